@@ -1,0 +1,46 @@
+#pragma once
+
+#include "tilebeat/base/math.h"
+#include "tilebeat/base/types.h"
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// The phases of one clock (SPEC CY-4). A phase is a fixed time after the clock's edge, not a number of delta cycles, so
+/// that what happens inside a phase cannot depend on the order in which processes run.
+///   kAct:   modules act on the state they hold and send requests and completions;
+///   kGrant: shared resources look at everything sent in kAct of this clock and decide, by age, then port number.
+/// Whatever a grant sends reaches its receiver's inbox at once and is acted upon in the next kAct.
+enum class Phase : int { kAct = 0, kGrant = 1 };
+
+/// A clock as pure arithmetic on picoseconds; nothing ticks.
+class ClockDomain {
+ public:
+  /// `period_ps` is the length of a clock, at least 100 ps so that the phases fit inside it.
+  explicit constexpr ClockDomain(Picoseconds period_ps) : period_ps_(period_ps) {}
+
+  constexpr Picoseconds period_ps() const { return period_ps_; }
+  /// The clock that the instant `at` lies in.
+  constexpr Cycle cycle_of(Picoseconds at) const { return at / period_ps_; }
+  /// The instant of `phase` in clock `cycle`.
+  constexpr Picoseconds at(Cycle cycle, Phase phase = Phase::kAct) const {
+    return cycle * period_ps_ + static_cast<int>(phase);
+  }
+  /// The first clock whose edge is at `at` or later: how an event of another clock domain is taken over (SPEC HI-8).
+  constexpr Cycle round_up(Picoseconds at) const { return ceil_div(at, period_ps_); }
+
+ private:
+  Picoseconds period_ps_;
+};
+
+/// The simulated time now.
+inline Picoseconds now_ps() {
+  return static_cast<Picoseconds>(sc_core::sc_time_stamp().value());  // the time resolution is 1 ps
+}
+/// `duration` picoseconds as a SystemC time.
+inline sc_core::sc_time to_sc_time(Picoseconds duration) {
+  return sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(duration));
+}
+
+}  // namespace tilebeat
