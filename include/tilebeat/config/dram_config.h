@@ -30,9 +30,9 @@ struct DramConfig {
   int ecc_bits = 0;             ///< bits of the bus that carry no payload
   int burst_length = 8;         ///< transfers of one burst
   Picoseconds clock_ps = 833;   ///< period of the DRAM clock; two transfers a clock
-  Picoseconds tRCD_ps = 14160;
-  Picoseconds tRP_ps = 14160;
-  Picoseconds tCL_ps = 14160;
+  Picoseconds tRCD_ps = 13320;
+  Picoseconds tRP_ps = 13320;
+  Picoseconds tCL_ps = 13320;
   Picoseconds tRAS_ps = 32000;
   Picoseconds tCCD_ps = 3332;
   Picoseconds tREFI_ps = 7800000;
@@ -40,7 +40,7 @@ struct DramConfig {
   bool refresh = true;
   int queue_depth = 32;          ///< bursts that a channel's scheduler sees at a time
   int starvation_cap = 16;       ///< row hits that may overtake the oldest request before it is served (FR-FCFS)
-  std::int64_t size_bytes = std::int64_t{1} << 32;
+  std::int64_t size_bytes = std::int64_t{1} << 33;
 };
 
 /// The values of a preset. Timing figures of DDR4: JESD79-4, speed bins 2400R and 3200AA; LPDDR4: JESD209-4.

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tilebeat {
+
+/// What a module does with a clock (SPEC CY-2). Every clock of every module belongs to exactly one of these; all but
+/// `kBusy` are stalls, named after what is waited for when the wait begins.
+enum class Activity : std::uint8_t {
+  kBusy,              ///< useful work: a beat, a bus beat, a DRAM command or data beat
+  kBankConflict,      ///< further clocks of a beat whose lanes read one bank more than once
+  kOutputDrain,       ///< the shadow registers still drain the previous operation cycle
+  kPipelineFill,      ///< the first stages of a chunk, before its first MAC
+  kInputLoad,         ///< the operands of the next chunk are not loaded yet
+  kWeightLoad,        ///< the kernels of the next chunk are not loaded yet
+  kParameterLoad,     ///< biases and scales are not loaded yet
+  kInputRelease,      ///< a loader waits until a copy of the input banks is free
+  kWeightRelease,     ///< a loader waits until a region of the parameter buffer is free
+  kOutputSpace,       ///< no half of the output buffer is free
+  kOutputReady,       ///< a store waits for its results
+  kLayerEnd,          ///< waiting for the last store of the previous layer
+  kQueueFull,         ///< the decoder waits for a place in the queue of a unit
+  kInstructionFetch,  ///< the next instruction has not arrived
+  kHost,              ///< no program is running
+  kNoWork,            ///< the running program has nothing for this unit now
+  kBusGrant,          ///< a request waits for the interconnect
+  kMemory,            ///< a burst waits for the memory behind the interconnect
+  kLanding,           ///< a DMA channel waits for space in its landing buffer
+  kBankWrite,         ///< a bus beat waits for a bank's write queue
+  kOutstanding,       ///< the limit of outstanding transactions is reached
+  kDramTiming,        ///< the DRAM waits for tRCD, tRP, tCCD, ... with requests pending
+  kRefresh,           ///< the DRAM is refreshing
+  kCount
+};
+constexpr int kActivityCount = static_cast<int>(Activity::kCount);
+
+/// The name that reports, traces and timelines show, for example `bank_conflict`.
+std::string_view activity_name(Activity activity);
+/// One sentence for the documentation.
+std::string_view activity_meaning(Activity activity);
+
+}  // namespace tilebeat

@@ -1,0 +1,122 @@
+#pragma once
+
+#include "tilebeat/base/types.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tilebeat {
+
+/// Sizes of a switch array that its schedules depend on (SPEC section 3).
+struct ArrayShape {
+  int rows = 16;          ///< R
+  int columns = 16;       ///< C
+  int groups = 2;         ///< G
+  int port_channels = 4;  ///< P
+  int lanes() const { return rows / groups; }  ///< L
+};
+
+/// Where a pixel's word of one channel block lies in the input buffer.
+struct BankSlot {
+  BankId bank;
+  int address = 0;  ///< word address within the plane
+};
+
+/// How a tile-local map of `height` x `width` pixels lies in the R banks (SPEC SW-1, table 1 of document 000, and the
+/// stride-aware arrangement of SW-5). One plane holds one block of P channels; planes follow one another in a bank.
+class Arrangement {
+ public:
+  /// Table 1: `stride_h` = `stride_w` = 1. With other strides: rows of one half (h div sh) mod G are packed in order, columns
+  /// ordered by (w mod sw, w div sw).
+  Arrangement(const ArrayShape& array, int height, int width, int stride_h, int stride_w);
+
+  /// The place of pixel (h, w), 0 <= h < height, 0 <= w < width.
+  BankSlot place(int h, int w) const;
+  /// Words that one plane takes in the fullest bank.
+  int words_per_plane() const { return words_per_plane_; }
+
+ private:
+  int groups_, lanes_, width_, stride_h_, stride_w_;
+  int words_per_plane_;
+  std::vector<int> half_start_;    // by row: (h div sh) mod G, times L
+  std::vector<int> row_start_;     // by row: index within its half, times the width
+  std::vector<int> column_index_;  // by column: position in (w mod sw, w div sw) order
+};
+
+/// The convolution of one chunk as the engine sees it: output rows x columns from a tile-local map, over some channel
+/// blocks (SPEC SW-2).
+struct ChunkGeometry {
+  int rows = 0, columns = 0;            ///< output pixels
+  int height = 0, width = 0;            ///< tile-local input pixels in the banks
+  int h_offset = 0, w_offset = 0;       ///< tile-local input position of output (0,0), tap (0,0)
+  int kernel_h = 1, kernel_w = 1;
+  int stride_h = 1, stride_w = 1;
+  int dilation_h = 1, dilation_w = 1;
+  int planes = 1;                       ///< channel blocks
+  friend bool operator==(const ChunkGeometry& a, const ChunkGeometry& b);
+};
+
+/// One beat of a chunk: which output block, channel block and tap.
+struct Beat {
+  int row_block = 0, column_block = 0;  ///< ohb, owb
+  int plane = 0, tap_h = 0, tap_w = 0;  ///< cb, r, s
+  int index = 0;                        ///< t = (cb*kh + r)*kw + s within the operation cycle
+  bool last_of_cycle = false;           ///< the operation cycle ends with this beat
+};
+
+/// The input pixel a lane reads in a beat.
+struct Selection {
+  bool valid = false;  ///< false: the lane has no output pixel, or the tap lies outside the map; nothing is read
+  int h = 0, w = 0;    ///< tile-local
+};
+
+/// The beats of a chunk in order: owb innermost, then ohb (SPEC SW-2).
+class SwitchSchedule {
+ public:
+  SwitchSchedule(const ArrayShape& array, const ChunkGeometry& geometry);
+
+  int row_blocks() const { return row_blocks_; }
+  int column_blocks() const { return column_blocks_; }
+  int operation_cycles() const { return row_blocks_ * column_blocks_; }
+  /// Beats of one operation cycle: planes * kh * kw.
+  int beats_per_cycle() const { return beats_per_cycle_; }
+  std::int64_t beats() const { return std::int64_t{operation_cycles()} * beats_per_cycle_; }
+
+  /// The first beat.
+  Beat first() const;
+  /// Moves `beat` on by one; false after the last one.
+  bool advance(Beat& beat) const;
+  /// What lane `lane` (sub-switch g*L + l) reads in `beat`.
+  Selection select(const Beat& beat, int lane) const {
+    const int g = lane / lanes_;
+    const int row = beat.row_block * array_.groups + g;
+    const int column = beat.column_block * lanes_ + (lane - g * lanes_);
+    if (row >= geometry_.rows || column >= geometry_.columns) return {};
+    const int h = row * geometry_.stride_h + beat.tap_h * geometry_.dilation_h + geometry_.h_offset;
+    const int w = column * geometry_.stride_w + beat.tap_w * geometry_.dilation_w + geometry_.w_offset;
+    if (h < 0 || h >= geometry_.height || w < 0 || w >= geometry_.width) return {};
+    return {true, h, w};
+  }
+  /// Output pixels that the lanes of operation cycle (row_block, column_block) compute.
+  int active_lanes(int row_block, int column_block) const;
+
+  const ChunkGeometry& geometry() const { return geometry_; }
+  const ArrayShape& array() const { return array_; }
+
+ private:
+  ArrayShape array_;
+  ChunkGeometry geometry_;
+  int lanes_;
+  int row_blocks_, column_blocks_, beats_per_cycle_;
+};
+
+/// What a chunk costs at the banks, counted from the schedule and the arrangement for one channel block (every channel
+/// block of an operation cycle makes the same selections).
+struct BankCensus {
+  std::vector<int> cycle_clocks;          ///< by operation cycle: read clocks of kh*kw beats, conflicts included
+  std::vector<std::int64_t> bank_reads;   ///< by bank: words read
+  std::int64_t read_words = 0;            ///< sum of bank_reads
+};
+BankCensus take_census(const SwitchSchedule& schedule, const Arrangement& arrangement);
+
+}  // namespace tilebeat

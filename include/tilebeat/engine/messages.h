@@ -1,0 +1,41 @@
+#pragma once
+
+#include "tilebeat/base/activity.h"
+#include "tilebeat/base/types.h"
+#include "tilebeat/isa/instruction.h"
+
+namespace tilebeat {
+
+/// From the command processor to a unit, as a message on the unit's command socket. It arrives in phase kGrant and is
+/// acted upon in the next clock.
+struct UnitCommand {
+  const Instruction* instruction = nullptr;  ///< the next instruction, its tokens taken; null: only `blocker` is news
+  Activity blocker = Activity::kNoWork;      ///< why the instruction after the ones already sent does not come yet
+};
+
+/// From a unit to the command processor, sent in phase kAct.
+struct UnitMessage {
+  enum class Kind : std::uint8_t {
+    kReleased,  ///< the unit's front no longer needs the instruction or its operands and can take another one
+    kDone       ///< the results are complete
+  };
+  Unit unit = Unit::kSync;
+  Kind kind = Kind::kDone;
+  Semaphores signals{};
+};
+
+/// Instructions that a unit holds at a time: the one it works on and the next one.
+constexpr int kUnitDepth = 2;
+
+/// From a DMA channel to the module that takes its data.
+struct StreamMessage {
+  const Instruction* header = nullptr;  ///< a new instruction's data begins; null: `data`
+  const std::uint8_t* data = nullptr;
+  int bytes = 0;
+  bool last = false;                    ///< the instruction's last data
+  Cycle accepted = 0;                   ///< out: the clock after the last bus beat was taken
+  Cycle blocked = 0;                    ///< out: clocks in which a beat had to wait for a write queue
+  Cycle written = 0;                    ///< out: the clock after the last byte was written
+};
+
+}  // namespace tilebeat

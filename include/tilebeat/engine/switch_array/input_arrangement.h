@@ -1,0 +1,64 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/dataflow/switch_array.h"
+#include "tilebeat/engine/messages.h"
+#include "tilebeat/engine/switch_array/write_queues.h"
+#include "tilebeat/fabric/transport.h"
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/sim/context.h"
+
+#include <optional>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// The input arrangement (document 000 [0088], 260; SPEC SW-1): takes the bytes of an NHWC tile from the load channel, cuts
+/// each pixel into words of P channels, and writes each word to its bank and address.
+///
+/// Throughput: one bus beat a clock while the write queues of the banks have room; each bank writes one word a clock.
+/// Latency: a word is written one clock after its beat was taken, when its queue is empty. Back-pressure: `accepted` of
+/// the stream message tells when the beats of a burst were taken. Channels that fill up a pixel's last word get the
+/// tile's `fill` byte.
+class InputArrangement : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_target_socket<InputArrangement> stream;
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<InputArrangement>> bank_write;  ///< one a bank, R
+
+  InputArrangement(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
+                   int bytes_per_clock);
+
+  CycleLedger ledger;
+
+ private:
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void begin(const LoadInput& load);
+  void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
+  void write_word(std::size_t index, Cycle at);
+
+  struct Word {
+    int bank = 0;
+    std::uint64_t address = 0;
+    std::vector<std::uint8_t> bytes;
+  };
+
+  SimContext context_;
+  SwitchArrayConfig config_;
+  ArrayShape shape_;
+  int bytes_per_clock_;
+  WriteQueues queues_;
+  LoadInput tile_;
+  std::optional<Arrangement> arrangement_;
+  int row_ = 0, column_ = 0, channel_ = 0;  // of the next byte
+  std::vector<std::uint8_t> assembling_;    // the word under way, P bytes
+  std::vector<Word> words_;                 // complete words of the beat; the first `word_count_` are in use
+  std::size_t word_count_ = 0;
+  tlm::tlm_generic_payload payload_;
+};
+
+/// The array's sizes as its schedules see them.
+ArrayShape array_shape(const SwitchArrayConfig& config);
+
+}  // namespace tilebeat

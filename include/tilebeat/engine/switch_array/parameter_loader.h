@@ -1,0 +1,57 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/engine/messages.h"
+#include "tilebeat/engine/switch_array/write_queues.h"
+#include "tilebeat/fabric/transport.h"
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/sim/context.h"
+
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// Writes kernels into the C banks of the parameter buffer and biases and scales into the post-processor (document 000
+/// [0087], 202; SPEC SW-8). The stream carries the words of a kernel block, word-major, then column, P bytes each, and after
+/// them 16-byte post-parameter records.
+///
+/// Throughput: one bus beat a clock; each bank writes one word a clock through a queue; the post-processor takes one
+/// record a clock. Latency: one clock from beat to write.
+class ParameterLoader : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_target_socket<ParameterLoader> stream;
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<ParameterLoader>> bank_write;  ///< one a column, C
+  tlm_utils::simple_initiator_socket<ParameterLoader> post_write;
+
+  ParameterLoader(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
+                  int bytes_per_clock);
+
+  CycleLedger ledger;
+
+ private:
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void begin(const LoadKernels& load);
+  void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
+
+  struct Write {
+    int bank = 0;               // the column, or C for the post-processor
+    std::uint64_t address = 0;
+    std::size_t first_byte = 0; // within `beat_bytes_`
+    unsigned length = 0;
+  };
+
+  SimContext context_;
+  SwitchArrayConfig config_;
+  int bytes_per_clock_;
+  WriteQueues queues_;          // the columns' banks and, last, the post-processor
+  LoadKernels load_;
+  std::int64_t position_ = 0;   // bytes of the instruction taken so far
+  std::vector<std::uint8_t> assembling_;
+  std::vector<std::uint8_t> beat_bytes_;
+  std::vector<Write> writes_;
+  tlm::tlm_generic_payload payload_;
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,116 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/engine/granularity.h"
+#include "tilebeat/engine/messages.h"
+#include "tilebeat/engine/switch_array/array_messages.h"
+#include "tilebeat/fabric/transport.h"
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/sim/context.h"
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// What the switch network counts.
+struct SwitchStats {
+  std::int64_t beats = 0;
+  std::int64_t chunks = 0;
+  std::int64_t operation_cycles = 0;
+  std::int64_t useful_macs = 0;     ///< kernel-channel pairs of existing outputs, padding taps included
+  std::int64_t bank_read_words = 0;
+};
+
+/// The switch circuit (document 000 [0090, 0099-0104], 240; SPEC SW-2, SW-5, SW-8) with the chunk control of the array: a
+/// full R x R crossbar that picks for every lane, every beat, a word of any bank.
+///
+/// Pipeline: bank read, switch, MAC; one enable for all three stages. A chunk's first MAC is two clocks after its first
+/// read; operation cycles follow back to back; the next chunk's first read follows the last MAC. Throughput: one beat a
+/// clock; a beat that reads a bank k times takes k read clocks (`bank_conflict`). Back-pressure: when the array cannot
+/// copy its accumulators to the shadow registers, all stages stand still (`output_drain`).
+/// The ledger tells what the MAC stage does.
+class SwitchNetwork : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_target_socket<SwitchNetwork> command;
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<SwitchNetwork>> bank_read;  ///< one a bank, R
+  tlm_utils::simple_initiator_socket<SwitchNetwork> to_array;
+  tlm_utils::simple_initiator_socket<SwitchNetwork> completion;
+
+  SwitchNetwork(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
+                Granularity granularity);
+  SC_HAS_PROCESS(SwitchNetwork);
+
+  CycleLedger ledger;
+  SwitchStats stats;
+
+ private:
+  enum class State { kIdle, kRunning, kStalled, kFinishing };
+  struct Lane {
+    Selection selection;
+    int bank = 0;
+    std::uint64_t address = 0;
+  };
+  // A pipeline register: a beat and the word of every lane.
+  struct Stage {
+    bool valid = false;
+    Beat beat;
+    std::vector<Lane> lanes;
+    std::vector<std::uint8_t> words;
+  };
+
+  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void step();
+  void begin_next(Cycle now);
+  void begin_chunk(Cycle now);
+  void finish_chunk(Cycle now);
+  void tell(UnitMessage::Kind kind, const Semaphores& signals);
+  void wake_at(Cycle cycle);
+  void declare_signals();
+
+  // Clock granularity: one call each a clock.
+  bool mac_stage(Cycle now);
+  void advance_pipeline(Cycle now);
+  void load_read_stage();
+  void read_lanes();
+  void trace_switch(Cycle now);
+
+  // Tile granularity: one call a chunk.
+  void run_tile(Cycle now);
+  void read_tile();
+
+  SimContext context_;
+  SwitchArrayConfig config_;
+  ArrayShape shape_;
+  Granularity granularity_;
+  MethodGate gate_;
+  sc_core::sc_event wake_;
+
+  std::deque<Instruction> queue_;  // what the command processor sent; while running, the front one is under way
+  Activity blocker_ = Activity::kHost;
+  State state_ = State::kIdle;
+
+  ConvSetup setup_;
+  ConvRun run_;
+  std::optional<Arrangement> arrangement_;
+  std::optional<SwitchSchedule> schedule_;
+
+  Beat next_beat_;
+  bool more_beats_ = false;
+  int fill_left_ = 0;
+  Stage read_, switch_, mac_;
+  std::vector<int> pending_;            // lanes in the read stage that still have to read
+  std::vector<Cycle> bank_read_at_;     // the crossbar's arbiter: one read a bank and clock
+  std::vector<SignalId> word_signals_, row_signals_, column_signals_;
+
+  std::vector<const std::uint8_t*> bank_memory_;  // direct memory interface of tile granularity
+  TileOperands tile_;
+  ChunkGeometry census_geometry_;                 // what `census_` was taken for
+  BankCensus census_;
+  tlm::tlm_generic_payload payload_;
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "tilebeat/fabric/burst.h"
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/sim/context.h"
+
+#include <deque>
+#include <vector>
+
+#include <systemc>
+#include <tlm_utils/simple_initiator_socket.h>
+
+namespace tilebeat {
+
+/// The initiator side of a port of the interconnect, as DMA channels, the instruction fetch and the host use it: issues
+/// bursts one at a time, keeps them in order, and hands them back in order once their response is there.
+///
+/// What arrives in a clock can be acted upon in the next one: `changed` is then notified.
+class BurstPort {
+ public:
+  struct Burst {
+    std::vector<std::uint8_t> data;
+    tlm::tlm_generic_payload* payload = nullptr;
+    Cycle completed = -1;  ///< the clock of its response
+  };
+
+  tlm_utils::simple_initiator_socket<BurstPort> socket;
+
+  /// At most `max_outstanding` bursts are under way.
+  BurstPort(const char* name, const SimContext& context, int max_outstanding, sc_core::sc_event& changed);
+
+  /// The previous request has been granted (before this clock) and another burst may be under way.
+  bool granted(Cycle now) const { return !ungranted_ && granted_at_ < now; }
+  bool has_room() const { return static_cast<int>(under_way_.size()) < max_outstanding_; }
+  /// Sends a request; `granted` and `has_room` hold. `data` holds what is written, or nothing for a read.
+  void issue(tlm::tlm_command command, std::uint64_t address, int bytes, std::vector<std::uint8_t> data, Cycle now);
+
+  bool empty() const { return under_way_.empty(); }
+  /// The oldest burst's response arrived before clock `now`.
+  bool front_ready(Cycle now) const { return !under_way_.empty() && under_way_.front().completed >= 0 && under_way_.front().completed < now; }
+  /// Takes the oldest burst off; throws SimulationError when it was answered with an error.
+  std::vector<std::uint8_t> take_front();
+  /// A buffer of an earlier burst, to be filled again.
+  std::vector<std::uint8_t> buffer(int bytes);
+  void recycle(std::vector<std::uint8_t> data) { spare_.push_back(std::move(data)); }
+
+  /// Clocks of the request side: busy when a request is sent; the owner enters what it waits for otherwise.
+  CycleLedger ledger;
+
+ private:
+  tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  void mark_completed(const tlm::tlm_generic_payload& payload);
+  void notify_next_clock();
+
+  SimContext context_;
+  int max_outstanding_;
+  sc_core::sc_event& changed_;
+  BurstPool pool_;
+  std::deque<Burst> under_way_;
+  std::vector<std::vector<std::uint8_t>> spare_;
+  bool ungranted_ = false;
+  Cycle granted_at_ = -1;
+};
+
+}  // namespace tilebeat

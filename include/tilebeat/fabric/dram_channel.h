@@ -1,0 +1,140 @@
+#pragma once
+
+#include "tilebeat/fabric/beat_ledger.h"
+#include "tilebeat/fabric/dram_timing.h"
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace tilebeat {
+
+/// One burst of a DRAM channel: one column command, one row's worth of `burst_length` transfers.
+struct DramBurst {
+  int bank = 0;
+  std::int64_t row = 0;
+  bool write = false;
+  std::uint32_t request = 0;  ///< the controller's handle of the request that it belongs to
+  std::uint32_t offset = 0;   ///< first payload byte, counted from the start of the request
+  std::uint32_t bytes = 0;    ///< payload bytes asked for, at most those of a whole burst
+};
+
+/// Statistics of one channel; clocks are the DRAM's.
+struct DramChannelStatistics {
+  std::int64_t row_hits = 0;       ///< bursts that found their row open
+  std::int64_t row_misses = 0;     ///< bursts for which a closed bank was opened
+  std::int64_t row_conflicts = 0;  ///< bursts for which another row was closed first
+  std::int64_t refreshes = 0;      ///< refresh commands issued
+  std::int64_t read_bytes = 0;     ///< payload bytes read on request
+  std::int64_t write_bytes = 0;    ///< payload bytes written on request
+  std::int64_t bus_bytes = 0;      ///< payload bytes that the data bus carried: whole bursts, without ECC
+  Cycle settled_at = 0;            ///< clocks accounted for; `cycles` sums to this
+  ActivityCycles cycles{};         ///< busy: the data bus carries data; dram_timing, refresh, no_work
+};
+
+/// The scheduler of one DRAM channel (SPEC HI-6), free of SystemC: the controller calls `step` at the clocks
+/// that `wake` names.
+///
+/// FR-FCFS with an open page policy. In every clock one command is issued, the first of these that all timing
+/// rules allow: a RD or WR to an open row, oldest burst first; else an ACT or PRE, oldest burst first. A bank
+/// is only precharged when no visible burst hits its open row. Bursts other than the oldest may be served
+/// `starvation_cap` times while one burst is the oldest; then no other burst's RD or WR is issued until the
+/// oldest is served, and its bank may be precharged despite hits. Bursts to one burst address are served in
+/// the order in which they entered.
+///
+/// Every tREFI a refresh falls due: nothing else is issued from that clock on, all open banks are precharged
+/// together once tRAS allows, REF follows after tRP, and commands continue tRFC later with all rows closed.
+/// Refreshes that fall due while nothing is pending take place at exactly the same clocks, but are accounted
+/// for with the next burst or by `settle`: an idle channel is never woken.
+///
+/// A burst's data begins tCL after its RD or WR (write latency equals read latency) and takes burst_length /
+/// 2 clocks.
+class DramChannel {
+ public:
+  static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
+
+  /// A burst whose RD or WR was issued; its last data beat is over at clock `data_end`.
+  struct Served {
+    DramBurst burst;
+    Cycle data_end;
+  };
+  using CommandListener = std::function<void(const DramCommand&)>;
+
+  /// Throws UserError for values out of range.
+  DramChannel(const DramConfig& config, int index);
+
+  /// Called with every command, in the order of their clocks; possibly after its clock (refreshes while
+  /// idle), or before it (a refresh is known when it falls due).
+  void listen(CommandListener listener) { listener_ = std::move(listener); }
+
+  /// Whether the queue has room at the edge of clock `edge`, or (negative) between two edges. The place of a
+  /// burst served at an edge is free strictly after that edge.
+  bool has_room(Cycle edge) const;
+  /// Takes a burst in; the scheduler sees it from clock `visible_from` on, which no earlier call's value
+  /// exceeds.
+  void enter(const DramBurst& burst, Cycle visible_from);
+  /// Bursts in the queue, and those of them that the scheduler sees already.
+  int fill() const { return static_cast<int>(queue_.size() + arrivals_.size()); }
+  int visible() const { return static_cast<int>(queue_.size()); }
+
+  /// Does the work of clock `now`; returns the burst whose RD or WR it issued.
+  std::optional<Served> step(Cycle now);
+  /// The next clock at which `step` has to be called, `kNever` when nothing is pending.
+  Cycle wake() const { return wake_; }
+
+  /// Brings the statistics up to the end of clock `end` - 1.
+  void settle(Cycle end);
+  const DramChannelStatistics& statistics() const { return statistics_; }
+  const DramClocks& clocks() const { return clocks_; }
+
+ private:
+  struct Entry {
+    DramBurst burst;
+    bool activated = false;
+    bool precharged = false;
+  };
+  struct Arrival {
+    DramBurst burst;
+    Cycle visible_from;
+  };
+  struct Choice {
+    DramCommandKind kind = DramCommandKind::kNone;
+    std::size_t index = 0;
+    Cycle at = kNever;
+  };
+
+  /// The best command that is legal at the earliest clock from `from` on.
+  Choice choose(Cycle from) const;
+  void consider(Choice& best, DramCommandKind kind, std::size_t index, Cycle at) const;
+  /// The command and clock that bring entry `index` forward, given which banks have hits pending.
+  void consider_entry(Choice& best, std::size_t index, Cycle from, std::uint64_t hit_banks,
+                      std::uint64_t& decided_banks) const;
+  std::optional<Served> issue(const Choice& choice);
+  Served serve(std::size_t index, Cycle now);
+  void account(Cycle upto);
+  void refresh_due_before(Cycle end);
+  void report(DramCommandKind kind, Cycle cycle, int bank, std::int64_t row) const;
+
+  int index_;
+  int queue_depth_;
+  int starvation_cap_;
+  int burst_bytes_;
+  DramClocks clocks_;
+  DramBanks banks_;
+  std::vector<Entry> queue_;       ///< visible bursts, oldest first
+  std::vector<Arrival> arrivals_;  ///< bursts not yet visible, oldest first
+  int overtaken_ = 0;              ///< bursts served while the present oldest one was waiting
+  Cycle last_served_at_ = -1;
+  Cycle next_refresh_;
+  Cycle refresh_at_ = -1;  ///< the latest refresh; not yet counted while `refresh_counted_` is false
+  Cycle refresh_done_ = 0;
+  bool refresh_counted_ = true;
+  Cycle wake_ = kNever;
+  BeatLedger ledger_;
+  DramChannelStatistics statistics_;
+  CommandListener listener_;
+};
+
+}  // namespace tilebeat

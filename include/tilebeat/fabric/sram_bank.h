@@ -1,0 +1,59 @@
+#pragma once
+
+#include "tilebeat/fabric/transport.h"
+#include "tilebeat/sim/context.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// What a bank keeps count of, a port.
+struct BankPortStats {
+  std::int64_t accesses = 0;  ///< clocks in which the port was busy
+  std::int64_t bytes = 0;
+};
+
+/// One on-chip memory bank with a fixed number of ports, each one access of any width up to its word a clock.
+///
+/// Latency: an access at clock t is done in clock t; the reader registers the data. Throughput: one access a port and
+/// clock. Back-pressure: a second access of a port in the same clock is answered with an annotated delay to the next free
+/// clock; nothing waits. Ports have one initiator each. Direct memory access is granted for the whole bank; who uses it
+/// reports the accesses that it stands for with a TLM_IGNORE_COMMAND transaction (address: accesses, data length: bytes
+/// of one access), so that the counters of both granularities agree (SPEC CY-3, HI-7).
+class SramBank : public sc_core::sc_module {
+ public:
+  sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<SramBank>> ports;
+
+  SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes, int port_count);
+
+  /// Traces address and data of `port` under `signal` (data, 8 * word_bytes bits, at most 64) and `signal`_addr.
+  void trace_port(const std::string& scope, const std::string& signal, int port, int word_bytes);
+  /// A stuck cell: whatever is written to byte `address` is stored with the bits of `mask` flipped (fault injection of
+  /// SPEC CY-3's corruption test).
+  void inject_fault(std::int64_t address, std::uint8_t mask);
+  const BankPortStats& stats(int port) const { return ports_[static_cast<std::size_t>(port)].stats; }
+  std::int64_t size_bytes() const { return static_cast<std::int64_t>(storage_.size()); }
+
+ private:
+  struct Port {
+    Picoseconds free_at = 0;
+    BankPortStats stats;
+    SignalId data_signal = -1, address_signal = -1;
+    int word_bytes = 1;
+  };
+  void b_transport(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  bool get_direct_mem_ptr(int port, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi);
+  void corrupt(std::uint64_t address, unsigned length);
+
+  SimContext context_;
+  std::vector<std::uint8_t> storage_;
+  std::vector<Port> ports_;
+  std::int64_t fault_address_ = -1;
+  std::uint8_t fault_mask_ = 0;
+};
+
+}  // namespace tilebeat

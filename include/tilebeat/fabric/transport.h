@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+
+#include <tlm>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+
+namespace tilebeat {
+
+/// A blocking transport of `length` bytes at `data`. Returns the delay that the target annotated, in picoseconds after
+/// `delay_ps`; SystemC errors on an unbound socket. `payload` is scratch that the caller reuses.
+template <class Socket>
+std::int64_t transport(Socket& socket, tlm::tlm_generic_payload& payload, tlm::tlm_command command, std::uint64_t address,
+                       void* data, unsigned length, std::int64_t delay_ps = 0) {
+  payload.set_command(command);
+  payload.set_address(address);
+  payload.set_data_ptr(static_cast<unsigned char*>(data));
+  payload.set_data_length(length);
+  payload.set_streaming_width(length);
+  payload.set_byte_enable_ptr(nullptr);
+  payload.set_dmi_allowed(false);
+  payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+  sc_core::sc_time delay = sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(delay_ps));
+  socket->b_transport(payload, delay);
+  return static_cast<std::int64_t>(delay.value());
+}
+
+/// Hands `message` to the module behind `socket`: how units exchange typed commands and completions. Takes no time.
+template <class Socket, class Message>
+void send_message(Socket& socket, tlm::tlm_generic_payload& payload, Message& message) {
+  transport(socket, payload, tlm::TLM_WRITE_COMMAND, 0, &message, sizeof(Message));
+}
+
+/// The typed message that a payload of `send_message` carries.
+template <class Message>
+Message& message_of(tlm::tlm_generic_payload& payload) {
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  return *reinterpret_cast<Message*>(payload.get_data_ptr());
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tilebeat {
+
+/// Channels of a word once widened to 16 bits: the next power of two, at least 2, so that products pair up.
+int padded_channels(int port_channels);
+
+/// Widens `count` words of `channels` bytes to int16 and subtracts the zero point (SPEC NU-1); word i starts at
+/// out[i * padded_channels(channels)]. `is_unsigned` tells how the bytes are read.
+void widen_words(const std::uint8_t* bytes, int count, int channels, bool is_unsigned, int zero_point, std::int16_t* out);
+
+/// The multiply-accumulate of one beat for the whole PE array: acc[row][column] += sum over the channels of
+/// x[row][.] * w[column][.]. Accumulators are kept as partial sums a pair of channels, so that a beat needs no shuffles.
+class BeatAccumulators {
+ public:
+  BeatAccumulators(int rows, int columns, int port_channels);
+  /// All accumulators to zero.
+  void clear();
+  /// One beat: `x` is [rows][padded], `w` is [columns][padded] int16.
+  void mac(const std::int16_t* x, const std::int16_t* w);
+  /// The complete sum of one PE.
+  std::int32_t sum(int row, int column) const;
+
+ private:
+  int rows_, columns_, padded_;
+  int row_stride_;  // partial sums a row, a multiple of 8
+  std::vector<std::int32_t> partial_;
+};
+
+/// The widened, zero-point-free operands of a chunk, as the fast kernel of tile granularity wants them (SPEC CY-3).
+struct TileOperands {
+  int height = 0, width = 0, depth = 0;  ///< depth: planes * padded_channels
+  std::vector<std::int16_t> pixels;      ///< [height][width][depth]
+};
+
+/// Parameters of `convolve_tile`; positions as in ChunkGeometry.
+struct TileConvolution {
+  int rows = 0, columns = 0;
+  int h_offset = 0, w_offset = 0;
+  int kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  int kernels = 16;  ///< C
+};
+
+/// acc[(row*columns + column)][kernel] += convolution of `tile` with `weights`, int16 [C][tap][depth]; taps outside the map
+/// add nothing. `acc` has rows*columns rows of `accumulator_stride(kernels)` int32.
+void convolve_tile(const TileConvolution& geometry, const TileOperands& tile, const std::vector<std::int16_t>& weights,
+                   std::int32_t* acc);
+/// int32 of one row of `acc`: the kernels rounded up to whole vectors.
+int accumulator_stride(int kernels);
+
+}  // namespace tilebeat

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "tilebeat/workload/workload.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilebeat {
+
+/// A convolution after SPEC NU-1 and NU-2: sums of (x - zx)(w - zw) in int32, bias, activation,
+/// requantisation. `input` is NHWC and described by `info`; the result is [N, Ho, Wo, Co], int32 without
+/// requantisation. Shares no code with the simulated data path (SPEC NU-5).
+Tensor reference_conv2d(const Tensor& input, const TensorInfo& info, const Conv2d& conv);
+
+/// The outputs of all layers, by layer name.
+std::map<std::string, Tensor> run_reference(const Workload& workload);
+
+/// The first element, in C order, in which a layer's output is wrong.
+struct Mismatch {
+  std::string layer;
+  std::vector<std::int64_t> index;
+  std::int32_t expected = 0;
+  std::int32_t actual = 0;
+};
+
+/// Compares two tensors of one layer. Throws SimulationError if their shapes or types differ.
+std::optional<Mismatch> first_mismatch(const std::string& layer, const Tensor& expected,
+                                       const Tensor& actual);
+
+}  // namespace tilebeat

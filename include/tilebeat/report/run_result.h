@@ -1,0 +1,74 @@
+#pragma once
+
+#include "tilebeat/base/activity.h"
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/workload/workload.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilebeat {
+
+/// Clocks of one module over a run or a layer, in its own clock domain; the activities sum to `cycles` (SPEC CY-1).
+struct ModuleCycles {
+  std::string name;
+  std::string clock;  ///< "npu" or "dram"
+  Cycle cycles = 0;
+  ActivityCycles activity{};
+};
+
+/// One counter of one module.
+struct Counter {
+  std::string module, name, unit;
+  std::int64_t value = 0;
+};
+
+/// Bytes moved, by memory level and direction.
+struct MemoryBytes {
+  std::int64_t dram_read = 0, dram_write = 0;
+  std::int64_t input_buffer_write = 0, input_buffer_read = 0;
+  std::int64_t parameter_buffer_write = 0, parameter_buffer_read = 0;
+  std::int64_t output_buffer_write = 0, output_buffer_read = 0;
+};
+
+/// One element that differs from what it should be.
+struct CheckDifference {
+  std::string layer, against;  ///< "reference" or "expected"
+  std::vector<std::int64_t> index;
+  std::int32_t wanted = 0, got = 0;
+};
+
+/// What one layer took (SPEC UI-4).
+struct LayerResult {
+  std::string name, op, scene, dataflow;
+  Cycle cycles = 0;              ///< from the previous layer's last completion to its own
+  std::int64_t beats = 0;
+  std::int64_t macs = 0;         ///< useful ones
+  double utilization = 0;        ///< macs / (cycles * peak)
+  ActivityCycles activity{};     ///< of the PE array: beats are busy, everything else is a stall; sums to `cycles`
+  MemoryBytes bytes;
+  std::int64_t bound_compute = 0, bound_dram = 0;  ///< analytical lower bounds, clocks
+  std::string check = "off";     ///< "passed", "failed" or "off"
+};
+
+/// Everything a run found out, as plain values.
+struct RunResult {
+  std::string workload, hardware, granularity, dataflow;
+  std::int64_t peak_macs_per_clock = 0;
+  Cycle cycles = 0;
+  std::int64_t macs = 0;
+  double utilization = 0;
+  MemoryBytes bytes;
+  std::vector<LayerResult> layers;
+  std::vector<ModuleCycles> modules;
+  std::vector<Counter> counters;
+  std::map<std::string, Tensor> outputs;   ///< every layer's output
+  std::vector<CheckDifference> differences;
+  std::vector<std::string> failures;       ///< broken invariants, simulation errors: one line or more each
+  bool passed() const { return differences.empty() && failures.empty(); }
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "tilebeat/observe/trace.h"
+#include "tilebeat/sim/clock.h"
+#include "tilebeat/sim/stable_process.h"
+
+namespace tilebeat {
+
+/// What every module of a simulation shares; all module constructors take it.
+struct SimContext {
+  ClockDomain clock;              ///< the NPU's clock
+  Observers observers{};          ///< where to trace to; nothing by default
+  DeltaJitter* jitter = nullptr;  ///< delta delays of the determinism test (SPEC CY-4); null: none
+};
+
+}  // namespace tilebeat

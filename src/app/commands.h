@@ -1,0 +1,52 @@
+#pragma once
+
+#include "tilebeat/system/soc.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilebeat {
+
+/// `tilebeat run`, as typed.
+struct RunCommand {
+  std::string config, layer;
+  std::string out = "tilebeat-out";
+  std::string granularity;             ///< empty: tile, or clock with a VCD
+  std::string vcd, timeline;
+  std::vector<std::string> vcd_signals;
+  Cycle vcd_from = 0, vcd_to = -1;     ///< clocks; -1: to the end
+  std::int64_t vcd_max_mb = 1024;
+  bool vcd_accumulators = false;
+  std::string check;                   ///< empty: on below kCheckedMacs
+  std::vector<std::string> faults;     ///< BANK:BYTE:MASK
+  std::uint32_t jitter_seed = 0, build_order_seed = 0;
+};
+
+/// Workloads up to this many multiply-accumulates are checked against the reference unless `--check off` is said.
+constexpr std::int64_t kCheckedMacs = 4'000'000'000;
+
+int run(const RunCommand& command);
+
+/// `tilebeat plan`.
+struct PlanCommand {
+  std::string config, layer;
+  bool disassemble = false;
+};
+int plan(const PlanCommand& command);
+
+/// `tilebeat schema`.
+struct SchemaCommand {
+  std::string kind;
+  bool markdown = false;
+};
+int schema(const SchemaCommand& command);
+
+/// `tilebeat compare`.
+struct CompareCommand {
+  std::string left, right;
+};
+int compare(const CompareCommand& command);
+
+}  // namespace tilebeat

@@ -1,0 +1,8 @@
+#include "tilebeat/app/command_line.h"
+
+#include <systemc>
+
+int main(int argc, char** argv) { return tilebeat::run_command_line(argc, argv); }
+
+// libsystemc's own main, which this program's main replaces, refers to it.
+int sc_main(int, char**) { return 0; }

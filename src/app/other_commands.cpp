@@ -1,0 +1,79 @@
+#include "commands.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/config/hardware_file.h"
+#include "tilebeat/planner/plan.h"
+#include "tilebeat/report/report.h"
+#include "tilebeat/schema/fields.h"
+#include "tilebeat/schema/json_file.h"
+#include "tilebeat/workload/workload_schema.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace tilebeat {
+namespace {
+
+void print_layer(const LayerPlan& layer) {
+  const ConvTiling& t = layer.tiling;
+  fmt::print("layer {} ({}, scene {})\n", layer.name, layer.op, layer.scene);
+  fmt::print("  tiles            {} x {} of up to {} x {} output pixels\n", t.row_tiles, t.column_tiles, t.tile_rows, t.tile_columns);
+  fmt::print("  kernel blocks    {}, results of {} stored together\n", t.kernel_blocks, t.order == LoopOrder::kTileOuter ? t.kernel_blocks_per_store : 1);
+  fmt::print("  chunks           {}, up to {} channel blocks each\n", layer.chunks, t.planes_per_chunk);
+  fmt::print("  why              {}\n", layer.reason);
+  fmt::print("  DRAM bytes       {} of maps, {} of kernels, {} of results\n", layer.input_bytes, layer.kernel_bytes, layer.output_bytes);
+  fmt::print("  useful MACs      {}\n", layer.macs);
+  fmt::print("  lower bound      {} clocks of computing, {} clocks of DRAM\n\n", layer.bound.compute, layer.bound.dram);
+}
+
+nlohmann::ordered_json read_report(const std::string& path) {
+  const nlohmann::json report = read_json_file(path);
+  if (!report.is_object() || !report.contains("tilebeat_report")) throw UserError(path + ": is no report of tilebeat run");
+  if (report["tilebeat_report"] != kReportVersion) {
+    throw UserError(fmt::format("{}: /tilebeat_report: {} is another version, {} is read", path, report["tilebeat_report"].dump(), kReportVersion));
+  }
+  try {
+    return nlohmann::ordered_json::parse(report.dump());
+  } catch (const nlohmann::json::exception& error) {
+    throw UserError(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+}  // namespace
+
+int plan(const PlanCommand& command) {
+  const HardwareConfig hardware = load_hardware(command.config);
+  const Workload workload = load_workload(command.layer);
+  const Plan made = make_plan(workload, hardware);
+  for (const LayerPlan& layer : made.layers) print_layer(layer);
+  for (const ProgramImage& program : made.programs) {
+    fmt::print("program {} at {:#x}: {} instructions of {} bytes\n", program.label, program.address, program.instructions.size(), kInstructionBytes);
+    if (!command.disassemble) continue;
+    std::uint64_t address = program.address;
+    for (const Instruction& instruction : program.instructions) {
+      fmt::print("  {:#010x}  {}\n", address, disassemble(instruction));
+      address += kInstructionBytes;
+    }
+  }
+  fmt::print("DRAM in use: {} bytes\n", made.dram_bytes);
+  return 0;
+}
+
+int schema(const SchemaCommand& command) {
+  const nlohmann::ordered_json json = command.kind == "hardware" ? hardware_schema() : command.kind == "workload" ? workload_schema() : report_schema();
+  fmt::print("{}\n", command.markdown ? schema_markdown(json) : json.dump(2));
+  return 0;
+}
+
+int compare(const CompareCommand& command) {
+  const nlohmann::ordered_json left = read_report(command.left), right = read_report(command.right);
+  try {
+    fmt::print("{}", compare_reports(left, right, command.left, command.right));
+  } catch (const nlohmann::json::exception& error) {
+    throw UserError(fmt::format("{} or {}: a field of the report is missing or wrong: {}", command.left, command.right, error.what()));
+  }
+  return 0;
+}
+
+}  // namespace tilebeat

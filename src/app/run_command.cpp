@@ -1,0 +1,170 @@
+#include "commands.h"
+
+#include "output_files.h"
+#include "tilebeat/base/error.h"
+#include "tilebeat/config/hardware_file.h"
+#include "tilebeat/observe/chrome_timeline.h"
+#include "tilebeat/observe/vcd_writer.h"
+#include "tilebeat/planner/plan.h"
+#include "tilebeat/reference/reference.h"
+#include "tilebeat/report/report.h"
+#include "tilebeat/system/simulation.h"
+#include "tilebeat/workload/npy.h"
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <numeric>
+#include <optional>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace tilebeat {
+namespace {
+
+// BANK:BYTE:MASK, numbers in decimal or 0x hexadecimal.
+Fault parse_fault(const std::string& text, const SwitchArrayConfig& array) {
+  const std::int64_t bytes = std::int64_t{2} * array.bank_depth_words * array.port_channels;
+  std::vector<std::int64_t> numbers;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(':', begin), text.size());
+    const bool hex = text.compare(begin, 2, "0x") == 0;
+    const char* first = text.data() + begin + (hex ? 2 : 0);
+    std::int64_t value = -1;
+    const auto parsed = std::from_chars(first, text.data() + end, value, hex ? 16 : 10);
+    if (parsed.ec != std::errc() || parsed.ptr != text.data() + end || first == text.data() + end) value = -1;
+    numbers.push_back(value);
+    begin = end + 1;
+  }
+  const bool good = numbers.size() == 3 && numbers[0] >= 0 && numbers[0] < array.rows && numbers[1] >= 0 && numbers[1] < bytes &&
+                    numbers[2] > 0 && numbers[2] < 256;
+  if (!good) {
+    throw UserError(fmt::format("--fault {}: BANK:BYTE:MASK is expected, bank 0 to {}, byte 0 to {}, mask 1 to 255", text, array.rows - 1, bytes - 1));
+  }
+  return {static_cast<int>(numbers[0]), numbers[1], static_cast<std::uint8_t>(numbers[2])};
+}
+
+// A line that tells how far the run is, on a terminal and after a second.
+class Progress {
+ public:
+  explicit Progress(std::size_t layers) : layers_(layers), shown_(isatty(STDERR_FILENO) != 0) {}
+  ~Progress() {
+    if (printed_) fmt::print(stderr, "\r{:60}\r", "");
+  }
+  void operator()(Cycle now, std::size_t done) {
+    const auto time = std::chrono::steady_clock::now();
+    if (!shown_ || time - last_ < std::chrono::seconds(1)) return;
+    last_ = time;
+    printed_ = true;
+    fmt::print(stderr, "\r  clock {}, {} of {} layers complete", now, done, layers_);
+    std::fflush(stderr);
+  }
+
+ private:
+  std::size_t layers_;
+  bool shown_, printed_ = false;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+void compare_tensors(const char* against, const std::string& layer, const Tensor& wanted, RunResult& result) {
+  const auto got = result.outputs.find(layer);
+  if (got == result.outputs.end()) return;  // never computed: `failures` says why
+  if (const auto mismatch = first_mismatch(layer, wanted, got->second)) {
+    result.differences.push_back({layer, against, mismatch->index, mismatch->expected, mismatch->actual});
+  }
+}
+
+void check_outputs(const Workload& workload, RunResult& result) {
+  const std::map<std::string, Tensor> reference = run_reference(workload);
+  for (const Layer& layer : workload.layers) {
+    compare_tensors("reference", layer.name, reference.at(layer.name), result);
+    if (const auto expected = workload.expected.find(layer.name); expected != workload.expected.end()) {
+      compare_tensors("expected", layer.name, expected->second, result);
+    }
+  }
+  for (LayerResult& layer : result.layers) {
+    const bool failed = std::any_of(result.differences.begin(), result.differences.end(), [&](const auto& d) { return d.layer == layer.name; });
+    layer.check = failed ? "failed" : "passed";
+  }
+}
+
+void write_folder(const std::string& folder, const Workload& workload, const HardwareConfig& hardware, const RunResult& result) {
+  const std::string report = folder + "/report.json";
+  std::ofstream stream(report, std::ios::binary);
+  stream << report_json(result, hardware_to_json(hardware)).dump(1) << "\n";
+  stream.close();
+  if (!stream) throw UserError(report + ": cannot be written");
+  std::filesystem::create_directory(folder + "/outputs");
+  for (const std::string& name : workload.outputs) {
+    const auto output = result.outputs.find(name);
+    if (output != result.outputs.end()) write_npy(fmt::format("{}/outputs/{}.npy", folder, name), output->second);
+  }
+}
+
+Granularity granularity_of(const RunCommand& command) {
+  if (command.granularity == "tile" && !command.vcd.empty()) {
+    throw UserError("--granularity tile and --vcd together: a waveform needs every clock, use --granularity clock");
+  }
+  return command.granularity == "clock" || !command.vcd.empty() ? Granularity::kClock : Granularity::kTile;
+}
+
+}  // namespace
+
+int run(const RunCommand& command) {
+  SimulationOptions options;
+  options.granularity = granularity_of(command);
+  const HardwareConfig hardware = load_hardware(command.config);
+  const Workload workload = load_workload(command.layer);
+  for (const std::string& fault : command.faults) options.faults.push_back(parse_fault(fault, hardware.switch_array));
+  const Plan made = make_plan(workload, hardware);
+  const std::int64_t macs = std::accumulate(made.layers.begin(), made.layers.end(), std::int64_t{0}, [](std::int64_t sum, const LayerPlan& l) { return sum + l.macs; });
+  const bool check = command.check == "on" || (command.check.empty() && macs <= kCheckedMacs);
+
+  OutputFiles files;
+  const std::string folder = files.open_folder(command.out, {"report.json", "outputs"});
+  std::optional<VcdWriter> vcd;
+  std::optional<ChromeTimeline> timeline;
+  const Picoseconds period = hardware.clock_ps();
+  if (!command.vcd.empty()) {
+    TraceFilter filter;
+    filter.patterns = command.vcd_signals;
+    filter.begin = command.vcd_from * period;
+    if (command.vcd_to >= 0) filter.end = command.vcd_to * period;
+    filter.max_bytes = command.vcd_max_mb << 20;
+    std::ofstream& stream = files.open_file(command.vcd);
+    vcd.emplace(filter, period, now_ps, [&stream](const std::string& text) { stream << text; });
+    options.observers.trace = &*vcd;
+  }
+  std::ofstream* timeline_stream = nullptr;
+  if (!command.timeline.empty()) {
+    timeline_stream = &files.open_file(command.timeline);
+    timeline.emplace();
+    options.observers.timeline = &*timeline;
+  }
+  options.trace_accumulators = command.vcd_accumulators;
+  options.jitter_seed = command.jitter_seed;
+  options.build_order_seed = command.build_order_seed;
+
+  RunResult result;
+  {
+    Progress progress(workload.layers.size());
+    options.progress = [&](Cycle now, std::size_t done) { progress(now, done); };
+    result = simulate(workload, hardware, made, options);
+  }
+  if (check) check_outputs(workload, result);
+  if (vcd) vcd->finish((result.cycles + 1) * period);
+  if (timeline) *timeline_stream << timeline->json();
+  write_folder(folder, workload, hardware, result);
+  files.commit();
+
+  fmt::print("{}", report_table(result));
+  if (!check) fmt::print("\n{}", command.check == "off" ? "Outputs were not checked (--check off).\n" : "Outputs were not checked: over 4e9 MACs, say --check on.\n");
+  if (vcd && vcd->truncated()) fmt::print(stderr, "tilebeat: {} ends early: it reached the cap of {} MB (--vcd-max-mb)\n", command.vcd, command.vcd_max_mb);
+  fmt::print("\nWrote {0}/report.json, {0}/outputs/{1}{2}\n", command.out, vcd ? ", " + command.vcd : "", timeline ? ", " + command.timeline : "");
+  return result.passed() ? 0 : 1;
+}
+
+}  // namespace tilebeat

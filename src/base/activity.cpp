@@ -1,0 +1,44 @@
+#include "tilebeat/base/activity.h"
+
+#include <array>
+
+namespace tilebeat {
+namespace {
+
+struct ActivityText {
+  std::string_view name;
+  std::string_view meaning;
+};
+
+constexpr std::array<ActivityText, kActivityCount> kTexts{{
+    {"busy", "useful work: a beat, a bus beat, a DRAM data beat"},
+    {"bank_conflict", "further clocks of a beat whose lanes read one bank more than once"},
+    {"output_drain", "the shadow registers still drain the previous operation cycle"},
+    {"pipeline_fill", "the first stages of a chunk, before its first MAC"},
+    {"input_load", "the maps of the next chunk are not loaded yet"},
+    {"weight_load", "the kernels of the next chunk are not loaded yet"},
+    {"parameter_load", "biases and scales are not loaded yet"},
+    {"input_release", "no copy of the input banks is free to be loaded"},
+    {"weight_release", "no region of the parameter buffer is free to be loaded"},
+    {"output_space", "no half of the output buffer is free"},
+    {"output_ready", "the results to store are not complete yet"},
+    {"layer_end", "the last store of the previous layer is not complete"},
+    {"queue_full", "the decoder waits for a place in the queue of a unit"},
+    {"instruction_fetch", "the next instruction has not arrived"},
+    {"host", "no program is running"},
+    {"no_work", "the running program has nothing for this unit now"},
+    {"bus_grant", "a request waits for the interconnect"},
+    {"memory", "a burst waits for the memory behind the interconnect"},
+    {"landing", "no space in the landing buffer of the DMA channel"},
+    {"bank_write", "a bus beat waits for the write queue of a bank"},
+    {"outstanding", "the limit of outstanding transactions is reached"},
+    {"dram_timing", "requests are pending and a DRAM timing rule delays the next command"},
+    {"refresh", "the DRAM is refreshing"},
+}};
+
+}  // namespace
+
+std::string_view activity_name(Activity activity) { return kTexts[static_cast<int>(activity)].name; }
+std::string_view activity_meaning(Activity activity) { return kTexts[static_cast<int>(activity)].meaning; }
+
+}  // namespace tilebeat

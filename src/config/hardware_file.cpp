@@ -1,0 +1,112 @@
+#include "tilebeat/config/hardware_file.h"
+
+#include "tilebeat/schema/json_file.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "hardware_fields.h"
+
+namespace tilebeat {
+namespace {
+
+constexpr double kPicosecondsTimesMhz = 1e6;
+constexpr std::int64_t kBytesPerResult = 4;
+
+HardwareConfig defaults() {
+  HardwareConfig config;
+  config.dram = dram_preset(config.dram.preset);
+  return config;
+}
+
+/// Refuses `value` of `place` unless `good`.
+template <class T>
+void need(bool good, const Place& place, const T& value, const std::string& allowed) {
+  if (!good) place.refuse(OrderedJson(value).dump(), allowed);
+}
+
+void need_power_of_two(std::int64_t value, const Place& place) {
+  need((value & (value - 1)) == 0, place, value, "a power of two");
+}
+
+void check_switch_array(const SwitchArrayConfig& c, const Place& place) {
+  need(c.rows % c.groups == 0, place.key("rows"), c.rows, fmt::format("a multiple of groups ({})", c.groups));
+  const std::int64_t results = std::int64_t{c.rows} * c.columns;
+  need(c.output_buffer_bytes / 2 >= results * kBytesPerResult, place.key("output_buffer_bytes"),
+       c.output_buffer_bytes,
+       fmt::format("at least {}: two halves of one operation cycle of {} int32 results",
+                   2 * results * kBytesPerResult, results));
+}
+
+void check_transfers(const HardwareConfig& c, const Place& root) {
+  const int width = c.interconnect.bytes_per_clock;
+  const Place dma = root.key("dma");
+  need_power_of_two(width, root.key("interconnect").key("bytes_per_clock"));
+  need(c.dma.burst_bytes % width == 0, dma.key("burst_bytes"), c.dma.burst_bytes,
+       fmt::format("a multiple of interconnect.bytes_per_clock ({})", width));
+  need(c.dma.buffer_bytes >= c.dma.burst_bytes, dma.key("buffer_bytes"), c.dma.buffer_bytes,
+       fmt::format("at least burst_bytes ({})", c.dma.burst_bytes));
+}
+
+void check_dram(const DramConfig& c, const Place& place) {
+  need_power_of_two(c.channels, place.key("channels"));
+  need_power_of_two(c.banks, place.key("banks"));
+  need_power_of_two(c.row_bytes, place.key("row_bytes"));
+  need_power_of_two(c.data_bits, place.key("data_bits"));
+  need_power_of_two(c.burst_length, place.key("burst_length"));
+  need_power_of_two(c.size_bytes, place.key("size_bytes"));
+  const std::int64_t burst = std::int64_t{c.data_bits / 8} * c.burst_length;
+  need(c.row_bytes % burst == 0, place.key("row_bytes"), c.row_bytes,
+       fmt::format("a multiple of the burst of {} bytes (data_bits / 8 * burst_length)", burst));
+  const std::int64_t one_row_each = c.row_bytes * c.banks * c.channels;
+  need(c.size_bytes >= one_row_each, place.key("size_bytes"), c.size_bytes,
+       fmt::format("at least {}: one row in every bank of every channel", one_row_each));
+  need(!c.refresh || c.tRFC_ps < c.tREFI_ps, place.key("tRFC_ps"), c.tRFC_ps,
+       fmt::format("less than tREFI_ps ({})", c.tREFI_ps));
+}
+
+}  // namespace
+
+Picoseconds HardwareConfig::clock_ps() const {
+  return std::llround(kPicosecondsTimesMhz / clock_mhz);
+}
+
+void check_hardware(const HardwareConfig& config, const std::string& file) {
+  const Place root(file);
+  if (config.fused) {
+    root.key("fused").refuse("true",
+                             fmt::format("false: fused layers are not available with dataflow {}",
+                                         kDataflowNames.at(static_cast<std::size_t>(config.dataflow))));
+  }
+  check_switch_array(config.switch_array, root.key("switch_array"));
+  check_transfers(config, root);
+  check_dram(config.dram, root.key("dram"));
+}
+
+HardwareConfig parse_hardware(const nlohmann::json& json, const std::string& file) {
+  HardwareConfig config = defaults();
+  read_document(json, file, config);
+  check_hardware(config, file);
+  return config;
+}
+
+HardwareConfig load_hardware(const std::string& path) {
+  return parse_hardware(read_json_file(path), path);
+}
+
+nlohmann::ordered_json hardware_to_json(const HardwareConfig& config) {
+  HardwareConfig copy = config;
+  return ObjectValue<HardwareConfig>{copy}.write();
+}
+
+nlohmann::ordered_json hardware_schema() {
+  HardwareConfig config = defaults();
+  return schema_document(
+      "Tilebeat hardware file",
+      "The hardware that a workload runs on. Every field has a default; rules between fields are "
+      "checked when the file is loaded.",
+      ObjectValue<HardwareConfig>{config}.schema());
+}
+
+}  // namespace tilebeat

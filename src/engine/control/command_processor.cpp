@@ -1,0 +1,266 @@
+#include "tilebeat/engine/control/command_processor.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContext& context, const HostConfig& host,
+                                   const DmaConfig& dma, int completion_ports, std::uint64_t base)
+    : sc_module(name),
+      registers("registers"),
+      fetch("fetch", context, 2, fetch_wake_),
+      units("unit", kQueuedUnits),
+      completions("completion", static_cast<std::size_t>(completion_ports)),
+      interrupt("interrupt"),
+      context_(context),
+      host_(host),
+      dma_(dma),
+      base_(base) {
+  registers.register_nb_transport_fw(this, &CommandProcessor::write_register, 0);
+  for (int i = 0; i < completion_ports; ++i) {
+    completions[static_cast<std::size_t>(i)].register_b_transport(this, &CommandProcessor::receive_completion, i);
+  }
+  SC_METHOD(fetch_step);
+  sensitive << fetch_wake_;
+  dont_initialize();
+  SC_METHOD(control_step);
+  sensitive << control_wake_;
+  dont_initialize();
+}
+
+// Wakes the control in phase kGrant of `cycle`.
+void CommandProcessor::wake_control(Cycle cycle) {
+  const Picoseconds delay = context_.clock.at(cycle, Phase::kGrant) - now_ps();
+  control_wake_.notify(to_sc_time(std::max<Picoseconds>(delay, 0)));
+}
+
+tlm::tlm_sync_enum CommandProcessor::write_register(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                                    sc_core::sc_time&) {
+  if (phase != tlm::BEGIN_REQ) return tlm::TLM_ACCEPTED;
+  const std::uint64_t offset = payload.get_address() - base_;
+  if (payload.get_command() != tlm::TLM_WRITE_COMMAND || payload.get_data_length() != 8 || offset % 8 != 0 ||
+      offset >= kCommandRegisterBytes) {
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return tlm::TLM_COMPLETED;
+  }
+  std::uint64_t value = 0;
+  std::memcpy(&value, payload.get_data_ptr(), sizeof value);
+  switch (static_cast<CommandRegister>(offset)) {
+    case CommandRegister::kProgramAddress: program_address_ = value; break;
+    case CommandRegister::kProgramBytes: program_bytes_ = value; break;
+    case CommandRegister::kStart:
+      start_at_ = context_.clock.cycle_of(now_ps()) + 1;  // requests arrive in kGrant; acted upon a clock later
+      wake_control(start_at_);
+      break;
+  }
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  return tlm::TLM_COMPLETED;
+}
+
+void CommandProcessor::receive_completion(int, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  inbox_.push_back(message_of<UnitMessage>(payload));
+  wake_control(context_.clock.cycle_of(now_ps()));
+}
+
+void CommandProcessor::start() {
+  if (running_) throw SimulationError("command processor: started while a program is running");
+  if (program_address_ % kInstructionBytes != 0 || program_bytes_ == 0 || program_bytes_ % kInstructionBytes != 0) {
+    throw SimulationError(fmt::format("command processor: a program of {} bytes at {:#x} is not whole instructions of {} bytes",
+                                      program_bytes_, program_address_, kInstructionBytes));
+  }
+  running_ = true;
+  fetch_address_ = decode_address_ = program_address_;
+  buffer_.clear();
+  semaphores_.fill(0);
+  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
+  fetch_wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+}
+
+// Requests the program ahead of the decoder, as far as the instruction buffer has room.
+void CommandProcessor::fetch_step() {
+  if (fetch_gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  while (fetch.front_ready(now)) {
+    std::vector<std::uint8_t> data = fetch.take_front();
+    buffer_.insert(buffer_.end(), data.begin(), data.end());
+    buffer_reserved_ -= static_cast<std::int64_t>(data.size());
+    stats.fetched_bytes += static_cast<std::int64_t>(data.size());
+    fetch.recycle(std::move(data));
+    wake_control(now);
+  }
+  const std::uint64_t end = program_address_ + program_bytes_;
+  if (!running_ || fetch_address_ >= end) {
+    fetch.ledger.enter(running_ ? Activity::kNoWork : Activity::kHost, now);
+    return;
+  }
+  const auto window = static_cast<std::uint64_t>(dma_.burst_bytes);
+  const auto bytes = static_cast<int>(std::min(end - fetch_address_, window - fetch_address_ % window));
+  const auto used = static_cast<std::int64_t>(buffer_.size()) + buffer_reserved_;
+  if (used + bytes > host_.instruction_buffer_bytes) {
+    fetch.ledger.enter(Activity::kLanding, now);
+  } else if (!fetch.granted(now)) {
+    fetch.ledger.enter(Activity::kBusGrant, now);
+  } else if (!fetch.has_room()) {
+    fetch.ledger.enter(Activity::kOutstanding, now);
+  } else {
+    buffer_reserved_ += bytes;
+    fetch.issue(tlm::TLM_READ_COMMAND, fetch_address_, bytes, fetch.buffer(bytes), now);
+    fetch_address_ += static_cast<std::uint64_t>(bytes);
+    fetch_wake_.notify(to_sc_time(context_.clock.period_ps()));
+  }
+}
+
+void CommandProcessor::control_step() {
+  if (control_gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  // Completions of this clock, in a fixed order: counting up commutes, so the order of arrival does not matter.
+  for (const UnitMessage& message : inbox_) {
+    UnitState& unit = state_[static_cast<std::size_t>(message.unit)];
+    (message.kind == UnitMessage::Kind::kReleased ? unit.held : unit.under_way) -= 1;
+    for (const Semaphore s : message.signals) {
+      if (s != 0) ++semaphores_[s];
+    }
+  }
+  inbox_.clear();
+  if (start_at_ > now) {
+    wake_control(start_at_);
+  } else if (start_at_ >= 0) {
+    start_at_ = -1;
+    start();
+  }
+  if (last_decode_ < now) {
+    ledger.enter(decode_blocker_, now);
+    if (running_) decode_one(now);
+  }
+  dispatch(now);
+  tell_blockers();
+}
+
+// One instruction from the buffer to its queue, or a fence executed.
+void CommandProcessor::decode_one(Cycle now) {
+  if (buffer_.size() < kInstructionBytes) {
+    if (decode_address_ >= program_address_ + program_bytes_) throw SimulationError("command processor: the program ends without halt");
+    decode_blocker_ = Activity::kInstructionFetch;
+    ledger.enter(decode_blocker_, now);
+    return;
+  }
+  InstructionBytes bytes;
+  std::copy_n(buffer_.begin(), kInstructionBytes, bytes.begin());
+  Queued queued;
+  queued.address = decode_address_;
+  try {
+    queued.instruction = decode(bytes);
+  } catch (const SimulationError& error) {
+    throw SimulationError(fmt::format("instruction at {:#x}: {}", decode_address_, error.what()));
+  }
+  const Unit unit = unit_of(queued.instruction);
+  if (unit == Unit::kSync) {
+    if (!execute_sync(queued, now)) {
+      decode_blocker_ = Activity::kLayerEnd;
+      ledger.enter(decode_blocker_, now);
+      return;
+    }
+  } else {
+    UnitState& state = state_[static_cast<std::size_t>(unit)];
+    if (static_cast<int>(state.queue.size()) >= dma_.command_queue) {
+      decode_blocker_ = Activity::kQueueFull;
+      ledger.enter(decode_blocker_, now);
+      return;  // a dispatch from that queue wakes the control again
+    }
+    state.queue.push_back(queued);
+  }
+  buffer_.erase(buffer_.begin(), buffer_.begin() + kInstructionBytes);
+  decode_address_ += kInstructionBytes;
+  ++stats.instructions;
+  last_decode_ = now;
+  ledger.enter(Activity::kBusy, now);
+  decode_blocker_ = running_ ? Activity::kInstructionFetch : Activity::kHost;
+  wake_control(now + 1);
+  fetch_wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
+}
+
+bool CommandProcessor::all_idle() const {
+  return std::all_of(state_.begin(), state_.end(),
+                     [](const UnitState& u) { return u.queue.empty() && u.held == 0 && u.under_way == 0; });
+}
+
+bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
+  if (!all_idle()) return false;
+  if (const auto* end = std::get_if<LayerEnd>(&queued.instruction.operation)) {
+    if (on_layer_end) on_layer_end(end->layer, now);
+    return true;
+  }
+  running_ = false;
+  buffer_.clear();
+  send_message(interrupt, payload_, decode_address_);
+  return true;
+}
+
+void CommandProcessor::dispatch(Cycle now) {
+  for (std::size_t i = 0; i < state_.size(); ++i) {
+    UnitState& unit = state_[i];
+    if (unit.queue.empty() || unit.held >= kUnitDepth) continue;
+    const Instruction& head = unit.queue.front().instruction;
+    std::array<std::uint32_t, kSemaphores> taken = semaphores_;
+    bool available = true;
+    for (const Semaphore s : head.waits) {
+      if (s == 0) continue;
+      available = available && taken[s] > 0;
+      if (available) --taken[s];
+    }
+    if (!available) continue;
+    semaphores_ = taken;
+    unit.dispatched = head;
+    unit.queue.pop_front();
+    ++unit.held;
+    ++unit.under_way;
+    unit.told = blocker_of(unit);
+    UnitCommand command{&unit.dispatched, unit.told};
+    send_message(units[i], payload_, command);
+    wake_control(now + 1);
+  }
+}
+
+// Why a unit's next instruction does not come: the missing token of the head of its queue, or that of the program.
+Activity CommandProcessor::blocker_of(const UnitState& unit) const {
+  if (!running_) return Activity::kHost;
+  if (unit.queue.empty()) return decode_blocker_;
+  for (const Semaphore s : unit.queue.front().instruction.waits) {
+    if (s != 0 && semaphores_[s] == 0) return semaphore_activity(s);
+  }
+  return Activity::kNoWork;
+}
+
+void CommandProcessor::tell_blockers() {
+  for (std::size_t i = 0; i < state_.size(); ++i) {
+    UnitState& unit = state_[i];
+    const Activity blocker = blocker_of(unit);
+    if (blocker == unit.told) continue;
+    unit.told = blocker;
+    UnitCommand command{nullptr, blocker};
+    send_message(units[i], payload_, command);
+  }
+}
+
+std::string CommandProcessor::describe_state() const {
+  std::string text = running_ ? fmt::format("  decoder at {:#x}: waits for {}\n", decode_address_, activity_name(decode_blocker_))
+                              : std::string("  no program is running\n");
+  for (std::size_t i = 0; i < state_.size(); ++i) {
+    const UnitState& unit = state_[i];
+    text += fmt::format("  {:<9} holds {}, {} under way, {} queued", kUnitNames[i], unit.held, unit.under_way, unit.queue.size());
+    if (!unit.queue.empty()) {
+      text += fmt::format("; instruction at {:#x} waits for", unit.queue.front().address);
+      for (const Semaphore s : unit.queue.front().instruction.waits) {
+        if (s != 0 && semaphores_[s] == 0) text += " " + semaphore_name(s);
+      }
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,101 @@
+#include "tilebeat/engine/switch_array/input_arrangement.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+ArrayShape array_shape(const SwitchArrayConfig& config) {
+  return {config.rows, config.columns, config.groups, config.port_channels};
+}
+
+InputArrangement::InputArrangement(sc_core::sc_module_name name, const SimContext& context,
+                                   const SwitchArrayConfig& config, int bytes_per_clock)
+    : sc_module(name),
+      stream("stream"),
+      bank_write("bank_write", static_cast<std::size_t>(config.rows)),
+      context_(context),
+      config_(config),
+      shape_(array_shape(config)),
+      bytes_per_clock_(bytes_per_clock),
+      queues_(config.rows, config.arrangement_queue_words),
+      assembling_(static_cast<std::size_t>(config.port_channels)),
+      words_(static_cast<std::size_t>(bytes_per_clock) + 1) {
+  stream.register_b_transport(this, &InputArrangement::b_transport);
+  for (Word& word : words_) word.bytes.resize(static_cast<std::size_t>(config.port_channels));
+}
+
+void InputArrangement::begin(const LoadInput& load) {
+  tile_ = load;
+  const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
+  arrangement_.emplace(shape_, load.height, load.width, aware ? load.stride_h : 1, aware ? load.stride_w : 1);
+  const std::int64_t planes = (load.channels + config_.port_channels - 1) / config_.port_channels;
+  if (planes * arrangement_->words_per_plane() > config_.bank_depth_words) {
+    throw SimulationError(fmt::format("load.input: a tile of {}x{}x{} needs {} words a bank, the banks have {}", load.height,
+                                      load.width, load.channels, planes * arrangement_->words_per_plane(),
+                                      config_.bank_depth_words));
+  }
+  row_ = column_ = channel_ = 0;
+}
+
+void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  auto& message = message_of<StreamMessage>(payload);
+  if (message.header != nullptr) {
+    begin(std::get<LoadInput>(message.header->operation));
+    return;
+  }
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  Cycle ready = std::max(now, queues_.next_beat());
+  ledger.enter(ledger.current(), ready);
+  message.blocked = 0;
+  for (int at = 0; at < message.bytes; at += bytes_per_clock_) {
+    const Cycle before = std::max(ready, queues_.next_beat());
+    take_beat(message.data + at, std::min(bytes_per_clock_, message.bytes - at), ready);
+    const Cycle blocked = queues_.next_beat() - 1 - before;
+    message.blocked += blocked;
+    ledger.spend(Activity::kBankWrite, blocked);
+    ledger.spend(Activity::kBusy, 1);
+    ready = queues_.next_beat();
+  }
+  message.accepted = queues_.next_beat();
+  message.written = queues_.drained();
+  ledger.enter(message.last ? Activity::kNoWork : Activity::kMemory, message.accepted);
+}
+
+void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {
+  queues_.begin_beat(ready);
+  word_count_ = 0;
+  const int p = config_.port_channels;
+  for (int i = 0; i < count; ++i) {
+    assembling_[static_cast<std::size_t>(channel_ % p)] = bytes[i];
+    ++channel_;
+    const bool pixel_complete = channel_ == tile_.channels;
+    if (channel_ % p != 0 && !pixel_complete) continue;
+    const int plane = (channel_ - 1) / p;
+    const BankSlot slot = arrangement_->place(row_, column_);
+    Word& word = words_[word_count_++];
+    word.bank = slot.bank.value();
+    word.address = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words +
+                                              plane * arrangement_->words_per_plane() + slot.address) *
+                   static_cast<std::uint64_t>(p);
+    std::copy(assembling_.begin(), assembling_.end(), word.bytes.begin());
+    for (int c = (channel_ - 1) % p + 1; c < p; ++c) word.bytes[static_cast<std::size_t>(c)] = tile_.fill;
+    queues_.add_word(word.bank);
+    if (pixel_complete) {
+      channel_ = 0;
+      if (++column_ == tile_.width) column_ = 0, ++row_;
+    }
+  }
+  queues_.end_beat();
+  for (std::size_t i = 0; i < word_count_; ++i) write_word(i, queues_.write_at(i));
+}
+
+void InputArrangement::write_word(std::size_t index, Cycle at) {
+  Word& word = words_[index];
+  transport(bank_write[static_cast<std::size_t>(word.bank)], payload_, tlm::TLM_WRITE_COMMAND, word.address,
+            word.bytes.data(), static_cast<unsigned>(word.bytes.size()), context_.clock.at(at) - now_ps());
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,97 @@
+#include "tilebeat/engine/switch_array/parameter_loader.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
+                                 int bytes_per_clock)
+    : sc_module(name),
+      stream("stream"),
+      bank_write("bank_write", static_cast<std::size_t>(config.columns)),
+      post_write("post_write"),
+      context_(context),
+      config_(config),
+      bytes_per_clock_(bytes_per_clock),
+      queues_(config.columns + 1, config.arrangement_queue_words) {
+  stream.register_b_transport(this, &ParameterLoader::b_transport);
+}
+
+void ParameterLoader::begin(const LoadKernels& load) {
+  load_ = load;
+  position_ = 0;
+  assembling_.clear();
+  if (std::int64_t{load.parameter_word} + load.words > config_.parameter_depth_words) {
+    throw SimulationError(fmt::format("load.kernels: words {} to {} lie beyond the {} of the parameter buffer",
+                                      load.parameter_word, load.parameter_word + load.words, config_.parameter_depth_words));
+  }
+  if (load.slot >= config_.parameter_slots || load.post_records > config_.columns) {
+    throw SimulationError(fmt::format("load.kernels: {} records for slot {} of {}", load.post_records, load.slot,
+                                      config_.parameter_slots));
+  }
+}
+
+void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  auto& message = message_of<StreamMessage>(payload);
+  if (message.header != nullptr) {
+    begin(std::get<LoadKernels>(message.header->operation));
+    return;
+  }
+  Cycle ready = std::max(context_.clock.cycle_of(now_ps()), queues_.next_beat());
+  ledger.enter(ledger.current(), ready);
+  message.blocked = 0;
+  for (int at = 0; at < message.bytes; at += bytes_per_clock_) {
+    take_beat(message.data + at, std::min(bytes_per_clock_, message.bytes - at), ready);
+    const Cycle blocked = queues_.next_beat() - 1 - ready;
+    message.blocked += blocked;
+    ledger.spend(Activity::kBankWrite, blocked);
+    ledger.spend(Activity::kBusy, 1);
+    ready = queues_.next_beat();
+  }
+  message.accepted = queues_.next_beat();
+  message.written = queues_.drained();
+  ledger.enter(message.last ? Activity::kNoWork : Activity::kMemory, message.accepted);
+}
+
+void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {
+  queues_.begin_beat(ready);
+  writes_.clear();
+  beat_bytes_.clear();
+  const int p = config_.port_channels;
+  const std::int64_t kernel_bytes = std::int64_t{load_.words} * config_.columns * p;
+  for (int i = 0; i < count; ++i) {
+    assembling_.push_back(bytes[i]);
+    const bool is_kernel = position_ < kernel_bytes;
+    ++position_;
+    const std::size_t whole = is_kernel ? static_cast<std::size_t>(p) : std::size_t{kPostParameterBytes};
+    if (assembling_.size() < whole) continue;
+    Write write;
+    write.first_byte = beat_bytes_.size();
+    write.length = static_cast<unsigned>(whole);
+    if (is_kernel) {
+      const std::int64_t index = position_ / p - 1;  // of the word just complete
+      write.bank = static_cast<int>(index % config_.columns);
+      write.address = static_cast<std::uint64_t>(load_.parameter_word + index / config_.columns) * static_cast<std::uint64_t>(p);
+    } else {
+      const std::int64_t record = (position_ - kernel_bytes) / kPostParameterBytes - 1;
+      write.bank = config_.columns;
+      write.address = static_cast<std::uint64_t>((load_.slot * config_.columns + record) * kPostParameterBytes);
+    }
+    beat_bytes_.insert(beat_bytes_.end(), assembling_.begin(), assembling_.end());
+    assembling_.clear();
+    writes_.push_back(write);
+    queues_.add_word(write.bank);
+  }
+  queues_.end_beat();
+  for (std::size_t i = 0; i < writes_.size(); ++i) {
+    const Write& w = writes_[i];
+    const Picoseconds delay = context_.clock.at(queues_.write_at(i)) - now_ps();
+    auto& socket = w.bank < config_.columns ? bank_write[static_cast<std::size_t>(w.bank)] : post_write;
+    transport(socket, payload_, tlm::TLM_WRITE_COMMAND, w.address, beat_bytes_.data() + w.first_byte, w.length, delay);
+  }
+}
+
+}  // namespace tilebeat

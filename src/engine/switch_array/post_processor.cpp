@@ -1,0 +1,134 @@
+#include "tilebeat/engine/switch_array/post_processor.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/numerics.h"
+#include "tilebeat/engine/switch_array/input_arrangement.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+PostProcessor::PostProcessor(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config)
+    : sc_module(name),
+      drain("drain"),
+      parameters("parameters"),
+      output("output", static_cast<std::size_t>(config.groups)),
+      completion("completion"),
+      context_(context),
+      config_(config),
+      shape_(array_shape(config)),
+      parameters_(static_cast<std::size_t>(config.parameter_slots * config.columns)),
+      pixel_(static_cast<std::size_t>(config.columns) * 4) {
+  drain.register_b_transport(this, &PostProcessor::take_results);
+  parameters.register_b_transport(this, &PostProcessor::take_parameters);
+  SC_METHOD(complete);
+  sensitive << wake_;
+  dont_initialize();
+}
+
+void PostProcessor::take_parameters(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  parameters_[payload.get_address() / kPostParameterBytes] = decode_post_parameter(payload.get_data_ptr());
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+void PostProcessor::take_results(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& message = message_of<DrainMessage>(payload);
+  if (message.setup != nullptr) {
+    setup_ = *message.setup;
+    return;
+  }
+  if (message.run->slot >= config_.parameter_slots || message.run->kernels > config_.columns) {
+    throw SimulationError(fmt::format("conv.run: slot {} or {} kernels do not exist", message.run->slot, message.run->kernels));
+  }
+  pixel_bytes_ = message.run->kernels * dtype_size(setup_.output_type);
+  if (message.beat != nullptr) {
+    drain_lanes(message);
+  } else {
+    drain_chunk(message);
+  }
+  const Cycle clocks = Cycle{shape_.lanes()} * config_.drain_clocks_per_lane;
+  for (int i = 0; i < message.operation_cycles; ++i) {
+    ledger.enter(Activity::kBusy, message.last_macs[i] + 1);
+    ledger.enter(Activity::kNoWork, message.last_macs[i] + 1 + clocks);
+  }
+  stats.lane_drains += std::int64_t{message.operation_cycles} * config_.rows;
+  if (!message.chunk_complete) return;
+  const Cycle written = message.last_macs[message.operation_cycles - 1] + clocks + config_.post_latency_cycles;
+  completions_.push_back({written + 1, message.instruction->done_signals});
+  if (completions_.size() == 1) wake_.notify(to_sc_time(context_.clock.at(written + 1) - now_ps()));
+}
+
+// Clock granularity: lane l of every group leaves in the l-th drain slot and is written `post_latency_cycles` later.
+void PostProcessor::drain_lanes(const DrainMessage& message) {
+  const ChunkGeometry& g = message.schedule->geometry();
+  for (int lane = 0; lane < shape_.lanes(); ++lane) {
+    const Cycle at = *message.last_macs + Cycle{lane + 1} * config_.drain_clocks_per_lane + config_.post_latency_cycles;
+    for (int group = 0; group < shape_.groups; ++group) {
+      const int row = message.beat->row_block * shape_.groups + group;
+      const int column = message.beat->column_block * shape_.lanes() + lane;
+      if (row >= g.rows || column >= g.columns) continue;
+      process_pixel(*message.run, message.sums + static_cast<std::ptrdiff_t>(group * shape_.lanes() + lane) * message.stride);
+      transport(output[static_cast<std::size_t>(group)], payload_, tlm::TLM_WRITE_COMMAND, output_address(message, row, column),
+                pixel_.data(), static_cast<unsigned>(pixel_bytes_), context_.clock.at(at) - now_ps());
+      if (payload_.is_response_error()) throw SimulationError("conv.run: writes beyond the output buffer");
+    }
+  }
+}
+
+// Tile granularity: the same results through the direct memory interface.
+void PostProcessor::drain_chunk(const DrainMessage& message) {
+  const ChunkGeometry& g = message.schedule->geometry();
+  tlm::tlm_dmi dmi;
+  if (!output[0]->get_direct_mem_ptr(payload_, dmi)) throw SimulationError("the output buffer refuses direct memory access");
+  for (int row = 0; row < g.rows; ++row) {
+    for (int column = 0; column < g.columns; ++column) {
+      process_pixel(*message.run, message.sums + (static_cast<std::ptrdiff_t>(row) * g.columns + column) * message.stride);
+      const std::uint64_t address = output_address(message, row, column);
+      if (address + static_cast<std::uint64_t>(pixel_bytes_) > dmi.get_end_address() + 1) {
+        throw SimulationError("conv.run: writes beyond the output buffer");
+      }
+      std::memcpy(dmi.get_dmi_ptr() + address, pixel_.data(), static_cast<std::size_t>(pixel_bytes_));
+    }
+  }
+  for (int group = 0; group < shape_.groups; ++group) {
+    const int rows = (g.rows - group + shape_.groups - 1) / shape_.groups;
+    transport(output[static_cast<std::size_t>(group)], payload_, tlm::TLM_IGNORE_COMMAND,
+              static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(g.columns), nullptr, static_cast<unsigned>(pixel_bytes_));
+  }
+}
+
+std::uint64_t PostProcessor::output_address(const DrainMessage& message, int row, int column) const {
+  const auto pixel = static_cast<std::uint64_t>(row) * static_cast<std::uint64_t>(message.schedule->geometry().columns) +
+                     static_cast<std::uint64_t>(column);
+  return message.run->output_base + pixel * message.run->output_stride;
+}
+
+void PostProcessor::process_pixel(const ConvRun& run, const std::int32_t* sums) {
+  const PostParameter* parameter = parameters_.data() + static_cast<std::ptrdiff_t>(run.slot) * config_.columns;
+  for (int k = 0; k < run.kernels; ++k) {
+    std::int32_t value = sums[k];
+    if (setup_.post_parameters) {  // wraps like the adder; a checked workload cannot reach that (SPEC NU-3)
+      value = static_cast<std::int32_t>(static_cast<std::uint32_t>(value) + static_cast<std::uint32_t>(parameter[k].bias));
+    }
+    if (setup_.clamp) value = std::clamp(value, setup_.clamp_low, setup_.clamp_high);
+    if (setup_.requantise) value = requantize(value, parameter[k].scale, setup_.output_zero_point, setup_.output_type);
+    if (setup_.output_type == DType::kInt32) {
+      std::memcpy(pixel_.data() + k * 4, &value, 4);
+    } else {
+      pixel_[static_cast<std::size_t>(k)] = static_cast<std::uint8_t>(value);
+    }
+  }
+  stats.results += run.kernels;
+}
+
+void PostProcessor::complete() {
+  if (gate_.hold(context_.jitter)) return;
+  UnitMessage message{Unit::kMatrix, UnitMessage::Kind::kDone, completions_.front().signals};
+  completions_.pop_front();
+  send_message(completion, payload_, message);
+  if (!completions_.empty()) wake_.notify(to_sc_time(context_.clock.at(completions_.front().at) - now_ps()));
+}
+
+}  // namespace tilebeat

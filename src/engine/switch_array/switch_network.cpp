@@ -1,0 +1,328 @@
+#include "tilebeat/engine/switch_array/switch_network.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/engine/switch_array/input_arrangement.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace tilebeat {
+namespace {
+
+constexpr int kFillClocks = 2;  // bank read and switch, before the first MAC
+
+ChunkGeometry geometry_of(const ConvSetup& s, const ConvRun& r) {
+  ChunkGeometry g;
+  g.rows = r.rows, g.columns = r.columns;
+  g.height = r.height, g.width = r.width;
+  g.h_offset = r.h_offset, g.w_offset = r.w_offset;
+  g.kernel_h = s.kernel_h, g.kernel_w = s.kernel_w;
+  g.stride_h = s.stride_h, g.stride_w = s.stride_w;
+  g.dilation_h = s.dilation_h, g.dilation_w = s.dilation_w;
+  g.planes = r.planes;
+  return g;
+}
+
+}  // namespace
+
+SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
+                             Granularity granularity)
+    : sc_module(name),
+      command("command"),
+      bank_read("bank_read", static_cast<std::size_t>(config.rows)),
+      to_array("to_array"),
+      completion("completion"),
+      context_(context),
+      config_(config),
+      shape_(array_shape(config)),
+      granularity_(granularity),
+      bank_read_at_(static_cast<std::size_t>(config.rows), -1) {
+  for (Stage* stage : {&read_, &switch_, &mac_}) {
+    stage->lanes.resize(static_cast<std::size_t>(config.rows));
+    stage->words.resize(static_cast<std::size_t>(config.rows * config.port_channels));
+  }
+  command.register_b_transport(this, &SwitchNetwork::receive);
+  SC_METHOD(step);
+  sensitive << wake_;
+  dont_initialize();
+  if (context_.observers.trace != nullptr) declare_signals();
+}
+
+void SwitchNetwork::declare_signals() {
+  Trace& trace = *context_.observers.trace;
+  for (int i = 0; i < config_.rows; ++i) {
+    const std::string lane = fmt::format("sw{}", i);
+    word_signals_.push_back(trace.add_signal(name(), lane, std::min(8 * config_.port_channels, 64)));
+    row_signals_.push_back(trace.add_signal(name(), lane + "_h", 16));
+    column_signals_.push_back(trace.add_signal(name(), lane + "_w", 16));
+  }
+}
+
+void SwitchNetwork::wake_at(Cycle cycle) { wake_.notify(to_sc_time(context_.clock.at(cycle) - now_ps())); }
+
+void SwitchNetwork::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& message = message_of<UnitCommand>(payload);
+  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
+  blocker_ = message.blocker;
+  if (message.instruction != nullptr) {
+    queue_.push_back(*message.instruction);
+    if (state_ == State::kIdle) wake_at(next);
+  } else if (state_ == State::kIdle && queue_.empty()) {
+    ledger.enter(blocker_, next);
+  }
+}
+
+void SwitchNetwork::step() {
+  if (gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  switch (state_) {
+    case State::kIdle: begin_next(now); return;
+    case State::kFinishing: finish_chunk(now); return;
+    case State::kRunning:
+      if (mac_stage(now)) advance_pipeline(now);
+      return;
+    case State::kStalled:  // the shadow registers are free in this clock and the waiting MAC is done
+      state_ = State::kRunning;
+      advance_pipeline(now);
+      return;
+  }
+}
+
+void SwitchNetwork::begin_next(Cycle now) {
+  while (!queue_.empty()) {
+    if (const auto* setup = std::get_if<ConvSetup>(&queue_.front().operation)) {
+      setup_ = *setup;
+      ArrayOperands operands;
+      operands.setup = setup;
+      send_message(to_array, payload_, operands);
+      tell(UnitMessage::Kind::kReleased, queue_.front().release_signals);
+      tell(UnitMessage::Kind::kDone, queue_.front().done_signals);
+      queue_.pop_front();
+      continue;
+    }
+    begin_chunk(now);
+    return;
+  }
+  state_ = State::kIdle;
+  ledger.enter(blocker_, now);
+}
+
+void SwitchNetwork::begin_chunk(Cycle now) {
+  run_ = std::get<ConvRun>(queue_.front().operation);
+  if (run_.rows == 0 || run_.columns == 0 || run_.planes == 0) {
+    throw SimulationError(fmt::format("conv.run: {} x {} outputs over {} channel blocks", run_.rows, run_.columns, run_.planes));
+  }
+  const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
+  arrangement_.emplace(shape_, run_.height, run_.width, aware ? setup_.stride_h : 1, aware ? setup_.stride_w : 1);
+  const int last_plane = run_.first_plane + run_.planes;
+  if (last_plane * arrangement_->words_per_plane() > config_.bank_depth_words) {
+    throw SimulationError(fmt::format("conv.run: reads beyond the {} words of a bank", config_.bank_depth_words));
+  }
+  schedule_.emplace(shape_, geometry_of(setup_, run_));
+  ++stats.chunks;
+  ledger.enter(Activity::kPipelineFill, now);
+  if (granularity_ == Granularity::kTile) {
+    run_tile(now);
+    return;
+  }
+  state_ = State::kRunning;
+  next_beat_ = schedule_->first();
+  more_beats_ = true;
+  fill_left_ = kFillClocks;
+  load_read_stage();
+  if (mac_stage(now)) advance_pipeline(now);
+}
+
+void SwitchNetwork::finish_chunk(Cycle now) {
+  const Instruction& instruction = queue_.front();
+  tell(UnitMessage::Kind::kReleased, instruction.release_signals);
+  if (!run_.last) tell(UnitMessage::Kind::kDone, instruction.done_signals);
+  queue_.pop_front();
+  begin_next(now);
+}
+
+void SwitchNetwork::tell(UnitMessage::Kind kind, const Semaphores& signals) {
+  UnitMessage message{Unit::kMatrix, kind, signals};
+  send_message(completion, payload_, message);
+}
+
+// ---- clock granularity ----
+
+// The MAC stage's clock. False: the array cannot copy its accumulators yet and every stage stands still.
+bool SwitchNetwork::mac_stage(Cycle now) {
+  if (!mac_.valid) {
+    const bool filling = fill_left_ > 0;
+    if (filling) --fill_left_;
+    ledger.spend(filling ? Activity::kPipelineFill : Activity::kBankConflict, 1);
+    return true;
+  }
+  ArrayOperands operands;
+  operands.run = &run_;
+  operands.instruction = &queue_.front();
+  operands.schedule = &*schedule_;
+  operands.beat = &mac_.beat;
+  operands.lanes = mac_.words.data();
+  send_message(to_array, payload_, operands);
+  ++stats.beats;
+  if (mac_.beat.last_of_cycle) {
+    ++stats.operation_cycles;
+    stats.useful_macs += std::int64_t{run_.macs_per_pixel} * schedule_->active_lanes(mac_.beat.row_block, mac_.beat.column_block);
+  }
+  mac_.valid = false;
+  ledger.spend(Activity::kOutputDrain, operands.stalled);
+  ledger.spend(Activity::kBusy, 1);
+  if (operands.stalled == 0) return true;
+  state_ = State::kStalled;
+  wake_at(now + operands.stalled);
+  return false;
+}
+
+void SwitchNetwork::advance_pipeline(Cycle now) {
+  if (switch_.valid) {
+    if (!word_signals_.empty()) trace_switch(now);
+    std::swap(mac_, switch_);
+    switch_.valid = false;
+  }
+  if (read_.valid) {
+    read_lanes();
+    if (pending_.empty()) {
+      std::swap(switch_, read_);
+      read_.valid = false;
+      if (more_beats_) load_read_stage();
+    }
+  }
+  if (!mac_.valid && !switch_.valid && !read_.valid) state_ = State::kFinishing;
+  wake_at(now + 1);
+}
+
+// The next beat enters the read stage: every lane gets its bank and address; lanes without a pixel get the zero point.
+void SwitchNetwork::load_read_stage() {
+  const int p = config_.port_channels;
+  const std::uint64_t plane_base = static_cast<std::uint64_t>(run_.copy) * static_cast<std::uint64_t>(config_.bank_depth_words) +
+                                   static_cast<std::uint64_t>((run_.first_plane + next_beat_.plane) * arrangement_->words_per_plane());
+  pending_.clear();
+  for (int lane = 0; lane < config_.rows; ++lane) {
+    Lane& l = read_.lanes[static_cast<std::size_t>(lane)];
+    l.selection = schedule_->select(next_beat_, lane);
+    if (!l.selection.valid) {
+      std::memset(read_.words.data() + lane * p, static_cast<std::uint8_t>(setup_.input_zero_point), static_cast<std::size_t>(p));
+      continue;
+    }
+    const BankSlot slot = arrangement_->place(l.selection.h, l.selection.w);
+    l.bank = slot.bank.value();
+    l.address = (plane_base + static_cast<std::uint64_t>(slot.address)) * static_cast<std::uint64_t>(p);
+    pending_.push_back(lane);
+  }
+  read_.beat = next_beat_;
+  read_.valid = true;
+  more_beats_ = schedule_->advance(next_beat_);
+}
+
+// One clock of the read stage: the crossbar lets one lane read each bank, lowest lane first.
+void SwitchNetwork::read_lanes() {
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  std::size_t kept = 0;
+  for (const int lane : pending_) {
+    Lane& l = read_.lanes[static_cast<std::size_t>(lane)];
+    Cycle& last = bank_read_at_[static_cast<std::size_t>(l.bank)];
+    if (last == now) {
+      pending_[kept++] = lane;
+      continue;
+    }
+    last = now;
+    ++stats.bank_read_words;
+    transport(bank_read[static_cast<std::size_t>(l.bank)], payload_, tlm::TLM_READ_COMMAND, l.address,
+              read_.words.data() + lane * config_.port_channels, static_cast<unsigned>(config_.port_channels));
+  }
+  pending_.resize(kept);
+}
+
+void SwitchNetwork::trace_switch(Cycle now) {
+  Trace& trace = *context_.observers.trace;
+  const Picoseconds at = context_.clock.at(now);
+  for (std::size_t i = 0; i < switch_.lanes.size(); ++i) {
+    std::uint64_t word = 0;
+    const auto p = static_cast<std::size_t>(config_.port_channels);
+    std::memcpy(&word, switch_.words.data() + i * p, std::min<std::size_t>(p, 8));
+    trace.change(word_signals_[i], at, word);
+    const Selection& selection = switch_.lanes[i].selection;
+    if (selection.valid) {
+      trace.change(row_signals_[i], at, static_cast<std::uint64_t>(selection.h));
+      trace.change(column_signals_[i], at, static_cast<std::uint64_t>(selection.w));
+    } else {
+      trace.unknown(row_signals_[i], at);
+      trace.unknown(column_signals_[i], at);
+    }
+  }
+}
+
+// ---- tile granularity ----
+
+void SwitchNetwork::run_tile(Cycle now) {
+  ChunkGeometry geometry = schedule_->geometry();
+  geometry.planes = 1;  // every channel block makes the same selections
+  if (!(geometry == census_geometry_) || census_.cycle_clocks.empty()) {
+    census_ = take_census(*schedule_, *arrangement_);
+    census_geometry_ = geometry;
+  }
+  read_tile();
+
+  ArrayOperands operands;
+  operands.run = &run_;
+  operands.instruction = &queue_.front();
+  operands.schedule = &*schedule_;
+  operands.tile = &tile_;
+  operands.cycle_clocks = &census_.cycle_clocks;
+  operands.first_mac = now + kFillClocks;
+  send_message(to_array, payload_, operands);
+
+  const Cycle read_clocks =
+      std::int64_t{run_.planes} * std::accumulate(census_.cycle_clocks.begin(), census_.cycle_clocks.end(), std::int64_t{0});
+  const std::int64_t beats = schedule_->beats();
+  stats.beats += beats;
+  stats.operation_cycles += schedule_->operation_cycles();
+  stats.useful_macs += std::int64_t{run_.macs_per_pixel} * run_.rows * run_.columns;
+  stats.bank_read_words += census_.read_words * run_.planes;
+  ledger.spend(Activity::kPipelineFill, kFillClocks);
+  ledger.spend(Activity::kBusy, beats);
+  ledger.spend(Activity::kBankConflict, read_clocks - beats);
+  ledger.spend(Activity::kOutputDrain, operands.stalled);
+  state_ = State::kFinishing;
+  wake_at(now + kFillClocks + read_clocks + operands.stalled);
+}
+
+// Reads the chunk's operands in the banks' arranged layout through the direct memory interface.
+void SwitchNetwork::read_tile() {
+  const int p = config_.port_channels;
+  const int padded = padded_channels(p);
+  if (bank_memory_.empty()) {
+    for (auto& socket : bank_read) {
+      tlm::tlm_dmi dmi;
+      if (!socket->get_direct_mem_ptr(payload_, dmi)) throw SimulationError("an input bank refuses direct memory access");
+      bank_memory_.push_back(dmi.get_dmi_ptr());
+    }
+  }
+  tile_.height = run_.height, tile_.width = run_.width, tile_.depth = run_.planes * padded;
+  tile_.pixels.resize(static_cast<std::size_t>(tile_.height) * tile_.width * tile_.depth);
+  const bool is_unsigned = setup_.input_type == DType::kUint8;
+  const int words = arrangement_->words_per_plane();
+  const std::size_t base = static_cast<std::size_t>(run_.copy) * config_.bank_depth_words + static_cast<std::size_t>(run_.first_plane) * words;
+  std::int16_t* out = tile_.pixels.data();
+  for (int h = 0; h < tile_.height; ++h) {
+    for (int w = 0; w < tile_.width; ++w) {
+      const BankSlot slot = arrangement_->place(h, w);
+      const std::uint8_t* word = bank_memory_[static_cast<std::size_t>(slot.bank.value())] + (base + static_cast<std::size_t>(slot.address)) * p;
+      for (int plane = 0; plane < run_.planes; ++plane, out += padded, word += static_cast<std::ptrdiff_t>(words) * p) {
+        widen_words(word, 1, p, is_unsigned, setup_.input_zero_point, out);
+      }
+    }
+  }
+  for (std::size_t bank = 0; bank < census_.bank_reads.size(); ++bank) {
+    transport(bank_read[bank], payload_, tlm::TLM_IGNORE_COMMAND,
+              static_cast<std::uint64_t>(census_.bank_reads[bank] * run_.planes), nullptr, static_cast<unsigned>(p));
+  }
+}
+
+}  // namespace tilebeat

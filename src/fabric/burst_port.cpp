@@ -1,0 +1,77 @@
+#include "tilebeat/fabric/burst_port.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+BurstPort::BurstPort(const char* name, const SimContext& context, int max_outstanding, sc_core::sc_event& changed)
+    : socket(name), context_(context), max_outstanding_(max_outstanding), changed_(changed) {
+  socket.register_nb_transport_bw(this, &BurstPort::nb_transport_bw);
+}
+
+void BurstPort::notify_next_clock() {
+  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
+  changed_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+}
+
+void BurstPort::issue(tlm::tlm_command command, std::uint64_t address, int bytes, std::vector<std::uint8_t> data, Cycle now) {
+  ledger.enter(Activity::kBusy, now);
+  data.resize(static_cast<std::size_t>(bytes));
+  under_way_.push_back({std::move(data), nullptr, -1});
+  Burst& burst = under_way_.back();
+  burst.payload = &pool_.acquire(command, address, burst.data.data(), bytes);
+  ungranted_ = true;
+  tlm::tlm_phase phase = tlm::BEGIN_REQ;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  const tlm::tlm_sync_enum answer = socket->nb_transport_fw(*burst.payload, phase, delay);
+  if (answer == tlm::TLM_COMPLETED) {  // refused at once, for example outside the address map
+    ungranted_ = false;
+    granted_at_ = now;
+    mark_completed(*burst.payload);
+  } else if (answer == tlm::TLM_UPDATED && phase == tlm::END_REQ) {
+    ungranted_ = false;
+    granted_at_ = now;
+  }
+}
+
+tlm::tlm_sync_enum BurstPort::nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  if (phase == tlm::END_REQ) {
+    ungranted_ = false;
+    granted_at_ = context_.clock.cycle_of(now_ps());
+    notify_next_clock();
+    return tlm::TLM_ACCEPTED;
+  }
+  mark_completed(payload);
+  return tlm::TLM_COMPLETED;
+}
+
+void BurstPort::mark_completed(const tlm::tlm_generic_payload& payload) {
+  const auto found = std::find_if(under_way_.begin(), under_way_.end(), [&](const Burst& b) { return b.payload == &payload; });
+  found->completed = context_.clock.cycle_of(now_ps());
+  notify_next_clock();
+}
+
+std::vector<std::uint8_t> BurstPort::take_front() {
+  Burst burst = std::move(under_way_.front());
+  under_way_.pop_front();
+  const tlm::tlm_response_status status = burst.payload->get_response_status();
+  const std::uint64_t address = burst.payload->get_address();
+  burst.payload->release();
+  if (status != tlm::TLM_OK_RESPONSE) {
+    throw SimulationError(fmt::format("{}: no memory at address {:#x} ({} bytes)", socket.name(), address, burst.data.size()));
+  }
+  return std::move(burst.data);
+}
+
+std::vector<std::uint8_t> BurstPort::buffer(int bytes) {
+  if (spare_.empty()) return std::vector<std::uint8_t>(static_cast<std::size_t>(bytes));
+  std::vector<std::uint8_t> data = std::move(spare_.back());
+  spare_.pop_back();
+  data.resize(static_cast<std::size_t>(bytes));
+  return data;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,190 @@
+#include "tilebeat/fabric/dram_channel.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+constexpr int kMaxBanks = 64;  // sets of banks are bits of one word
+
+std::uint64_t bit(int bank) {
+  return std::uint64_t{1} << bank;
+}
+
+bool is_column(DramCommandKind kind) {
+  return kind == DramCommandKind::kRead || kind == DramCommandKind::kWrite;
+}
+
+}  // namespace
+
+DramChannel::DramChannel(const DramConfig& config, int index)
+    : index_(index),
+      queue_depth_(config.queue_depth),
+      starvation_cap_(config.starvation_cap),
+      burst_bytes_(config.burst_length * config.data_bits / 8),
+      clocks_(dram_clocks(config)),
+      banks_(clocks_, config.banks),
+      next_refresh_(clocks_.refi > 0 ? clocks_.refi : kNever) {
+  if (config.banks < 1 || config.banks > kMaxBanks) {
+    throw UserError(fmt::format("dram: banks {} must be 1 to {}", config.banks, kMaxBanks));
+  }
+  if (queue_depth_ < 1) throw UserError(fmt::format("dram: queue_depth {} must be at least 1", queue_depth_));
+  if (starvation_cap_ < 0)
+    throw UserError(fmt::format("dram: starvation_cap {} must not be negative", starvation_cap_));
+  queue_.reserve(static_cast<std::size_t>(queue_depth_));
+  arrivals_.reserve(static_cast<std::size_t>(queue_depth_));
+}
+
+bool DramChannel::has_room(Cycle edge) const {
+  const int leaving = edge >= 0 && edge == last_served_at_ ? 1 : 0;
+  return fill() + leaving < queue_depth_;
+}
+
+void DramChannel::enter(const DramBurst& burst, Cycle visible_from) {
+  arrivals_.push_back({burst, visible_from});
+  wake_ = std::min(wake_, visible_from);
+}
+
+std::optional<DramChannel::Served> DramChannel::step(Cycle now) {
+  refresh_due_before(now + 1);
+  account(now);
+  const auto hidden = std::find_if(arrivals_.begin(), arrivals_.end(),
+                                   [now](const Arrival& arrival) { return arrival.visible_from > now; });
+  for (auto arrival = arrivals_.begin(); arrival != hidden; ++arrival) queue_.push_back({arrival->burst});
+  arrivals_.erase(arrivals_.begin(), hidden);
+
+  std::optional<Served> served;
+  Choice choice = choose(now);
+  if (choice.at == now) {
+    served = issue(choice);
+    choice = choose(now + 1);
+  }
+  wake_ = queue_.empty() ? kNever : std::min(choice.at, next_refresh_);
+  if (!arrivals_.empty()) wake_ = std::min(wake_, arrivals_.front().visible_from);
+  return served;
+}
+
+DramChannel::Choice DramChannel::choose(Cycle from) const {
+  std::uint64_t hit_banks = 0;
+  for (const Entry& entry : queue_) {
+    if (banks_.open_row(entry.burst.bank) == entry.burst.row) hit_banks |= bit(entry.burst.bank);
+  }
+  Choice best;
+  std::uint64_t decided_banks = 0;
+  for (std::size_t index = 0; index < queue_.size(); ++index) {
+    consider_entry(best, index, from, hit_banks, decided_banks);
+  }
+  return best;
+}
+
+void DramChannel::consider_entry(Choice& best, std::size_t index, Cycle from, std::uint64_t hit_banks,
+                                 std::uint64_t& decided_banks) const {
+  const DramBurst& burst = queue_[index].burst;
+  const std::uint64_t bank_bit = bit(burst.bank);
+  if ((decided_banks & bank_bit) != 0) return;
+  const bool starved = overtaken_ >= starvation_cap_;
+  const std::int64_t open_row = banks_.open_row(burst.bank);
+  if (open_row == burst.row) {
+    // Further hits of the bank can be issued no earlier than this, the oldest.
+    decided_banks |= bank_bit;
+    if (starved && index != 0) return;
+    const auto kind = burst.write ? DramCommandKind::kWrite : DramCommandKind::kRead;
+    consider(best, kind, index, std::max(from, banks_.earliest_column(burst.bank)));
+  } else if (open_row == DramBanks::kClosed) {
+    decided_banks |= bank_bit;
+    consider(best, DramCommandKind::kActivate, index, std::max(from, banks_.earliest_activate(burst.bank)));
+  } else if ((hit_banks & bank_bit) == 0 || (starved && index == 0)) {
+    decided_banks |= bank_bit;
+    consider(best, DramCommandKind::kPrecharge, index, std::max(from, banks_.earliest_precharge(burst.bank)));
+  }
+}
+
+void DramChannel::consider(Choice& best, DramCommandKind kind, std::size_t index, Cycle at) const {
+  const bool earlier = at < best.at;
+  const bool first_ready = at == best.at && is_column(kind) && !is_column(best.kind);
+  if (earlier || first_ready) best = {kind, index, at};
+}
+
+std::optional<DramChannel::Served> DramChannel::issue(const Choice& choice) {
+  Entry& entry = queue_[choice.index];
+  const int bank = entry.burst.bank;
+  switch (choice.kind) {
+    case DramCommandKind::kActivate:
+      banks_.activate(bank, entry.burst.row, choice.at);
+      entry.activated = true;
+      report(choice.kind, choice.at, bank, entry.burst.row);
+      return std::nullopt;
+    case DramCommandKind::kPrecharge:
+      report(choice.kind, choice.at, bank, banks_.open_row(bank));
+      banks_.precharge(bank, choice.at);
+      entry.precharged = true;
+      return std::nullopt;
+    default:
+      banks_.column(bank, choice.at);
+      report(choice.kind, choice.at, bank, entry.burst.row);
+      return serve(choice.index, choice.at);
+  }
+}
+
+DramChannel::Served DramChannel::serve(std::size_t index, Cycle now) {
+  const Entry entry = queue_[index];
+  queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(index));
+  overtaken_ = index == 0 ? 0 : overtaken_ + 1;
+  last_served_at_ = now;
+  if (entry.precharged) {
+    ++statistics_.row_conflicts;
+  } else if (entry.activated) {
+    ++statistics_.row_misses;
+  } else {
+    ++statistics_.row_hits;
+  }
+  (entry.burst.write ? statistics_.write_bytes : statistics_.read_bytes) += entry.burst.bytes;
+  statistics_.bus_bytes += burst_bytes_;
+  ledger_.add_beats(now + clocks_.cl, clocks_.data);
+  return {entry.burst, now + clocks_.cl + clocks_.data};
+}
+
+void DramChannel::refresh_due_before(Cycle end) {
+  while (next_refresh_ < end) {
+    account(next_refresh_);
+    const DramBanks::RefreshTimes times = banks_.refresh(next_refresh_);
+    if (times.precharge_at >= 0) report(DramCommandKind::kPrechargeAll, times.precharge_at, -1, -1);
+    report(DramCommandKind::kRefresh, times.refresh_at, -1, -1);
+    refresh_at_ = times.refresh_at;
+    refresh_done_ = times.done;
+    refresh_counted_ = false;
+    next_refresh_ += clocks_.refi;
+  }
+}
+
+void DramChannel::account(Cycle upto) {
+  if (!refresh_counted_ && refresh_at_ < upto) {
+    ++statistics_.refreshes;
+    refresh_counted_ = true;
+  }
+  // Since the last refresh fell due; the ledger stood at that clock when it did.
+  ledger_.advance(std::min(upto, refresh_done_), Activity::kRefresh);
+  if (queue_.empty()) {
+    ledger_.advance(std::min(upto, ledger_.beats_end()), Activity::kDramTiming);
+    ledger_.advance(upto, Activity::kNoWork);
+  } else {
+    ledger_.advance(upto, Activity::kDramTiming);
+  }
+}
+
+void DramChannel::settle(Cycle end) {
+  refresh_due_before(end);
+  account(end);
+  statistics_.settled_at = ledger_.settled_at();
+  statistics_.cycles = ledger_.cycles();
+}
+
+void DramChannel::report(DramCommandKind kind, Cycle cycle, int bank, std::int64_t row) const {
+  if (listener_) listener_({cycle, index_, kind, bank, row});
+}
+
+}  // namespace tilebeat

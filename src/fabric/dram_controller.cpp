@@ -1,0 +1,223 @@
+#include "tilebeat/fabric/dram_controller.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+DramController::DramController(const sc_core::sc_module_name& name, const DramConfig& config,
+                               const SimContext& context)
+    : sc_module(name), socket("socket"), map_(config), clock_(config.clock_ps), context_(context) {
+  channels_.reserve(static_cast<std::size_t>(config.channels));
+  for (int index = 0; index < config.channels; ++index) {
+    channels_.emplace_back(config, index);
+    channels_.back().listen([this](const DramCommand& command) { observe(command); });
+  }
+  socket.register_nb_transport_fw(this, &DramController::receive);
+  socket.register_transport_dbg(this, &DramController::debug);
+  declare_signals();
+  SC_HAS_PROCESS(DramController);
+  SC_METHOD(work);
+  sensitive << wake_;
+  dont_initialize();
+}
+
+tlm::tlm_response_status DramController::check(const tlm::tlm_generic_payload& payload) const {
+  const std::uint64_t address = payload.get_address();
+  const std::uint64_t bytes = payload.get_data_length();
+  if (!payload.is_read() && !payload.is_write()) return tlm::TLM_COMMAND_ERROR_RESPONSE;
+  if (payload.get_byte_enable_ptr() != nullptr) return tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE;
+  if (bytes == 0 || bytes > kMaxRequestBytes || payload.get_streaming_width() < bytes) {
+    return tlm::TLM_BURST_ERROR_RESPONSE;
+  }
+  if (address >= map_.size_bytes() || bytes > map_.size_bytes() - address)
+    return tlm::TLM_ADDRESS_ERROR_RESPONSE;
+  return tlm::TLM_OK_RESPONSE;
+}
+
+tlm::tlm_sync_enum DramController::receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                           sc_core::sc_time& delay) {
+  if (phase != tlm::BEGIN_REQ || delay != sc_core::SC_ZERO_TIME || held_ != kNone) {
+    throw SimulationError(
+        fmt::format("{}: expected BEGIN_REQ without delay, not before the previous END_REQ", name()));
+  }
+  const tlm::tlm_response_status status = check(payload);
+  if (status != tlm::TLM_OK_RESPONSE) {
+    payload.set_response_status(status);
+    return tlm::TLM_COMPLETED;
+  }
+  const Picoseconds now = now_ps();
+  const Cycle current = clock_.cycle_of(now);
+  const std::uint32_t handle = open_request(payload);
+  const bool accepted = enter_bursts(handle, clock_.at(current) == now ? current : -1, current + 1);
+  if (!accepted) held_ = handle;
+  wake_.notify(to_sc_time(clock_.at(current + 1) - now));
+  if (!accepted) return tlm::TLM_ACCEPTED;
+  phase = tlm::END_REQ;
+  return tlm::TLM_UPDATED;
+}
+
+std::uint32_t DramController::open_request(tlm::tlm_generic_payload& payload) {
+  if (free_requests_.empty()) {
+    free_requests_.push_back(static_cast<std::uint32_t>(requests_.size()));
+    requests_.emplace_back();
+  }
+  const std::uint32_t handle = free_requests_.back();
+  free_requests_.pop_back();
+  Request& request = requests_[handle];
+  request.payload = &payload;
+  request.number = arrived_++;
+  request.entered = 0;
+  request.remaining = payload.get_data_length();
+  request.done = 0;
+  return handle;
+}
+
+bool DramController::enter_bursts(std::uint32_t handle, Cycle edge, Cycle visible_from) {
+  Request& request = requests_[handle];
+  const tlm::tlm_generic_payload& payload = *request.payload;
+  const auto burst_bytes = static_cast<std::uint64_t>(map_.burst_bytes());
+  const std::uint32_t length = payload.get_data_length();
+  while (request.entered < length) {
+    const std::uint64_t address = payload.get_address() + request.entered;
+    const DramAddress place = map_.decode(address);
+    DramChannel& channel = channels_[static_cast<std::size_t>(place.channel)];
+    if (!channel.has_room(edge)) return false;
+    const auto to_boundary = static_cast<std::uint32_t>(burst_bytes - address % burst_bytes);
+    const std::uint32_t bytes = std::min(to_boundary, length - request.entered);
+    channel.enter({place.bank, place.row, payload.is_write(), handle, request.entered, bytes}, visible_from);
+    request.entered += bytes;
+  }
+  return true;
+}
+
+void DramController::work() {
+  if (gate_.hold(context_.jitter)) return;
+  const Cycle now = clock_.cycle_of(now_ps());
+  send_responses(now);
+  admit_held(now);
+  for (int index = 0; index < channels(); ++index) {
+    DramChannel& channel = channels_[static_cast<std::size_t>(index)];
+    if (channel.wake() > now) continue;
+    if (const auto served = channel.step(now)) serve(*served);
+    trace_queue(index, now);
+  }
+  schedule(now);
+}
+
+void DramController::send_responses(Cycle now) {
+  while (!completions_.empty() && completions_.front().at <= now) {
+    const std::uint32_t handle = completions_.front().request;
+    std::pop_heap(completions_.begin(), completions_.end(), std::greater<>());
+    completions_.pop_back();
+    tlm::tlm_generic_payload& payload = *requests_[handle].payload;
+    free_requests_.push_back(handle);
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    tlm::tlm_phase phase = tlm::BEGIN_RESP;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    if (socket->nb_transport_bw(payload, phase, delay) != tlm::TLM_COMPLETED) {
+      throw SimulationError(fmt::format("{}: BEGIN_RESP must be answered with TLM_COMPLETED", name()));
+    }
+  }
+}
+
+void DramController::admit_held(Cycle now) {
+  if (held_ == kNone) return;
+  const auto handle = static_cast<std::uint32_t>(held_);
+  if (!enter_bursts(handle, now, now)) return;
+  held_ = kNone;
+  tlm::tlm_phase phase = tlm::END_REQ;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  socket->nb_transport_bw(*requests_[handle].payload, phase, delay);
+}
+
+void DramController::serve(const DramChannel::Served& served) {
+  const DramBurst& burst = served.burst;
+  Request& request = requests_[burst.request];
+  const std::uint64_t address = request.payload->get_address() + burst.offset;
+  std::uint8_t* data = request.payload->get_data_ptr() + burst.offset;
+  if (burst.write) {
+    memory_.write(address, data, burst.bytes);
+  } else {
+    memory_.read(address, data, burst.bytes);
+  }
+  request.remaining -= burst.bytes;
+  request.done = std::max(request.done, served.data_end);
+  if (request.remaining == 0) {
+    completions_.push_back({request.done, request.number, burst.request});
+    std::push_heap(completions_.begin(), completions_.end(), std::greater<>());
+  }
+}
+
+void DramController::schedule(Cycle now) {
+  Cycle next = completions_.empty() ? DramChannel::kNever : completions_.front().at;
+  for (const DramChannel& channel : channels_) next = std::min(next, channel.wake());
+  if (held_ != kNone) {
+    // A place that became free at this edge can be taken at the next one.
+    const Request& request = requests_[static_cast<std::size_t>(held_)];
+    const DramAddress place = map_.decode(request.payload->get_address() + request.entered);
+    if (channels_[static_cast<std::size_t>(place.channel)].has_room(-1)) next = std::min(next, now + 1);
+  }
+  if (next != DramChannel::kNever) wake_.notify(to_sc_time(clock_.at(next) - now_ps()));
+}
+
+unsigned DramController::debug(tlm::tlm_generic_payload& payload) {
+  const std::uint64_t address = payload.get_address();
+  if (address >= map_.size_bytes()) return 0;
+  const std::uint64_t bytes = std::min<std::uint64_t>(payload.get_data_length(), map_.size_bytes() - address);
+  if (payload.is_read()) {
+    memory_.read(address, payload.get_data_ptr(), bytes);
+  } else if (payload.is_write()) {
+    memory_.write(address, payload.get_data_ptr(), bytes);
+  }
+  return static_cast<unsigned>(bytes);
+}
+
+void DramController::settle(Picoseconds now) {
+  for (DramChannel& channel : channels_) channel.settle(clock_.cycle_of(now));
+}
+
+void DramController::declare_signals() {
+  Trace* trace = context_.observers.trace;
+  if (trace == nullptr) return;
+  for (int index = 0; index < channels(); ++index) {
+    const std::string scope = fmt::format("{}.ch{}", name(), index);
+    ChannelSignals signals{};
+    signals.command = trace->add_signal(scope, "cmd", 3);
+    signals.bank = trace->add_signal(scope, "bank", 6);
+    signals.row = trace->add_signal(scope, "row", 32);
+    signals.queue = trace->add_signal(scope, "queue", 16);
+    signals.data = trace->add_signal(scope, "data", 1);
+    signals_.push_back(signals);
+  }
+}
+
+void DramController::observe(const DramCommand& command) {
+  if (log_) log_(command);
+  const Picoseconds at = clock_.at(command.cycle);
+  if (signals_.empty() || at < now_ps()) return;
+  Trace& trace = *context_.observers.trace;
+  const ChannelSignals& signals = signals_[static_cast<std::size_t>(command.channel)];
+  trace.change(signals.command, at, static_cast<std::uint64_t>(command.kind));
+  trace.change(signals.command, clock_.at(command.cycle + 1), 0);
+  if (command.bank >= 0) {
+    trace.change(signals.bank, at, static_cast<std::uint64_t>(command.bank));
+    trace.change(signals.row, at, static_cast<std::uint64_t>(command.row));
+  }
+  if (command.kind != DramCommandKind::kRead && command.kind != DramCommandKind::kWrite) return;
+  const DramChannel& channel = channels_[static_cast<std::size_t>(command.channel)];
+  const Cycle data = command.cycle + channel.clocks().cl;
+  trace.change(signals.data, clock_.at(data), 1);
+  trace.change(signals.data, clock_.at(data + channel.clocks().data), 0);
+}
+
+void DramController::trace_queue(int channel, Cycle at) {
+  if (signals_.empty()) return;
+  const auto waiting = static_cast<std::uint64_t>(channels_[static_cast<std::size_t>(channel)].visible());
+  context_.observers.trace->change(signals_[static_cast<std::size_t>(channel)].queue, clock_.at(at), waiting);
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,341 @@
+#include "tilebeat/fabric/interconnect.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
+constexpr int kNoPort = -1;
+
+}  // namespace
+
+Interconnect::Interconnect(const sc_core::sc_module_name& name, const InterconnectConfig& config,
+                           const SimContext& context, const std::vector<std::string>& port_names,
+                           const std::vector<AddressRange>& map)
+    : sc_module(name),
+      initiator_ports("initiator", port_names.size()),
+      config_(config),
+      context_(context),
+      ports_(port_names.size()) {
+  const auto require = [](int value, const char* key) {
+    if (value < 1) throw UserError(fmt::format("interconnect: {} is {} and must be at least 1", key, value));
+  };
+  require(config.bytes_per_clock, "bytes_per_clock");
+  require(config.request_cycles, "request_cycles");
+  require(config.response_cycles, "response_cycles");
+  require(config.max_outstanding, "max_outstanding");
+  build_map(map);
+  target_ports.init(targets_.size());
+  for (int port = 0; port < ports(); ++port) {
+    const auto index = static_cast<std::size_t>(port);
+    auto& socket = initiator_ports[index];
+    socket.register_nb_transport_fw(this, &Interconnect::receive_request, port);
+    socket.register_transport_dbg(this, &Interconnect::debug, port);
+    socket.register_get_direct_mem_ptr(this, &Interconnect::direct_memory, port);
+    ports_[index].statistics.name = port_names[index];
+    declare_signals(ports_[index]);
+  }
+  for (int target = 0; target < static_cast<int>(targets_.size()); ++target) {
+    auto& socket = target_ports[static_cast<std::size_t>(target)];
+    socket.register_nb_transport_bw(this, &Interconnect::receive_answer, target);
+    socket.register_invalidate_direct_mem_ptr(this, &Interconnect::invalidate_direct_memory, target);
+  }
+  SC_HAS_PROCESS(Interconnect);
+  SC_METHOD(grant_phase);
+  sensitive << grant_event_;
+  dont_initialize();
+  SC_METHOD(delivery_phase);
+  sensitive << delivery_event_;
+  dont_initialize();
+}
+
+void Interconnect::build_map(const std::vector<AddressRange>& map) {
+  map_ = map;
+  std::sort(map_.begin(), map_.end(),
+            [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
+  int targets = 0;
+  for (std::size_t i = 0; i < map_.size(); ++i) {
+    if (map_[i].begin >= map_[i].end || map_[i].target < 0 || (i > 0 && map_[i].begin < map_[i - 1].end)) {
+      throw SimulationError(fmt::format("{}: address range {:#x} to {:#x} is empty or overlaps another",
+                                        name(), map_[i].begin, map_[i].end));
+    }
+    targets = std::max(targets, map_[i].target + 1);
+  }
+  for (int target = 0; target < targets; ++target) {
+    if (std::none_of(map_.begin(), map_.end(),
+                     [target](const AddressRange& r) { return r.target == target; })) {
+      throw SimulationError(fmt::format("{}: no address range belongs to target {}", name(), target));
+    }
+  }
+  targets_.resize(static_cast<std::size_t>(targets));
+  winners_.resize(targets_.size());
+}
+
+const AddressRange* Interconnect::find(std::uint64_t address) const {
+  for (const AddressRange& range : map_) {
+    if (address >= range.begin && address < range.end) return &range;
+  }
+  return nullptr;
+}
+
+// --- phase kAct: requests and answers come in
+// -----------------------------------------------------------------------
+
+tlm::tlm_sync_enum Interconnect::receive_request(int port_index, Payload& payload, tlm::tlm_phase& phase,
+                                                 sc_core::sc_time& delay) {
+  Port& port = ports_[static_cast<std::size_t>(port_index)];
+  if (phase == tlm::END_RESP) return tlm::TLM_COMPLETED;
+  const Picoseconds now = now_ps();
+  const Cycle cycle = context_.clock.cycle_of(now);
+  if (phase != tlm::BEGIN_REQ || delay != sc_core::SC_ZERO_TIME || port.request != nullptr ||
+      now != context_.clock.at(cycle)) {
+    throw SimulationError(
+        fmt::format("{}: port {} expects BEGIN_REQ at a clock edge, not before the previous END_REQ", name(),
+                    port.statistics.name));
+  }
+  const std::uint64_t address = payload.get_address();
+  const std::uint64_t bytes = payload.get_data_length();
+  const AddressRange* range = find(address);
+  if (range == nullptr || bytes == 0 || bytes > range->end - address) {
+    ++port.statistics.decode_errors;
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return tlm::TLM_COMPLETED;
+  }
+  BurstExtension& extension = BurstPool::extension(payload);
+  extension.initiator = PortId(port_index);
+  extension.issued_at = now;
+  extension.id = port.bursts++;
+  extension.beats =
+      static_cast<int>(ceil_div<std::uint64_t>(bytes, static_cast<unsigned>(config_.bytes_per_clock)));
+  port.request = &payload;
+  port.issued = cycle;
+  port.target = range->target;
+  if (context_.observers.trace != nullptr) trace_request(port, payload, cycle);
+  request_grant_phase(cycle);
+  return tlm::TLM_ACCEPTED;
+}
+
+tlm::tlm_sync_enum Interconnect::receive_answer(int target_index, Payload& payload, tlm::tlm_phase& phase,
+                                                sc_core::sc_time& delay) {
+  Target& target = targets_[static_cast<std::size_t>(target_index)];
+  const Cycle from = context_.clock.round_up(now_ps() + static_cast<Picoseconds>(delay.value()));
+  if (phase == tlm::END_REQ) {
+    accept(target, from);
+    return tlm::TLM_ACCEPTED;
+  }
+  if (phase != tlm::BEGIN_RESP) {
+    throw SimulationError(
+        fmt::format("{}: target {} sent neither END_REQ nor BEGIN_RESP", name(), target_index));
+  }
+  if (target.unaccepted == &payload) accept(target, from);
+  answer(target_index, payload, from);
+  return tlm::TLM_COMPLETED;
+}
+
+void Interconnect::accept(Target& target, Cycle from) {
+  target.unaccepted = nullptr;
+  target.free_from = from;
+  request_grant_phase(from);
+}
+
+void Interconnect::answer(int target, Payload& payload, Cycle taken_over) {
+  responses_.push_back({taken_over, target, &payload});
+  request_grant_phase(taken_over);
+}
+
+void Interconnect::request_grant_phase(Cycle at) {
+  // An event keeps the earliest of its notifications.
+  grant_event_.notify(to_sc_time(context_.clock.at(at, Phase::kGrant) - now_ps()));
+}
+
+// --- phase kGrant
+// ---------------------------------------------------------------------------------------------------
+
+void Interconnect::grant_phase() {
+  if (grant_gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  take_over_responses(now);
+  send_to_targets(now);
+  arbitrate(now);
+  note_waiting(now);
+  plan_next_grant(now);
+}
+
+void Interconnect::take_over_responses(Cycle now) {
+  if (responses_.empty()) return;
+  std::stable_sort(responses_.begin(), responses_.end(), [](const Response& a, const Response& b) {
+    return a.taken_over != b.taken_over ? a.taken_over < b.taken_over : a.target < b.target;
+  });
+  auto response = responses_.begin();
+  for (; response != responses_.end() && response->taken_over <= now; ++response) stream(*response);
+  responses_.erase(responses_.begin(), response);
+  if (!deliveries_.empty()) {
+    delivery_event_.notify(to_sc_time(context_.clock.at(deliveries_.front().at) - now_ps()));
+  }
+}
+
+void Interconnect::stream(const Response& response) {
+  BurstExtension& extension = BurstPool::extension(*response.payload);
+  Port& port = ports_[static_cast<std::size_t>(extension.initiator.value())];
+  const Cycle earliest = response.taken_over + config_.response_cycles;
+  Cycle last = 0;
+  if (response.payload->is_read()) {
+    extension.first_beat = std::max(earliest, port.read.free_from);
+    last = extension.first_beat + extension.beats - 1;
+    port.read.free_from = last + 1;
+    port.read.ledger.add_beats(extension.first_beat, extension.beats);
+    trace_beats(port.signals.read_beat, extension.first_beat, extension.beats);
+  } else {
+    extension.first_beat = std::max(earliest, port.reply_free_from);
+    last = extension.first_beat;
+    port.reply_free_from = last + 1;
+  }
+  deliveries_.push_back({last, extension.initiator.value(), extension.id, response.payload});
+  std::push_heap(deliveries_.begin(), deliveries_.end(), std::greater<>());
+}
+
+void Interconnect::send_to_targets(Cycle now) {
+  for (std::size_t index = 0; index < targets_.size(); ++index) {
+    Target& target = targets_[index];
+    if (target.blocked(now) || target.travelling.empty() || target.travelling.front().due > now) continue;
+    Payload& payload = *target.travelling.front().payload;
+    std::pop_heap(target.travelling.begin(), target.travelling.end(), std::greater<>());
+    target.travelling.pop_back();
+    send(static_cast<int>(index), payload, now);
+  }
+}
+
+void Interconnect::send(int index, Payload& payload, Cycle now) {
+  Target& target = targets_[static_cast<std::size_t>(index)];
+  target.unaccepted = &payload;
+  tlm::tlm_phase phase = tlm::BEGIN_REQ;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  const tlm::tlm_sync_enum status =
+      target_ports[static_cast<std::size_t>(index)]->nb_transport_fw(payload, phase, delay);
+  if (status == tlm::TLM_ACCEPTED) return;
+  // Accepted in the return value: without a delay that counts in this clock already.
+  const Cycle from = context_.clock.round_up(now_ps() + static_cast<Picoseconds>(delay.value()));
+  target.unaccepted = nullptr;
+  target.free_from = delay == sc_core::SC_ZERO_TIME ? now : from;
+  if (status == tlm::TLM_COMPLETED || phase == tlm::BEGIN_RESP) answer(index, payload, from);
+}
+
+void Interconnect::arbitrate(Cycle now) {
+  std::fill(winners_.begin(), winners_.end(), kNoPort);
+  for (int index = 0; index < ports(); ++index) {
+    const Port& port = ports_[static_cast<std::size_t>(index)];
+    if (port.request == nullptr || port.outstanding >= config_.max_outstanding) continue;
+    const auto target = static_cast<std::size_t>(port.target);
+    if (targets_[target].blocked(now)) continue;
+    int& winner = winners_[target];
+    if (winner == kNoPort || port.issued < ports_[static_cast<std::size_t>(winner)].issued) winner = index;
+  }
+  for (const int winner : winners_) {
+    if (winner != kNoPort) grant(winner, now);
+  }
+}
+
+void Interconnect::grant(int index, Cycle now) {
+  Port& port = ports_[static_cast<std::size_t>(index)];
+  Payload& payload = *port.request;
+  Lane& lane = payload.is_read() ? port.read : port.write;
+  account(lane, now);
+  lane.waiting = false;
+  ++lane.under_way;
+  ++port.outstanding;
+  ++port.statistics.granted;
+  port.request = nullptr;
+  Cycle last_beat = now;
+  if (!payload.is_read()) {
+    const int beats = BurstPool::extension(payload).beats;
+    const Cycle first_beat = std::max(now + 1, lane.free_from);
+    last_beat = first_beat + beats - 1;
+    lane.free_from = last_beat + 1;
+    lane.ledger.add_beats(first_beat, beats);
+    trace_beats(port.signals.write_beat, first_beat, beats);
+  }
+  auto& travelling = targets_[static_cast<std::size_t>(port.target)].travelling;
+  travelling.push_back({last_beat + config_.request_cycles, grants_++, &payload});
+  std::push_heap(travelling.begin(), travelling.end(), std::greater<>());
+  if (context_.observers.trace != nullptr) trace_grant(port, now);
+  tlm::tlm_phase phase = tlm::END_REQ;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  initiator_ports[static_cast<std::size_t>(index)]->nb_transport_bw(payload, phase, delay);
+}
+
+void Interconnect::note_waiting(Cycle now) {
+  for (Port& port : ports_) {
+    if (port.request == nullptr) continue;
+    Lane& lane = port.request->is_read() ? port.read : port.write;
+    account(lane, now);
+    lane.waiting = true;
+    if (port.outstanding >= config_.max_outstanding) {
+      lane.cause = Activity::kOutstanding;
+    } else if (targets_[static_cast<std::size_t>(port.target)].blocked(now)) {
+      lane.cause = Activity::kMemory;
+    } else {
+      lane.cause = Activity::kBusGrant;
+    }
+  }
+}
+
+void Interconnect::plan_next_grant(Cycle now) {
+  Cycle next = kNever;
+  for (const Response& response : responses_) next = std::min(next, response.taken_over);
+  for (const Target& target : targets_) {
+    // A target that withholds END_REQ is looked at again when it sends it.
+    if (target.unaccepted != nullptr) continue;
+    if (target.free_from > now) next = std::min(next, target.free_from);
+    if (!target.travelling.empty()) next = std::min(next, std::max(now + 1, target.travelling.front().due));
+  }
+  for (const Port& port : ports_) {
+    // A port at its limit is looked at again when a response is delivered.
+    const bool lost = port.request != nullptr && port.outstanding < config_.max_outstanding &&
+                      !targets_[static_cast<std::size_t>(port.target)].blocked(now);
+    if (lost) next = std::min(next, now + 1);
+  }
+  if (next != kNever) request_grant_phase(next);
+}
+
+// --- phase kAct: responses go out
+// -----------------------------------------------------------------------------------
+
+void Interconnect::delivery_phase() {
+  if (delivery_gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  while (!deliveries_.empty() && deliveries_.front().at <= now) {
+    const Delivery delivery = deliveries_.front();
+    std::pop_heap(deliveries_.begin(), deliveries_.end(), std::greater<>());
+    deliveries_.pop_back();
+    deliver(delivery);
+  }
+  if (!deliveries_.empty()) {
+    delivery_event_.notify(to_sc_time(context_.clock.at(deliveries_.front().at) - now_ps()));
+  }
+}
+
+void Interconnect::deliver(const Delivery& delivery) {
+  Port& port = ports_[static_cast<std::size_t>(delivery.port)];
+  Payload& payload = *delivery.payload;
+  Lane& lane = payload.is_read() ? port.read : port.write;
+  account(lane, delivery.at);
+  --lane.under_way;
+  --port.outstanding;
+  const auto bytes = static_cast<std::int64_t>(payload.get_data_length());
+  (payload.is_read() ? port.statistics.read_bytes : port.statistics.write_bytes) += bytes;
+  ++(payload.is_read() ? port.statistics.read_bursts : port.statistics.write_bursts);
+  trace_delivery(port, payload, delivery.at);
+  if (port.request != nullptr) request_grant_phase(delivery.at);
+  tlm::tlm_phase phase = tlm::BEGIN_RESP;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  initiator_ports[static_cast<std::size_t>(delivery.port)]->nb_transport_bw(payload, phase, delay);
+}
+
+}  // namespace tilebeat

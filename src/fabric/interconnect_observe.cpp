@@ -1,0 +1,106 @@
+// Statistics, traces and the untimed accesses of the interconnect.
+#include "tilebeat/fabric/interconnect.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+void Interconnect::account(Lane& lane, Cycle upto) {
+  const Activity otherwise = lane.waiting         ? lane.cause
+                             : lane.under_way > 0 ? Activity::kMemory
+                                                  : Activity::kNoWork;
+  lane.ledger.advance(upto, otherwise);
+}
+
+void Interconnect::settle(Cycle end) {
+  for (Port& port : ports_) {
+    account(port.read, end);
+    account(port.write, end);
+    port.statistics.settled_at = end;
+    port.statistics.read_cycles = port.read.ledger.cycles();
+    port.statistics.write_cycles = port.write.ledger.cycles();
+  }
+}
+
+unsigned Interconnect::debug(int /*port*/, Payload& payload) {
+  const std::uint64_t address = payload.get_address();
+  const AddressRange* range = find(address);
+  if (range == nullptr) return 0;
+  const unsigned length = payload.get_data_length();
+  payload.set_data_length(static_cast<unsigned>(std::min<std::uint64_t>(length, range->end - address)));
+  const unsigned done = target_ports[static_cast<std::size_t>(range->target)]->transport_dbg(payload);
+  payload.set_data_length(length);
+  return done;
+}
+
+bool Interconnect::direct_memory(int /*port*/, Payload& payload, tlm::tlm_dmi& dmi) {
+  const AddressRange* range = find(payload.get_address());
+  if (range == nullptr) {
+    dmi.set_start_address(payload.get_address());
+    dmi.set_end_address(payload.get_address());
+    return false;
+  }
+  const bool granted =
+      target_ports[static_cast<std::size_t>(range->target)]->get_direct_mem_ptr(payload, dmi);
+  if (dmi.get_start_address() < range->begin) {
+    if (granted) dmi.set_dmi_ptr(dmi.get_dmi_ptr() + (range->begin - dmi.get_start_address()));
+    dmi.set_start_address(range->begin);
+  }
+  dmi.set_end_address(std::min<sc_dt::uint64>(dmi.get_end_address(), range->end - 1));
+  return granted;
+}
+
+void Interconnect::invalidate_direct_memory(int /*target*/, sc_dt::uint64 begin, sc_dt::uint64 end) {
+  for (auto& socket : initiator_ports) socket->invalidate_direct_mem_ptr(begin, end);
+}
+
+void Interconnect::declare_signals(Port& port) {
+  Trace* trace = context_.observers.trace;
+  if (trace == nullptr) return;
+  const std::string scope = fmt::format("{}.{}", name(), port.statistics.name);
+  port.signals.request = trace->add_signal(scope, "req", 1);
+  port.signals.address = trace->add_signal(scope, "addr", 48);
+  port.signals.read_beat = trace->add_signal(scope, "rbeat", 1);
+  port.signals.write_beat = trace->add_signal(scope, "wbeat", 1);
+  port.signals.outstanding = trace->add_signal(scope, "outstanding", 16);
+}
+
+void Interconnect::trace_request(const Port& port, const Payload& payload, Cycle now) {
+  Trace& trace = *context_.observers.trace;
+  trace.change(port.signals.request, context_.clock.at(now), 1);
+  trace.change(port.signals.address, context_.clock.at(now), payload.get_address());
+}
+
+void Interconnect::trace_grant(const Port& port, Cycle now) {
+  // Seen from outside, a grant takes effect with the next edge.
+  Trace& trace = *context_.observers.trace;
+  trace.change(port.signals.request, context_.clock.at(now + 1), 0);
+  trace.change(port.signals.outstanding, context_.clock.at(now + 1),
+               static_cast<std::uint64_t>(port.outstanding));
+}
+
+void Interconnect::trace_beats(SignalId signal, Cycle begin, Cycle count) {
+  Trace* trace = context_.observers.trace;
+  if (trace == nullptr) return;
+  trace->change(signal, context_.clock.at(begin), 1);
+  trace->change(signal, context_.clock.at(begin + count), 0);
+}
+
+void Interconnect::trace_delivery(const Port& port, const Payload& payload, Cycle now) {
+  const Picoseconds at = context_.clock.at(now);
+  if (context_.observers.trace != nullptr) {
+    context_.observers.trace->change(port.signals.outstanding, at,
+                                     static_cast<std::uint64_t>(port.outstanding));
+  }
+  if (context_.observers.timeline == nullptr) return;
+  const BurstExtension& extension = BurstPool::extension(payload);
+  context_.observers.timeline->span(
+      fmt::format("bus.{}", port.statistics.name),
+      fmt::format("{} {} B @{:#x}", payload.is_read() ? "read" : "write", payload.get_data_length(),
+                  static_cast<std::uint64_t>(payload.get_address())),
+      extension.issued_at, at);
+}
+
+}  // namespace tilebeat

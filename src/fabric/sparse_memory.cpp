@@ -1,0 +1,47 @@
+#include "tilebeat/fabric/sparse_memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tilebeat {
+
+SparseMemory::Page* SparseMemory::find(std::uint64_t number) const {
+  if (last_ != nullptr && last_number_ == number) return last_;
+  const auto found = pages_.find(number);
+  if (found == pages_.end()) return nullptr;
+  last_number_ = number;
+  last_ = found->second.get();
+  return last_;
+}
+
+void SparseMemory::read(std::uint64_t address, std::uint8_t* out, std::size_t count) const {
+  while (count > 0) {
+    const std::size_t offset = address % kPageBytes;
+    const std::size_t part = std::min(count, kPageBytes - offset);
+    const Page* page = find(address / kPageBytes);
+    if (page == nullptr) {
+      std::memset(out, 0, part);
+    } else {
+      std::memcpy(out, page->data() + offset, part);
+    }
+    address += part;
+    out += part;
+    count -= part;
+  }
+}
+
+void SparseMemory::write(std::uint64_t address, const std::uint8_t* in, std::size_t count) {
+  while (count > 0) {
+    const std::uint64_t number = address / kPageBytes;
+    const std::size_t offset = address % kPageBytes;
+    const std::size_t part = std::min(count, kPageBytes - offset);
+    Page* page = find(number);
+    if (page == nullptr) page = pages_.emplace(number, std::make_unique<Page>()).first->second.get();
+    std::memcpy(page->data() + offset, in, part);
+    address += part;
+    in += part;
+    count -= part;
+  }
+}
+
+}  // namespace tilebeat

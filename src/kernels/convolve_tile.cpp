@@ -1,0 +1,121 @@
+#include "tilebeat/kernels/mac.h"
+
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+#include <immintrin.h>
+
+namespace tilebeat {
+namespace {
+
+constexpr int kVectorKernels = 8;    // int32 lanes of one vector
+constexpr int kBlockKernels = 16;    // kernels of one register block: two vectors
+constexpr int kBlockPixels = 6;      // 6 pixels x 2 vectors = 12 accumulators, 3 registers left
+
+// Weights as the inner loop reads them: [block of 16 kernels][tap][channel pair][16 kernels][2 channels].
+std::vector<std::int16_t> pack_weights(const std::vector<std::int16_t>& weights, int kernels, int taps, int depth) {
+  const int blocks = ceil_div(kernels, kBlockKernels);
+  std::vector<std::int16_t> packed(static_cast<std::size_t>(blocks) * taps * depth * kBlockKernels, 0);
+  for (int k = 0; k < kernels; ++k) {
+    const std::int16_t* from = weights.data() + static_cast<std::ptrdiff_t>(k) * taps * depth;
+    std::int16_t* to = packed.data() + static_cast<std::ptrdiff_t>(k / kBlockKernels) * taps * depth * kBlockKernels +
+                       (k % kBlockKernels) * 2;
+    for (int i = 0; i < taps * depth; i += 2) {
+      to[0] = from[i];
+      to[1] = from[i + 1];
+      to += kBlockKernels * 2;
+    }
+  }
+  return packed;
+}
+
+// What one call of the inner loop works on: `rows[tap * kBlockPixels + p]` points at the channels of pixel p under a tap.
+struct Block {
+  const std::int16_t* const* rows;
+  const std::int16_t* weights;
+  int taps, depth;
+  std::int32_t* acc[kBlockPixels];
+};
+
+void block_portable(const Block& b) {
+  std::int32_t sum[kBlockPixels][kBlockKernels] = {};
+  const std::int16_t* w = b.weights;
+  for (int tap = 0; tap < b.taps; ++tap) {
+    for (int c = 0; c < b.depth; c += 2, w += kBlockKernels * 2) {
+      for (int p = 0; p < kBlockPixels; ++p) {
+        const std::int16_t* x = b.rows[tap * kBlockPixels + p] + c;
+        for (int k = 0; k < kBlockKernels; ++k) sum[p][k] += x[0] * w[2 * k] + x[1] * w[2 * k + 1];
+      }
+    }
+  }
+  for (int p = 0; p < kBlockPixels; ++p) {
+    for (int k = 0; k < kBlockKernels; ++k) b.acc[p][k] += sum[p][k];
+  }
+}
+
+__attribute__((target("avx2"))) void block_avx2(const Block& b) {
+  __m256i sum[kBlockPixels][2];
+  for (auto& s : sum) s[0] = s[1] = _mm256_setzero_si256();
+  const std::int16_t* w = b.weights;
+  for (int tap = 0; tap < b.taps; ++tap) {
+    const std::int16_t* const* x = b.rows + tap * kBlockPixels;
+    for (int c = 0; c < b.depth; c += 2, w += kBlockKernels * 2) {
+      const __m256i w0 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w));
+      const __m256i w1 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + 2 * kVectorKernels));
+#pragma GCC unroll 6
+      for (int p = 0; p < kBlockPixels; ++p) {
+        const __m256i pair = _mm256_set1_epi32(*reinterpret_cast<const int __attribute__((may_alias, aligned(2)))*>(x[p] + c));
+        sum[p][0] = _mm256_add_epi32(sum[p][0], _mm256_madd_epi16(pair, w0));
+        sum[p][1] = _mm256_add_epi32(sum[p][1], _mm256_madd_epi16(pair, w1));
+      }
+    }
+  }
+  for (int p = 0; p < kBlockPixels; ++p) {
+    for (int v = 0; v < 2; ++v) {
+      auto* place = reinterpret_cast<__m256i*>(b.acc[p] + v * kVectorKernels);
+      _mm256_storeu_si256(place, _mm256_add_epi32(_mm256_loadu_si256(place), sum[p][v]));
+    }
+  }
+}
+
+}  // namespace
+
+int accumulator_stride(int kernels) { return align_up(kernels, kBlockKernels); }
+
+void convolve_tile(const TileConvolution& g, const TileOperands& tile, const std::vector<std::int16_t>& weights,
+                   std::int32_t* acc) {
+  const int taps = g.kernel_h * g.kernel_w;
+  const int stride = accumulator_stride(g.kernels);
+  const std::vector<std::int16_t> packed = pack_weights(weights, g.kernels, taps, tile.depth);
+  const std::vector<std::int16_t> outside(static_cast<std::size_t>(tile.depth), 0);  // a tap on padding adds nothing
+  std::vector<std::int32_t> spare(static_cast<std::size_t>(kBlockKernels));          // for pixels beyond the last one
+  std::vector<const std::int16_t*> rows(static_cast<std::size_t>(taps) * kBlockPixels);
+  const auto kernel = __builtin_cpu_supports("avx2") ? block_avx2 : block_portable;
+
+  const int pixels = g.rows * g.columns;
+  for (int base = 0; base < pixels; base += kBlockPixels) {
+    for (int p = 0; p < kBlockPixels; ++p) {
+      const int pixel = std::min(base + p, pixels - 1);
+      const int h0 = (pixel / g.columns) * g.stride_h + g.h_offset;
+      const int w0 = (pixel % g.columns) * g.stride_w + g.w_offset;
+      for (int r = 0, tap = 0; r < g.kernel_h; ++r) {
+        const int h = h0 + r * g.dilation_h;
+        for (int s = 0; s < g.kernel_w; ++s, ++tap) {
+          const int w = w0 + s * g.dilation_w;
+          const bool inside = h >= 0 && h < tile.height && w >= 0 && w < tile.width;
+          rows[static_cast<std::size_t>(tap * kBlockPixels + p)] =
+              inside ? tile.pixels.data() + (static_cast<std::ptrdiff_t>(h) * tile.width + w) * tile.depth : outside.data();
+        }
+      }
+    }
+    for (int k = 0; k < stride; k += kBlockKernels) {
+      Block block{rows.data(), packed.data() + static_cast<std::ptrdiff_t>(k) * taps * tile.depth, taps, tile.depth, {}};
+      for (int p = 0; p < kBlockPixels; ++p) {
+        block.acc[p] = base + p < pixels ? acc + static_cast<std::ptrdiff_t>(base + p) * stride + k : spare.data();
+      }
+      kernel(block);
+    }
+  }
+}
+
+}  // namespace tilebeat

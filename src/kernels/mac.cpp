@@ -1,0 +1,97 @@
+#include "tilebeat/kernels/mac.h"
+
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+#include <cstring>
+#include <immintrin.h>
+
+namespace tilebeat {
+namespace {
+
+bool have_avx2() {
+  static const bool yes = __builtin_cpu_supports("avx2");
+  return yes;
+}
+
+// acc[i] += x[2i mod period] * w[2i] + x[(2i+1) mod period] * w[2i+1], i < count; the portable form.
+void mac_row_portable(const std::int16_t* x, int period, const std::int16_t* w, std::int32_t* acc, int count) {
+  for (int i = 0; i < count; ++i) {
+    const int c = (2 * i) & (period - 1);
+    acc[i] += std::int32_t{x[c]} * w[2 * i] + std::int32_t{x[c + 1]} * w[2 * i + 1];
+  }
+}
+
+// One row of PEs against all columns; the operand vector repeats every `period` channels.
+__attribute__((target("avx2"))) void mac_row_avx2(const std::int16_t* x, int period, const std::int16_t* w,
+                                                  std::int32_t* acc, int count) {
+  alignas(32) std::int16_t repeated[16];
+  if (period < 16) {
+    for (int i = 0; i < 16; i += period) std::memcpy(repeated + i, x, sizeof(std::int16_t) * static_cast<std::size_t>(period));
+    x = repeated;
+    period = 16;
+  }
+  for (int i = 0; i < count; i += 8) {
+    const __m256i operand = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + ((2 * i) & (period - 1))));
+    const __m256i weights = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + 2 * i));
+    auto* place = reinterpret_cast<__m256i*>(acc + i);
+    _mm256_storeu_si256(place, _mm256_add_epi32(_mm256_loadu_si256(place), _mm256_madd_epi16(operand, weights)));
+  }
+}
+
+}  // namespace
+
+int padded_channels(int port_channels) {
+  int padded = 2;
+  while (padded < port_channels) padded *= 2;
+  return padded;
+}
+
+void widen_words(const std::uint8_t* bytes, int count, int channels, bool is_unsigned, int zero_point, std::int16_t* out) {
+  const int padded = padded_channels(channels);
+  const auto widen = [&](int n, const std::uint8_t* from, std::int16_t* to) {
+    const auto zero = static_cast<std::int16_t>(zero_point);
+    if (is_unsigned) {
+      for (int i = 0; i < n; ++i) to[i] = static_cast<std::int16_t>(from[i] - zero);
+    } else {
+      const auto* as_signed = reinterpret_cast<const std::int8_t*>(from);
+      for (int i = 0; i < n; ++i) to[i] = static_cast<std::int16_t>(as_signed[i] - zero);
+    }
+  };
+  if (padded == channels) {
+    widen(count * channels, bytes, out);
+    return;
+  }
+  for (int word = 0; word < count; ++word) {
+    std::int16_t* to = out + word * padded;
+    widen(channels, bytes + word * channels, to);
+    std::fill(to + channels, to + padded, std::int16_t{0});
+  }
+}
+
+BeatAccumulators::BeatAccumulators(int rows, int columns, int port_channels)
+    : rows_(rows),
+      columns_(columns),
+      padded_(padded_channels(port_channels)),
+      row_stride_(align_up(columns * padded_ / 2, 8)),
+      partial_(static_cast<std::size_t>(rows * row_stride_), 0) {}
+
+void BeatAccumulators::clear() { std::fill(partial_.begin(), partial_.end(), 0); }
+
+void BeatAccumulators::mac(const std::int16_t* x, const std::int16_t* w) {
+  const int count = columns_ * padded_ / 2;
+  // The vector form runs over whole vectors: only where they do not read beyond the last column's weights.
+  const auto row_kernel = have_avx2() && count % 8 == 0 ? mac_row_avx2 : mac_row_portable;
+  for (int row = 0; row < rows_; ++row) {
+    row_kernel(x + row * padded_, padded_, w, partial_.data() + static_cast<std::ptrdiff_t>(row) * row_stride_, count);
+  }
+}
+
+std::int32_t BeatAccumulators::sum(int row, int column) const {
+  const std::int32_t* from = partial_.data() + static_cast<std::ptrdiff_t>(row) * row_stride_ + column * padded_ / 2;
+  std::int32_t total = 0;
+  for (int i = 0; i < padded_ / 2; ++i) total += from[i];
+  return total;
+}
+
+}  // namespace tilebeat

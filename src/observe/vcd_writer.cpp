@@ -1,0 +1,202 @@
+#include "tilebeat/observe/vcd_writer.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace tilebeat {
+namespace {
+
+constexpr std::size_t kFlushAt = 1 << 16;   // pending changes
+constexpr const char* kClockCode = "!";     // signals count on from the next code
+
+std::string code_of(int number) {
+  std::string code;
+  for (int n = number + 1; ; n = n / 94 - 1) {
+    code += static_cast<char>('!' + n % 94);
+    if (n < 94) return code;
+  }
+}
+
+std::vector<std::string> split(const std::string& scope) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= scope.size();) {
+    const std::size_t end = std::min(scope.find('.', begin), scope.size());
+    parts.push_back(scope.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// b2 before b10: digits compare as numbers.
+bool natural_less(const std::string& a, const std::string& b) {
+  std::size_t i = 0, j = 0;
+  const auto number = [](const std::string& s, std::size_t& at) {
+    std::uint64_t n = 0;
+    while (at < s.size() && s[at] >= '0' && s[at] <= '9') n = n * 10 + static_cast<std::uint64_t>(s[at++] - '0');
+    return n;
+  };
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  while (i < a.size() && j < b.size()) {
+    if (digit(a[i]) && digit(b[j])) {
+      const std::uint64_t x = number(a, i), y = number(b, j);
+      if (x != y) return x < y;
+    } else if (a[i] != b[j]) {
+      return a[i] < b[j];
+    } else {
+      ++i, ++j;
+    }
+  }
+  return a.size() - i < b.size() - j;
+}
+
+}  // namespace
+
+VcdWriter::VcdWriter(TraceFilter filter, Picoseconds clock_period, std::function<Picoseconds()> now,
+                     std::function<void(const std::string&)> sink)
+    : filter_(std::move(filter)), clock_period_(clock_period), now_(std::move(now)), sink_(std::move(sink)) {}
+
+SignalId VcdWriter::add_signal(const std::string& scope, const std::string& name, int width_bits) {
+  const std::string path = scope + "." + name;
+  const bool wanted = filter_.patterns.empty() || std::any_of(filter_.patterns.begin(), filter_.patterns.end(), [&](const std::string& p) {
+    return fnmatch(p.c_str(), path.c_str(), 0) == 0 || fnmatch(p.c_str(), name.c_str(), 0) == 0;
+  });
+  if (!wanted) return -1;
+  Signal signal;
+  signal.scope = scope, signal.name = name, signal.width = width_bits;
+  signals_.push_back(signal);
+  return static_cast<SignalId>(signals_.size()) - 1;
+}
+
+void VcdWriter::record(SignalId signal, Picoseconds at, std::uint64_t value, bool known) {
+  if (signal < 0 || closed_ || at >= filter_.end) return;
+  if (!header_written_) write_header();
+  pending_.push_back({at, rank_[static_cast<std::size_t>(signal)], sequence_++, value, known});
+  if (pending_.size() >= kFlushAt) flush_before(now_());
+}
+
+void VcdWriter::put(const std::string& text) {
+  if (truncated_) return;
+  // The last line of a dump that is cut short has to fit as well.
+  constexpr std::int64_t kReserve = 128;
+  if (bytes_ + static_cast<std::int64_t>(text.size()) + kReserve > filter_.max_bytes) {
+    truncated_ = true;
+    const std::string end = fmt::format("$comment trace ended: size cap of {} bytes reached $end\n", filter_.max_bytes);
+    bytes_ += static_cast<std::int64_t>(end.size());
+    sink_(end);
+    return;
+  }
+  bytes_ += static_cast<std::int64_t>(text.size());
+  sink_(text);
+}
+
+void VcdWriter::write_header() {
+  header_written_ = true;
+  order_.resize(signals_.size());
+  rank_.resize(signals_.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  std::sort(order_.begin(), order_.end(), [&](int a, int b) {
+    const Signal& x = signals_[static_cast<std::size_t>(a)];
+    const Signal& y = signals_[static_cast<std::size_t>(b)];
+    return x.scope != y.scope ? split(x.scope) < split(y.scope) : natural_less(x.name, y.name);
+  });
+  std::string text = "$version tilebeat $end\n$timescale 1ps $end\n";
+  std::vector<std::string> open{"soc"};
+  text += fmt::format("$scope module soc $end\n$var wire 1 {} clk $end\n", kClockCode);
+  for (std::size_t rank = 0; rank < order_.size(); ++rank) {
+    Signal& signal = signals_[static_cast<std::size_t>(order_[rank])];
+    rank_[static_cast<std::size_t>(order_[rank])] = static_cast<int>(rank);
+    signal.code = code_of(static_cast<int>(rank));
+    const std::vector<std::string> scope = split(signal.scope);
+    std::size_t common = 0;
+    while (common < open.size() && common < scope.size() && open[common] == scope[common]) ++common;
+    for (std::size_t i = open.size(); i > common; --i) text += "$upscope $end\n";
+    for (std::size_t i = common; i < scope.size(); ++i) text += fmt::format("$scope module {} $end\n", scope[i]);
+    open = scope;
+    const std::string range = signal.width > 1 ? fmt::format(" [{}:0]", signal.width - 1) : "";
+    text += fmt::format("$var wire {} {} {}{} $end\n", signal.width, signal.code, signal.name, range);
+  }
+  for (std::size_t i = open.size(); i > 0; --i) text += "$upscope $end\n";
+  put(text + "$enddefinitions $end\n");
+  clock_edge_ = filter_.begin / clock_period_ * clock_period_;
+}
+
+void VcdWriter::flush_before(Picoseconds limit) {
+  std::sort(pending_.begin(), pending_.end(), [](const Change& a, const Change& b) {
+    return std::tie(a.at, a.rank, a.sequence) < std::tie(b.at, b.rank, b.sequence);
+  });
+  std::size_t done = 0;
+  for (; done < pending_.size() && pending_[done].at < limit; ++done) {
+    const Change& c = pending_[done];
+    const bool overtaken = done + 1 < pending_.size() && pending_[done + 1].at == c.at && pending_[done + 1].rank == c.rank;
+    Signal& signal = signals_[static_cast<std::size_t>(order_[static_cast<std::size_t>(c.rank)])];
+    if (overtaken || (signal.known == c.known && signal.value == c.value)) continue;
+    if (c.at >= filter_.begin) {
+      open_window();
+      advance_to(c.at);
+    }
+    signal.known = c.known;
+    signal.value = c.value;
+    if (c.at >= filter_.begin) write_value(signal);
+  }
+  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+// The values that hold when the window opens.
+void VcdWriter::open_window() {
+  if (window_open_) return;
+  window_open_ = true;
+  put(fmt::format("#{}\n$dumpvars\n", filter_.begin));
+  written_time_ = filter_.begin;
+  put(fmt::format("0{}\n", kClockCode));
+  for (const int id : order_) write_value(signals_[static_cast<std::size_t>(id)]);
+  put("$end\n");
+}
+
+void VcdWriter::advance_to(Picoseconds at) {
+  write_clock_until(at);
+  if (at == written_time_) return;
+  written_time_ = at;
+  put(fmt::format("#{}\n", at));
+}
+
+// Draws the edges of clk up to and including `at`.
+void VcdWriter::write_clock_until(Picoseconds at) {
+  while (clock_edge_ <= at && !truncated_) {
+    if (clock_edge_ >= filter_.begin) {
+      if (clock_edge_ != written_time_) put(fmt::format("#{}\n", clock_edge_));
+      written_time_ = clock_edge_;
+      put(fmt::format("{}{}\n", clock_edge_ % clock_period_ == 0 ? 1 : 0, kClockCode));
+    }
+    const Picoseconds half = clock_period_ / 2;
+    clock_edge_ = clock_edge_ % clock_period_ == 0 ? clock_edge_ + half : clock_edge_ - half + clock_period_;
+  }
+}
+
+void VcdWriter::write_value(const Signal& signal) {
+  if (signal.width == 1) {
+    put(fmt::format("{}{}\n", signal.known ? (signal.value & 1 ? "1" : "0") : "x", signal.code));
+  } else if (!signal.known) {
+    put(fmt::format("bx {}\n", signal.code));
+  } else {
+    const std::uint64_t mask = signal.width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << signal.width) - 1;
+    put(fmt::format("b{:b} {}\n", signal.value & mask, signal.code));
+  }
+}
+
+void VcdWriter::finish(Picoseconds end) {
+  if (closed_) return;
+  if (!header_written_) write_header();
+  const Picoseconds last = std::min(end, filter_.end - 1);
+  flush_before(last + 1);
+  if (last >= filter_.begin) {
+    open_window();
+    advance_to(last);
+  }
+  closed_ = true;
+}
+
+}  // namespace tilebeat

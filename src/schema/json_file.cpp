@@ -1,0 +1,125 @@
+#include "tilebeat/schema/json_file.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/schema/place.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace tilebeat {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void fail(const std::string& file, const std::string& problem) {
+  throw UserError(one_line(file + ": " + problem));
+}
+
+/// Follows the parser through the document and refuses what nlohmann::json lets pass: keys that appear twice,
+/// and nesting deep enough to be an attack.
+class StructureGuard {
+ public:
+  explicit StructureGuard(std::string file) : file_(std::move(file)) {}
+
+  bool operator()(json::parse_event_t event, const json& parsed) {
+    switch (event) {
+      case json::parse_event_t::object_start:
+      case json::parse_event_t::array_start:
+        next_item();
+        open_.push_back({event == json::parse_event_t::array_start, {}, {}, 0});
+        if (open_.size() > kMaxJsonDepth) {
+          fail(file_, fmt::format("lists and objects are nested more than {} deep", kMaxJsonDepth));
+        }
+        break;
+      case json::parse_event_t::key:
+        open_.back().key = parsed.get<std::string>();
+        if (!open_.back().keys.insert(open_.back().key).second) here().fail("this key appears twice");
+        break;
+      case json::parse_event_t::object_end:
+      case json::parse_event_t::array_end:
+        open_.pop_back();
+        break;
+      case json::parse_event_t::value:
+        next_item();
+        break;
+    }
+    return true;
+  }
+
+ private:
+  struct Level {
+    bool list;
+    std::set<std::string> keys;
+    std::string key;
+    std::size_t items;
+  };
+
+  void next_item() {
+    if (!open_.empty()) ++open_.back().items;
+  }
+  Place here() const {
+    Place place(file_);
+    for (const Level& level : open_) place = level.list ? place.item(level.items - 1) : place.key(level.key);
+    return place;
+  }
+
+  std::string file_;
+  std::vector<Level> open_;
+};
+
+/// The library's message without its identifier: "parse error at line 3, column 7: ...".
+std::string without_identifier(const std::string& message) {
+  const std::size_t end = message.find("] ");
+  return end == std::string::npos ? message : message.substr(end + 2);
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path, std::int64_t max_bytes) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) fail(path, "is a directory, a file is needed");
+  errno = 0;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  if (!file) fail(path, fmt::format("cannot be opened: {}", std::strerror(errno)));
+  std::string text;
+  std::vector<char> block(std::size_t{1} << 16);
+  while (const std::size_t got = std::fread(block.data(), 1, block.size(), file.get())) {
+    text.append(block.data(), got);
+    if (static_cast<std::int64_t>(text.size()) > max_bytes) {
+      fail(path, fmt::format("is larger than {} bytes", max_bytes));
+    }
+  }
+  if (std::ferror(file.get()) != 0) fail(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  return text;
+}
+
+json parse_json(const std::string& text, const std::string& file) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  if (std::all_of(text.begin(), text.end(), blank)) fail(file, "is empty");
+  // The library takes a zero byte for the end of the text.
+  const std::size_t zero = text.find('\0');
+  if (zero != std::string::npos) fail(file, fmt::format("is not JSON text: byte {} is zero", zero));
+  StructureGuard guard(file);
+  try {
+    return json::parse(
+        text, [&guard](int, json::parse_event_t event, json& parsed) { return guard(event, parsed); }, true,
+        true);
+  } catch (const json::exception& error) {
+    fail(file, without_identifier(error.what()));
+  }
+}
+
+json read_json_file(const std::string& path) {
+  return parse_json(read_file(path, kMaxJsonBytes), path);
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,77 @@
+#include "tilebeat/schema/place.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace tilebeat {
+namespace {
+
+constexpr std::size_t kShownCharacters = 80;
+constexpr std::size_t kLongestComparedName = 256;
+
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string one_line(const std::string& text) {
+  std::string line = text;
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return line;
+}
+
+std::string shown(const nlohmann::json& json) {
+  std::string text = json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  if (text.size() > kShownCharacters) text = text.substr(0, kShownCharacters) + "...";
+  return text;
+}
+
+std::string nearest_name(const std::string& name, const std::vector<std::string>& known) {
+  const std::string compared = name.substr(0, kLongestComparedName);
+  return *std::min_element(known.begin(), known.end(), [&](const std::string& a, const std::string& b) {
+    return edit_distance(compared, a) < edit_distance(compared, b);
+  });
+}
+
+Place Place::key(const std::string& name) const {
+  std::string escaped;
+  for (const char c : name) escaped += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return Place(file_, pointer_ + "/" + escaped);
+}
+
+Place Place::item(std::size_t index) const {
+  return Place(file_, fmt::format("{}/{}", pointer_, index));
+}
+
+void Place::fail(const std::string& problem) const {
+  throw UserError(one_line(fmt::format("{}: {}: {}", file_, pointer_.empty() ? "/" : pointer_, problem)));
+}
+
+void Place::refuse(const std::string& value, const std::string& allowed) const {
+  fail(fmt::format("{} is not allowed, allowed is {}", value, allowed));
+}
+
+void Place::refuse_value(const nlohmann::json& value, const std::string& allowed) const {
+  refuse(shown(value), allowed);
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,131 @@
+#include "tilebeat/system/simulation.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace tilebeat {
+namespace {
+
+constexpr Cycle kSliceCycles = 1'000'000;  // between two calls of `progress`
+
+MemoryBytes operator-(const MemoryBytes& a, const MemoryBytes& b) {
+  return {a.dram_read - b.dram_read,
+          a.dram_write - b.dram_write,
+          a.input_buffer_write - b.input_buffer_write,
+          a.input_buffer_read - b.input_buffer_read,
+          a.parameter_buffer_write - b.parameter_buffer_write,
+          a.parameter_buffer_read - b.parameter_buffer_read,
+          a.output_buffer_write - b.output_buffer_write,
+          a.output_buffer_read - b.output_buffer_read};
+}
+
+double utilization_of(std::int64_t macs, Cycle cycles, std::int64_t peak) {
+  return cycles > 0 ? static_cast<double>(macs) / (static_cast<double>(cycles) * static_cast<double>(peak)) : 0.0;
+}
+
+LayerResult layer_result(const LayerPlan& plan, const Snapshot& before, const Snapshot& after, const RunResult& run) {
+  LayerResult layer;
+  layer.name = plan.name, layer.op = plan.op, layer.scene = plan.scene, layer.dataflow = run.dataflow;
+  layer.cycles = after.at - before.at;
+  layer.beats = after.beats - before.beats;
+  layer.macs = after.macs - before.macs;
+  layer.utilization = utilization_of(layer.macs, layer.cycles, run.peak_macs_per_clock);
+  for (int i = 0; i < kActivityCount; ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    layer.activity[index] = after.array[index] - before.array[index];
+  }
+  layer.bytes = after.bytes - before.bytes;
+  layer.bound_compute = plan.bound.compute, layer.bound_dram = plan.bound.dram;
+  return layer;
+}
+
+// What must hold at the end of every run (SPEC CY-1).
+void assert_invariants(const Plan& plan, RunResult& run) {
+  const auto expect = [&](bool holds, const std::string& text) {
+    if (!holds) run.failures.push_back("invariant broken: " + text);
+  };
+  for (const ModuleCycles& module : run.modules) {
+    const Cycle sum = std::accumulate(module.activity.begin(), module.activity.end(), Cycle{0});
+    expect(sum == module.cycles, fmt::format("{}: busy and stalls are {} clocks of {}", module.name, sum, module.cycles));
+  }
+  Cycle layer_cycles = 0;
+  for (std::size_t i = 0; i < run.layers.size(); ++i) {
+    const LayerResult& layer = run.layers[i];
+    const LayerPlan& planned = plan.layers[i];
+    layer_cycles += layer.cycles;
+    expect(layer.macs == planned.macs, fmt::format("layer '{}' did {} useful multiply-accumulates of {}", layer.name, layer.macs, planned.macs));
+    expect(layer.bytes.dram_write == planned.output_bytes,
+           fmt::format("layer '{}' wrote {} bytes to DRAM, its output has {}", layer.name, layer.bytes.dram_write, planned.output_bytes));
+    const Cycle bound = std::max(layer.bound_compute, layer.bound_dram);
+    expect(layer.cycles >= bound, fmt::format("layer '{}' took {} clocks, the lower bound is {}", layer.name, layer.cycles, bound));
+    expect(layer.activity[static_cast<std::size_t>(Activity::kBusy)] == layer.beats,
+           fmt::format("layer '{}': the array was busy in {} clocks, with {} beats", layer.name,
+                       layer.activity[static_cast<std::size_t>(Activity::kBusy)], layer.beats));
+  }
+  expect(layer_cycles == run.cycles, fmt::format("the layers' cycles sum to {}, the run took {}", layer_cycles, run.cycles));
+}
+
+void run_programs(Soc& soc, const SimulationOptions& options, const ClockDomain& clock) {
+  while (!soc.finished()) {
+    if (!sc_core::sc_pending_activity()) {
+      throw SimulationError(fmt::format("deadlock at clock {}: nothing can happen any more\n{}", soc.now(), soc.describe_state()));
+    }
+    sc_core::sc_start(to_sc_time(kSliceCycles * clock.period_ps()));
+    if (options.progress) options.progress(soc.now(), soc.layer_ends().size());
+  }
+}
+
+void collect(const Plan& plan, const Workload& workload, Soc& soc, RunResult& run) {
+  Snapshot before;
+  std::vector<bool> done(plan.layers.size(), false);
+  for (const auto& [number, snapshot] : soc.layer_ends()) {
+    if (number >= plan.layers.size()) throw SimulationError(fmt::format("layer.end names layer {}, there are {}", number, plan.layers.size()));
+    run.layers.push_back(layer_result(plan.layers[number], before, snapshot, run));
+    done[number] = true;
+    before = snapshot;
+  }
+  run.cycles = before.at;
+  run.macs = before.macs;
+  run.bytes = before.bytes;
+  run.utilization = utilization_of(run.macs, run.cycles, run.peak_macs_per_clock);
+  run.modules = before.modules;
+  run.counters = before.counters;
+  for (std::size_t i = 0; i < workload.layers.size(); ++i) {
+    if (!done[i]) continue;
+    const Layer& layer = workload.layers[i];
+    const Placement& place = plan.tensors.at(layer.name);
+    run.outputs[layer.name] = {layer.output.shape, layer.output.dtype, soc.read_memory(place.address, layer.output.size_bytes())};
+  }
+}
+
+}  // namespace
+
+RunResult simulate(const Workload& workload, const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {
+  const SwitchArrayConfig& array = hardware.switch_array;
+  RunResult run;
+  run.workload = workload.name;
+  run.hardware = hardware.name;
+  run.granularity = options.granularity == Granularity::kClock ? "clock" : "tile";
+  run.dataflow = kDataflowNames[static_cast<std::size_t>(hardware.dataflow)];
+  run.peak_macs_per_clock = std::int64_t{array.rows} * array.columns * array.port_channels;
+
+  DeltaJitter jitter(options.jitter_seed);
+  sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
+  Soc soc("soc", hardware, plan, options, options.jitter_seed != 0 ? &jitter : nullptr);
+  for (const MemorySegment& segment : plan.image) soc.write_memory(segment.address, segment.bytes);
+  try {
+    run_programs(soc, options, ClockDomain(hardware.clock_ps()));
+  } catch (const SimulationError& error) {
+    run.failures.push_back(fmt::format("simulation error at clock {}: {}", soc.now(), error.what()));
+  } catch (const sc_core::sc_report& report) {  // what a process throws reaches sc_start's caller as a report
+    run.failures.push_back(fmt::format("simulation error at clock {}: {}", soc.now(), report.get_msg()));
+  }
+  collect(plan, workload, soc, run);
+  if (run.failures.empty()) assert_invariants(plan, run);
+  return run;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,109 @@
+#include "tilebeat/schema/json_file.h"
+#include "tilebeat/workload/workload.h"
+#include "tilebeat/workload/workload_schema.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "layer_order.h"
+#include "load_conv2d.h"
+#include "tensor_source.h"
+#include "workload_file.h"
+
+namespace tilebeat {
+namespace {
+
+void load_inputs(const WorkloadSpec& spec, const Place& root, Workload& workload) {
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+    const InputSpec& input = spec.inputs[i];
+    const Place place = root.key("inputs").item(i);
+    check_zero_point(input.info.zero_point, input.info.dtype, place.key("zero_point"));
+    workload.inputs[input.name] = input.info;
+    workload.input_data[input.name] = load_tensor(
+        input.source, {input.info.shape, input.info.dtype, input.info.dtype, std::nullopt}, place);
+  }
+}
+
+void load_layers(const WorkloadSpec& spec, const std::vector<std::size_t>& order, const Place& root,
+                 Workload& workload) {
+  std::map<std::string, TensorInfo> tensors = workload.inputs;
+  for (const std::size_t i : order) {
+    const LayerSpec& layer = spec.layers[i];
+    const TensorInfo& input = tensors.at(layer.inputs.front());
+    workload.layers.push_back(load_conv2d(layer, input, root.key("layers").item(i)));
+    tensors[layer.name] = workload.layers.back().output;
+  }
+}
+
+const Layer* find_layer(const Workload& workload, const std::string& name) {
+  const auto found = std::find_if(workload.layers.begin(), workload.layers.end(),
+                                  [&name](const Layer& layer) { return layer.name == name; });
+  return found == workload.layers.end() ? nullptr : &*found;
+}
+
+const Layer& need_layer(const Workload& workload, const std::string& name, const Place& place) {
+  if (const Layer* layer = find_layer(workload, name)) return *layer;
+  std::vector<std::string> known;
+  for (const Layer& layer : workload.layers) known.push_back(layer.name);
+  place.refuse(shown(name),
+               fmt::format("the name of a layer, the nearest is \"{}\"", nearest_name(name, known)));
+}
+
+void name_outputs(const WorkloadSpec& spec, const Place& root, Workload& workload) {
+  if (spec.outputs) {
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < spec.outputs->size(); ++i) {
+      const std::string& name = (*spec.outputs)[i];
+      const Place place = root.key("outputs").item(i);
+      need_layer(workload, name, place);
+      if (!seen.insert(name).second) place.refuse(shown(name), "each name once");
+      workload.outputs.push_back(name);
+    }
+    return;
+  }
+  std::set<std::string> read;
+  for (const Layer& layer : workload.layers) read.insert(layer.inputs.begin(), layer.inputs.end());
+  for (const Layer& layer : workload.layers) {
+    if (read.count(layer.name) == 0) workload.outputs.push_back(layer.name);
+  }
+}
+
+void load_expected(const WorkloadSpec& spec, const Place& root, Workload& workload) {
+  for (const auto& [name, file] : spec.expected) {
+    const Place place = root.key("expected").key(name);
+    const TensorInfo& output = need_layer(workload, name, place).output;
+    Tensor tensor = load_npy(file, place);
+    if (tensor.shape != output.shape || tensor.dtype != output.dtype) {
+      place.refuse(fmt::format("{} with {}", shown(file), tensor_text(tensor.shape, tensor.dtype)),
+                   tensor_text(output.shape, output.dtype));
+    }
+    workload.expected[name] = std::move(tensor);
+  }
+}
+
+}  // namespace
+
+Workload load_workload(const std::string& path) {
+  WorkloadSpec spec;
+  read_document(read_json_file(path), path, spec);
+  const Place root(path);
+  Workload workload;
+  workload.name = spec.name;
+  const std::vector<std::size_t> order = layer_order(spec, path);
+  load_inputs(spec, root, workload);
+  load_layers(spec, order, root, workload);
+  name_outputs(spec, root, workload);
+  load_expected(spec, root, workload);
+  return workload;
+}
+
+nlohmann::ordered_json workload_schema() {
+  WorkloadSpec spec;
+  return schema_document("Tilebeat workload file",
+                         "A layer or a network with its tensors. Maps are [N, H, W, C].",
+                         ObjectValue<WorkloadSpec>{spec}.schema());
+}
+
+}  // namespace tilebeat

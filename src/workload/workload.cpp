@@ -1,0 +1,50 @@
+#include "tilebeat/workload/workload.h"
+
+#include "tilebeat/base/error.h"
+
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+namespace tilebeat {
+namespace {
+
+std::int64_t product(const std::vector<std::int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+}  // namespace
+
+std::int64_t Tensor::elements() const {
+  return product(shape);
+}
+
+std::int32_t Tensor::at(std::int64_t index) const {
+  const auto i = static_cast<std::size_t>(index);
+  if (dtype == DType::kInt8) return static_cast<std::int8_t>(bytes[i]);
+  if (dtype == DType::kUint8) return bytes[i];
+  std::int32_t value = 0;
+  std::memcpy(&value, &bytes[i * sizeof value], sizeof value);
+  return value;
+}
+
+std::int64_t TensorInfo::elements() const {
+  return product(shape);
+}
+
+const TensorInfo& Workload::tensor(const std::string& tensor_name) const {
+  const auto input = inputs.find(tensor_name);
+  if (input != inputs.end()) return input->second;
+  for (const Layer& layer : layers) {
+    if (layer.name == tensor_name) return layer.output;
+  }
+  throw SimulationError("workload " + name + " has no tensor " + tensor_name);
+}
+
+std::int64_t useful_macs(const Workload& workload, const Layer& layer) {
+  const auto& conv = std::get<Conv2d>(layer.operation);
+  const std::int64_t channels = workload.tensor(layer.inputs.front()).shape.back();
+  return layer.output.elements() * conv.kernel[0] * conv.kernel[1] * (channels / conv.groups);
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "tilebeat/schema/fields.h"
+#include "tilebeat/workload/workload.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tilebeat {
+
+// Kinds of values that only workload files have; see schema/values.h for what a kind of value is.
+
+/// "none", "relu" or {"clamp": [low, high]}.
+struct ActivationValue {
+  Activation& value;
+  void read(const Json& json, const Place& place);
+  OrderedJson write() const;
+  OrderedJson schema() const;
+};
+
+/// A positive number, or a list of one an output channel.
+struct ScaleValue {
+  std::vector<double>& value;
+  void read(const Json& json, const Place& place);
+  OrderedJson write() const;
+  OrderedJson schema() const;
+};
+
+/// An object of file names by layer name.
+struct FilesByLayerValue {
+  std::map<std::string, std::string>& value;
+  void read(const Json& json, const Place& place);
+  OrderedJson write() const { return value; }
+  OrderedJson schema() const;
+};
+
+}  // namespace tilebeat

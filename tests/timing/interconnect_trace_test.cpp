@@ -1,0 +1,135 @@
+// Traces and timelines of the memory system (SPEC UI-3, CY-2).
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fabric_chip.h"
+
+namespace tilebeat::testing {
+namespace {
+
+/// Keeps every change; a change before the present is an error.
+class RecordingTrace : public Trace {
+ public:
+  SignalId add_signal(const std::string& scope, const std::string& name, int width_bits) override {
+    EXPECT_GE(width_bits, 1);
+    EXPECT_LE(width_bits, 64);
+    const auto id = static_cast<SignalId>(changes_.size());
+    EXPECT_TRUE(ids_.emplace(scope + "." + name, id).second) << "names are unique";
+    changes_.emplace_back();
+    return id;
+  }
+  void change(SignalId signal, Picoseconds at, std::uint64_t value) override {
+    EXPECT_GE(at, now_ps()) << "changes lie in the present or the future";
+    changes_[static_cast<std::size_t>(signal)][at] = value;
+  }
+  void unknown(SignalId /*signal*/, Picoseconds /*at*/) override {}
+
+  /// Changes of the value, in order.
+  std::vector<std::pair<Picoseconds, std::uint64_t>> of(const std::string& name) const {
+    std::vector<std::pair<Picoseconds, std::uint64_t>> result;
+    for (const auto& change : changes_[static_cast<std::size_t>(ids_.at(name))]) {
+      if (result.empty() || result.back().second != change.second) result.emplace_back(change);
+    }
+    return result;
+  }
+  /// Clocks of `period` in which the signal is not zero.
+  Cycle busy(const std::string& name, Picoseconds period) const {
+    Picoseconds total = 0;
+    const auto changes = of(name);
+    for (std::size_t i = 0; i + 1 < changes.size(); ++i) {
+      if (changes[i].second != 0) total += changes[i + 1].first - changes[i].first;
+    }
+    return total / period;
+  }
+
+ private:
+  std::map<std::string, SignalId> ids_;
+  std::vector<std::map<Picoseconds, std::uint64_t>> changes_;
+};
+
+class RecordingTimeline : public Timeline {
+ public:
+  struct Span {
+    std::string track;
+    std::string what;
+    Picoseconds begin;
+    Picoseconds end;
+  };
+  std::vector<Span> spans;
+  void span(const std::string& track, const std::string& what, Picoseconds begin, Picoseconds end) override {
+    spans.push_back({track, what, begin, end});
+  }
+};
+
+using Changes = std::vector<std::pair<Picoseconds, std::uint64_t>>;
+
+TEST(FabricTrace, UI_3_shows_requests_beats_and_commands) {
+  RecordingTrace trace;
+  RecordingTimeline timeline;
+  const DramConfig config = dram_preset(DramPreset::kDdr4_2400);
+  Chip chip(1, config, 1000, nullptr, false, {&trace, &timeline});
+  Access& access = chip.initiators[0]->read(10, 0x1000, 256);
+  chip.run_until(500);
+  const Picoseconds last = chip.context.clock.at(access.responded);
+  EXPECT_EQ(trace.of("bus.p0.req"), (Changes{{10000, 1}, {11000, 0}}));
+  EXPECT_EQ(trace.of("bus.p0.addr"), (Changes{{10000, 0x1000}}));
+  EXPECT_EQ(trace.of("bus.p0.outstanding"), (Changes{{11000, 1}, {last, 0}}));
+  EXPECT_EQ(trace.of("bus.p0.rbeat"),
+            (Changes{{chip.context.clock.at(access.first_beat), 1}, {last + 1000, 0}}));
+  ASSERT_EQ(chip.log.size(), 5U) << "ACT and four RD";
+  Changes commands;
+  for (const DramCommand& command : chip.log) {
+    commands.emplace_back(command.cycle * config.clock_ps, static_cast<std::uint64_t>(command.kind));
+    commands.emplace_back((command.cycle + 1) * config.clock_ps, 0);
+  }
+  EXPECT_EQ(trace.of("dram.ch0.cmd"), commands);
+  EXPECT_EQ(trace.busy("dram.ch0.data", config.clock_ps), 4 * config.burst_length / 2);
+  ASSERT_EQ(timeline.spans.size(), 1U);
+  EXPECT_EQ(timeline.spans[0].track, "bus.p0");
+  EXPECT_EQ(timeline.spans[0].what, "read 256 B @0x1000");
+  EXPECT_EQ(timeline.spans[0].begin, 10000);
+  EXPECT_EQ(timeline.spans[0].end, last);
+}
+
+TEST(FabricTrace, CY_2_beats_drawn_are_beats_counted) {
+  RecordingTrace trace;
+  const DramConfig config = dram_preset(DramPreset::kLpddr4_3200);
+  Chip chip(2, config, 1000, nullptr, false, {&trace, nullptr});
+  std::mt19937 random(3);
+  for (std::size_t port = 0; port < 2; ++port) {
+    Cycle at = 0;
+    for (int i = 0; i < 200; ++i) {
+      at += random() % (i % 50 == 0 ? 9000 : 10);
+      const std::size_t bytes = random() % 300 + 1;
+      if (random() % 2 == 0) {
+        chip.initiators[port]->read(at, random() % 100000, bytes);
+      } else {
+        chip.initiators[port]->write(at, random() % 100000, std::vector<std::uint8_t>(bytes));
+      }
+    }
+  }
+  chip.run_until(100000);
+  for (int port = 0; port < 2; ++port) {
+    const BusPortStatistics& stats = chip.bus->statistics(PortId(port));
+    const std::string scope = "bus." + stats.name;
+    EXPECT_EQ(stats.read_bursts + stats.write_bursts, 200);
+    EXPECT_EQ(trace.busy(scope + ".rbeat", 1000), cycles_of(stats.read_cycles, Activity::kBusy));
+    EXPECT_EQ(trace.busy(scope + ".wbeat", 1000), cycles_of(stats.write_cycles, Activity::kBusy));
+    EXPECT_EQ(trace.of(scope + ".outstanding").back().second, 0U);
+    EXPECT_EQ(trace.of(scope + ".req").back().second, 0U);
+  }
+  for (int channel = 0; channel < 2; ++channel) {
+    const std::string scope = "dram.ch" + std::to_string(channel);
+    EXPECT_EQ(trace.busy(scope + ".data", config.clock_ps),
+              cycles_of(chip.dram->statistics(channel).cycles, Activity::kBusy));
+    EXPECT_EQ(trace.of(scope + ".queue").back().second, 0U);
+  }
+}
+
+}  // namespace
+}  // namespace tilebeat::testing

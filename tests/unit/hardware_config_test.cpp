@@ -1,0 +1,104 @@
+#include "tilebeat/config/hardware_file.h"
+#include "tilebeat/schema/fields.h"
+#include "tilebeat/schema/json_file.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "../data/temporary_folder.h"
+
+namespace tilebeat {
+namespace {
+
+HardwareConfig parsed(const std::string& text) {
+  return parse_hardware(parse_json(text, "hw.json"), "hw.json");
+}
+
+TEST(HardwareConfig, UI_2_an_empty_object_gives_all_defaults) {
+  const HardwareConfig config = parsed("{}");
+  EXPECT_EQ(config.switch_array.rows, 16);
+  EXPECT_EQ(config.switch_array.groups, 2);
+  EXPECT_EQ(config.switch_array.port_channels, 4);
+  EXPECT_EQ(config.clock_ps(), 1000);
+  EXPECT_EQ(config.switch_array.arrangement, ArrangementKind::kStrideAware)
+      << "SW-5: the default arrangement";
+  EXPECT_EQ(config.dram.tRCD_ps, dram_preset(DramPreset::kDdr4_2400).tRCD_ps)
+      << "the preset applies without dram";
+}
+
+TEST(HardwareConfig, HI_6_fields_override_the_preset_wherever_they_stand) {
+  const HardwareConfig config = parsed(R"({"dram": {"banks": 4, "preset": "lpddr4_3200"}})");
+  DramConfig expected = dram_preset(DramPreset::kLpddr4_3200);
+  EXPECT_EQ(config.dram.preset, DramPreset::kLpddr4_3200);
+  EXPECT_EQ(config.dram.banks, 4);
+  EXPECT_EQ(config.dram.row_bytes, expected.row_bytes);
+  EXPECT_EQ(config.dram.tRFC_ps, expected.tRFC_ps);
+}
+
+TEST(HardwareConfig, HI_6_every_preset_passes_the_checks) {
+  for (const std::string_view preset : kDramPresetNames) {
+    const HardwareConfig config = parsed(R"({"dram": {"preset": ")" + std::string(preset) + R"("}})");
+    EXPECT_EQ(kDramPresetNames.at(static_cast<std::size_t>(config.dram.preset)), preset);
+  }
+}
+
+TEST(HardwareConfig, HI_8_the_clock_period_is_a_whole_number_of_picoseconds) {
+  EXPECT_EQ(parsed(R"({"clock_mhz": 10000})").clock_ps(), 100);
+  EXPECT_EQ(parsed(R"({"clock_mhz": 1})").clock_ps(), 1000000);
+  EXPECT_EQ(parsed(R"({"clock_mhz": 666.0})").clock_ps(), 1502) << "1501.5 rounds up";
+}
+
+TEST(HardwareConfig, UI_2_comments_and_schema_are_allowed) {
+  const HardwareConfig config =
+      parsed("// a comment\n{\"$schema\": \"hw.schema.json\", // another\n \"name\": \"a\"}");
+  EXPECT_EQ(config.name, "a");
+}
+
+TEST(HardwareConfig, UI_2_the_effective_configuration_loads_and_is_the_same) {
+  const HardwareConfig config = parsed(
+      R"({"name": "odd", "clock_mhz": 800.5, "switch_array": {"rows": 32, "groups": 4, "arrangement": "table1"},
+          "dram": {"preset": "ddr4_3200", "tCL_ps": 14000}, "planner": {"loop_order": "kernel_outer"}})");
+  const OrderedJson effective = hardware_to_json(config);
+  EXPECT_EQ(effective["switch_array"]["arrangement"], "table1");
+  EXPECT_EQ(effective["dram"]["tCL_ps"], 14000);
+  EXPECT_EQ(hardware_to_json(parsed(effective.dump(2))), effective);
+}
+
+TEST(HardwareConfig, UI_2_the_schema_documents_every_field_with_a_default) {
+  const std::string table = schema_markdown(hardware_schema());
+  for (const char* row : {"| `/switch_array/rows` | integer 1 to 256 | `16` |", "| `/dram/tRFC_ps` |",
+                          "| `/name` |", "| `/dram/preset` | `\"ddr4_2400\"`, `\"ddr4_3200\"`"}) {
+    EXPECT_NE(table.find(row), std::string::npos) << row << " is not in\n" << table;
+  }
+}
+
+TEST(HardwareConfig, UI_2_all_documented_configurations_load) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(TILEBEAT_SOURCE_DIR "/configs")) {
+    if (entry.path().extension() != ".json") continue;
+    const HardwareConfig config = load_hardware(entry.path().string());
+    EXPECT_EQ(config.name, entry.path().stem().string()) << "a configuration is called like its file";
+    ++files;
+  }
+  EXPECT_GE(files, 9);
+}
+
+TEST(HardwareConfig, UI_2_switch16_spells_out_the_defaults) {
+  const HardwareConfig config = load_hardware(TILEBEAT_SOURCE_DIR "/configs/switch16.json");
+  const OrderedJson defaults = hardware_to_json(parsed("{}"));
+  EXPECT_EQ(hardware_to_json(config), defaults);
+  const std::string text = read_file(TILEBEAT_SOURCE_DIR "/configs/switch16.json", kMaxJsonBytes);
+  const OrderedJson fields = defaults.flatten();
+  for (const auto& [path, value] : fields.items()) {
+    const std::string key = "\"" + path.substr(path.rfind('/') + 1) + "\": ";
+    EXPECT_NE(text.find(key), std::string::npos) << path << " is not documented in switch16.json";
+  }
+  for (const auto& [key, value] : defaults["dram"].items()) {
+    EXPECT_NE(text.find("\"" + key + "\": " + value.dump()), std::string::npos)
+        << key << " has not the value it has";
+  }
+}
+
+}  // namespace
+}  // namespace tilebeat

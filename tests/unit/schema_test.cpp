@@ -1,0 +1,182 @@
+#include "tilebeat/config/hardware_file.h"
+#include "tilebeat/schema/fields.h"
+#include "tilebeat/schema/json_file.h"
+#include "tilebeat/workload/workload.h"
+#include "tilebeat/workload/workload_schema.h"
+
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+#include "../data/temporary_folder.h"
+
+namespace tilebeat {
+namespace {
+
+struct Inner {
+  int depth_words = 4;
+  std::array<int, 2> pair{1, 2};
+};
+struct Outer {
+  Inner inner;
+  std::optional<std::int64_t> seed;
+  std::vector<Inner> list;
+  bool flag = false;
+};
+
+template <class V>
+void describe(V& v, Inner& c) {
+  v.integer("depth_words", c.depth_words, {1, 8}, "words");
+  v.integers("pair", c.pair, {0, 9}, "[height, width]");
+}
+template <class V>
+void describe(V& v, Outer& c) {
+  v.object("inner", c.inner, "an object");
+  v.optional_integer("seed", c.seed, {0, 99}, "a number");
+  v.objects("list", c.list, {0, 2}, "objects");
+  v.required().boolean("flag", c.flag, "a switch");
+}
+
+TEST(Schema, UI_2_one_declaration_reads_and_writes) {
+  Outer outer;
+  const Json json =
+      Json::parse(R"({"$schema": "a", "flag": true, "list": [{}, {"pair": [3, 4]}], "seed": 7})");
+  read_document(json, "f.json", outer);
+  EXPECT_TRUE(outer.flag);
+  EXPECT_EQ(outer.seed, 7);
+  ASSERT_EQ(outer.list.size(), 2U);
+  EXPECT_EQ(outer.list[1].pair[1], 4);
+  EXPECT_EQ(ObjectValue<Outer>{outer}.write().dump(),
+            R"({"inner":{"depth_words":4,"pair":[1,2]},"seed":7,)"
+            R"("list":[{"depth_words":4,"pair":[1,2]},{"depth_words":4,"pair":[3,4]}],"flag":true})");
+}
+
+TEST(Schema, UI_2_one_declaration_makes_schema_and_table) {
+  Outer outer;
+  const OrderedJson schema = schema_document("T", "Words.", ObjectValue<Outer>{outer}.schema());
+  EXPECT_EQ(schema["$schema"], "http://json-schema.org/draft-07/schema#");
+  EXPECT_EQ(schema["required"], OrderedJson({"flag"}));
+  EXPECT_EQ(schema["additionalProperties"], false);
+  EXPECT_EQ(schema["properties"]["inner"]["properties"]["depth_words"]["default"], 4);
+  const std::string table = schema_markdown(schema);
+  EXPECT_NE(table.find("| `/inner/depth_words` | integer 1 to 8 | `4` | words |"), std::string::npos)
+      << table;
+  EXPECT_NE(table.find("| `/list/N/pair` | list of 2: integer 0 to 9 | `[1,2]` | [height, width] |"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find("| `/flag` | boolean | required | a switch |"), std::string::npos) << table;
+}
+
+TEST(Schema, UI_2_the_nearest_name_has_the_fewest_changes) {
+  const std::vector<std::string> names{"rows", "columns", "groups"};
+  EXPECT_EQ(nearest_name("row", names), "rows");
+  EXPECT_EQ(nearest_name("colums", names), "columns");
+  EXPECT_EQ(nearest_name("", names), "rows");
+  EXPECT_EQ(nearest_name(std::string(10000000, 'x'), names), "rows") << "long names cost no time";
+}
+
+TEST(Schema, UI_2_messages_stay_short_and_on_one_line) {
+  EXPECT_EQ(one_line("a\nb\tc\x7f"), "a b c ");
+  EXPECT_LT(shown(Json(std::string(1000, 'x'))).size(), 100U);
+  const std::string message = refusal([] { Place("f\n.json").key("a\nb").item(2).fail("bad"); });
+  EXPECT_EQ(message, "f .json: /a b/2: bad");
+}
+
+using Loader = std::function<void(const std::string&)>;
+
+/// A JSON Schema that valijson checks.
+class Validator {
+ public:
+  explicit Validator(const OrderedJson& schema) {
+    const Json plain = Json::parse(schema.dump());
+    valijson::SchemaParser(valijson::SchemaParser::kDraft7)
+        .populateSchema(valijson::adapters::NlohmannJsonAdapter(plain), schema_);
+  }
+  bool accepts(const Json& json) {
+    const valijson::adapters::NlohmannJsonAdapter target(json);
+    return valijson::Validator().validate(schema_, target, nullptr);
+  }
+
+ private:
+  valijson::Schema schema_;
+};
+
+/// `json` with one place changed at a time: every value replaced by values of other kinds and sizes, every
+/// key removed, a key added to every object.
+std::vector<Json> mutations(const Json& json) {
+  std::vector<Json> all;
+  const Json flat = json.flatten();
+  std::vector<Json::json_pointer> places;
+  for (const auto& [path, value] : flat.items()) {
+    for (Json::json_pointer place(path); !place.empty(); place = place.parent_pointer())
+      places.push_back(place);
+  }
+  for (const Json::json_pointer& place : places) {
+    for (const char* value :
+         {"null", "true", "\"text\"", "\"\"", "-1", "0.5", "4000000000", "1e300", "[]", "{}", "[1]", "[1, 1]",
+          "[0.5, 1, 1, 1]", "{\"clamp\": [0, 1]}", "{\"nothing\": 1}"}) {
+      all.push_back(json);
+      all.back()[place] = Json::parse(value);
+    }
+    Json parent = json[place.parent_pointer()];
+    if (!parent.is_object()) continue;
+    all.push_back(json);
+    all.back()[place.parent_pointer()].erase(place.back());
+    all.push_back(json);
+    all.back()[place.parent_pointer()]["unknown"] = 1;
+  }
+  return all;
+}
+
+/// The loader may refuse more than the schema can say, and then for a rule between fields, but must not take
+/// more.
+void expect_agreement(Validator& validator, const Json& good, const Loader& load) {
+  const TemporaryFolder folder;
+  const auto complaint = [&](const Json& json) {
+    return refusal([&] { load(folder.write("f.json", json.dump())); });
+  };
+  EXPECT_TRUE(validator.accepts(good));
+  EXPECT_EQ(complaint(good), "");
+  int refused = 0;
+  for (const Json& json : mutations(good)) {
+    const std::string message = complaint(json);
+    if (!validator.accepts(json)) {
+      EXPECT_NE(message, "") << "only the schema refuses " << json.dump();
+      ++refused;
+    }
+    for (const char* single :
+         {"a whole number from", "a number from", "true or false", "an object: {", "is missing",
+          "unknown key", "one of \"", "a name of", "a text of", "of the keys"}) {
+      if (message.find(single) == std::string::npos) continue;
+      EXPECT_FALSE(validator.accepts(json)) << "only the loader refuses " << json.dump() << ": " << message;
+    }
+  }
+  EXPECT_GT(refused, 100) << "the mutations must be bad enough to mean something";
+}
+
+TEST(SchemaAgreement, UI_2_hardware_loader_and_schema) {
+  Validator validator(hardware_schema());
+  for (const auto& entry : std::filesystem::directory_iterator(TILEBEAT_SOURCE_DIR "/configs")) {
+    EXPECT_TRUE(validator.accepts(read_json_file(entry.path().string()))) << entry.path();
+  }
+  expect_agreement(validator, Json::parse(hardware_to_json(parse_hardware(Json::object(), "f")).dump()),
+                   load_hardware);
+}
+
+TEST(SchemaAgreement, UI_6_workload_loader_and_schema) {
+  Validator validator(workload_schema());
+  for (const auto& entry : std::filesystem::directory_iterator(TILEBEAT_SOURCE_DIR "/models")) {
+    EXPECT_TRUE(validator.accepts(read_json_file(entry.path().string()))) << entry.path();
+  }
+  expect_agreement(validator, read_json_file(TILEBEAT_SOURCE_DIR "/models/worked_scenes.json"),
+                   [](const std::string& path) { load_workload(path); });
+}
+
+}  // namespace
+}  // namespace tilebeat
