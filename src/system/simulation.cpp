@@ -69,6 +69,7 @@ void assert_invariants(const Plan& plan, RunResult& run) {
 }
 
 void run_programs(Soc& soc, const SimulationOptions& options, const ClockDomain& clock) {
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);  // the initial runs of the processes
   while (!soc.finished()) {
     if (!sc_core::sc_pending_activity()) {
       throw SimulationError(fmt::format("deadlock at clock {}: nothing can happen any more\n{}", soc.now(), soc.describe_state()));
