@@ -1,20 +1,36 @@
 #include "tilebeat/fabric/sram_bank.h"
 
+#include "tilebeat/base/error.h"
+
 #include <algorithm>
 #include <cstring>
 
 namespace tilebeat {
+namespace {
+
+// Words of the usual sizes without a call.
+inline void copy_word(void* to, const void* from, unsigned length) {
+  switch (length) {
+    case 4: std::memcpy(to, from, 4); return;
+    case 8: std::memcpy(to, from, 8); return;
+    case 16: std::memcpy(to, from, 16); return;
+    case 32: std::memcpy(to, from, 32); return;
+    default: std::memcpy(to, from, length);
+  }
+}
+
+}  // namespace
 
 SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes, int port_count)
     : sc_module(name),
       ports("port", static_cast<std::size_t>(port_count)),
       context_(context),
+      period_ps_(context.clock.period_ps()),
       storage_(static_cast<std::size_t>(size_bytes), 0),
       ports_(static_cast<std::size_t>(port_count)) {
-  for (int i = 0; i < port_count; ++i) {
-    auto& socket = ports[static_cast<std::size_t>(i)];
-    socket.register_b_transport(this, &SramBank::b_transport, i);
-    socket.register_get_direct_mem_ptr(this, &SramBank::get_direct_mem_ptr, i);
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    ports_[i].bank = this;
+    ports[i].bind(ports_[i]);
   }
 }
 
@@ -31,13 +47,12 @@ void SramBank::inject_fault(std::int64_t address, std::uint8_t mask) {
   fault_mask_ = mask;
 }
 
-void SramBank::b_transport(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  Port& p = ports_[static_cast<std::size_t>(port)];
+void SramBank::access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const std::uint64_t address = payload.get_address();
   const unsigned length = payload.get_data_length();
   if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) {
-    p.stats.accesses += static_cast<std::int64_t>(address);
-    p.stats.bytes += static_cast<std::int64_t>(address) * length;
+    port.stats.accesses += static_cast<std::int64_t>(address);
+    port.stats.bytes += static_cast<std::int64_t>(address) * length;
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
     return;
   }
@@ -45,26 +60,32 @@ void SramBank::b_transport(int port, tlm::tlm_generic_payload& payload, sc_core:
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
-  const Picoseconds now = now_ps();
-  const Picoseconds at = std::max(now + static_cast<Picoseconds>(delay.value()), p.free_at);
-  p.free_at = at + context_.clock.period_ps();
-  delay = to_sc_time(at - now);
-  ++p.stats.accesses;
-  p.stats.bytes += length;
+  Picoseconds at = static_cast<Picoseconds>(simcontext()->time_stamp().value() + delay.value());
+  if (at < port.free_at) {
+    delay += to_sc_time(port.free_at - at);
+    at = port.free_at;
+  }
+  port.free_at = at + period_ps_;
+  ++port.stats.accesses;
+  port.stats.bytes += length;
   std::uint8_t* cell = storage_.data() + address;
   if (payload.get_command() == tlm::TLM_WRITE_COMMAND) {
-    std::memcpy(cell, payload.get_data_ptr(), length);
+    copy_word(cell, payload.get_data_ptr(), length);
     if (fault_mask_ != 0) corrupt(address, length);
   } else {
-    std::memcpy(payload.get_data_ptr(), cell, length);
+    copy_word(payload.get_data_ptr(), cell, length);
   }
-  if (p.data_signal >= 0 || p.address_signal >= 0) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, cell, std::min<std::size_t>(length, static_cast<std::size_t>(p.word_bytes)));
-    context_.observers.trace->change(p.data_signal, at, value);
-    context_.observers.trace->change(p.address_signal, at, address / length);
-  }
+  if (context_.observers.trace != nullptr) trace_access(port, payload, at);
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at) {
+  if (port.data_signal < 0 && port.address_signal < 0) return;
+  std::uint64_t value = 0;
+  const unsigned length = payload.get_data_length();
+  std::memcpy(&value, storage_.data() + payload.get_address(), std::min<std::size_t>(length, static_cast<std::size_t>(port.word_bytes)));
+  context_.observers.trace->change(port.data_signal, at, value);
+  context_.observers.trace->change(port.address_signal, at, payload.get_address() / length);
 }
 
 void SramBank::corrupt(std::uint64_t address, unsigned length) {
@@ -72,12 +93,29 @@ void SramBank::corrupt(std::uint64_t address, unsigned length) {
   if (fault >= address && fault < address + length) storage_[fault] ^= fault_mask_;
 }
 
-bool SramBank::get_direct_mem_ptr(int, tlm::tlm_generic_payload&, tlm::tlm_dmi& dmi) {
-  dmi.set_dmi_ptr(storage_.data());
+tlm::tlm_sync_enum SramBank::Port::nb_transport_fw(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&) {
+  throw SimulationError(std::string(bank->name()) + ": a bank's port takes blocking transports only");
+}
+
+bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload&, tlm::tlm_dmi& dmi) {
+  dmi.set_dmi_ptr(bank->storage_.data());
   dmi.set_start_address(0);
-  dmi.set_end_address(storage_.size() - 1);
+  dmi.set_end_address(bank->storage_.size() - 1);
   dmi.allow_read_write();
   return true;
+}
+
+unsigned SramBank::Port::transport_dbg(tlm::tlm_generic_payload& payload) {
+  const std::uint64_t address = payload.get_address();
+  const unsigned length = payload.get_data_length();
+  if (address + length > bank->storage_.size()) return 0;
+  std::uint8_t* cell = bank->storage_.data() + address;
+  if (payload.is_write()) {
+    std::memcpy(cell, payload.get_data_ptr(), length);
+  } else {
+    std::memcpy(payload.get_data_ptr(), cell, length);
+  }
+  return length;
 }
 
 }  // namespace tilebeat

@@ -14,28 +14,42 @@ bool have_avx2() {
   return yes;
 }
 
-// acc[i] += x[2i mod period] * w[2i] + x[(2i+1) mod period] * w[2i+1], i < count; the portable form.
-void mac_row_portable(const std::int16_t* x, int period, const std::int16_t* w, std::int32_t* acc, int count) {
-  for (int i = 0; i < count; ++i) {
-    const int c = (2 * i) & (period - 1);
-    acc[i] += std::int32_t{x[c]} * w[2 * i] + std::int32_t{x[c + 1]} * w[2 * i + 1];
+// acc[row][i] += x[row][2i mod period] * w[2i] + x[row][(2i+1) mod period] * w[2i+1], i < count; the portable form.
+void mac_portable(const std::int16_t* x, int rows, int period, const std::int16_t* w, std::int32_t* acc, int row_stride, int count) {
+  for (int row = 0; row < rows; ++row, x += period, acc += row_stride) {
+    for (int i = 0; i < count; ++i) {
+      const int c = (2 * i) & (period - 1);
+      acc[i] += std::int32_t{x[c]} * w[2 * i] + std::int32_t{x[c + 1]} * w[2 * i + 1];
+    }
   }
 }
 
-// One row of PEs against all columns; the operand vector repeats every `period` channels.
-__attribute__((target("avx2"))) void mac_row_avx2(const std::int16_t* x, int period, const std::int16_t* w,
-                                                  std::int32_t* acc, int count) {
-  alignas(32) std::int16_t repeated[16];
-  if (period < 16) {
-    for (int i = 0; i < 16; i += period) std::memcpy(repeated + i, x, sizeof(std::int16_t) * static_cast<std::size_t>(period));
-    x = repeated;
-    period = 16;
+// The channels of one lane as often as they fit into a vector.
+__attribute__((target("avx2"))) inline __m256i repeat_channels(const std::int16_t* x, int period) {
+  std::int64_t four = 0;
+  switch (period) {
+    case 2: {
+      std::int32_t two = 0;
+      std::memcpy(&two, x, sizeof two);
+      return _mm256_set1_epi32(two);
+    }
+    case 4: std::memcpy(&four, x, sizeof four); return _mm256_set1_epi64x(four);
+    case 8: return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+    default: return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
   }
-  for (int i = 0; i < count; i += 8) {
-    const __m256i operand = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + ((2 * i) & (period - 1))));
-    const __m256i weights = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + 2 * i));
-    auto* place = reinterpret_cast<__m256i*>(acc + i);
-    _mm256_storeu_si256(place, _mm256_add_epi32(_mm256_loadu_si256(place), _mm256_madd_epi16(operand, weights)));
+}
+
+__attribute__((target("avx2"))) void mac_avx2(const std::int16_t* x, int rows, int period, const std::int16_t* w, std::int32_t* acc,
+                                              int row_stride, int count) {
+  const int wide = period > 16 ? period : 16;  // channels after which the operand vectors repeat
+  for (int row = 0; row < rows; ++row, x += period, acc += row_stride) {
+    __m256i operand = repeat_channels(x, period);
+    for (int i = 0; i < count; i += 8) {
+      if (wide > 16) operand = repeat_channels(x + ((2 * i) & (wide - 1)), 16);
+      const __m256i weights = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + 2 * i));
+      auto* place = reinterpret_cast<__m256i*>(acc + i);
+      _mm256_storeu_si256(place, _mm256_add_epi32(_mm256_loadu_si256(place), _mm256_madd_epi16(operand, weights)));
+    }
   }
 }
 
@@ -81,10 +95,8 @@ void BeatAccumulators::clear() { std::fill(partial_.begin(), partial_.end(), 0);
 void BeatAccumulators::mac(const std::int16_t* x, const std::int16_t* w) {
   const int count = columns_ * padded_ / 2;
   // The vector form runs over whole vectors: only where they do not read beyond the last column's weights.
-  const auto row_kernel = have_avx2() && count % 8 == 0 ? mac_row_avx2 : mac_row_portable;
-  for (int row = 0; row < rows_; ++row) {
-    row_kernel(x + row * padded_, padded_, w, partial_.data() + static_cast<std::ptrdiff_t>(row) * row_stride_, count);
-  }
+  const auto kernel = have_avx2() && count % 8 == 0 ? mac_avx2 : mac_portable;
+  kernel(x, rows_, padded_, w, partial_.data(), row_stride_, count);
 }
 
 std::int32_t BeatAccumulators::sum(int row, int column) const {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
-#include <optional>
+#include <vector>
 
 namespace tilebeat {
 namespace {
@@ -15,8 +15,12 @@ constexpr int kMaxField = 65535;  // of the 16-bit fields of an instruction
 
 struct Candidate {
   ConvTiling tiling;
-  double clocks = std::numeric_limits<double>::infinity();
+  double clocks = 0;      // expected
+  std::int64_t bytes = 0; // DRAM traffic
 };
+
+// Of tilings that are expected to take about the same time the one that moves fewest bytes is taken.
+constexpr double kSameTime = 1.02;
 
 class Search {
  public:
@@ -68,7 +72,7 @@ class Search {
     if (most <= 0 || most >= extent) return std::min(extent, kMaxField / 4 / multiple * multiple);
     return std::max(multiple, most / multiple * multiple);
   }
-  bool found() const { return best_.clocks < std::numeric_limits<double>::infinity(); }
+  bool found() const { return !candidates_.empty(); }
 
   std::int64_t stored_pixel_bytes(int blocks) const {
     return std::int64_t{std::min(blocks * array_.columns, p_.conv.out_channels)} * dtype_size(p_.output.dtype);
@@ -102,14 +106,13 @@ class Search {
     for (const LoopOrder order : {LoopOrder::kTileOuter, LoopOrder::kKernelOuter}) {
       if (hardware_.planner.loop_order != LoopOrder::kAuto && hardware_.planner.loop_order != order) continue;
       tiling.order = order;
-      const double clocks = estimate(tiling);
-      if (clocks <= best_.clocks) best_ = {tiling, clocks};
+      candidates_.push_back(estimate(tiling));
     }
   }
 
   // A guide for choosing, never a result: the longest of computing, each bus and DRAM, behind the first load and before
   // the last store.
-  double estimate(const ConvTiling& tiling) const {
+  Candidate estimate(const ConvTiling& tiling) const {
     const std::vector<Tile> tiles = tiles_of(p_, tiling);
     const std::vector<Chunk> chunks = chunks_of(p_, hardware_, tiling, tiles);
     const Traffic traffic = traffic_of(p_, hardware_, tiling, tiles, chunks);
@@ -125,7 +128,8 @@ class Search {
     const auto kernels = static_cast<double>(traffic.kernels), input = static_cast<double>(traffic.input), output = static_cast<double>(traffic.output);
     const double first = (input / static_cast<double>(tiles.size()) + kernels / static_cast<double>(chunks.size())) / std::min(bus, dram);
     const double last = output / static_cast<double>(tiles.size()) / std::min(bus, dram);
-    return first + std::max({beats, input / bus, kernels / bus, output / bus, (input + kernels + output) / dram}) + last;
+    const double clocks = first + std::max({beats, input / bus, kernels / bus, output / bus, (input + kernels + output) / dram}) + last;
+    return {tiling, clocks, traffic.input + traffic.kernels + traffic.output};
   }
   double dram_bytes_per_clock() const {
     const DramConfig& d = hardware_.dram;
@@ -133,9 +137,15 @@ class Search {
   }
 
   ConvTiling finish(std::string& reason, const char* what) const {
-    const ConvTiling& t = best_.tiling;
-    reason = fmt::format("{}; {} outermost: about {:.0f} clocks expected", what, t.order == LoopOrder::kTileOuter ? "tiles" : "kernel blocks", best_.clocks);
-    return t;
+    const auto fastest = std::min_element(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.clocks < b.clocks; });
+    const Candidate* best = &*fastest;
+    for (const Candidate& c : candidates_) {
+      if (c.clocks <= kSameTime * fastest->clocks && c.bytes < best->bytes) best = &c;
+    }
+    reason = fmt::format("{}; {} outermost; of {} tilings the fastest is expected to take {:.0f} clocks, this one {:.0f} with {} bytes over DRAM",
+                         what, best->tiling.order == LoopOrder::kTileOuter ? "tiles" : "kernel blocks", candidates_.size(), fastest->clocks,
+                         best->clocks, best->bytes);
+    return best->tiling;
   }
 
   const ConvProblem& p_;
@@ -143,7 +153,7 @@ class Search {
   const SwitchArrayConfig& config_;
   ArrayShape array_;
   int kernel_blocks_ = 0, planes_ = 0, widest_ = 0, kernel_planes_ = 0;
-  Candidate best_;
+  std::vector<Candidate> candidates_;
 };
 
 }  // namespace

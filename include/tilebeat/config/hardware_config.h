@@ -28,11 +28,11 @@ struct SwitchArrayConfig {
   int groups = 2;            ///< G: row groups; R is a multiple of G
   int port_channels = 4;     ///< P: int8 channels of a bank word and of a weight word
   ArrangementKind arrangement = ArrangementKind::kStrideAware;
-  int bank_depth_words = 4096;        ///< words of P bytes of each of the two copies of a bank
+  int bank_depth_words = 8192;        ///< words of P bytes of each of the two copies of a bank
   int parameter_depth_words = 8192;   ///< words of P bytes a column of the parameter buffer
   int parameter_slots = 64;           ///< kernel blocks whose biases and scales the post-processor holds
   std::int64_t output_buffer_bytes = 131072;  ///< both halves together
-  int arrangement_queue_words = 16;   ///< words that wait in front of the write port of each bank
+  int arrangement_queue_words = 128;   ///< words that wait in front of the write port of each bank
   int drain_clocks_per_lane = 1;      ///< clocks the post-processor takes for one lane of C results
   int post_latency_cycles = 4;        ///< fixed latency of the post-processing path
 };

@@ -26,7 +26,7 @@ struct BankPortStats {
 /// of one access), so that the counters of both granularities agree (SPEC CY-3, HI-7).
 class SramBank : public sc_core::sc_module {
  public:
-  sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<SramBank>> ports;
+  sc_core::sc_vector<tlm::tlm_target_socket<>> ports;
 
   SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes, int port_count);
 
@@ -39,17 +39,26 @@ class SramBank : public sc_core::sc_module {
   std::int64_t size_bytes() const { return static_cast<std::int64_t>(storage_.size()); }
 
  private:
-  struct Port {
+  // A port implements TLM's forward interface itself: the array reads 32 banks a clock, and the function pointers of the
+  // convenience sockets would be a third of that.
+  struct Port final : tlm::tlm_fw_transport_if<> {
+    void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override { bank->access(*this, payload, delay); }
+    tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay) override;
+    bool get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) override;
+    unsigned transport_dbg(tlm::tlm_generic_payload& payload) override;
+
+    SramBank* bank = nullptr;
     Picoseconds free_at = 0;
     BankPortStats stats;
     SignalId data_signal = -1, address_signal = -1;
     int word_bytes = 1;
   };
-  void b_transport(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  bool get_direct_mem_ptr(int port, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi);
+  void access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void corrupt(std::uint64_t address, unsigned length);
+  void trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at);
 
   SimContext context_;
+  Picoseconds period_ps_;
   std::vector<std::uint8_t> storage_;
   std::vector<Port> ports_;
   std::int64_t fault_address_ = -1;

@@ -21,7 +21,8 @@ std::int64_t transport(Socket& socket, tlm::tlm_generic_payload& payload, tlm::t
   payload.set_byte_enable_ptr(nullptr);
   payload.set_dmi_allowed(false);
   payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
-  sc_core::sc_time delay = sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(delay_ps));
+  sc_core::sc_time delay;
+  if (delay_ps != 0) delay = sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(delay_ps));
   socket->b_transport(payload, delay);
   return static_cast<std::int64_t>(delay.value());
 }
