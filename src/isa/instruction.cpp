@@ -226,6 +226,20 @@ Instruction decode(const InstructionBytes& bytes) {
   throw SimulationError(fmt::format("illegal opcode {:#04x}", bytes[0]));
 }
 
+std::string summary(const Instruction& instruction) {
+  return std::visit(
+      [](const auto& op) {
+        using Op = std::decay_t<decltype(op)>;
+        std::string text = mnemonic(opcode_of<Op>());
+        if constexpr (std::is_same_v<Op, ConvRun>) text += fmt::format(" {}x{}x{}", op.rows, op.columns, op.kernels);
+        if constexpr (std::is_same_v<Op, LoadInput>) text += fmt::format(" {}x{}x{}", op.height, op.width, op.channels);
+        if constexpr (std::is_same_v<Op, LoadKernels>) text += fmt::format(" {} words", op.words);
+        if constexpr (std::is_same_v<Op, StoreOutput>) text += fmt::format(" {}x{}x{} bytes", op.rows, op.columns, op.pixel_bytes);
+        return text;
+      },
+      instruction.operation);
+}
+
 std::string disassemble(const Instruction& instruction) {
   std::string text = std::visit(
       [](const auto& op) {

@@ -79,13 +79,14 @@ void run_programs(Soc& soc, const SimulationOptions& options, const ClockDomain&
   }
 }
 
-void collect(const Plan& plan, const Workload& workload, Soc& soc, RunResult& run) {
+void collect(const Plan& plan, const Workload& workload, Soc& soc, Timeline* timeline, const ClockDomain& clock, RunResult& run) {
   Snapshot before;
   std::vector<bool> done(plan.layers.size(), false);
   for (const auto& [number, snapshot] : soc.layer_ends()) {
     if (number >= plan.layers.size()) throw SimulationError(fmt::format("layer.end names layer {}, there are {}", number, plan.layers.size()));
     run.layers.push_back(layer_result(plan.layers[number], before, snapshot, run));
     done[number] = true;
+    if (timeline != nullptr) timeline->span("layers", plan.layers[number].name, clock.at(before.at), clock.at(snapshot.at));
     before = snapshot;
   }
   run.cycles = before.at;
@@ -124,7 +125,7 @@ RunResult simulate(const Workload& workload, const HardwareConfig& hardware, con
   } catch (const sc_core::sc_report& report) {  // what a process throws reaches sc_start's caller as a report
     run.failures.push_back(fmt::format("simulation error at clock {}: {}", soc.now(), report.get_msg()));
   }
-  collect(plan, workload, soc, run);
+  collect(plan, workload, soc, options.observers.timeline, ClockDomain(hardware.clock_ps()), run);
   if (run.failures.empty()) assert_invariants(plan, run);
   return run;
 }

@@ -135,6 +135,8 @@ InstructionBytes encode(const Instruction& instruction);
 /// Decodes; throws SimulationError with what is wrong for an illegal opcode or field. `encode(decode(b)) == b` for all
 /// legal `b`.
 Instruction decode(const InstructionBytes& bytes);
+/// What it is and how much it works on, in a few words: "conv.run 20x56x16".
+std::string summary(const Instruction& instruction);
 /// One line of text, with the tokens.
 std::string disassemble(const Instruction& instruction);
 

@@ -83,6 +83,7 @@ void ReadChannel::deliver(Cycle now) {
     order_.pop_front();
     StreamMessage message;
     if (next.first) {
+      stream_begin_ = now;
       message.header = &streaming_.front();
       send_message(stream, payload_, message);
       message.header = nullptr;
@@ -108,6 +109,9 @@ void ReadChannel::deliver(Cycle now) {
       }
     }
     if (next.last) {
+      if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
+        timeline->span(name(), summary(streaming_.front()), context_.clock.at(stream_begin_), context_.clock.at(std::max(written, now + 1)));
+      }
       completions_.push_back({std::max(written, now + 1), streaming_.front().done_signals});
       streaming_.pop_front();
     }

@@ -54,6 +54,9 @@ void StoreChannel::take_responses(Cycle now) {
 
 void StoreChannel::release(Cycle now) {
   if (!releasing_ || now < read_free_) return;
+  if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
+    timeline->span(name(), summary(commands_.front()), context_.clock.at(store_begin_), context_.clock.at(now));
+  }
   tell(UnitMessage::Kind::kReleased, commands_.front().release_signals);
   commands_.pop_front();
   releasing_ = false;
@@ -72,6 +75,7 @@ void StoreChannel::read_source(Cycle now) {
     cutter_.emplace_back(block, config_.burst_bytes);
     source_address_ = store.source;
     storing_.push_back(commands_.front());
+    store_begin_ = now;
   }
   if (cutter_.empty()) {
     data_ledger.enter(blocker_, now);

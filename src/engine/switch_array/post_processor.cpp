@@ -53,6 +53,10 @@ void PostProcessor::take_results(tlm::tlm_generic_payload& payload, sc_core::sc_
     ledger.enter(Activity::kBusy, message.last_macs[i] + 1);
     ledger.enter(Activity::kNoWork, message.last_macs[i] + 1 + clocks);
   }
+  if (Timeline* timeline = context_.observers.timeline; timeline != nullptr && message.chunk_complete) {
+    timeline->span(name(), "last drain of " + summary(*message.instruction), context_.clock.at(message.last_macs[message.operation_cycles - 1] + 1),
+                   context_.clock.at(message.last_macs[message.operation_cycles - 1] + 1 + clocks));
+  }
   stats.lane_drains += std::int64_t{message.operation_cycles} * config_.rows;
   if (!message.chunk_complete) return;
   const Cycle written = message.last_macs[message.operation_cycles - 1] + clocks + config_.post_latency_cycles;

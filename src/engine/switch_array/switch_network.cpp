@@ -122,6 +122,7 @@ void SwitchNetwork::begin_chunk(Cycle now) {
   }
   schedule_.emplace(shape_, geometry_of(setup_, run_));
   ++stats.chunks;
+  chunk_begin_ = now;
   ledger.enter(Activity::kPipelineFill, now);
   if (granularity_ == Granularity::kTile) {
     run_tile(now);
@@ -137,6 +138,9 @@ void SwitchNetwork::begin_chunk(Cycle now) {
 
 void SwitchNetwork::finish_chunk(Cycle now) {
   const Instruction& instruction = queue_.front();
+  if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
+    timeline->span(name(), summary(instruction), context_.clock.at(chunk_begin_), context_.clock.at(now));
+  }
   tell(UnitMessage::Kind::kReleased, instruction.release_signals);
   if (!run_.last) tell(UnitMessage::Kind::kDone, instruction.done_signals);
   queue_.pop_front();

@@ -75,6 +75,7 @@ class ReadChannel : public sc_core::sc_module {
   std::deque<Delivery> order_;
   std::deque<Completion> completions_;
   int landing_used_ = 0, landing_freed_ = 0;  // bytes reserved; bytes to be freed at stream_free_
+  Cycle stream_begin_ = 0;                    // of the instruction being streamed
   Cycle stream_free_ = 0;                     // the sink can take the next beat from here on
   Activity blocker_ = Activity::kHost;
   std::vector<std::uint8_t> streamed_;

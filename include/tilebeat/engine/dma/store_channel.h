@@ -67,6 +67,7 @@ class StoreChannel : public sc_core::sc_module {
   std::deque<bool> last_flags_;          // of the bursts under way: the instruction's last one
   int staged_bytes_ = 0, granting_bytes_ = 0;
   Cycle read_free_ = 0;                  // the output buffer's port is free from here on
+  Cycle store_begin_ = 0;                // of the front command
   bool releasing_ = false;               // the front command's last beat is read at read_free_ - 1
   Activity blocker_ = Activity::kHost;
   tlm::tlm_generic_payload payload_;

@@ -101,6 +101,7 @@ class SwitchNetwork : public sc_core::sc_module {
   Beat next_beat_;
   bool more_beats_ = false;
   int fill_left_ = 0;
+  Cycle chunk_begin_ = 0;
   Stage read_, switch_, mac_;
   std::vector<int> pending_;            // lanes in the read stage that still have to read
   std::vector<Cycle> bank_read_at_;     // the crossbar's arbiter: one read a bank and clock
