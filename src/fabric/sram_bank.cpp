@@ -21,11 +21,13 @@ inline void copy_word(void* to, const void* from, unsigned length) {
 
 }  // namespace
 
-SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes, int port_count)
+SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes, int port_count,
+                   int regions)
     : sc_module(name),
       ports("port", static_cast<std::size_t>(port_count)),
       context_(context),
       period_ps_(context.clock.period_ps()),
+      region_bytes_(static_cast<std::uint64_t>(size_bytes / regions)),
       storage_(static_cast<std::size_t>(size_bytes), 0),
       ports_(static_cast<std::size_t>(port_count)) {
   for (std::size_t i = 0; i < ports_.size(); ++i) {
@@ -71,7 +73,7 @@ void SramBank::access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc
   std::uint8_t* cell = storage_.data() + address;
   if (payload.get_command() == tlm::TLM_WRITE_COMMAND) {
     copy_word(cell, payload.get_data_ptr(), length);
-    if (fault_mask_ != 0) corrupt(address, length);
+    if (fault_mask_ != 0 || granted_regions_ != 0) written(address, length);
   } else {
     copy_word(payload.get_data_ptr(), cell, length);
   }
@@ -88,19 +90,27 @@ void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& pa
   context_.observers.trace->change(port.address_signal, at, payload.get_address() / length);
 }
 
-void SramBank::corrupt(std::uint64_t address, unsigned length) {
+// After a write: the stuck cell, and direct memory access to what has changed.
+void SramBank::written(std::uint64_t address, unsigned length) {
   const auto fault = static_cast<std::uint64_t>(fault_address_);
   if (fault >= address && fault < address + length) storage_[fault] ^= fault_mask_;
+  const std::uint64_t region = address / region_bytes_;
+  if ((granted_regions_ >> region & 1) == 0) return;
+  granted_regions_ &= ~(std::uint32_t{1} << region);
+  for (auto& port : ports) port->invalidate_direct_mem_ptr(region * region_bytes_, (region + 1) * region_bytes_ - 1);
 }
 
 tlm::tlm_sync_enum SramBank::Port::nb_transport_fw(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&) {
   throw SimulationError(std::string(bank->name()) + ": a bank's port takes blocking transports only");
 }
 
-bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload&, tlm::tlm_dmi& dmi) {
-  dmi.set_dmi_ptr(bank->storage_.data());
-  dmi.set_start_address(0);
-  dmi.set_end_address(bank->storage_.size() - 1);
+bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
+  const std::uint64_t region = payload.get_address() / bank->region_bytes_;
+  if (payload.get_address() >= bank->storage_.size()) return false;
+  bank->granted_regions_ |= std::uint32_t{1} << region;
+  dmi.set_dmi_ptr(bank->storage_.data() + region * bank->region_bytes_);
+  dmi.set_start_address(region * bank->region_bytes_);
+  dmi.set_end_address((region + 1) * bank->region_bytes_ - 1);
   dmi.allow_read_write();
   return true;
 }
@@ -112,6 +122,7 @@ unsigned SramBank::Port::transport_dbg(tlm::tlm_generic_payload& payload) {
   std::uint8_t* cell = bank->storage_.data() + address;
   if (payload.is_write()) {
     std::memcpy(cell, payload.get_data_ptr(), length);
+    bank->written(address, length);
   } else {
     std::memcpy(payload.get_data_ptr(), cell, length);
   }

@@ -24,7 +24,7 @@ SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimCont
     steps.emplace_back([&, i] {
       const std::string bank = fmt::format("b{}", i);
       auto& slot = input_banks[static_cast<std::size_t>(i)];
-      slot = std::make_unique<SramBank>(bank.c_str(), context, std::int64_t{2} * config.bank_depth_words * p, 2);
+      slot = std::make_unique<SramBank>(bank.c_str(), context, std::int64_t{2} * config.bank_depth_words * p, 2, 2);
       slot->trace_port(fmt::format("{}.banks", this->name()), bank, kReadPort, p);
       slot->trace_port(fmt::format("{}.banks", this->name()), bank + "_write", kWritePort, p);
     });

@@ -21,14 +21,16 @@ struct BankPortStats {
 ///
 /// Latency: an access at clock t is done in clock t; the reader registers the data. Throughput: one access a port and
 /// clock. Back-pressure: a second access of a port in the same clock is answered with an annotated delay to the next free
-/// clock; nothing waits. Ports have one initiator each. Direct memory access is granted for the whole bank; who uses it
-/// reports the accesses that it stands for with a TLM_IGNORE_COMMAND transaction (address: accesses, data length: bytes
-/// of one access), so that the counters of both granularities agree (SPEC CY-3, HI-7).
+/// clock; nothing waits. Ports have one initiator each. Direct memory access is granted a region at a time and withdrawn
+/// with the first write into that region through any port; who uses it reports the accesses that it stands for with a
+/// TLM_IGNORE_COMMAND transaction (address: accesses, data length: bytes of one access), so that the counters of both
+/// granularities agree (SPEC CY-3, HI-7).
 class SramBank : public sc_core::sc_module {
  public:
   sc_core::sc_vector<tlm::tlm_target_socket<>> ports;
 
-  SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes, int port_count);
+  /// `regions` equal parts, each granted and withdrawn by itself for direct memory access (at most 32).
+  SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes, int port_count, int regions = 1);
 
   /// Traces address and data of `port` under `signal` (data, 8 * word_bytes bits, at most 64) and `signal`_addr.
   void trace_port(const std::string& scope, const std::string& signal, int port, int word_bytes);
@@ -54,11 +56,13 @@ class SramBank : public sc_core::sc_module {
     int word_bytes = 1;
   };
   void access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void corrupt(std::uint64_t address, unsigned length);
+  void written(std::uint64_t address, unsigned length);
   void trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at);
 
   SimContext context_;
   Picoseconds period_ps_;
+  std::uint64_t region_bytes_;
+  std::uint32_t granted_regions_ = 0;  // a bit each
   std::vector<std::uint8_t> storage_;
   std::vector<Port> ports_;
   std::int64_t fault_address_ = -1;

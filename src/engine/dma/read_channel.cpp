@@ -186,6 +186,7 @@ void ReadChannel::schedule(Cycle now) {
   if (now < stream_free_) at(stream_free_);
   if (!completions_.empty()) at(completions_.front().at);
   if (port.ledger.current() == Activity::kBusy) at(now + 1);
+  if (!order_.empty() && order_.front().bytes == 0) at(now + 1);  // no burst of its own will wake the channel
   if (next >= 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
 }
 

@@ -68,11 +68,16 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
   queues_.begin_beat(ready);
   word_count_ = 0;
   const int p = config_.port_channels;
-  for (int i = 0; i < count; ++i) {
-    assembling_[static_cast<std::size_t>(channel_ % p)] = bytes[i];
-    ++channel_;
+  for (const std::uint8_t* end = bytes + count; bytes != end;) {
+    // As many bytes of the word under way as there are: up to P, fewer at the end of a pixel or of the beat.
+    const int filled = channel_ % p;
+    const int taken = std::min({p - filled, tile_.channels - channel_, static_cast<int>(end - bytes)});
+    std::copy_n(bytes, taken, assembling_.begin() + filled);
+    bytes += taken;
+    channel_ += taken;
     const bool pixel_complete = channel_ == tile_.channels;
-    if (channel_ % p != 0 && !pixel_complete) continue;
+    if (filled + taken < p && !pixel_complete) break;
+    std::fill(assembling_.begin() + filled + taken, assembling_.end(), tile_.fill);
     const int plane = (channel_ - 1) / p;
     const BankSlot slot = arrangement_->place(row_, column_);
     Word& word = words_[word_count_++];
@@ -81,7 +86,6 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
                                               plane * arrangement_->words_per_plane() + slot.address) *
                    static_cast<std::uint64_t>(p);
     std::copy(assembling_.begin(), assembling_.end(), word.bytes.begin());
-    for (int c = (channel_ - 1) % p + 1; c < p; ++c) word.bytes[static_cast<std::size_t>(c)] = tile_.fill;
     queues_.add_word(word.bank);
     if (pixel_complete) {
       channel_ = 0;

@@ -16,14 +16,15 @@ ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext&
       context_(context),
       config_(config),
       bytes_per_clock_(bytes_per_clock),
-      queues_(config.columns + 1, config.arrangement_queue_words) {
+      queues_(config.columns + 1, config.arrangement_queue_words),
+      assembling_(static_cast<std::size_t>(std::max(config.port_channels, kPostParameterBytes))) {
   stream.register_b_transport(this, &ParameterLoader::b_transport);
 }
 
 void ParameterLoader::begin(const LoadKernels& load) {
   load_ = load;
   position_ = 0;
-  assembling_.clear();
+  assembled_ = 0;
   if (std::int64_t{load.parameter_word} + load.words > config_.parameter_depth_words) {
     throw SimulationError(fmt::format("load.kernels: words {} to {} lie beyond the {} of the parameter buffer",
                                       load.parameter_word, load.parameter_word + load.words, config_.parameter_depth_words));
@@ -59,38 +60,50 @@ void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc
 void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {
   queues_.begin_beat(ready);
   writes_.clear();
-  beat_bytes_.clear();
   const int p = config_.port_channels;
   const std::int64_t kernel_bytes = std::int64_t{load_.words} * config_.columns * p;
-  for (int i = 0; i < count; ++i) {
-    assembling_.push_back(bytes[i]);
-    const bool is_kernel = position_ < kernel_bytes;
-    ++position_;
-    const std::size_t whole = is_kernel ? static_cast<std::size_t>(p) : std::size_t{kPostParameterBytes};
-    if (assembling_.size() < whole) continue;
+  for (const std::uint8_t* end = bytes + count; bytes != end;) {
+    // A word or record that lies within the beat is written from there; one that straddles beats is assembled first.
+    const auto whole = position_ < kernel_bytes ? static_cast<std::size_t>(p) : std::size_t{kPostParameterBytes};
+    const std::size_t taken = std::min(whole - assembled_, static_cast<std::size_t>(end - bytes));
     Write write;
-    write.first_byte = beat_bytes_.size();
-    write.length = static_cast<unsigned>(whole);
-    if (is_kernel) {
-      const std::int64_t index = position_ / p - 1;  // of the word just complete
-      write.bank = static_cast<int>(index % config_.columns);
-      write.address = static_cast<std::uint64_t>(load_.parameter_word + index / config_.columns) * static_cast<std::uint64_t>(p);
-    } else {
-      const std::int64_t record = (position_ - kernel_bytes) / kPostParameterBytes - 1;
-      write.bank = config_.columns;
-      write.address = static_cast<std::uint64_t>((load_.slot * config_.columns + record) * kPostParameterBytes);
+    write.from = bytes;
+    if (taken < whole) {
+      std::copy_n(bytes, taken, assembling_.begin() + static_cast<std::ptrdiff_t>(assembled_));
+      write.from = assembling_.data();
     }
-    beat_bytes_.insert(beat_bytes_.end(), assembling_.begin(), assembling_.end());
-    assembling_.clear();
+    assembled_ += taken;
+    bytes += taken;
+    if (assembled_ < whole) break;
+    assembled_ = 0;
+    locate(position_, kernel_bytes, write);
+    position_ += static_cast<std::int64_t>(whole);
     writes_.push_back(write);
     queues_.add_word(write.bank);
   }
   queues_.end_beat();
+  const Picoseconds now = now_ps();
   for (std::size_t i = 0; i < writes_.size(); ++i) {
     const Write& w = writes_[i];
-    const Picoseconds delay = context_.clock.at(queues_.write_at(i)) - now_ps();
     auto& socket = w.bank < config_.columns ? bank_write[static_cast<std::size_t>(w.bank)] : post_write;
-    transport(socket, payload_, tlm::TLM_WRITE_COMMAND, w.address, beat_bytes_.data() + w.first_byte, w.length, delay);
+    transport(socket, payload_, tlm::TLM_WRITE_COMMAND, w.address, const_cast<std::uint8_t*>(w.from), w.length,
+              context_.clock.at(queues_.write_at(i)) - now);
+  }
+}
+
+// Where the word or record that starts at byte `position` of the instruction goes.
+void ParameterLoader::locate(std::int64_t position, std::int64_t kernel_bytes, Write& write) const {
+  if (position < kernel_bytes) {
+    const auto index = static_cast<std::uint64_t>(position) / static_cast<std::uint64_t>(config_.port_channels);
+    const auto columns = static_cast<std::uint64_t>(config_.columns);
+    write.bank = static_cast<int>(index % columns);
+    write.address = (load_.parameter_word + index / columns) * static_cast<std::uint64_t>(config_.port_channels);
+    write.length = static_cast<unsigned>(config_.port_channels);
+  } else {
+    const std::int64_t record = (position - kernel_bytes) / kPostParameterBytes;
+    write.bank = config_.columns;
+    write.address = static_cast<std::uint64_t>((load_.slot * config_.columns + record) * kPostParameterBytes);
+    write.length = kPostParameterBytes;
   }
 }
 

@@ -163,26 +163,23 @@ void PeArray::run_chunk(ArrayOperands& message) {
 // of the chunk's `beats` reads one word of every bank.
 void PeArray::read_kernels(const ConvRun& run, std::int64_t beats) {
   const int p = config_.port_channels;
-  if (parameter_memory_.empty()) {
-    for (auto& socket : parameter_read) {
-      tlm::tlm_dmi dmi;
-      if (!socket->get_direct_mem_ptr(payload_, dmi)) throw SimulationError("a parameter bank refuses direct memory access");
-      parameter_memory_.push_back(dmi.get_dmi_ptr());
-    }
-  }
   const int taps = setup_.kernel_h * setup_.kernel_w;
   const std::int64_t words = std::int64_t{run.planes} * taps;
   if (run.parameter_word + words > config_.parameter_depth_words) throw SimulationError("conv.run: reads beyond the parameter buffer");
   chunk_kernels_.resize(static_cast<std::size_t>(words) * config_.columns * padded_);
   for (int column = 0; column < config_.columns; ++column) {
-    const std::uint8_t* word = parameter_memory_[static_cast<std::size_t>(column)] + static_cast<std::ptrdiff_t>(run.parameter_word) * p;
+    auto& bank = parameter_read[static_cast<std::size_t>(column)];
+    tlm::tlm_dmi dmi;
+    payload_.set_address(0);
+    if (!bank->get_direct_mem_ptr(payload_, dmi)) throw SimulationError("a parameter bank refuses direct memory access");
+    const std::uint8_t* word = dmi.get_dmi_ptr() + static_cast<std::ptrdiff_t>(run.parameter_word) * p;
     std::int16_t* kernel = chunk_kernels_.data() + column * words * padded_;
     for (int plane = 0; plane < run.planes; ++plane) {
       for (int tap = 0; tap < taps; ++tap, word += p) {
         widen_words(word, 1, p, false, setup_.weight_zero_point, kernel + (tap * run.planes + plane) * padded_);
       }
     }
-    transport(parameter_read[static_cast<std::size_t>(column)], payload_, tlm::TLM_IGNORE_COMMAND,
+    transport(bank, payload_, tlm::TLM_IGNORE_COMMAND,
               static_cast<std::uint64_t>(beats), nullptr, static_cast<unsigned>(p));
   }
 }

@@ -85,6 +85,7 @@ void PostProcessor::drain_lanes(const DrainMessage& message) {
 void PostProcessor::drain_chunk(const DrainMessage& message) {
   const ChunkGeometry& g = message.schedule->geometry();
   tlm::tlm_dmi dmi;
+  payload_.set_address(0);
   if (!output[0]->get_direct_mem_ptr(payload_, dmi)) throw SimulationError("the output buffer refuses direct memory access");
   for (int row = 0; row < g.rows; ++row) {
     for (int column = 0; column < g.columns; ++column) {

@@ -44,6 +44,10 @@ SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& con
     stage->words.resize(static_cast<std::size_t>(config.rows * config.port_channels));
   }
   command.register_b_transport(this, &SwitchNetwork::receive);
+  for (int bank = 0; bank < config.rows; ++bank) {
+    bank_read[static_cast<std::size_t>(bank)].register_invalidate_direct_mem_ptr(this, &SwitchNetwork::withdraw_memory, bank);
+    for (auto& copy : bank_memory_) copy.push_back(nullptr);
+  }
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
@@ -297,35 +301,54 @@ void SwitchNetwork::run_tile(Cycle now) {
   wake_at(now + kFillClocks + read_clocks + operands.stalled);
 }
 
-// Reads the chunk's operands in the banks' arranged layout through the direct memory interface.
+// The memory of a bank's copy that the chunk reads; asked for again after it was withdrawn.
+const std::uint8_t* SwitchNetwork::bank_memory(std::size_t bank) {
+  const std::uint8_t*& memory = bank_memory_[run_.copy][bank];
+  if (memory == nullptr) {
+    tlm::tlm_dmi dmi;
+    payload_.set_address(std::uint64_t{run_.copy} * static_cast<std::uint64_t>(config_.bank_depth_words * config_.port_channels));
+    if (!bank_read[bank]->get_direct_mem_ptr(payload_, dmi)) throw SimulationError("an input bank refuses direct memory access");
+    memory = dmi.get_dmi_ptr();
+  }
+  return memory;
+}
+
+void SwitchNetwork::withdraw_memory(int bank, sc_dt::uint64 begin, sc_dt::uint64) {
+  const bool second = begin >= static_cast<sc_dt::uint64>(config_.bank_depth_words * config_.port_channels);
+  bank_memory_[second ? 1 : 0][static_cast<std::size_t>(bank)] = nullptr;
+  if (tile_of_ && tile_of_->copy == (second ? 1 : 0)) tile_of_.reset();
+}
+
+// Reads the chunk's operands in the banks' arranged layout through the direct memory interface. Chunks that read the same
+// tile one after the other, for other kernels, find it still there unless a bank was written meanwhile.
 void SwitchNetwork::read_tile() {
   const int p = config_.port_channels;
-  const int padded = padded_channels(p);
-  if (bank_memory_.empty()) {
-    for (auto& socket : bank_read) {
-      tlm::tlm_dmi dmi;
-      if (!socket->get_direct_mem_ptr(payload_, dmi)) throw SimulationError("an input bank refuses direct memory access");
-      bank_memory_.push_back(dmi.get_dmi_ptr());
-    }
-  }
-  tile_.height = run_.height, tile_.width = run_.width, tile_.depth = run_.planes * padded;
-  tile_.pixels.resize(static_cast<std::size_t>(tile_.height) * tile_.width * tile_.depth);
-  const bool is_unsigned = setup_.input_type == DType::kUint8;
-  const int words = arrangement_->words_per_plane();
-  const std::size_t base = static_cast<std::size_t>(run_.copy) * config_.bank_depth_words + static_cast<std::size_t>(run_.first_plane) * words;
-  std::int16_t* out = tile_.pixels.data();
-  for (int h = 0; h < tile_.height; ++h) {
-    for (int w = 0; w < tile_.width; ++w) {
-      const BankSlot slot = arrangement_->place(h, w);
-      const std::uint8_t* word = bank_memory_[static_cast<std::size_t>(slot.bank.value())] + (base + static_cast<std::size_t>(slot.address)) * p;
-      for (int plane = 0; plane < run_.planes; ++plane, out += padded, word += static_cast<std::ptrdiff_t>(words) * p) {
-        widen_words(word, 1, p, is_unsigned, setup_.input_zero_point, out);
-      }
-    }
-  }
   for (std::size_t bank = 0; bank < census_.bank_reads.size(); ++bank) {
     transport(bank_read[bank], payload_, tlm::TLM_IGNORE_COMMAND,
               static_cast<std::uint64_t>(census_.bank_reads[bank] * run_.planes), nullptr, static_cast<unsigned>(p));
+  }
+  const bool same = tile_of_ && tile_of_->copy == run_.copy && tile_of_->height == run_.height && tile_of_->width == run_.width &&
+                    tile_of_->first_plane == run_.first_plane && tile_of_->planes == run_.planes && tile_type_ == setup_.input_type &&
+                    tile_zero_point_ == setup_.input_zero_point && tile_strides_ == std::pair(setup_.stride_h, setup_.stride_w);
+  if (same) return;
+  tile_of_ = run_;
+  tile_type_ = setup_.input_type;
+  tile_zero_point_ = setup_.input_zero_point;
+  tile_strides_ = {setup_.stride_h, setup_.stride_w};
+
+  const int padded = padded_channels(p);
+  tile_.height = run_.height, tile_.width = run_.width, tile_.depth = run_.planes * padded;
+  tile_.pixels.resize(static_cast<std::size_t>(tile_.height) * tile_.width * tile_.depth);
+  const std::ptrdiff_t plane_bytes = std::ptrdiff_t{arrangement_->words_per_plane()} * p;
+  std::vector<std::uint8_t> pixel(static_cast<std::size_t>(run_.planes * p));
+  std::int16_t* out = tile_.pixels.data();
+  for (int h = 0; h < tile_.height; ++h) {
+    for (int w = 0; w < tile_.width; ++w, out += tile_.depth) {
+      const BankSlot slot = arrangement_->place(h, w);
+      const std::uint8_t* word = bank_memory(static_cast<std::size_t>(slot.bank.value())) + run_.first_plane * plane_bytes + slot.address * p;
+      for (int plane = 0; plane < run_.planes; ++plane) std::memcpy(pixel.data() + plane * p, word + plane * plane_bytes, static_cast<std::size_t>(p));
+      widen_words(pixel.data(), run_.planes, p, setup_.input_type == DType::kUint8, setup_.input_zero_point, out);
+    }
   }
 }
 

@@ -38,9 +38,11 @@ class ParameterLoader : public sc_core::sc_module {
   struct Write {
     int bank = 0;               // the column, or C for the post-processor
     std::uint64_t address = 0;
-    std::size_t first_byte = 0; // within `beat_bytes_`
+    const std::uint8_t* from = nullptr;
     unsigned length = 0;
   };
+
+  void locate(std::int64_t position, std::int64_t kernel_bytes, Write& write) const;
 
   SimContext context_;
   SwitchArrayConfig config_;
@@ -48,8 +50,8 @@ class ParameterLoader : public sc_core::sc_module {
   WriteQueues queues_;          // the columns' banks and, last, the post-processor
   LoadKernels load_;
   std::int64_t position_ = 0;   // bytes of the instruction taken so far
-  std::vector<std::uint8_t> assembling_;
-  std::vector<std::uint8_t> beat_bytes_;
+  std::vector<std::uint8_t> assembling_;  // a word or record under way; `assembled_` bytes of it are there
+  std::size_t assembled_ = 0;
   std::vector<Write> writes_;
   tlm::tlm_generic_payload payload_;
 };

@@ -53,7 +53,6 @@ class PeArray : public sc_core::sc_module {
 
   std::vector<std::int32_t> chunk_sums_;   // tile granularity, [pixel][accumulator_stride]
   std::vector<std::int16_t> chunk_kernels_;
-  std::vector<const std::uint8_t*> parameter_memory_;
 
   std::vector<SignalId> pe_signals_, accumulator_signals_;
   tlm::tlm_generic_payload payload_;

@@ -8,8 +8,10 @@
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
 
+#include <array>
 #include <deque>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <systemc>
@@ -36,7 +38,7 @@ struct SwitchStats {
 class SwitchNetwork : public sc_core::sc_module {
  public:
   tlm_utils::simple_target_socket<SwitchNetwork> command;
-  sc_core::sc_vector<tlm_utils::simple_initiator_socket<SwitchNetwork>> bank_read;  ///< one a bank, R
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<SwitchNetwork>> bank_read;  ///< one a bank, R
   tlm_utils::simple_initiator_socket<SwitchNetwork> to_array;
   tlm_utils::simple_initiator_socket<SwitchNetwork> completion;
 
@@ -81,6 +83,8 @@ class SwitchNetwork : public sc_core::sc_module {
   // Tile granularity: one call a chunk.
   void run_tile(Cycle now);
   void read_tile();
+  const std::uint8_t* bank_memory(std::size_t bank);
+  void withdraw_memory(int bank, sc_dt::uint64 begin, sc_dt::uint64 end);
 
   SimContext context_;
   SwitchArrayConfig config_;
@@ -107,8 +111,13 @@ class SwitchNetwork : public sc_core::sc_module {
   std::vector<Cycle> bank_read_at_;     // the crossbar's arbiter: one read a bank and clock
   std::vector<SignalId> word_signals_, row_signals_, column_signals_;
 
-  std::vector<const std::uint8_t*> bank_memory_;  // direct memory interface of tile granularity
+  // Direct memory interface of tile granularity, by copy and bank; the tile read last, while its memory is not withdrawn.
+  std::array<std::vector<const std::uint8_t*>, 2> bank_memory_;
   TileOperands tile_;
+  std::optional<ConvRun> tile_of_;
+  DType tile_type_ = DType::kInt8;
+  int tile_zero_point_ = 0;
+  std::pair<std::uint16_t, std::uint16_t> tile_strides_{1, 1};
   ChunkGeometry census_geometry_;                 // what `census_` was taken for
   BankCensus census_;
   tlm::tlm_generic_payload payload_;

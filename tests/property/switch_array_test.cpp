@@ -1,0 +1,130 @@
+// Random layers on random switch arrays, whole SoC, both granularities: results against the reference operators, beats
+// and conflicts against SPEC section 3, everything of one granularity against the other.
+#include "tilebeat/base/error.h"
+#include "tilebeat/reference/reference.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "random_cases.h"
+#include "simulated_run.h"
+
+namespace tilebeat::testing {
+namespace {
+
+std::string hardware_text(const HardwareConfig& hardware) { return hardware_to_json(hardware).dump(); }
+
+void compare_outputs(const Workload& workload, const SimulatedRun& run) {
+  for (const auto& [name, wanted] : run_reference(workload)) {
+    RC_ASSERT(run.outputs.count(name) == 1U);
+    const Tensor& got = run.outputs.at(name);
+    RC_ASSERT(got.shape == wanted.shape);
+    RC_ASSERT(got.dtype == wanted.dtype);
+    const auto mismatch = first_mismatch(name, wanted, got);
+    if (mismatch) RC_LOG() << name << ": " << mismatch->actual << " instead of " << mismatch->expected << "\n";
+    RC_ASSERT(!mismatch.has_value());
+  }
+}
+
+void compare_counts(const ConvShape& shape, const HardwareConfig& hardware, const ConvTiling& tiling, const SimulatedRun& run) {
+  const SpecConv conv = spec_conv(shape);
+  const auto beats = run.layer().at("beats").get<std::int64_t>();
+  RC_ASSERT(beats == beats_of(conv, spec_array(hardware)));
+  RC_ASSERT(run.layer().at("bank_conflict_cycles").get<std::int64_t>() ==
+            conflicts_of(conv, spec_array(hardware), tiling.tile_rows, tiling.tile_columns, layout_of(hardware)));
+  std::int64_t clocks = beats;
+  for (const auto& [cause, count] : run.layer().at("stall_cycles").items()) clocks += count.get<std::int64_t>();
+  RC_ASSERT(run.layer().at("cycles").get<std::int64_t>() == clocks);
+  RC_ASSERT(run.cycles() == clocks);
+}
+
+/// How many of a test's layers the planner refused.
+struct Tally {
+  int cases = 0, refused = 0;
+};
+
+void check_layer(const ConvShape& shape, const HardwareConfig& hardware, Tally& tally) {
+  RC_LOG() << to_text(shape) << "\n" << hardware_text(hardware) << "\n";
+  check_hardware(hardware, "random hardware");
+  const Workload workload = conv_workload(shape);
+  ++tally.cases;
+  Plan plan;
+  try {
+    plan = make_plan(workload, hardware);
+  } catch (const UserError& error) {
+    RC_LOG() << error.what();
+    RC_ASSERT(std::string(error.what()).find("cannot fit") != std::string::npos);
+    ++tally.refused;
+    return;
+  }
+  SimulationOptions options;
+  options.granularity = Granularity::kTile;
+  const SimulatedRun tile = simulate_in_child(workload, hardware, plan, options);
+  options.granularity = Granularity::kClock;
+  const SimulatedRun clock = simulate_in_child(workload, hardware, plan, options);
+  RC_ASSERT(tile.failures == std::vector<std::string>{});
+  RC_ASSERT(clock.failures == std::vector<std::string>{});
+  compare_outputs(workload, tile);
+  compare_outputs(workload, clock);
+  compare_counts(shape, hardware, plan.layers.at(0).tiling, clock);
+  RC_ASSERT(tile.report_text == clock.report_text);
+}
+
+/// `cases` layers of `make`, of which at least two thirds must fit.
+template <class Make>
+void check_layers(int cases, Make make) {
+  Tally tally;
+  check_cases(cases, [&] {
+    const auto [shape, hardware] = make();
+    check_layer(shape, hardware, tally);
+  });
+  EXPECT_LE(tally.refused * 3, tally.cases) << "layers that cannot fit are the exception";
+  EXPECT_GE(tally.cases, cases) << "every case was run";
+}
+
+using Case = std::pair<ConvShape, HardwareConfig>;
+
+TEST(RandomLayers, SW_3_SW_5_CY_3_on_the_array_of_document_000) {
+  check_layers(110, [] {
+    HardwareConfig hardware;
+    hardware.switch_array.arrangement = one_in(2) ? ArrangementKind::kTable1 : ArrangementKind::kStrideAware;
+    return Case{random_layer(spec_array(hardware)), hardware};
+  });
+}
+
+TEST(RandomLayers, SW_4_on_arrays_of_any_shape) {
+  check_layers(110, [] {
+    const HardwareConfig hardware = random_array_shape();
+    return Case{random_layer(spec_array(hardware)), hardware};
+  });
+}
+
+TEST(RandomLayers, SW_7_in_tiles_and_channel_pieces) {
+  check_layers(130, [] {
+    HardwareConfig hardware = random_array_shape();
+    tighten_buffers(hardware);
+    return Case{random_layer(spec_array(hardware), {3000, 5, 4, 4, 4, 70}), hardware};
+  });
+}
+
+TEST(RandomLayers, HI_6_CY_2_on_any_memory_system) {
+  check_layers(110, [] {
+    HardwareConfig hardware = random_array_shape();
+    vary_memory(hardware);
+    return Case{random_layer(spec_array(hardware)), hardware};
+  });
+}
+
+TEST(RandomLayers, CY_1_small_buffers_and_any_memory_system) {
+  check_layers(110, [] {
+    HardwareConfig hardware = random_array_shape();
+    tighten_buffers(hardware);
+    vary_memory(hardware);
+    return Case{random_layer(spec_array(hardware), {2000, 4, 3, 3, 3, 40}), hardware};
+  });
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
