@@ -55,34 +55,40 @@ std::optional<DramChannel::Served> DramChannel::step(Cycle now) {
   const auto hidden = std::find_if(arrivals_.begin(), arrivals_.end(),
                                    [now](const Arrival& arrival) { return arrival.visible_from > now; });
   for (auto arrival = arrivals_.begin(); arrival != hidden; ++arrival) queue_.push_back({arrival->burst});
+  if (hidden != arrivals_.begin()) planned_valid_ = false;
   arrivals_.erase(arrivals_.begin(), hidden);
 
   std::optional<Served> served;
-  Choice choice = choose(now);
-  if (choice.at == now) {
-    served = issue(choice);
-    choice = choose(now + 1);
+  if (!planned_valid_) planned_ = choose(now);
+  if (planned_.at == now) {
+    served = issue(planned_);
+    planned_ = choose(now + 1);
   }
-  wake_ = queue_.empty() ? kNever : std::min(choice.at, next_refresh_);
+  planned_valid_ = true;
+  wake_ = queue_.empty() ? kNever : std::min(planned_.at, next_refresh_);
   if (!arrivals_.empty()) wake_ = std::min(wake_, arrivals_.front().visible_from);
   return served;
 }
 
 DramChannel::Choice DramChannel::choose(Cycle from) const {
-  std::uint64_t hit_banks = 0;
-  for (const Entry& entry : queue_) {
-    if (banks_.open_row(entry.burst.bank) == entry.burst.row) hit_banks |= bit(entry.burst.bank);
-  }
   Choice best;
   std::uint64_t decided_banks = 0;
   for (std::size_t index = 0; index < queue_.size(); ++index) {
-    consider_entry(best, index, from, hit_banks, decided_banks);
+    consider_entry(best, index, from, decided_banks);
+    if (best.at == from && is_column(best.kind)) break;  // nothing can come before it
   }
   return best;
 }
 
-void DramChannel::consider_entry(Choice& best, std::size_t index, Cycle from, std::uint64_t hit_banks,
-                                 std::uint64_t& decided_banks) const {
+// Whether a visible burst hits the open row of the bank of entry `index`, which itself does not.
+bool DramChannel::later_hit(std::size_t index) const {
+  const int bank = queue_[index].burst.bank;
+  const std::int64_t row = banks_.open_row(bank);
+  return std::any_of(queue_.begin() + static_cast<std::ptrdiff_t>(index) + 1, queue_.end(),
+                     [&](const Entry& e) { return e.burst.bank == bank && e.burst.row == row; });
+}
+
+void DramChannel::consider_entry(Choice& best, std::size_t index, Cycle from, std::uint64_t& decided_banks) const {
   const DramBurst& burst = queue_[index].burst;
   const std::uint64_t bank_bit = bit(burst.bank);
   if ((decided_banks & bank_bit) != 0) return;
@@ -97,7 +103,7 @@ void DramChannel::consider_entry(Choice& best, std::size_t index, Cycle from, st
   } else if (open_row == DramBanks::kClosed) {
     decided_banks |= bank_bit;
     consider(best, DramCommandKind::kActivate, index, std::max(from, banks_.earliest_activate(burst.bank)));
-  } else if ((hit_banks & bank_bit) == 0 || (starved && index == 0)) {
+  } else if ((starved && index == 0) || !later_hit(index)) {
     decided_banks |= bank_bit;
     consider(best, DramCommandKind::kPrecharge, index, std::max(from, banks_.earliest_precharge(burst.bank)));
   }
@@ -157,6 +163,7 @@ void DramChannel::refresh_due_before(Cycle end) {
     refresh_at_ = times.refresh_at;
     refresh_done_ = times.done;
     refresh_counted_ = false;
+    planned_valid_ = false;
     next_refresh_ += clocks_.refi;
   }
 }

@@ -3,6 +3,7 @@
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
+#include <cstring>
 #include <immintrin.h>
 
 namespace tilebeat {
@@ -13,17 +14,18 @@ constexpr int kBlockKernels = 16;    // kernels of one register block: two vecto
 constexpr int kBlockPixels = 6;      // 6 pixels x 2 vectors = 12 accumulators, 3 registers left
 
 // Weights as the inner loop reads them: [block of 16 kernels][tap][channel pair][16 kernels][2 channels].
-std::vector<std::int16_t> pack_weights(const std::vector<std::int16_t>& weights, int kernels, int taps, int depth) {
-  const int blocks = ceil_div(kernels, kBlockKernels);
+std::vector<std::int16_t> pack_weights(const std::vector<std::int16_t>& weights, const TileConvolution& g, int taps, int depth) {
+  const int blocks = ceil_div(g.kernels, kBlockKernels);
+  const int pairs = depth / g.planes / 2;  // of one word
   std::vector<std::int16_t> packed(static_cast<std::size_t>(blocks) * taps * depth * kBlockKernels, 0);
-  for (int k = 0; k < kernels; ++k) {
+  for (int k = 0; k < g.kernels; ++k) {
     const std::int16_t* from = weights.data() + static_cast<std::ptrdiff_t>(k) * taps * depth;
-    std::int16_t* to = packed.data() + static_cast<std::ptrdiff_t>(k / kBlockKernels) * taps * depth * kBlockKernels +
-                       (k % kBlockKernels) * 2;
-    for (int i = 0; i < taps * depth; i += 2) {
-      to[0] = from[i];
-      to[1] = from[i + 1];
-      to += kBlockKernels * 2;
+    std::int16_t* block = packed.data() + static_cast<std::ptrdiff_t>(k / kBlockKernels) * taps * depth * kBlockKernels + (k % kBlockKernels) * 2;
+    for (int plane = 0; plane < g.planes; ++plane) {
+      for (int tap = 0; tap < taps; ++tap) {
+        std::int16_t* to = block + (static_cast<std::ptrdiff_t>(tap) * (depth / 2) + plane * pairs) * kBlockKernels * 2;
+        for (int pair = 0; pair < pairs; ++pair, from += 2, to += kBlockKernels * 2) std::memcpy(to, from, 2 * sizeof *from);
+      }
     }
   }
   return packed;
@@ -86,7 +88,7 @@ void convolve_tile(const TileConvolution& g, const TileOperands& tile, const std
                    std::int32_t* acc) {
   const int taps = g.kernel_h * g.kernel_w;
   const int stride = accumulator_stride(g.kernels);
-  const std::vector<std::int16_t> packed = pack_weights(weights, g.kernels, taps, tile.depth);
+  const std::vector<std::int16_t> packed = pack_weights(weights, g, taps, tile.depth);
   const std::vector<std::int16_t> outside(static_cast<std::size_t>(tile.depth), 0);  // a tap on padding adds nothing
   std::vector<std::int32_t> spare(static_cast<std::size_t>(kBlockKernels));          // for pixels beyond the last one
   std::vector<const std::int16_t*> rows(static_cast<std::size_t>(taps) * kBlockPixels);

@@ -16,14 +16,14 @@ namespace {
 
 std::string hardware_text(const HardwareConfig& hardware) { return hardware_to_json(hardware).dump(); }
 
-void compare_outputs(const Workload& workload, const SimulatedRun& run) {
+void compare_outputs(const Workload& workload, const SimulatedRun& run, const char* granularity) {
   for (const auto& [name, wanted] : run_reference(workload)) {
     RC_ASSERT(run.outputs.count(name) == 1U);
     const Tensor& got = run.outputs.at(name);
     RC_ASSERT(got.shape == wanted.shape);
     RC_ASSERT(got.dtype == wanted.dtype);
     const auto mismatch = first_mismatch(name, wanted, got);
-    if (mismatch) RC_LOG() << name << ": " << mismatch->actual << " instead of " << mismatch->expected << "\n";
+    if (mismatch) RC_LOG() << granularity << " granularity: " << mismatch->actual << " instead of " << mismatch->expected << "\n";
     RC_ASSERT(!mismatch.has_value());
   }
 }
@@ -66,8 +66,8 @@ void check_layer(const ConvShape& shape, const HardwareConfig& hardware, Tally& 
   const SimulatedRun clock = simulate_in_child(workload, hardware, plan, options);
   RC_ASSERT(tile.failures == std::vector<std::string>{});
   RC_ASSERT(clock.failures == std::vector<std::string>{});
-  compare_outputs(workload, tile);
-  compare_outputs(workload, clock);
+  compare_outputs(workload, tile, "tile");
+  compare_outputs(workload, clock, "clock");
   compare_counts(shape, hardware, plan.layers.at(0).tiling, clock);
   RC_ASSERT(tile.report_text == clock.report_text);
 }

@@ -51,7 +51,9 @@ inline void shrink_to(const LayerLimits& limits, const SpecArray& array, ConvSha
       s.batch = 1;
     } else if (slack[0] > 4 * array.groups || slack[1] > 2 * array.lanes()) {
       const std::size_t axis = slack[0] > slack[1] ? 0 : 1;
-      (axis == 0 ? s.height : s.width) -= (slack[axis] + 1) / 2 * s.stride[axis];
+      int& extent = axis == 0 ? s.height : s.width;
+      if (extent == 1) s.kernel[axis] = 1, s.pads[axis] = s.pads[axis + 2] = 0;  // outputs of padding alone
+      extent = std::max(1, extent - (slack[axis] + 1) / 2 * s.stride[axis]);
     } else if (s.channels > s.groups) {
       s.channels = std::max(1, s.channels / s.groups / 2) * s.groups;
     } else if (s.out_channels > s.groups) {
@@ -159,7 +161,7 @@ inline void vary_memory(HardwareConfig& hardware) {
   hardware.dram = dram_preset(static_cast<DramPreset>(number(0, 3)));
   hardware.interconnect.bytes_per_clock = 1 << number(2, 6);
   hardware.interconnect.request_cycles = number(1, 5);
-  hardware.interconnect.response_cycles = number(0, 5);
+  hardware.interconnect.response_cycles = number(1, 5);
   hardware.interconnect.max_outstanding = number(1, 16);
   hardware.dma.burst_bytes = hardware.interconnect.bytes_per_clock * number(1, 8);
   hardware.dma.buffer_bytes = hardware.dma.burst_bytes * number(1, 4) + number(0, 50);

@@ -2,18 +2,20 @@
 
 #include "tilebeat/base/dtype.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
+#include <emmintrin.h>
 
 namespace tilebeat {
 
-/// SPEC NU-2: saturate(round_half_even(acc * scale) + zero_point) to `type`, the product in IEEE double. nearbyint
+/// SPEC NU-2: saturate(round_half_even(acc * scale) + zero_point) to `type`, the product in IEEE double. The conversion
 /// rounds half to even in the default rounding mode, which nothing in this program changes.
 inline std::int32_t requantize(std::int32_t acc, double scale, std::int32_t zero_point, DType type) {
-  const double shifted = std::nearbyint(static_cast<double>(acc) * scale) + static_cast<double>(zero_point);
-  const auto low = static_cast<double>(dtype_min(type));
-  const auto high = static_cast<double>(dtype_max(type));
-  return static_cast<std::int32_t>(shifted < low ? low : shifted > high ? high : shifted);
+  // Far beyond any type and zero point, and still exact as an integer.
+  constexpr double kBeyond = 1e12;
+  const double product = std::clamp(static_cast<double>(acc) * scale, -kBeyond, kBeyond);
+  const std::int64_t rounded = _mm_cvtsd_si64(_mm_set_sd(product)) + zero_point;
+  return static_cast<std::int32_t>(std::clamp(rounded, dtype_min(type), dtype_max(type)));
 }
 
 }  // namespace tilebeat

@@ -29,7 +29,7 @@ struct SwitchArrayConfig {
   int port_channels = 4;     ///< P: int8 channels of a bank word and of a weight word
   ArrangementKind arrangement = ArrangementKind::kStrideAware;
   int bank_depth_words = 8192;        ///< words of P bytes of each of the two copies of a bank
-  int parameter_depth_words = 8192;   ///< words of P bytes a column of the parameter buffer
+  int parameter_depth_words = 16384;   ///< words of P bytes a column of the parameter buffer
   int parameter_slots = 64;           ///< kernel blocks whose biases and scales the post-processor holds
   std::int64_t output_buffer_bytes = 131072;  ///< both halves together
   int arrangement_queue_words = 128;   ///< words that wait in front of the write port of each bank
@@ -39,9 +39,9 @@ struct SwitchArrayConfig {
 
 /// One DMA channel (there are three: maps in, parameters in, results out; SPEC SW, document 000 [0086]).
 struct DmaConfig {
-  int burst_bytes = 256;      ///< longest burst; a burst never crosses a multiple of 4096
+  int burst_bytes = 1024;     ///< longest burst; a burst never crosses a multiple of 4096
   int max_outstanding = 8;    ///< bursts under way at a time, a channel
-  int buffer_bytes = 4096;    ///< landing buffer of a channel
+  int buffer_bytes = 16384;   ///< landing buffer of a channel
   int command_queue = 8;      ///< commands that wait in front of a unit
 };
 

@@ -108,9 +108,9 @@ class DramChannel {
   /// The best command that is legal at the earliest clock from `from` on.
   Choice choose(Cycle from) const;
   void consider(Choice& best, DramCommandKind kind, std::size_t index, Cycle at) const;
-  /// The command and clock that bring entry `index` forward, given which banks have hits pending.
-  void consider_entry(Choice& best, std::size_t index, Cycle from, std::uint64_t hit_banks,
-                      std::uint64_t& decided_banks) const;
+  /// The command and clock that bring entry `index` forward; `decided_banks` need no further look.
+  void consider_entry(Choice& best, std::size_t index, Cycle from, std::uint64_t& decided_banks) const;
+  bool later_hit(std::size_t index) const;
   std::optional<Served> issue(const Choice& choice);
   Served serve(std::size_t index, Cycle now);
   void account(Cycle upto);
@@ -125,6 +125,8 @@ class DramChannel {
   DramBanks banks_;
   std::vector<Entry> queue_;       ///< visible bursts, oldest first
   std::vector<Arrival> arrivals_;  ///< bursts not yet visible, oldest first
+  Choice planned_;                 ///< what `choose` said last; it stands until a burst or a refresh comes in
+  bool planned_valid_ = false;
   int overtaken_ = 0;              ///< bursts served while the present oldest one was waiting
   Cycle last_served_at_ = -1;
   Cycle next_refresh_;

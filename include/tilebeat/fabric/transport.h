@@ -8,11 +8,11 @@
 
 namespace tilebeat {
 
-/// A blocking transport of `length` bytes at `data`. Returns the delay that the target annotated, in picoseconds after
-/// `delay_ps`; SystemC errors on an unbound socket. `payload` is scratch that the caller reuses.
+/// A blocking transport of `length` bytes at `data`. `delay` is when, from now on. Returns the
+/// delay that the target annotated, in picoseconds; SystemC errors on an unbound socket. `payload` is scratch that the caller reuses.
 template <class Socket>
 std::int64_t transport(Socket& socket, tlm::tlm_generic_payload& payload, tlm::tlm_command command, std::uint64_t address,
-                       void* data, unsigned length, std::int64_t delay_ps = 0) {
+                       void* data, unsigned length, sc_core::sc_time delay = sc_core::sc_time()) {
   payload.set_command(command);
   payload.set_address(address);
   payload.set_data_ptr(static_cast<unsigned char*>(data));
@@ -21,8 +21,6 @@ std::int64_t transport(Socket& socket, tlm::tlm_generic_payload& payload, tlm::t
   payload.set_byte_enable_ptr(nullptr);
   payload.set_dmi_allowed(false);
   payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
-  sc_core::sc_time delay;
-  if (delay_ps != 0) delay = sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(delay_ps));
   socket->b_transport(payload, delay);
   return static_cast<std::int64_t>(delay.value());
 }

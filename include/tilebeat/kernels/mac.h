@@ -42,9 +42,10 @@ struct TileConvolution {
   int h_offset = 0, w_offset = 0;
   int kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   int kernels = 16;  ///< C
+  int planes = 1;    ///< channel blocks; the tile's depth is a multiple
 };
 
-/// acc[(row*columns + column)][kernel] += convolution of `tile` with `weights`, int16 [C][tap][depth]; taps outside the map
+/// acc[(row*columns + column)][kernel] += convolution of `tile` with `weights`, int16 [C][plane][tap][depth / planes]; taps outside the map
 /// add nothing. `acc` has rows*columns rows of `accumulator_stride(kernels)` int32.
 void convolve_tile(const TileConvolution& geometry, const TileOperands& tile, const std::vector<std::int16_t>& weights,
                    std::int32_t* acc);

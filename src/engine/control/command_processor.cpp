@@ -173,7 +173,7 @@ void CommandProcessor::decode_one(Cycle now) {
     }
     state.queue.push_back(queued);
   }
-  buffer_.erase(buffer_.begin(), buffer_.begin() + kInstructionBytes);
+  buffer_.erase(buffer_.begin(), running_ ? buffer_.begin() + kInstructionBytes : buffer_.end());
   decode_address_ += kInstructionBytes;
   ++stats.instructions;
   last_decode_ = now;
@@ -194,8 +194,8 @@ bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
     if (on_layer_end) on_layer_end(end->layer, now);
     return true;
   }
+  if (!fetch.empty()) return false;  // what was fetched beyond the halt arrives before another program may start
   running_ = false;
-  buffer_.clear();
   send_message(interrupt, payload_, decode_address_);
   return true;
 }

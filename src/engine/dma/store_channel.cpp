@@ -94,7 +94,7 @@ void StoreChannel::read_source(Cycle now) {
   for (int i = 0; i < beats; ++i) {
     const int at = i * bytes_per_clock_;
     transport(source, payload_, tlm::TLM_READ_COMMAND, source_address_ + static_cast<std::uint64_t>(at), staged.data.data() + at,
-              static_cast<unsigned>(std::min(bytes_per_clock_, burst_bytes - at)), i * context_.clock.period_ps());
+              static_cast<unsigned>(std::min(bytes_per_clock_, burst_bytes - at)), to_sc_time(i * context_.clock.period_ps()));
     if (payload_.is_response_error()) throw SimulationError("store.output: reads beyond the output buffer");
   }
   source_address_ += static_cast<std::uint64_t>(burst_bytes);

@@ -21,10 +21,9 @@ InputArrangement::InputArrangement(sc_core::sc_module_name name, const SimContex
       shape_(array_shape(config)),
       bytes_per_clock_(bytes_per_clock),
       queues_(config.rows, config.arrangement_queue_words),
-      assembling_(static_cast<std::size_t>(config.port_channels)),
-      words_(static_cast<std::size_t>(bytes_per_clock) + 1) {
+      assembling_(static_cast<std::size_t>(bytes_per_clock) + 1,
+                  std::vector<std::uint8_t>(static_cast<std::size_t>(config.port_channels))) {
   stream.register_b_transport(this, &InputArrangement::b_transport);
-  for (Word& word : words_) word.bytes.resize(static_cast<std::size_t>(config.port_channels));
 }
 
 void InputArrangement::begin(const LoadInput& load) {
@@ -66,26 +65,32 @@ void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::s
 
 void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {
   queues_.begin_beat(ready);
-  word_count_ = 0;
+  words_.clear();
   const int p = config_.port_channels;
   for (const std::uint8_t* end = bytes + count; bytes != end;) {
-    // As many bytes of the word under way as there are: up to P, fewer at the end of a pixel or of the beat.
+    if (channel_ == 0) slot_ = arrangement_->place(row_, column_);
+    // As many bytes of the word under way as there are: up to P, fewer at the end of a pixel or of the beat. A whole word
+    // is written from the beat; one that straddles beats or ends a pixel early is assembled and filled up first.
     const int filled = channel_ % p;
     const int taken = std::min({p - filled, tile_.channels - channel_, static_cast<int>(end - bytes)});
-    std::copy_n(bytes, taken, assembling_.begin() + filled);
+    Word word;
+    word.from = bytes;
+    if (taken < p) {
+      std::vector<std::uint8_t>& assembled = assembling_[assembly_];
+      std::copy_n(bytes, taken, assembled.begin() + filled);
+      std::fill(assembled.begin() + filled + taken, assembled.end(), tile_.fill);
+      word.from = assembled.data();
+    }
     bytes += taken;
     channel_ += taken;
     const bool pixel_complete = channel_ == tile_.channels;
     if (filled + taken < p && !pixel_complete) break;
-    std::fill(assembling_.begin() + filled + taken, assembling_.end(), tile_.fill);
+    if (taken < p) assembly_ = (assembly_ + 1) % assembling_.size();
+    word.bank = slot_.bank.value();
     const int plane = (channel_ - 1) / p;
-    const BankSlot slot = arrangement_->place(row_, column_);
-    Word& word = words_[word_count_++];
-    word.bank = slot.bank.value();
-    word.address = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words +
-                                              plane * arrangement_->words_per_plane() + slot.address) *
+    word.address = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words + plane * arrangement_->words_per_plane() + slot_.address) *
                    static_cast<std::uint64_t>(p);
-    std::copy(assembling_.begin(), assembling_.end(), word.bytes.begin());
+    words_.push_back(word);
     queues_.add_word(word.bank);
     if (pixel_complete) {
       channel_ = 0;
@@ -93,13 +98,14 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
     }
   }
   queues_.end_beat();
-  for (std::size_t i = 0; i < word_count_; ++i) write_word(i, queues_.write_at(i));
-}
-
-void InputArrangement::write_word(std::size_t index, Cycle at) {
-  Word& word = words_[index];
-  transport(bank_write[static_cast<std::size_t>(word.bank)], payload_, tlm::TLM_WRITE_COMMAND, word.address,
-            word.bytes.data(), static_cast<unsigned>(word.bytes.size()), context_.clock.at(at) - now_ps());
+  const Picoseconds now = now_ps();
+  sc_core::sc_time delay;
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    const Word& word = words_[i];
+    if (i == 0 || queues_.write_at(i) != queues_.write_at(i - 1)) delay = to_sc_time(context_.clock.at(queues_.write_at(i)) - now);
+    transport(bank_write[static_cast<std::size_t>(word.bank)], payload_, tlm::TLM_WRITE_COMMAND, word.address,
+              const_cast<std::uint8_t*>(word.from), static_cast<unsigned>(p), delay);
+  }
 }
 
 }  // namespace tilebeat

@@ -16,9 +16,9 @@ ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext&
       context_(context),
       config_(config),
       bytes_per_clock_(bytes_per_clock),
-      queues_(config.columns + 1, config.arrangement_queue_words),
-      assembling_(static_cast<std::size_t>(std::max(config.port_channels, kPostParameterBytes))) {
+      queues_(config.columns + 1, config.arrangement_queue_words) {
   stream.register_b_transport(this, &ParameterLoader::b_transport);
+  for (auto& assembling : assembling_) assembling.resize(static_cast<std::size_t>(std::max(config.port_channels, kPostParameterBytes)));
 }
 
 void ParameterLoader::begin(const LoadKernels& load) {
@@ -69,13 +69,15 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
     Write write;
     write.from = bytes;
     if (taken < whole) {
-      std::copy_n(bytes, taken, assembling_.begin() + static_cast<std::ptrdiff_t>(assembled_));
-      write.from = assembling_.data();
+      std::vector<std::uint8_t>& assembling = assembling_[assembly_];
+      std::copy_n(bytes, taken, assembling.begin() + static_cast<std::ptrdiff_t>(assembled_));
+      write.from = assembling.data();
     }
     assembled_ += taken;
     bytes += taken;
     if (assembled_ < whole) break;
     assembled_ = 0;
+    if (taken < whole) assembly_ ^= 1;  // the beat may end with a part of another word before this one is written
     locate(position_, kernel_bytes, write);
     position_ += static_cast<std::int64_t>(whole);
     writes_.push_back(write);
@@ -83,11 +85,13 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
   }
   queues_.end_beat();
   const Picoseconds now = now_ps();
+  sc_core::sc_time delay;
   for (std::size_t i = 0; i < writes_.size(); ++i) {
     const Write& w = writes_[i];
+    if (i == 0 || queues_.write_at(i) != queues_.write_at(i - 1)) delay = to_sc_time(context_.clock.at(queues_.write_at(i)) - now);
     auto& socket = w.bank < config_.columns ? bank_write[static_cast<std::size_t>(w.bank)] : post_write;
     transport(socket, payload_, tlm::TLM_WRITE_COMMAND, w.address, const_cast<std::uint8_t*>(w.from), w.length,
-              context_.clock.at(queues_.write_at(i)) - now);
+              delay);
   }
 }
 

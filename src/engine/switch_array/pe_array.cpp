@@ -63,7 +63,7 @@ void PeArray::run_beat(ArrayOperands& message) {
 
   const int p = config_.port_channels;
   const auto word = static_cast<std::uint64_t>(run.parameter_word) + static_cast<std::uint64_t>(beat.index);
-  const Picoseconds delay = message.stalled * context_.clock.period_ps();
+  const sc_core::sc_time delay = to_sc_time(message.stalled * context_.clock.period_ps());
   for (int column = 0; column < config_.columns; ++column) {
     transport(parameter_read[static_cast<std::size_t>(column)], payload_, tlm::TLM_READ_COMMAND, word * static_cast<std::uint64_t>(p),
               kernel_words_.data() + column * p, static_cast<unsigned>(p), delay);
@@ -132,7 +132,7 @@ void PeArray::run_chunk(ArrayOperands& message) {
     throw SimulationError("conv.run: continues accumulators of another shape");
   }
   TileConvolution convolution{g.rows,     g.columns,    g.h_offset,   g.w_offset, g.kernel_h, g.kernel_w,
-                              g.stride_h, g.stride_w,   g.dilation_h, g.dilation_w, config_.columns};
+                              g.stride_h, g.stride_w,   g.dilation_h, g.dilation_w, config_.columns, g.planes};
   convolve_tile(convolution, *message.tile, chunk_kernels_, chunk_sums_.data());
 
   std::vector<Cycle> last_macs;
@@ -159,7 +159,7 @@ void PeArray::run_chunk(ArrayOperands& message) {
   send_message(drain, payload_, results);
 }
 
-// The kernels of the chunk from the parameter banks, as [column][tap][channel] and with their zero point taken off; each
+// The kernels of the chunk from the parameter banks, as [column][plane][tap][channel] and with their zero point taken off; each
 // of the chunk's `beats` reads one word of every bank.
 void PeArray::read_kernels(const ConvRun& run, std::int64_t beats) {
   const int p = config_.port_channels;
@@ -173,12 +173,7 @@ void PeArray::read_kernels(const ConvRun& run, std::int64_t beats) {
     payload_.set_address(0);
     if (!bank->get_direct_mem_ptr(payload_, dmi)) throw SimulationError("a parameter bank refuses direct memory access");
     const std::uint8_t* word = dmi.get_dmi_ptr() + static_cast<std::ptrdiff_t>(run.parameter_word) * p;
-    std::int16_t* kernel = chunk_kernels_.data() + column * words * padded_;
-    for (int plane = 0; plane < run.planes; ++plane) {
-      for (int tap = 0; tap < taps; ++tap, word += p) {
-        widen_words(word, 1, p, false, setup_.weight_zero_point, kernel + (tap * run.planes + plane) * padded_);
-      }
-    }
+    widen_words(word, static_cast<int>(words), p, false, setup_.weight_zero_point, chunk_kernels_.data() + column * words * padded_);
     transport(bank, payload_, tlm::TLM_IGNORE_COMMAND,
               static_cast<std::uint64_t>(beats), nullptr, static_cast<unsigned>(p));
   }

@@ -75,7 +75,7 @@ void PostProcessor::drain_lanes(const DrainMessage& message) {
       if (row >= g.rows || column >= g.columns) continue;
       process_pixel(*message.run, message.sums + static_cast<std::ptrdiff_t>(group * shape_.lanes() + lane) * message.stride);
       transport(output[static_cast<std::size_t>(group)], payload_, tlm::TLM_WRITE_COMMAND, output_address(message, row, column),
-                pixel_.data(), static_cast<unsigned>(pixel_bytes_), context_.clock.at(at) - now_ps());
+                pixel_.data(), static_cast<unsigned>(pixel_bytes_), to_sc_time(context_.clock.at(at) - now_ps()));
       if (payload_.is_response_error()) throw SimulationError("conv.run: writes beyond the output buffer");
     }
   }

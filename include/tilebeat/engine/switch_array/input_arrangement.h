@@ -36,12 +36,11 @@ class InputArrangement : public sc_core::sc_module {
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void begin(const LoadInput& load);
   void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
-  void write_word(std::size_t index, Cycle at);
 
   struct Word {
     int bank = 0;
     std::uint64_t address = 0;
-    std::vector<std::uint8_t> bytes;
+    const std::uint8_t* from = nullptr;
   };
 
   SimContext context_;
@@ -52,9 +51,11 @@ class InputArrangement : public sc_core::sc_module {
   LoadInput tile_;
   std::optional<Arrangement> arrangement_;
   int row_ = 0, column_ = 0, channel_ = 0;  // of the next byte
-  std::vector<std::uint8_t> assembling_;    // the word under way, P bytes
-  std::vector<Word> words_;                 // complete words of the beat; the first `word_count_` are in use
-  std::size_t word_count_ = 0;
+  BankSlot slot_;                           // of that pixel
+  // Words put together from parts, P bytes each; a beat completes at most as many as it has bytes, and one stays under way.
+  std::vector<std::vector<std::uint8_t>> assembling_;
+  std::size_t assembly_ = 0;
+  std::vector<Word> words_;                 // complete words of the beat
   tlm::tlm_generic_payload payload_;
 };
 

@@ -7,6 +7,7 @@
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
 
+#include <array>
 #include <vector>
 
 #include <systemc>
@@ -50,7 +51,8 @@ class ParameterLoader : public sc_core::sc_module {
   WriteQueues queues_;          // the columns' banks and, last, the post-processor
   LoadKernels load_;
   std::int64_t position_ = 0;   // bytes of the instruction taken so far
-  std::vector<std::uint8_t> assembling_;  // a word or record under way; `assembled_` bytes of it are there
+  std::array<std::vector<std::uint8_t>, 2> assembling_;  // words or records that straddle beats, in turn
+  std::size_t assembly_ = 0;                             // the one under way; `assembled_` bytes of it are there
   std::size_t assembled_ = 0;
   std::vector<Write> writes_;
   tlm::tlm_generic_payload payload_;
