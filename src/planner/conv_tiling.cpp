@@ -16,7 +16,7 @@ constexpr int kMaxField = 65535;  // of the 16-bit fields of an instruction
 struct Candidate {
   ConvTiling tiling;
   double clocks = 0;      // expected
-  std::int64_t bytes = 0; // DRAM traffic
+  std::int64_t bytes = 0; // on the DRAM's bus
 };
 
 // Of tilings that are expected to take about the same time the one that moves fewest bytes is taken.
@@ -128,8 +128,16 @@ class Search {
     const auto kernels = static_cast<double>(traffic.kernels), input = static_cast<double>(traffic.input), output = static_cast<double>(traffic.output);
     const double first = (input / static_cast<double>(tiles.size()) + kernels / static_cast<double>(chunks.size())) / std::min(bus, dram);
     const double last = output / static_cast<double>(tiles.size()) / std::min(bus, dram);
-    const double clocks = first + std::max({beats, input / bus, kernels / bus, output / bus, (input + kernels + output) / dram}) + last;
-    return {tiling, clocks, traffic.input + traffic.kernels + traffic.output};
+    const std::int64_t bytes = traffic.input + traffic.kernels + stored_bus_bytes(tiling, traffic.output);
+    const double clocks = first + std::max({beats, input / bus, kernels / bus, output / bus, static_cast<double>(bytes) / dram}) + last;
+    return {tiling, clocks, bytes};
+  }
+  // What storing costs on the DRAM's bus: a run of a pixel's channels that does not fill whole DRAM bursts takes them whole.
+  std::int64_t stored_bus_bytes(const ConvTiling& tiling, std::int64_t output) const {
+    const std::int64_t burst = std::int64_t{hardware_.dram.burst_length} * hardware_.dram.data_bits / 8;
+    const std::int64_t run = stored_pixel_bytes(tiling.order == LoopOrder::kTileOuter ? tiling.kernel_blocks_per_store : 1);
+    if (run == stored_pixel_bytes(kernel_blocks_) || run % burst == 0) return output;
+    return output / run * (run + burst - 1);
   }
   double dram_bytes_per_clock() const {
     const DramConfig& d = hardware_.dram;
@@ -142,7 +150,7 @@ class Search {
     for (const Candidate& c : candidates_) {
       if (c.clocks <= kSameTime * fastest->clocks && c.bytes < best->bytes) best = &c;
     }
-    reason = fmt::format("{}; {} outermost; of {} tilings the fastest is expected to take {:.0f} clocks, this one {:.0f} with {} bytes over DRAM",
+    reason = fmt::format("{}; {} outermost; of {} tilings the fastest is expected to take {:.0f} clocks, this one {:.0f} with {} bytes on the DRAM bus",
                          what, best->tiling.order == LoopOrder::kTileOuter ? "tiles" : "kernel blocks", candidates_.size(), fastest->clocks,
                          best->clocks, best->bytes);
     return best->tiling;

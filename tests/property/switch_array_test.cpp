@@ -87,7 +87,7 @@ void check_layers(int cases, Make make) {
 using Case = std::pair<ConvShape, HardwareConfig>;
 
 TEST(RandomLayers, SW_3_SW_5_CY_3_on_the_array_of_document_000) {
-  check_layers(110, [] {
+  check_layers(200, [] {
     HardwareConfig hardware;
     hardware.switch_array.arrangement = one_in(2) ? ArrangementKind::kTable1 : ArrangementKind::kStrideAware;
     return Case{random_layer(spec_array(hardware)), hardware};
@@ -95,14 +95,14 @@ TEST(RandomLayers, SW_3_SW_5_CY_3_on_the_array_of_document_000) {
 }
 
 TEST(RandomLayers, SW_4_on_arrays_of_any_shape) {
-  check_layers(110, [] {
+  check_layers(200, [] {
     const HardwareConfig hardware = random_array_shape();
     return Case{random_layer(spec_array(hardware)), hardware};
   });
 }
 
 TEST(RandomLayers, SW_7_in_tiles_and_channel_pieces) {
-  check_layers(130, [] {
+  check_layers(200, [] {
     HardwareConfig hardware = random_array_shape();
     tighten_buffers(hardware);
     return Case{random_layer(spec_array(hardware), {3000, 5, 4, 4, 4, 70}), hardware};
@@ -110,7 +110,7 @@ TEST(RandomLayers, SW_7_in_tiles_and_channel_pieces) {
 }
 
 TEST(RandomLayers, HI_6_CY_2_on_any_memory_system) {
-  check_layers(110, [] {
+  check_layers(200, [] {
     HardwareConfig hardware = random_array_shape();
     vary_memory(hardware);
     return Case{random_layer(spec_array(hardware)), hardware};
@@ -118,7 +118,7 @@ TEST(RandomLayers, HI_6_CY_2_on_any_memory_system) {
 }
 
 TEST(RandomLayers, CY_1_small_buffers_and_any_memory_system) {
-  check_layers(110, [] {
+  check_layers(200, [] {
     HardwareConfig hardware = random_array_shape();
     tighten_buffers(hardware);
     vary_memory(hardware);

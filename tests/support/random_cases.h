@@ -167,7 +167,7 @@ inline void vary_memory(HardwareConfig& hardware) {
   hardware.dma.buffer_bytes = hardware.dma.burst_bytes * number(1, 4) + number(0, 50);
   hardware.dma.max_outstanding = number(1, 8);
   hardware.dma.command_queue = number(1, 8);
-  hardware.host.instruction_buffer_bytes = 64 * number(1, 16);
+  hardware.host.instruction_buffer_bytes = hardware.dma.burst_bytes + 64 * number(1, 16);
   hardware.switch_array.drain_clocks_per_lane = number(1, 3);
   hardware.switch_array.post_latency_cycles = number(0, 8);
 }
