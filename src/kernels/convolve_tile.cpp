@@ -14,10 +14,12 @@ constexpr int kBlockKernels = 16;    // kernels of one register block: two vecto
 constexpr int kBlockPixels = 6;      // 6 pixels x 2 vectors = 12 accumulators, 3 registers left
 
 // Weights as the inner loop reads them: [block of 16 kernels][tap][channel pair][16 kernels][2 channels].
-std::vector<std::int16_t> pack_weights(const std::vector<std::int16_t>& weights, const TileConvolution& g, int taps, int depth) {
+void pack_weights(const std::vector<std::int16_t>& weights, const TileConvolution& g, int taps, int depth,
+                  std::vector<std::int16_t>& packed) {
   const int blocks = ceil_div(g.kernels, kBlockKernels);
   const int pairs = depth / g.planes / 2;  // of one word
-  std::vector<std::int16_t> packed(static_cast<std::size_t>(blocks) * taps * depth * kBlockKernels, 0);
+  packed.resize(static_cast<std::size_t>(blocks) * taps * depth * kBlockKernels);
+  if (g.kernels % kBlockKernels != 0) std::fill(packed.begin(), packed.end(), std::int16_t{0});
   for (int k = 0; k < g.kernels; ++k) {
     const std::int16_t* from = weights.data() + static_cast<std::ptrdiff_t>(k) * taps * depth;
     std::int16_t* block = packed.data() + static_cast<std::ptrdiff_t>(k / kBlockKernels) * taps * depth * kBlockKernels + (k % kBlockKernels) * 2;
@@ -28,7 +30,6 @@ std::vector<std::int16_t> pack_weights(const std::vector<std::int16_t>& weights,
       }
     }
   }
-  return packed;
 }
 
 // What one call of the inner loop works on: `rows[tap * kBlockPixels + p]` points at the channels of pixel p under a tap.
@@ -61,6 +62,7 @@ __attribute__((target("avx2"))) void block_avx2(const Block& b) {
   const std::int16_t* w = b.weights;
   for (int tap = 0; tap < b.taps; ++tap) {
     const std::int16_t* const* x = b.rows + tap * kBlockPixels;
+#pragma GCC unroll 2
     for (int c = 0; c < b.depth; c += 2, w += kBlockKernels * 2) {
       const __m256i w0 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w));
       const __m256i w1 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + 2 * kVectorKernels));
@@ -85,10 +87,10 @@ __attribute__((target("avx2"))) void block_avx2(const Block& b) {
 int accumulator_stride(int kernels) { return align_up(kernels, kBlockKernels); }
 
 void convolve_tile(const TileConvolution& g, const TileOperands& tile, const std::vector<std::int16_t>& weights,
-                   std::int32_t* acc) {
+                   std::vector<std::int16_t>& packed, std::int32_t* acc) {
   const int taps = g.kernel_h * g.kernel_w;
   const int stride = accumulator_stride(g.kernels);
-  const std::vector<std::int16_t> packed = pack_weights(weights, g, taps, tile.depth);
+  pack_weights(weights, g, taps, tile.depth, packed);
   const std::vector<std::int16_t> outside(static_cast<std::size_t>(tile.depth), 0);  // a tap on padding adds nothing
   std::vector<std::int32_t> spare(static_cast<std::size_t>(kBlockKernels));          // for pixels beyond the last one
   std::vector<const std::int16_t*> rows(static_cast<std::size_t>(taps) * kBlockPixels);

@@ -132,12 +132,14 @@ class Search {
     const double clocks = first + std::max({beats, input / bus, kernels / bus, output / bus, static_cast<double>(bytes) / dram}) + last;
     return {tiling, clocks, bytes};
   }
-  // What storing costs on the DRAM's bus: a run of a pixel's channels that does not fill whole DRAM bursts takes them whole.
+  // What storing costs on the DRAM's bus: a run of a pixel's channels that does not fill whole DRAM bursts takes them whole,
+  // and every run is a request of its own.
   std::int64_t stored_bus_bytes(const ConvTiling& tiling, std::int64_t output) const {
     const std::int64_t burst = std::int64_t{hardware_.dram.burst_length} * hardware_.dram.data_bits / 8;
     const std::int64_t run = stored_pixel_bytes(tiling.order == LoopOrder::kTileOuter ? tiling.kernel_blocks_per_store : 1);
-    if (run == stored_pixel_bytes(kernel_blocks_) || run % burst == 0) return output;
-    return output / run * (run + burst - 1);
+    if (run == stored_pixel_bytes(kernel_blocks_)) return output;  // whole pixels lie back to back
+    const std::int64_t request = std::int64_t{hardware_.interconnect.request_cycles} * hardware_.interconnect.bytes_per_clock;
+    return output / run * (run + request + (run % burst == 0 ? 0 : burst - 1));
   }
   double dram_bytes_per_clock() const {
     const DramConfig& d = hardware_.dram;

@@ -31,9 +31,10 @@ void convolve_chunk(benchmark::State& state) {
   TileConvolution g;
   g.rows = g.columns = 26, g.kernel_h = g.kernel_w = 3;
   const std::vector<std::int16_t> weights(static_cast<std::size_t>(16 * 9 * depth), 1);
+  std::vector<std::int16_t> packed;
   std::vector<std::int32_t> acc(static_cast<std::size_t>(26 * 26 * accumulator_stride(16)));
   for (auto _ : state) {
-    convolve_tile(g, tile, weights, acc.data());
+    convolve_tile(g, tile, weights, packed, acc.data());
     benchmark::ClobberMemory();
   }
   state.counters["MAC/s"] = benchmark::Counter(26.0 * 26 * 16 * 9 * depth, benchmark::Counter::kIsIterationInvariantRate);

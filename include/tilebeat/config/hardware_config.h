@@ -31,7 +31,7 @@ struct SwitchArrayConfig {
   int bank_depth_words = 8192;        ///< words of P bytes of each of the two copies of a bank
   int parameter_depth_words = 16384;   ///< words of P bytes a column of the parameter buffer
   int parameter_slots = 64;           ///< kernel blocks whose biases and scales the post-processor holds
-  std::int64_t output_buffer_bytes = 131072;  ///< both halves together
+  std::int64_t output_buffer_bytes = 262144;  ///< both halves together
   int arrangement_queue_words = 128;   ///< words that wait in front of the write port of each bank
   int drain_clocks_per_lane = 1;      ///< clocks the post-processor takes for one lane of C results
   int post_latency_cycles = 4;        ///< fixed latency of the post-processing path

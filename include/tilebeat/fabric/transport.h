@@ -25,6 +25,29 @@ std::int64_t transport(Socket& socket, tlm::tlm_generic_payload& payload, tlm::t
   return static_cast<std::int64_t>(delay.value());
 }
 
+/// Blocking transports of one kind and size, of which there are dozens a clock: everything but address and data is set once.
+class WordAccess {
+ public:
+  WordAccess(tlm::tlm_command command, int word_bytes) {
+    payload_.set_command(command);
+    payload_.set_data_length(static_cast<unsigned>(word_bytes));
+    payload_.set_streaming_width(static_cast<unsigned>(word_bytes));
+  }
+  /// The access `delay` from now; `data` is read or written by the target.
+  template <class Socket>
+  void operator()(Socket& socket, std::uint64_t address, const std::uint8_t* data, sc_core::sc_time delay = sc_core::sc_time()) {
+    payload_.set_address(address);
+    payload_.set_data_ptr(const_cast<std::uint8_t*>(data));
+    payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+    socket->b_transport(payload_, delay);
+  }
+  /// The last access was refused.
+  bool failed() const { return payload_.is_response_error(); }
+
+ private:
+  tlm::tlm_generic_payload payload_;
+};
+
 /// Hands `message` to the module behind `socket`: how units exchange typed commands and completions. Takes no time.
 template <class Socket, class Message>
 void send_message(Socket& socket, tlm::tlm_generic_payload& payload, Message& message) {

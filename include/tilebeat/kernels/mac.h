@@ -46,9 +46,9 @@ struct TileConvolution {
 };
 
 /// acc[(row*columns + column)][kernel] += convolution of `tile` with `weights`, int16 [C][plane][tap][depth / planes]; taps outside the map
-/// add nothing. `acc` has rows*columns rows of `accumulator_stride(kernels)` int32.
+/// add nothing. `packed` is scratch that the caller keeps. `acc` has rows*columns rows of `accumulator_stride(kernels)` int32.
 void convolve_tile(const TileConvolution& geometry, const TileOperands& tile, const std::vector<std::int16_t>& weights,
-                   std::int32_t* acc);
+                   std::vector<std::int16_t>& packed, std::int32_t* acc);
 /// int32 of one row of `acc`: the kernels rounded up to whole vectors.
 int accumulator_stride(int kernels);
 

@@ -22,7 +22,8 @@ InputArrangement::InputArrangement(sc_core::sc_module_name name, const SimContex
       bytes_per_clock_(bytes_per_clock),
       queues_(config.rows, config.arrangement_queue_words),
       assembling_(static_cast<std::size_t>(bytes_per_clock) + 1,
-                  std::vector<std::uint8_t>(static_cast<std::size_t>(config.port_channels))) {
+                  std::vector<std::uint8_t>(static_cast<std::size_t>(config.port_channels))),
+      write_word_(tlm::TLM_WRITE_COMMAND, config.port_channels) {
   stream.register_b_transport(this, &InputArrangement::b_transport);
 }
 
@@ -103,8 +104,7 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
   for (std::size_t i = 0; i < words_.size(); ++i) {
     const Word& word = words_[i];
     if (i == 0 || queues_.write_at(i) != queues_.write_at(i - 1)) delay = to_sc_time(context_.clock.at(queues_.write_at(i)) - now);
-    transport(bank_write[static_cast<std::size_t>(word.bank)], payload_, tlm::TLM_WRITE_COMMAND, word.address,
-              const_cast<std::uint8_t*>(word.from), static_cast<unsigned>(p), delay);
+    write_word_(bank_write[static_cast<std::size_t>(word.bank)], word.address, word.from, delay);
   }
 }
 

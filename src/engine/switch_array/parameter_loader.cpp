@@ -16,7 +16,9 @@ ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext&
       context_(context),
       config_(config),
       bytes_per_clock_(bytes_per_clock),
-      queues_(config.columns + 1, config.arrangement_queue_words) {
+      queues_(config.columns + 1, config.arrangement_queue_words),
+      write_word_(tlm::TLM_WRITE_COMMAND, config.port_channels),
+      write_record_(tlm::TLM_WRITE_COMMAND, kPostParameterBytes) {
   stream.register_b_transport(this, &ParameterLoader::b_transport);
   for (auto& assembling : assembling_) assembling.resize(static_cast<std::size_t>(std::max(config.port_channels, kPostParameterBytes)));
 }
@@ -89,9 +91,11 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
   for (std::size_t i = 0; i < writes_.size(); ++i) {
     const Write& w = writes_[i];
     if (i == 0 || queues_.write_at(i) != queues_.write_at(i - 1)) delay = to_sc_time(context_.clock.at(queues_.write_at(i)) - now);
-    auto& socket = w.bank < config_.columns ? bank_write[static_cast<std::size_t>(w.bank)] : post_write;
-    transport(socket, payload_, tlm::TLM_WRITE_COMMAND, w.address, const_cast<std::uint8_t*>(w.from), w.length,
-              delay);
+    if (w.bank < config_.columns) {
+      write_word_(bank_write[static_cast<std::size_t>(w.bank)], w.address, w.from, delay);
+    } else {
+      write_record_(post_write, w.address, w.from, delay);
+    }
   }
 }
 
@@ -102,12 +106,10 @@ void ParameterLoader::locate(std::int64_t position, std::int64_t kernel_bytes, W
     const auto columns = static_cast<std::uint64_t>(config_.columns);
     write.bank = static_cast<int>(index % columns);
     write.address = (load_.parameter_word + index / columns) * static_cast<std::uint64_t>(config_.port_channels);
-    write.length = static_cast<unsigned>(config_.port_channels);
   } else {
     const std::int64_t record = (position - kernel_bytes) / kPostParameterBytes;
     write.bank = config_.columns;
     write.address = static_cast<std::uint64_t>((load_.slot * config_.columns + record) * kPostParameterBytes);
-    write.length = kPostParameterBytes;
   }
 }
 

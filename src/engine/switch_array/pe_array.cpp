@@ -22,7 +22,8 @@ PeArray::PeArray(sc_core::sc_module_name name, const SimContext& context, const 
       kernel_words_(static_cast<std::size_t>(config.columns * config.port_channels)),
       wide_lanes_(static_cast<std::size_t>(config.rows * padded_)),
       wide_kernels_(static_cast<std::size_t>(config.columns * padded_)),
-      shadow_(static_cast<std::size_t>(config.rows * config.columns)) {
+      shadow_(static_cast<std::size_t>(config.rows * config.columns)),
+      read_word_(tlm::TLM_READ_COMMAND, config.port_channels) {
   operands.register_b_transport(this, &PeArray::b_transport);
   if (context_.observers.trace != nullptr) declare_signals(trace_accumulators);
 }
@@ -63,12 +64,12 @@ void PeArray::run_beat(ArrayOperands& message) {
 
   const int p = config_.port_channels;
   const auto word = static_cast<std::uint64_t>(run.parameter_word) + static_cast<std::uint64_t>(beat.index);
-  const sc_core::sc_time delay = to_sc_time(message.stalled * context_.clock.period_ps());
+  sc_core::sc_time delay;
+  if (message.stalled > 0) delay = to_sc_time(message.stalled * context_.clock.period_ps());
   for (int column = 0; column < config_.columns; ++column) {
-    transport(parameter_read[static_cast<std::size_t>(column)], payload_, tlm::TLM_READ_COMMAND, word * static_cast<std::uint64_t>(p),
-              kernel_words_.data() + column * p, static_cast<unsigned>(p), delay);
+    read_word_(parameter_read[static_cast<std::size_t>(column)], word * static_cast<std::uint64_t>(p), kernel_words_.data() + column * p, delay);
   }
-  if (payload_.is_response_error()) throw SimulationError("conv.run: reads beyond the parameter buffer");
+  if (read_word_.failed()) throw SimulationError("conv.run: reads beyond the parameter buffer");
   widen_words(message.lanes, config_.rows, p, setup_.input_type == DType::kUint8, setup_.input_zero_point, wide_lanes_.data());
   widen_words(kernel_words_.data(), config_.columns, p, false, setup_.weight_zero_point, wide_kernels_.data());
   if (beat.index == 0 && run.first) accumulators_.clear();
@@ -133,7 +134,7 @@ void PeArray::run_chunk(ArrayOperands& message) {
   }
   TileConvolution convolution{g.rows,     g.columns,    g.h_offset,   g.w_offset, g.kernel_h, g.kernel_w,
                               g.stride_h, g.stride_w,   g.dilation_h, g.dilation_w, config_.columns, g.planes};
-  convolve_tile(convolution, *message.tile, chunk_kernels_, chunk_sums_.data());
+  convolve_tile(convolution, *message.tile, chunk_kernels_, packed_kernels_, chunk_sums_.data());
 
   std::vector<Cycle> last_macs;
   Cycle mac = message.first_mac - 1;  // the clock of the latest MAC so far

@@ -38,7 +38,8 @@ SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& con
       config_(config),
       shape_(array_shape(config)),
       granularity_(granularity),
-      bank_read_at_(static_cast<std::size_t>(config.rows), -1) {
+      bank_read_at_(static_cast<std::size_t>(config.rows), -1),
+      read_word_(tlm::TLM_READ_COMMAND, config.port_channels) {
   for (Stage* stage : {&read_, &switch_, &mac_}) {
     stage->lanes.resize(static_cast<std::size_t>(config.rows));
     stage->words.resize(static_cast<std::size_t>(config.rows * config.port_channels));
@@ -194,7 +195,7 @@ void SwitchNetwork::advance_pipeline(Cycle now) {
     switch_.valid = false;
   }
   if (read_.valid) {
-    read_lanes();
+    read_lanes(now);
     if (pending_.empty()) {
       std::swap(switch_, read_);
       read_.valid = false;
@@ -229,8 +230,7 @@ void SwitchNetwork::load_read_stage() {
 }
 
 // One clock of the read stage: the crossbar lets one lane read each bank, lowest lane first.
-void SwitchNetwork::read_lanes() {
-  const Cycle now = context_.clock.cycle_of(now_ps());
+void SwitchNetwork::read_lanes(Cycle now) {
   std::size_t kept = 0;
   for (const int lane : pending_) {
     Lane& l = read_.lanes[static_cast<std::size_t>(lane)];
@@ -241,8 +241,7 @@ void SwitchNetwork::read_lanes() {
     }
     last = now;
     ++stats.bank_read_words;
-    transport(bank_read[static_cast<std::size_t>(l.bank)], payload_, tlm::TLM_READ_COMMAND, l.address,
-              read_.words.data() + lane * config_.port_channels, static_cast<unsigned>(config_.port_channels));
+    read_word_(bank_read[static_cast<std::size_t>(l.bank)], l.address, read_.words.data() + lane * config_.port_channels);
   }
   pending_.resize(kept);
 }

@@ -56,7 +56,7 @@ class InputArrangement : public sc_core::sc_module {
   std::vector<std::vector<std::uint8_t>> assembling_;
   std::size_t assembly_ = 0;
   std::vector<Word> words_;                 // complete words of the beat
-  tlm::tlm_generic_payload payload_;
+  WordAccess write_word_;
 };
 
 /// The array's sizes as its schedules see them.

@@ -40,7 +40,6 @@ class ParameterLoader : public sc_core::sc_module {
     int bank = 0;               // the column, or C for the post-processor
     std::uint64_t address = 0;
     const std::uint8_t* from = nullptr;
-    unsigned length = 0;
   };
 
   void locate(std::int64_t position, std::int64_t kernel_bytes, Write& write) const;
@@ -55,7 +54,7 @@ class ParameterLoader : public sc_core::sc_module {
   std::size_t assembly_ = 0;                             // the one under way; `assembled_` bytes of it are there
   std::size_t assembled_ = 0;
   std::vector<Write> writes_;
-  tlm::tlm_generic_payload payload_;
+  WordAccess write_word_, write_record_;
 };
 
 }  // namespace tilebeat

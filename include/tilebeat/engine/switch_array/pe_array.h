@@ -52,8 +52,9 @@ class PeArray : public sc_core::sc_module {
   std::vector<std::int32_t> shadow_;
 
   std::vector<std::int32_t> chunk_sums_;   // tile granularity, [pixel][accumulator_stride]
-  std::vector<std::int16_t> chunk_kernels_;
+  std::vector<std::int16_t> chunk_kernels_, packed_kernels_;
 
+  WordAccess read_word_;
   std::vector<SignalId> pe_signals_, accumulator_signals_;
   tlm::tlm_generic_payload payload_;
 };

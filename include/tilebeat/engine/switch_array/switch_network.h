@@ -77,7 +77,7 @@ class SwitchNetwork : public sc_core::sc_module {
   bool mac_stage(Cycle now);
   void advance_pipeline(Cycle now);
   void load_read_stage();
-  void read_lanes();
+  void read_lanes(Cycle now);
   void trace_switch(Cycle now);
 
   // Tile granularity: one call a chunk.
@@ -109,6 +109,7 @@ class SwitchNetwork : public sc_core::sc_module {
   Stage read_, switch_, mac_;
   std::vector<int> pending_;            // lanes in the read stage that still have to read
   std::vector<Cycle> bank_read_at_;     // the crossbar's arbiter: one read a bank and clock
+  WordAccess read_word_;
   std::vector<SignalId> word_signals_, row_signals_, column_signals_;
 
   // Direct memory interface of tile granularity, by copy and bank; the tile read last, while its memory is not withdrawn.

@@ -1,0 +1,109 @@
+#pragma once
+
+// The command line as a user meets it: the binary in a process of its own, its exit status, its output, its files.
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../data/temporary_folder.h"
+
+namespace tilebeat::testing {
+
+/// The bytes of a file; throws when it cannot be read.
+inline std::string read_bytes(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw std::runtime_error(path + " cannot be read");
+  std::ostringstream bytes;
+  bytes << stream.rdbuf();
+  return bytes.str();
+}
+
+/// A path in the source tree, such as source_path("models/worked_dense.json").
+inline std::string source_path(const std::string& path) { return std::string(TILEBEAT_SOURCE_DIR "/") + path; }
+
+struct CommandResult {
+  int status = -1;  ///< exit status, or 128 + signal
+  std::string out, err;
+};
+
+/// A folder in which the binary runs, with whatever it writes there.
+class CommandFolder {
+ public:
+  /// Runs `tilebeat ARGUMENTS...` in this folder.
+  CommandResult run(const std::vector<std::string>& arguments) const {
+    const TemporaryFolder streams;
+    const std::string out = streams.path("out"), err = streams.path("err");
+    const pid_t child = fork();
+    if (child == 0) execute(arguments, out, err);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_bytes(out), read_bytes(err)};
+  }
+  /// `run --config CONFIG --layer WORKLOAD more...`, with files of the source tree.
+  CommandResult run_layer(const std::string& config, const std::string& workload, std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments{"run", "--config", source_path(config), "--layer", source_path(workload)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+
+  std::string path(const std::string& name) const { return folder_.path(name); }
+  std::string write(const std::string& name, const std::string& bytes) const { return folder_.write(name, bytes); }
+  /// Every file below the folder (or `below` it) with its bytes, by relative path.
+  std::map<std::string, std::string> files(const std::string& below = "") const {
+    std::map<std::string, std::string> found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path(below))) {
+      const std::string name = std::filesystem::relative(entry.path(), path(below)).string();
+      if (entry.is_regular_file()) found[name] = read_bytes(entry.path().string());
+      if (entry.is_directory()) found[name + "/"] = "";
+    }
+    return found;
+  }
+  nlohmann::json report(const std::string& out = "tilebeat-out") const {
+    return nlohmann::json::parse(read_bytes(path(out + "/report.json")));
+  }
+
+ private:
+  [[noreturn]] void execute(const std::vector<std::string>& arguments, const std::string& out, const std::string& err) const {
+    if (chdir(path("").c_str()) != 0) _exit(126);
+    const auto redirect = [](const std::string& file, int to) {
+      const int from = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      if (from < 0 || dup2(from, to) < 0) _exit(126);
+      close(from);
+    };
+    redirect(out, STDOUT_FILENO);
+    redirect(err, STDERR_FILENO);
+    std::vector<char*> raw{const_cast<char*>(TILEBEAT_BINARY)};
+    for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
+    raw.push_back(nullptr);
+    execv(TILEBEAT_BINARY, raw.data());
+    _exit(126);
+  }
+
+  TemporaryFolder folder_;
+};
+
+/// The JSON files of a folder of the source tree, as paths in it.
+inline std::vector<std::string> json_files(const std::string& folder) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(source_path(folder))) {
+    if (entry.path().extension() == ".json") found.push_back(folder + "/" + entry.path().filename().string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+/// "models/small_chain.json" as a test's name: small_chain.
+inline std::string test_name(const std::string& file) { return std::filesystem::path(file).stem().string(); }
+
+}  // namespace tilebeat::testing

@@ -1,0 +1,164 @@
+#pragma once
+
+// A strict reader of Value Change Dumps (IEEE 1364), as much of them as Tilebeat writes.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilebeat::testing {
+
+/// One signal and all its changes; no value means x.
+struct VcdSignal {
+  std::string path;  ///< scopes and name, dotted
+  int width = 1;
+  std::vector<std::pair<std::int64_t, std::optional<std::uint64_t>>> changes;
+
+  /// The value at `time`: that of the latest change not after it.
+  std::optional<std::uint64_t> at(std::int64_t time) const {
+    std::optional<std::uint64_t> value;
+    for (const auto& [when, to] : changes) {
+      if (when > time) break;
+      value = to;
+    }
+    return value;
+  }
+  /// The first time at which the value is known.
+  std::int64_t first_known() const {
+    for (const auto& [when, to] : changes) {
+      if (to) return when;
+    }
+    throw std::runtime_error(path + " is never known");
+  }
+};
+
+class Vcd {
+ public:
+  /// Throws std::runtime_error for anything that is no valid dump.
+  explicit Vcd(const std::string& text) : words_(text) {
+    while (next()) {
+      if (word_[0] == '$') {
+        directive();
+      } else if (word_[0] == '#') {
+        advance(std::stoll(word_.substr(1)));
+      } else {
+        change();
+      }
+    }
+    if (!scopes_.empty() || !defined_) fail("ends inside its header");
+  }
+
+  /// The one signal of this name, or of this dotted path.
+  const VcdSignal& signal(const std::string& name) const {
+    const VcdSignal* found = nullptr;
+    for (const auto& [code, signal] : signals_) {
+      const bool ends = signal.path.size() > name.size() &&
+                        signal.path.compare(signal.path.size() - name.size() - 1, std::string::npos, "." + name) == 0;
+      if (signal.path != name && !ends) continue;
+      if (found != nullptr) throw std::runtime_error("two signals are called " + name);
+      found = &signal;
+    }
+    if (found == nullptr) throw std::runtime_error("no signal is called " + name);
+    return *found;
+  }
+  std::set<std::string> paths() const {
+    std::set<std::string> all;
+    for (const auto& [code, signal] : signals_) all.insert(signal.path);
+    return all;
+  }
+  std::int64_t first_time() const { return first_time_; }
+  std::int64_t last_time() const { return time_; }
+  const std::string& timescale() const { return timescale_; }
+  const std::vector<std::string>& comments() const { return comments_; }
+  bool dated() const { return dated_; }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const { throw std::runtime_error("VCD: " + what + " (at '" + word_ + "')"); }
+  bool next() { return static_cast<bool>(words_ >> word_); }
+  std::vector<std::string> until_end() {
+    std::vector<std::string> body;
+    while (next()) {
+      if (word_ == "$end") return body;
+      body.push_back(word_);
+    }
+    fail("$end is missing");
+  }
+  void directive() {
+    const std::string name = word_;
+    if (name == "$dumpvars" || name == "$end" || name == "$dumpall" || name == "$dumpon" || name == "$dumpoff") {
+      if (!defined_) fail("values before $enddefinitions");
+      return;
+    }
+    const std::vector<std::string> body = until_end();
+    if (name == "$scope") {
+      scopes_.push_back(body.at(1));
+    } else if (name == "$upscope") {
+      if (scopes_.empty()) fail("$upscope without a scope");
+      scopes_.pop_back();
+    } else if (name == "$var") {
+      declare(body);
+    } else if (name == "$timescale") {
+      timescale_ = body.at(0);
+    } else if (name == "$comment") {
+      std::string text;
+      for (const std::string& word : body) text += (text.empty() ? "" : " ") + word;
+      comments_.push_back(text);
+    } else if (name == "$date") {
+      dated_ = true;
+    } else if (name == "$enddefinitions") {
+      defined_ = true;
+    } else if (name != "$version") {
+      fail("unknown directive");
+    }
+  }
+  void declare(const std::vector<std::string>& body) {
+    VcdSignal signal;
+    signal.width = std::stoi(body.at(1));
+    for (const std::string& scope : scopes_) signal.path += scope + ".";
+    signal.path += body.at(3);
+    if (signal.width > 1 && (body.size() != 5 || body[4] != "[" + std::to_string(signal.width - 1) + ":0]")) fail("no range");
+    if (!signals_.emplace(body.at(2), signal).second) fail("a code is used twice");
+  }
+  void advance(std::int64_t to) {
+    if (!defined_) fail("a time before $enddefinitions");
+    if (first_time_ < 0) first_time_ = to;
+    else if (to <= time_) fail("time does not advance");
+    time_ = to;
+  }
+  void change() {
+    if (time_ < 0) fail("a change before the first time");
+    std::string value = word_.substr(0, 1), code = word_.substr(1);
+    if (value == "b") {
+      value = code;
+      if (!next()) fail("a vector without code");
+      code = word_;
+    }
+    const auto found = signals_.find(code);
+    if (found == signals_.end()) fail("a change of an undeclared signal");
+    VcdSignal& signal = found->second;
+    if (static_cast<int>(value.size()) > signal.width) fail("a value wider than its signal");
+    std::optional<std::uint64_t> to;
+    if (value != "x") {
+      if (value.find_first_not_of("01") != std::string::npos) fail("a value that is not binary");
+      to = std::stoull(value, nullptr, 2);
+    }
+    signal.changes.emplace_back(time_, to);
+  }
+
+  std::istringstream words_;
+  std::string word_;
+  std::vector<std::string> scopes_;
+  std::map<std::string, VcdSignal> signals_;
+  std::string timescale_;
+  std::vector<std::string> comments_;
+  bool defined_ = false, dated_ = false;
+  std::int64_t first_time_ = -1, time_ = -1;
+};
+
+}  // namespace tilebeat::testing
