@@ -30,6 +30,7 @@ CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContex
   SC_METHOD(control_step);
   sensitive << control_wake_;
   dont_initialize();
+  if (context_.observers.trace != nullptr) declare_signals();
 }
 
 // Wakes the control in phase kGrant of `cycle`.
@@ -138,6 +139,27 @@ void CommandProcessor::control_step() {
   }
   dispatch(now);
   tell_blockers();
+  if (context_.observers.trace != nullptr) trace_queues(now);
+}
+
+// For each unit: instructions queued for it and held by it; and the address of the next instruction to decode.
+void CommandProcessor::declare_signals() {
+  Trace& trace = *context_.observers.trace;
+  address_signal_ = trace.add_signal(name(), "decode_addr", 48);
+  for (std::size_t i = 0; i < state_.size(); ++i) {
+    state_[i].queue_signal = trace.add_signal(name(), fmt::format("{}_queue", kUnitNames[i]), 8);
+    state_[i].held_signal = trace.add_signal(name(), fmt::format("{}_held", kUnitNames[i]), 8);
+  }
+}
+
+void CommandProcessor::trace_queues(Cycle now) {
+  Trace& trace = *context_.observers.trace;
+  const Picoseconds at = context_.clock.at(now + 1);  // what was decided in this clock holds from the next edge on
+  trace.change(address_signal_, at, decode_address_);
+  for (const UnitState& unit : state_) {
+    trace.change(unit.queue_signal, at, unit.queue.size());
+    trace.change(unit.held_signal, at, static_cast<std::uint64_t>(unit.held));
+  }
 }
 
 // One instruction from the buffer to its queue, or a fence executed.

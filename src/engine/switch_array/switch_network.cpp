@@ -57,6 +57,9 @@ SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& con
 
 void SwitchNetwork::declare_signals() {
   Trace& trace = *context_.observers.trace;
+  beat_signal_ = trace.add_signal(name(), "beat", 32);
+  row_block_signal_ = trace.add_signal(name(), "row_block", 16);
+  column_block_signal_ = trace.add_signal(name(), "column_block", 16);
   for (int i = 0; i < config_.rows; ++i) {
     const std::string lane = fmt::format("sw{}", i);
     word_signals_.push_back(trace.add_signal(name(), lane, std::min(8 * config_.port_channels, 64)));
@@ -249,6 +252,9 @@ void SwitchNetwork::read_lanes(Cycle now) {
 void SwitchNetwork::trace_switch(Cycle now) {
   Trace& trace = *context_.observers.trace;
   const Picoseconds at = context_.clock.at(now);
+  trace.change(beat_signal_, at, static_cast<std::uint64_t>(switch_.beat.index));
+  trace.change(row_block_signal_, at, static_cast<std::uint64_t>(switch_.beat.row_block));
+  trace.change(column_block_signal_, at, static_cast<std::uint64_t>(switch_.beat.column_block));
   for (std::size_t i = 0; i < switch_.lanes.size(); ++i) {
     std::uint64_t word = 0;
     const auto p = static_cast<std::size_t>(config_.port_channels);

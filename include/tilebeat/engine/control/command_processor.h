@@ -74,6 +74,7 @@ class CommandProcessor : public sc_core::sc_module {
     int held = 0;             // sent and not released
     int under_way = 0;        // sent and not done
     Activity told = Activity::kHost;
+    SignalId queue_signal = -1, held_signal = -1;
   };
 
   tlm::tlm_sync_enum write_register(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
@@ -88,6 +89,8 @@ class CommandProcessor : public sc_core::sc_module {
   Activity blocker_of(const UnitState& unit) const;
   bool all_idle() const;
   void wake_control(Cycle cycle);
+  void declare_signals();
+  void trace_queues(Cycle now);
 
   SimContext context_;
   HostConfig host_;
@@ -109,6 +112,7 @@ class CommandProcessor : public sc_core::sc_module {
   std::array<std::uint32_t, kSemaphores> semaphores_{};
   std::array<UnitState, kQueuedUnits> state_;
   std::vector<UnitMessage> inbox_;
+  SignalId address_signal_ = -1;
   tlm::tlm_generic_payload payload_;
 };
 

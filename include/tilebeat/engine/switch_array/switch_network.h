@@ -110,6 +110,7 @@ class SwitchNetwork : public sc_core::sc_module {
   std::vector<int> pending_;            // lanes in the read stage that still have to read
   std::vector<Cycle> bank_read_at_;     // the crossbar's arbiter: one read a bank and clock
   WordAccess read_word_;
+  SignalId beat_signal_ = -1, row_block_signal_ = -1, column_block_signal_ = -1;
   std::vector<SignalId> word_signals_, row_signals_, column_signals_;
 
   // Direct memory interface of tile granularity, by copy and bank; the tile read last, while its memory is not withdrawn.
