@@ -44,23 +44,32 @@ install_packages() {
   rm -f -- "$log"
 }
 
-# build FOLDER TARGETS CMAKE_OPTION...: brings FOLDER (below the checkout) up to date. TARGETS is a list separated by
-# blanks. CMake is only called when the folder is new, was moved, or was configured with other options.
+# configured FOLDER: FOLDER (below the checkout) was configured by CMake, and for this checkout.
+configured() {
+  [[ -f $root/$1/build.ninja ]] && grep -qxF -- "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$root/$1/CMakeCache.txt"
+}
+
+# build FOLDER TARGETS NAME=VALUE...: brings TARGETS (separated by blanks) in FOLDER up to date. CMake is called when the
+# folder is not configured yet or has other values in its cache.
 build() {
-  local folder=$root/$1 targets=$2 options log
+  local folder=$root/$1 targets=$2 log=$root/$1/build.log configure=() option
   shift 2
   mkdir -p -- "$folder"
-  log=$folder/build.log
-  options=("$@")
   exec 9>"$folder/.lock"
   flock 9  # two callers at a time would disturb one another
-  if [[ ! -f $folder/build.ninja || $(cat -- "$folder/.configured" 2>/dev/null) != "$root ${options[*]}" ]]; then
-    echo "${0##*/}: configuring and building in ${folder#"$root/"}/ (this takes minutes, once)" >&2
-    if ! cmake --fresh -S "$root" -B "$folder" -G Ninja "${options[@]}" >"$log" 2>&1 </dev/null; then
+  if ! configured "${folder##*/}"; then
+    configure=(--fresh)
+  else
+    for option in "$@"; do
+      grep -qE -- "^${option%%=*}:[A-Z]+=${option#*=}\$" "$folder/CMakeCache.txt" || configure=(-Wno-dev)
+    done
+  fi
+  if ((${#configure[@]})); then
+    echo "${0##*/}: configuring and building in ${folder##*/}/, which takes minutes once (log: ${folder##*/}/build.log)" >&2
+    if ! cmake "${configure[@]}" -S "$root" -B "$folder" -G Ninja "${@/#/-D}" >"$log" 2>&1 </dev/null; then
       cat -- "$log" >&2
       fail "CMake failed; its output is above and in $log"
     fi
-    echo "$root ${options[*]}" >"$folder/.configured"
   fi
   # shellcheck disable=SC2086
   if ! cmake --build "$folder" -j 2 --target $targets >"$log" 2>&1 </dev/null 9>&-; then

@@ -68,7 +68,7 @@ int dispatch(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    throw UserError(error.what());
+    throw UserError(fmt::format("{} ('tilebeat --help' shows how)", error.what()));
   }
   if (run_app.parsed()) return run(run_command);
   if (plan_app.parsed()) return plan(plan_command);
