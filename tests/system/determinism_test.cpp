@@ -16,6 +16,7 @@ struct Scene {
   const char* workload;
   std::vector<std::string> options;
 };
+void PrintTo(const Scene& scene, std::ostream* out) { *out << scene.name; }
 class SameBytes : public ::testing::TestWithParam<Scene> {
  protected:
   /// Every file that a run with `more` writes.

@@ -1,6 +1,7 @@
 #include "tilebeat/engine/switch_array/input_arrangement.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/engine/switch_array/stream_sink.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -46,22 +47,8 @@ void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::s
     begin(std::get<LoadInput>(message.header->operation));
     return;
   }
-  const Cycle now = context_.clock.cycle_of(now_ps());
-  Cycle ready = std::max(now, queues_.next_beat());
-  ledger.enter(ledger.current(), ready);
-  message.blocked = 0;
-  for (int at = 0; at < message.bytes; at += bytes_per_clock_) {
-    const Cycle before = std::max(ready, queues_.next_beat());
-    take_beat(message.data + at, std::min(bytes_per_clock_, message.bytes - at), ready);
-    const Cycle blocked = queues_.next_beat() - 1 - before;
-    message.blocked += blocked;
-    ledger.spend(Activity::kBankWrite, blocked);
-    ledger.spend(Activity::kBusy, 1);
-    ready = queues_.next_beat();
-  }
-  message.accepted = queues_.next_beat();
-  message.written = queues_.drained();
-  ledger.enter(message.last ? Activity::kNoWork : Activity::kMemory, message.accepted);
+  take_stream(message, queues_, ledger, context_.clock.cycle_of(now_ps()), bytes_per_clock_,
+              [this](const std::uint8_t* bytes, int count, Cycle ready) { take_beat(bytes, count, ready); });
 }
 
 void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {

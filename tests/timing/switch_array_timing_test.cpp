@@ -1,0 +1,252 @@
+// Clocks of the switch array in a whole SoC: exact pairs around each threshold of SPEC SW-8, and slower resources that
+// raise their own stall cause (CY-2).
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conv_workload.h"
+#include "simulated_run.h"
+
+namespace tilebeat::testing {
+namespace {
+
+constexpr int kLanes = 8;  // L of the default array, R = 16 in G = 2 groups
+constexpr int kPort = 4;   // P
+
+/// Hardware on which a delay of k clocks shifts everything behind it by k clocks: the DRAM ticks with the NPU and is
+/// never refreshed.
+HardwareConfig in_step() {
+  HardwareConfig hardware;
+  hardware.dram.clock_ps = hardware.clock_ps();
+  hardware.dram.refresh = false;
+  return hardware;
+}
+
+/// 1x1 kernels, so that an operation cycle takes `beats` beats: as many channel blocks. Two output rows, one row block.
+ConvShape short_cycles(int beats, int operation_cycles) {
+  ConvShape shape;
+  shape.height = 2, shape.width = operation_cycles * kLanes;
+  shape.channels = beats * kPort;
+  return shape;
+}
+
+Cycle stall(const ConvShape& shape, const HardwareConfig& hardware, const std::string& cause,
+            Granularity granularity = Granularity::kClock) {
+  const SimulatedRun run = simulate_in_child(conv_workload(shape), hardware, granularity);
+  EXPECT_EQ(run.failures, std::vector<std::string>{});
+  return SimulatedRun::stall(run.layer(), cause);
+}
+
+class BothGranularities : public ::testing::TestWithParam<Granularity> {};
+INSTANTIATE_TEST_SUITE_P(SwitchArray, BothGranularities, ::testing::Values(Granularity::kClock, Granularity::kTile),
+                         [](const auto& test) { return test.param == Granularity::kClock ? "clock" : "tile"; });
+
+TEST_P(BothGranularities, SW_8_output_drain_hides_under_eight_beats) {
+  for (const int cycles : {1, 2, 5}) {
+    const auto drain = [&](int beats) { return stall(short_cycles(beats, cycles), in_step(), "output_drain", GetParam()); };
+    // The first operation cycle finds the shadow registers empty; each later one waits for what is left of L clocks.
+    EXPECT_EQ(drain(9), 0) << "hidden under 9 beats, " << cycles << " operation cycles";
+    EXPECT_EQ(drain(8), 0) << "8 clocks of draining under 8 beats";
+    EXPECT_EQ(drain(7), cycles - 1) << "one clock short, " << cycles << " operation cycles";
+    EXPECT_EQ(drain(6), 2 * (cycles - 1));
+    EXPECT_EQ(drain(1), 7 * (cycles - 1));
+  }
+}
+
+TEST_P(BothGranularities, SW_8_output_drain_at_slower_post_processing) {
+  for (const int per_lane : {2, 3}) {
+    HardwareConfig hardware = in_step();
+    hardware.switch_array.drain_clocks_per_lane = per_lane;
+    const int hidden = kLanes * per_lane;
+    EXPECT_EQ(stall(short_cycles(hidden, 4), hardware, "output_drain", GetParam()), 0) << per_lane << " clocks a lane";
+    EXPECT_EQ(stall(short_cycles(hidden - 1, 4), hardware, "output_drain", GetParam()), 3) << per_lane << " clocks a lane";
+    EXPECT_EQ(stall(short_cycles(3, 4), hardware, "output_drain", GetParam()), 3 * (hidden - 3));
+  }
+}
+
+TEST_P(BothGranularities, SW_8_the_pipeline_fills_once_a_chunk) {
+  ConvShape shape;
+  shape.height = 10, shape.width = 16, shape.kernel = {3, 3};
+  for (const int tile_rows : {2, 4, 8}) {
+    HardwareConfig hardware = in_step();
+    hardware.planner.max_tile_rows = tile_rows;
+    const Workload workload = conv_workload(shape);
+    const Plan plan = make_plan(workload, hardware);
+    SimulationOptions options;
+    options.granularity = GetParam();
+    const SimulatedRun run = simulate_in_child(workload, hardware, plan, options);
+    const std::int64_t chunks = ceiling(8, plan.layers.at(0).tiling.tile_rows);
+    ASSERT_LE(plan.layers.at(0).tiling.tile_rows, tile_rows);
+    EXPECT_EQ(run.counter("engine.switch", "chunks"), chunks);
+    EXPECT_EQ(SimulatedRun::stall(run.layer(), "pipeline_fill"), 2 * chunks) << "bank read and switch, before the first MAC";
+    EXPECT_EQ(run.layer().at("beats"), 4 * 2 * 9) << "tiles of whole row blocks add no beats";
+  }
+}
+
+TEST_P(BothGranularities, SW_8_results_leave_after_drain_and_post_latency) {
+  const Workload workload = conv_workload(short_cycles(9, 1));
+  const auto cycles = [&](int latency, int per_lane) {
+    HardwareConfig hardware = in_step();
+    hardware.switch_array.post_latency_cycles = latency;
+    hardware.switch_array.drain_clocks_per_lane = per_lane;
+    return simulate_in_child(workload, hardware, GetParam()).cycles();
+  };
+  const Cycle at_default = cycles(4, 1);
+  EXPECT_EQ(cycles(5, 1), at_default + 1);
+  EXPECT_EQ(cycles(3, 1), at_default - 1);
+  EXPECT_EQ(cycles(0, 1), at_default - 4);
+  EXPECT_EQ(cycles(4, 2), at_default + kLanes) << "one clock more for each of L lanes";
+  EXPECT_EQ(cycles(4, 3), at_default + 2 * kLanes);
+}
+
+TEST_P(BothGranularities, SW_5_conflict_clocks_add_to_the_layer) {
+  ConvShape shape;
+  shape.height = 4, shape.width = 56, shape.channels = 4, shape.stride = {2, 2};
+  HardwareConfig hardware = in_step();
+  const SimulatedRun aware = simulate_in_child(conv_workload(shape), hardware, GetParam());
+  hardware.switch_array.arrangement = ArrangementKind::kTable1;
+  const SimulatedRun table = simulate_in_child(conv_workload(shape), hardware, GetParam());
+  // 28 output columns: 3 full operation cycles of 4 clocks each, and one of 4 lanes a row group: w = 48, 50, 52, 54 of
+  // rows 0 and 2, that is n = 48.. and 104.. in half 0, banks 0, 2, 4, 6 twice: 2 clocks.
+  EXPECT_EQ(table.layer().at("beats"), 4);
+  EXPECT_EQ(table.layer().at("bank_conflict_cycles"), 3 * 3 + 1);
+  EXPECT_EQ(aware.layer().at("bank_conflict_cycles"), 0);
+}
+
+TEST(HostTiming, UI_4_register_writes_are_counted_as_host) {
+  const Workload workload = conv_workload(short_cycles(9, 1));
+  const auto run = [&](int clocks) {
+    HardwareConfig hardware = in_step();
+    hardware.host.register_write_cycles = clocks;
+    return simulate_in_child(workload, hardware);
+  };
+  const SimulatedRun at10 = run(10), at11 = run(11);
+  const Cycle more = SimulatedRun::stall(at11.layer(), "host") - SimulatedRun::stall(at10.layer(), "host");
+  EXPECT_GE(more, 1) << "a register write takes a clock longer";
+  EXPECT_EQ(at11.cycles() - at10.cycles(), more) << "and nothing else changes";
+}
+
+TEST(HostTiming, HI_2_an_instruction_buffer_of_one_instruction_is_enough) {
+  HardwareConfig hardware = in_step();
+  hardware.host.instruction_buffer_bytes = 64;
+  const SimulatedRun run = simulate_in_child(conv_workload(short_cycles(9, 2)), hardware);
+  EXPECT_EQ(run.failures, std::vector<std::string>{});
+}
+
+// ---- a slowed resource raises its own cause ----
+
+/// Several tiles and kernel blocks, 3x3: input, kernels and results all matter.
+ConvShape busy_layer() {
+  ConvShape shape;
+  shape.height = 24, shape.width = 24, shape.channels = 16, shape.out_channels = 32, shape.kernel = {3, 3};
+  return shape;
+}
+
+/// Little work a pixel and int32 results: storing takes longest.
+ConvShape storing_layer() {
+  ConvShape shape = busy_layer();
+  shape.channels = 4, shape.kernel = {1, 1};
+  return shape;
+}
+
+HardwareConfig usual() {
+  HardwareConfig hardware = in_step();
+  hardware.planner.max_tile_rows = 4;
+  hardware.dma.burst_bytes = 256;
+  hardware.dma.buffer_bytes = 4096;
+  hardware.dma.max_outstanding = 8;
+  hardware.dma.command_queue = 8;
+  hardware.interconnect.bytes_per_clock = 16;
+  hardware.interconnect.max_outstanding = 16;
+  return hardware;
+}
+
+struct Slower {
+  const char* name;
+  std::function<void(HardwareConfig&)> change;
+  std::vector<std::string> modules;  ///< whose clocks of `cause` together grow; "layer" is the PE array
+  std::string cause;
+  bool storing = false;              ///< on `storing_layer`
+  bool takes_longer = true;          ///< the run takes longer, or else at least not less
+};
+void PrintTo(const Slower& slower, std::ostream* out) { *out << slower.name; }
+
+class SlowerResource : public ::testing::TestWithParam<Slower> {};
+
+TEST_P(SlowerResource, CY_2_raises_its_own_cause) {
+  const Workload workload = conv_workload(GetParam().storing ? storing_layer() : busy_layer());
+  const HardwareConfig base = usual();
+  HardwareConfig slower = base;
+  GetParam().change(slower);
+  const Plan plan = make_plan(workload, base);  // the same program for both
+  const SimulatedRun before = simulate_in_child(workload, base, plan, {}), after = simulate_in_child(workload, slower, plan, {});
+  ASSERT_EQ(before.failures, std::vector<std::string>{});
+  ASSERT_EQ(after.failures, std::vector<std::string>{});
+  const auto clocks = [&](const SimulatedRun& run) {
+    Cycle sum = 0;
+    for (const std::string& module : GetParam().modules) {
+      sum += SimulatedRun::stall(module == "layer" ? run.layer() : run.module(module), GetParam().cause);
+    }
+    return sum;
+  };
+  EXPECT_GT(clocks(after), clocks(before)) << GetParam().cause << " before and after";
+  if (GetParam().takes_longer) {
+    EXPECT_GT(after.cycles(), before.cycles());
+  } else {
+    EXPECT_GE(after.cycles(), before.cycles());
+  }
+  EXPECT_EQ(after.layer().at("beats"), before.layer().at("beats")) << "the work is the same";
+}
+
+const std::vector<std::string> kReads{"dma_load.stream", "dma_parameter.stream"};
+const std::vector<std::string> kRequests{"dma_load.request", "dma_parameter.request", "dma_store.request"};
+INSTANTIATE_TEST_SUITE_P(
+    Resource, SlowerResource,
+    ::testing::Values(
+        Slower{"dram_bandwidth", [](HardwareConfig& h) { h.dram.data_bits = 16; }, kReads, "memory"},
+        Slower{"dram_bandwidth_at_the_array", [](HardwareConfig& h) { h.dram.data_bits = 16; }, {"layer"}, "input_load"},
+        Slower{"dram_latency", [](HardwareConfig& h) { h.dram.tCL_ps = 60000; }, kReads, "memory"},
+        Slower{"dram_rows", [](HardwareConfig& h) { h.dram.tRP_ps = h.dram.tRCD_ps = 100000; }, {"dram.ch0"}, "dram_timing"},
+        Slower{"dram_refresh", [](HardwareConfig& h) { h.dram.refresh = true, h.dram.tREFI_ps = 1000000; }, {"dram.ch0"}, "refresh"},
+        Slower{"bus_width_stores", [](HardwareConfig& h) { h.interconnect.bytes_per_clock = 8; }, {"layer"}, "output_space", true},
+        Slower{"bus_width_kernels", [](HardwareConfig& h) { h.interconnect.bytes_per_clock = 4; }, {"layer"}, "weight_load"},
+        Slower{"burst_length", [](HardwareConfig& h) { h.dma.burst_bytes = 32; }, kRequests, "outstanding"},
+        Slower{"outstanding", [](HardwareConfig& h) { h.dma.max_outstanding = 1; }, kRequests, "outstanding"},
+        Slower{"outstanding_on_the_bus", [](HardwareConfig& h) { h.interconnect.max_outstanding = 1; }, {"bus.load.read", "bus.store.write"}, "outstanding"},
+        Slower{"landing_buffer", [](HardwareConfig& h) { h.dma.buffer_bytes = 256; }, {"dma_load.request", "dma_parameter.request"}, "landing"},
+        Slower{"command_queue", [](HardwareConfig& h) { h.dma.command_queue = 1; }, {"control.decode"}, "queue_full", false, false},
+        Slower{"drain", [](HardwareConfig& h) { h.switch_array.drain_clocks_per_lane = 8; }, {"layer"}, "output_drain"},
+        Slower{"host", [](HardwareConfig& h) { h.host.register_write_cycles = 100; }, {"layer"}, "host"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(BankWriteQueues, CY_2_short_queues_in_front_of_the_banks) {
+  // One row of a single-channel map under a wide bus: 64 pixels a clock for 16 banks of one word a clock.
+  ConvShape shape;
+  shape.height = 4, shape.width = 256, shape.channels = 1;
+  HardwareConfig hardware = in_step();
+  hardware.interconnect.bytes_per_clock = 64;
+  hardware.dma.burst_bytes = 256;
+  const Workload workload = conv_workload(shape);
+  const Plan plan = make_plan(workload, hardware);
+  Cycle blocked = -1;
+  Cycle cycles = 0;
+  for (const int words : {256, 16, 8}) {
+    hardware.switch_array.arrangement_queue_words = words;
+    const SimulatedRun run = simulate_in_child(workload, hardware, plan, {});
+    ASSERT_EQ(run.failures, std::vector<std::string>{});
+    const Cycle now = SimulatedRun::stall(run.module("engine.arrangement"), "bank_write");
+    EXPECT_EQ(now, SimulatedRun::stall(run.module("dma_load.stream"), "bank_write")) << "both sides of the stream wait";
+    if (words == 256) {
+      EXPECT_EQ(now, 0) << "all words find room";
+    } else {
+      EXPECT_GT(now, blocked) << words << " words";
+    }
+    EXPECT_GE(run.cycles(), cycles);
+    blocked = now, cycles = run.cycles();
+  }
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
