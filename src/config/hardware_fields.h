@@ -28,12 +28,12 @@ void describe(V& v, SwitchArrayConfig& c) {
             "words of P bytes of each of the two copies of an input bank");
   v.integer("parameter_depth_words", c.parameter_depth_words, {16, 1 << 24},
             "words of P bytes a column of the parameter buffer");
-  v.integer("parameter_slots", c.parameter_slots, {1, 65536},
+  v.integer("parameter_slots", c.parameter_slots, {1, 64},
             "kernel blocks whose biases and scales the post-processor holds");
   v.integer("output_buffer_bytes", c.output_buffer_bytes, {64, std::int64_t{1} << 30},
             "bytes of the output buffer, both halves together; a half holds at least R*C int32 results");
   v.integer("arrangement_queue_words", c.arrangement_queue_words, {1, 4096},
-            "words that wait in front of the write port of each input bank");
+            "words that wait in front of the write port of each bank; at least those of one bus beat");
   v.integer("drain_clocks_per_lane", c.drain_clocks_per_lane, {1, 1024},
             "clocks in which the post-processor takes one lane of C results");
   v.integer("post_latency_cycles", c.post_latency_cycles, kCycles,
@@ -44,7 +44,7 @@ template <class V>
 void describe(V& v, DmaConfig& c) {
   v.integer(
       "burst_bytes", c.burst_bytes, {1, 4096},
-      "longest burst in bytes, a multiple of interconnect.bytes_per_clock; none crosses a multiple of 4096");
+      "longest burst in bytes, a power of two and a multiple of interconnect.bytes_per_clock; none crosses a multiple of 4096");
   v.integer("max_outstanding", c.max_outstanding, {1, 1024}, "bursts under way at a time, a channel");
   v.integer("buffer_bytes", c.buffer_bytes, {1, 1 << 24},
             "bytes of the landing buffer of a channel; holds at least one burst");
@@ -54,9 +54,9 @@ void describe(V& v, DmaConfig& c) {
 template <class V>
 void describe(V& v, InterconnectConfig& c) {
   v.integer("bytes_per_clock", c.bytes_per_clock, {1, 128}, "width of every port in bytes, a power of two");
-  v.integer("request_cycles", c.request_cycles, kCycles,
+  v.integer("request_cycles", c.request_cycles, {1, 1024},
             "clocks from the grant of a request to its arrival at the target");
-  v.integer("response_cycles", c.response_cycles, kCycles,
+  v.integer("response_cycles", c.response_cycles, {1, 1024},
             "clocks from the target's answer to the first beat at the initiator");
   v.integer("max_outstanding", c.max_outstanding, {1, 1024}, "bursts under way at a time, an initiator port");
 }
@@ -68,7 +68,7 @@ void describe(V& v, DramConfig& c) {
   if (v.reading()) c = dram_preset(c.preset);
   v.choice("mapping", c.mapping, kAddressMappingNames, "the parts of an address, most significant first");
   v.integer("channels", c.channels, {1, 64}, "independent channels, a power of two");
-  v.integer("banks", c.banks, {1, 256}, "banks a channel, a power of two");
+  v.integer("banks", c.banks, {1, 64}, "banks a channel, a power of two");
   v.integer("row_bytes", c.row_bytes, {16, 1 << 20},
             "payload bytes of one open row of one bank, a power of two");
   v.integer("data_bits", c.data_bits, {8, 512}, "payload bits of a channel's data bus, a power of two");
@@ -86,7 +86,7 @@ void describe(V& v, DramConfig& c) {
   v.integer("queue_depth", c.queue_depth, {1, 4096}, "bursts that a channel's scheduler chooses from");
   v.integer("starvation_cap", c.starvation_cap, {0, 65536},
             "row hits that may overtake the oldest request before it is served");
-  v.integer("size_bytes", c.size_bytes, {1 << 20, std::int64_t{1} << 44},
+  v.integer("size_bytes", c.size_bytes, {1 << 20, std::int64_t{1} << 40},
             "payload bytes in all, a power of two");
 }
 

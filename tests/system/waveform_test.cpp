@@ -250,7 +250,7 @@ TEST(Waveform, UI_3_signals_are_limited_by_pattern) {
   }
   EXPECT_EQ(traced({"--vcd-signals", "sw*"}), lanes);
   lanes.insert("soc.engine.pe.pe1500");
-  EXPECT_EQ(traced({"--vcd-signals", "soc.engine.switch.*", "pe1500"}), lanes);
+  EXPECT_EQ(traced({"--vcd-signals", "soc.engine.switch.sw*", "pe1500"}), lanes);
 }
 
 TEST(Waveform, UI_3_accumulators_only_on_request) {

@@ -103,15 +103,15 @@ TEST_P(BothGranularities, SW_8_results_leave_after_drain_and_post_latency) {
 
 TEST_P(BothGranularities, SW_5_conflict_clocks_add_to_the_layer) {
   ConvShape shape;
-  shape.height = 4, shape.width = 56, shape.channels = 4, shape.stride = {2, 2};
+  shape.height = 4, shape.width = 56, shape.channels = 4, shape.stride = {2, 2}, shape.kernel = {1, 2};
   HardwareConfig hardware = in_step();
   const SimulatedRun aware = simulate_in_child(conv_workload(shape), hardware, GetParam());
   hardware.switch_array.arrangement = ArrangementKind::kTable1;
   const SimulatedRun table = simulate_in_child(conv_workload(shape), hardware, GetParam());
-  // 28 output columns: 3 full operation cycles of 4 clocks each, and one of 4 lanes a row group: w = 48, 50, 52, 54 of
-  // rows 0 and 2, that is n = 48.. and 104.. in half 0, banks 0, 2, 4, 6 twice: 2 clocks.
-  EXPECT_EQ(table.layer().at("beats"), 4);
-  EXPECT_EQ(table.layer().at("bank_conflict_cycles"), 3 * 3 + 1);
+  // Two taps, all 56 columns in the banks. 28 output columns: 3 full operation cycles, 4 clocks a beat, and one of 4 lanes
+  // a row group: w = 48, 50, 52, 54 of rows 0 and 2, that is n = 48.. and 104.. in half 0, banks 0, 2, 4, 6 twice: 2 clocks.
+  EXPECT_EQ(table.layer().at("beats"), 2 * 4);
+  EXPECT_EQ(table.layer().at("bank_conflict_cycles"), 2 * (3 * 3 + 1));
   EXPECT_EQ(aware.layer().at("bank_conflict_cycles"), 0);
 }
 

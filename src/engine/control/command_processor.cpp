@@ -99,7 +99,7 @@ void CommandProcessor::fetch_step() {
     return;
   }
   constexpr int kFetchBytes = 256;  // four instructions: a longer burst would make the first of them wait for its end
-  const auto window = static_cast<std::uint64_t>(std::min(dma_.burst_bytes, kFetchBytes));
+  const auto window = static_cast<std::uint64_t>(std::min({dma_.burst_bytes, kFetchBytes, host_.instruction_buffer_bytes}));
   const auto bytes = static_cast<int>(std::min(end - fetch_address_, window - fetch_address_ % window));
   const auto used = static_cast<std::int64_t>(buffer_.size()) + buffer_reserved_;
   if (used + bytes > host_.instruction_buffer_bytes) {

@@ -1,0 +1,176 @@
+// The waveform writer: valid dumps, the same bytes in any order of declaration and recording (SPEC UI-3, CY-4).
+#include "tilebeat/observe/vcd_writer.h"
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "vcd_reader.h"
+
+namespace tilebeat::testing {
+namespace {
+
+constexpr Picoseconds kPeriod = 1000;
+
+/// A writer into a string.
+struct Dump {
+  explicit Dump(TraceFilter filter = {})
+      : writer(std::move(filter), kPeriod, [this] { return now; }, [this](const std::string& piece) { text += piece; }) {}
+  Picoseconds now = 0;
+  std::string text;
+  VcdWriter writer;
+};
+
+TEST(VcdWriter, UI_3_values_scopes_and_clock) {
+  Dump dump;
+  const SignalId a = dump.writer.add_signal("soc.engine", "a", 8), b = dump.writer.add_signal("soc", "b", 1);
+  dump.writer.change(a, 1000, 0x5a);
+  dump.writer.change(b, 2000, 1);
+  dump.writer.unknown(a, 3000);
+  dump.writer.finish(5000);
+  const Vcd vcd(dump.text);
+  EXPECT_EQ(vcd.timescale(), "1ps");
+  EXPECT_FALSE(vcd.dated());
+  EXPECT_EQ(vcd.paths(), (std::set<std::string>{"soc.clk", "soc.b", "soc.engine.a"}));
+  EXPECT_EQ(vcd.signal("a").width, 8);
+  EXPECT_FALSE(vcd.signal("a").at(999).has_value()) << "unknown until the first change";
+  EXPECT_EQ(vcd.signal("a").at(1000), 0x5aU);
+  EXPECT_EQ(vcd.signal("b").at(2000), 1U);
+  EXPECT_EQ(vcd.signal("a").at(2999), 0x5aU);
+  EXPECT_FALSE(vcd.signal("a").at(3000).has_value());
+  for (Picoseconds edge = 0; edge < 5000; edge += kPeriod) {
+    EXPECT_EQ(vcd.signal("soc.clk").at(edge), 1U) << "clk rises at " << edge;
+    EXPECT_EQ(vcd.signal("soc.clk").at(edge + kPeriod / 2), 0U) << "clk falls at " << edge + kPeriod / 2;
+  }
+}
+
+TEST(VcdWriter, UI_3_of_two_changes_at_an_instant_the_later_one_stands) {
+  Dump dump;
+  const SignalId a = dump.writer.add_signal("soc", "a", 4);
+  dump.writer.change(a, 1000, 3);
+  dump.writer.change(a, 1000, 4);
+  dump.writer.change(a, 2000, 4);
+  dump.writer.finish(3000);
+  const Vcd vcd(dump.text);
+  EXPECT_EQ(vcd.signal("a").at(1000), 4U);
+  int changes = 0;
+  for (const auto& [when, value] : vcd.signal("a").changes) changes += value.has_value();
+  EXPECT_EQ(changes, 1) << "only what changes is written";
+}
+
+TEST(VcdWriter, UI_3_values_are_cut_to_their_width) {
+  Dump dump;
+  const SignalId a = dump.writer.add_signal("soc", "a", 4), wide = dump.writer.add_signal("soc", "wide", 64);
+  dump.writer.change(a, 0, 0x1f);
+  dump.writer.change(wide, 0, ~std::uint64_t{0});
+  dump.writer.finish(1000);
+  const Vcd vcd(dump.text);
+  EXPECT_EQ(vcd.signal("a").at(0), 0xfU);
+  EXPECT_EQ(vcd.signal("wide").at(0), ~std::uint64_t{0});
+}
+
+using Change = std::tuple<int, Picoseconds, std::uint64_t>;  ///< signal, instant, value
+
+/// The dump of `changes` to `signals` signals, declared and recorded in the orders given.
+std::string dump_of(int signals, const std::vector<int>& declared, const std::vector<Change>& changes) {
+  Dump dump;
+  std::vector<SignalId> ids(static_cast<std::size_t>(signals));
+  for (const int i : declared) {
+    ids[static_cast<std::size_t>(i)] = dump.writer.add_signal(i % 2 ? "soc.odd" : "soc.even", "s" + std::to_string(i), 1 + i % 64);
+  }
+  for (const auto& [signal, at, value] : changes) dump.writer.change(ids[static_cast<std::size_t>(signal)], at, value);
+  dump.writer.finish(200000);
+  return dump.text;
+}
+
+TEST(VcdWriter, CY_4_bytes_do_not_depend_on_any_order) {
+  constexpr int kSignals = 200;  // codes of one and of two characters
+  std::mt19937 random(7);
+  std::vector<int> declared(kSignals);
+  for (int i = 0; i < kSignals; ++i) declared[static_cast<std::size_t>(i)] = i;
+  std::vector<Change> changes;
+  for (int i = 0; i < 3000; ++i) {
+    changes.emplace_back(static_cast<int>(random() % kSignals), static_cast<Picoseconds>(random() % 200) * 500, random());
+  }
+  // One value an instant and signal: which of two stands is decided by the order.
+  std::sort(changes.begin(), changes.end());
+  changes.erase(std::unique(changes.begin(), changes.end(),
+                            [](const Change& a, const Change& b) { return std::get<0>(a) == std::get<0>(b) && std::get<1>(a) == std::get<1>(b); }),
+                changes.end());
+  const std::string plain = dump_of(kSignals, declared, changes);
+  const Vcd vcd(plain);
+  for (const auto& [signal, at, value] : changes) {
+    const int width = 1 + signal % 64;
+    const std::uint64_t mask = width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
+    ASSERT_EQ(vcd.signal("s" + std::to_string(signal)).at(at), value & mask);
+  }
+  for (int round = 0; round < 5; ++round) {
+    std::shuffle(declared.begin(), declared.end(), random);
+    std::shuffle(changes.begin(), changes.end(), random);
+    EXPECT_TRUE(dump_of(kSignals, declared, changes) == plain) << "round " << round;
+  }
+}
+
+TEST(VcdWriter, UI_3_patterns_choose_signals) {
+  TraceFilter filter;
+  filter.patterns = {"b1", "soc.x.*"};
+  Dump dump(filter);
+  EXPECT_GE(dump.writer.add_signal("soc.banks", "b1", 1), 0) << "by name";
+  EXPECT_LT(dump.writer.add_signal("soc.banks", "b10", 1), 0);
+  EXPECT_GE(dump.writer.add_signal("soc.x", "a", 1), 0) << "by path";
+  const SignalId none = dump.writer.add_signal("soc.y", "a", 1);
+  EXPECT_LT(none, 0);
+  dump.writer.change(none, 0, 1);
+  dump.writer.finish(1000);
+  EXPECT_EQ(Vcd(dump.text).paths(), (std::set<std::string>{"soc.clk", "soc.banks.b1", "soc.x.a"}));
+}
+
+TEST(VcdWriter, UI_3_a_window_begins_with_the_values_that_hold_there) {
+  TraceFilter filter;
+  filter.begin = 5000, filter.end = 8000;
+  Dump dump(filter);
+  const SignalId a = dump.writer.add_signal("soc", "a", 8);
+  dump.writer.change(a, 1000, 17);
+  dump.writer.change(a, 6000, 18);
+  dump.writer.change(a, 8000, 19);
+  dump.writer.finish(10000);
+  const Vcd vcd(dump.text);
+  EXPECT_EQ(vcd.first_time(), 5000);
+  EXPECT_LT(vcd.last_time(), 8000) << "the end is not shown any more";
+  EXPECT_EQ(vcd.signal("a").at(5000), 17U);
+  EXPECT_EQ(vcd.signal("a").at(6000), 18U);
+  EXPECT_EQ(vcd.signal("a").changes.back().second, 18U);
+}
+
+TEST(VcdWriter, UI_3_the_size_cap_holds_and_leaves_a_valid_dump) {
+  for (const std::int64_t cap : {1000, 1001, 1500, 4096}) {
+    TraceFilter filter;
+    filter.max_bytes = cap;
+    Dump dump(filter);
+    const SignalId a = dump.writer.add_signal("soc", "a", 32);
+    for (int i = 0; i < 1000; ++i) dump.writer.change(a, i * kPeriod, static_cast<std::uint64_t>(i));
+    dump.writer.finish(1000 * kPeriod);
+    EXPECT_TRUE(dump.writer.truncated());
+    EXPECT_LE(static_cast<std::int64_t>(dump.text.size()), cap);
+    EXPECT_EQ(dump.writer.bytes(), static_cast<std::int64_t>(dump.text.size()));
+    const Vcd vcd(dump.text);
+    ASSERT_EQ(vcd.comments().size(), 1U);
+    EXPECT_NE(vcd.comments()[0].find(std::to_string(cap)), std::string::npos) << "the cap is named";
+  }
+}
+
+TEST(VcdWriter, UI_3_a_dump_without_changes_is_valid) {
+  Dump dump;
+  dump.writer.add_signal("soc.engine", "a", 3);
+  dump.writer.finish(3000);
+  const Vcd vcd(dump.text);
+  EXPECT_EQ(vcd.paths().count("soc.engine.a"), 1U);
+  EXPECT_EQ(vcd.last_time(), 3000);
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
