@@ -1,11 +1,11 @@
 #include "tilebeat/app/command_line.h"
 
-#include "commands.h"
 #include "tilebeat/base/error.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include "commands.h"
 
 namespace tilebeat {
 namespace {
@@ -14,25 +14,48 @@ constexpr int kFailed = 1, kBadInput = 2;
 
 void add_files(CLI::App& app, std::string& config, std::string& layer) {
   app.add_option("--config", config, "hardware JSON")->required()->type_name("HW.json");
-  app.add_option("--layer", layer, "workload JSON: a layer or a network")->required()->type_name("WORKLOAD.json");
+  app.add_option("--layer", layer, "workload JSON: a layer or a network")
+      ->required()
+      ->type_name("WORKLOAD.json");
 }
 
 void define_run(CLI::App& app, RunCommand& c) {
   add_files(app, c.config, c.layer);
-  app.add_option("--out", c.out, "folder for report.json and outputs/")->capture_default_str()->type_name("DIR");
-  app.add_option("--granularity", c.granularity, "clock: every beat is simulated; tile: a chunk at a time, same results (default)")
+  app.add_option("--out", c.out, "folder for report.json and outputs/")
+      ->capture_default_str()
+      ->type_name("DIR");
+  app.add_option("--granularity", c.granularity,
+                 "clock: every beat is simulated; tile: a chunk at a time, same results (default)")
       ->check(CLI::IsMember({"clock", "tile"}));
-  app.add_option("--check", c.check, "compare outputs with the reference (default: on up to 4e9 MACs)")->check(CLI::IsMember({"on", "off"}));
-  app.add_option("--vcd", c.vcd, "write a waveform for GTKWave; implies --granularity clock")->type_name("FILE");
-  app.add_option("--vcd-signals", c.vcd_signals, "only signals that match one of these patterns, such as 'sw*' 'soc.bus.*'")->type_name("PATTERN");
-  app.add_option("--vcd-from", c.vcd_from, "first clock of the waveform")->check(CLI::NonNegativeNumber)->type_name("CLOCK");
-  app.add_option("--vcd-to", c.vcd_to, "first clock that is not in the waveform any more")->check(CLI::NonNegativeNumber)->type_name("CLOCK");
-  app.add_option("--vcd-max-mb", c.vcd_max_mb, "the waveform ends, valid, at this size")->capture_default_str()->check(CLI::Range(1, 1 << 20))->type_name("MB");
+  app.add_option("--check", c.check, "compare outputs with the reference (default: on up to 4e9 MACs)")
+      ->check(CLI::IsMember({"on", "off"}));
+  app.add_option("--vcd", c.vcd, "write a waveform for GTKWave; implies --granularity clock")
+      ->type_name("FILE");
+  app.add_option("--vcd-signals", c.vcd_signals,
+                 "only signals that match one of these patterns, such as 'sw*' 'soc.bus.*'")
+      ->type_name("PATTERN");
+  app.add_option("--vcd-from", c.vcd_from, "first clock of the waveform")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("CLOCK");
+  app.add_option("--vcd-to", c.vcd_to, "first clock that is not in the waveform any more")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("CLOCK");
+  app.add_option("--vcd-max-mb", c.vcd_max_mb, "the waveform ends, valid, at this size")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("MB");
   app.add_flag("--vcd-accumulators", c.vcd_accumulators, "trace the accumulator of every PE as well");
-  app.add_option("--timeline", c.timeline, "write a timeline for Perfetto (Chrome trace events)")->type_name("FILE");
-  app.add_option("--fault", c.faults, "a stuck cell of an input bank: bits of MASK flip in byte BYTE of bank BANK")->type_name("BANK:BYTE:MASK");
-  app.add_option("--jitter-seed", c.jitter_seed, "hold processes back by random delta cycles; results do not change")->type_name("SEED");
-  app.add_option("--build-order-seed", c.build_order_seed, "build the modules in a random order; results do not change")->type_name("SEED");
+  app.add_option("--timeline", c.timeline, "write a timeline for Perfetto (Chrome trace events)")
+      ->type_name("FILE");
+  app.add_option("--fault", c.faults,
+                 "a stuck cell of an input bank: bits of MASK flip in byte BYTE of bank BANK")
+      ->type_name("BANK:BYTE:MASK");
+  app.add_option("--jitter-seed", c.jitter_seed,
+                 "hold processes back by random delta cycles; results do not change")
+      ->type_name("SEED");
+  app.add_option("--build-order-seed", c.build_order_seed,
+                 "build the modules in a random order; results do not change")
+      ->type_name("SEED");
   app.footer(R"(Examples:
   tilebeat run --config configs/switch16.json --layer models/worked_dilated.json
   tilebeat run --config configs/switch16.json --layer models/worked_dilated.json --vcd wave.vcd --vcd-signals 'sw*' 'b*'
@@ -42,8 +65,10 @@ void define_run(CLI::App& app, RunCommand& c) {
 int dispatch(int argc, char** argv) {
   CLI::App app{"tilebeat: a cycle-accurate, bit-exact simulator of a neural-network processor"};
   app.require_subcommand(1);
-  app.footer("Exit status: 0 everything ran and every check passed; 1 a check or the simulation failed; 2 wrong command line or file.\n"
-             "'tilebeat COMMAND --help' shows the options and examples of a command.");
+  app.footer(
+      "Exit status: 0 everything ran and every check passed; 1 a check or the simulation failed; 2 wrong "
+      "command line or file.\n"
+      "'tilebeat COMMAND --help' shows the options and examples of a command.");
   RunCommand run_command;
   PlanCommand plan_command;
   SchemaCommand schema_command;
@@ -54,9 +79,12 @@ int dispatch(int argc, char** argv) {
   CLI::App& plan_app = *app.add_subcommand("plan", "show how a workload is mapped, without simulating");
   add_files(plan_app, plan_command.config, plan_command.layer);
   plan_app.add_flag("--disassemble", plan_command.disassemble, "print the programs");
-  plan_app.footer("Example:\n  tilebeat plan --config configs/switch16.json --layer models/aspp_head.json --disassemble");
+  plan_app.footer(
+      "Example:\n  tilebeat plan --config configs/switch16.json --layer models/aspp_head.json --disassemble");
   CLI::App& schema_app = *app.add_subcommand("schema", "print the JSON Schema of a kind of file");
-  schema_app.add_option("kind", schema_command.kind, "hardware, workload or report")->required()->check(CLI::IsMember({"hardware", "workload", "report"}));
+  schema_app.add_option("kind", schema_command.kind, "hardware, workload or report")
+      ->required()
+      ->check(CLI::IsMember({"hardware", "workload", "report"}));
   schema_app.add_flag("--markdown", schema_command.markdown, "a Markdown table instead");
   schema_app.footer("Example:\n  tilebeat schema hardware --markdown");
   CLI::App& compare_app = *app.add_subcommand("compare", "two reports side by side");

@@ -13,18 +13,19 @@ namespace tilebeat {
 struct RunCommand {
   std::string config, layer;
   std::string out = "tilebeat-out";
-  std::string granularity;             ///< empty: tile, or clock with a VCD
+  std::string granularity;  ///< empty: tile, or clock with a VCD
   std::string vcd, timeline;
   std::vector<std::string> vcd_signals;
-  Cycle vcd_from = 0, vcd_to = -1;     ///< clocks; -1: to the end
+  Cycle vcd_from = 0, vcd_to = -1;  ///< clocks; -1: to the end
   std::int64_t vcd_max_mb = 1024;
   bool vcd_accumulators = false;
-  std::string check;                   ///< empty: on below kCheckedMacs
-  std::vector<std::string> faults;     ///< BANK:BYTE:MASK
+  std::string check;                ///< empty: on below kCheckedMacs
+  std::vector<std::string> faults;  ///< BANK:BYTE:MASK
   std::uint32_t jitter_seed = 0, build_order_seed = 0;
 };
 
-/// Workloads up to this many multiply-accumulates are checked against the reference unless `--check off` is said.
+/// Workloads up to this many multiply-accumulates are checked against the reference unless `--check off` is
+/// said.
 constexpr std::int64_t kCheckedMacs = 4'000'000'000;
 
 int run(const RunCommand& command);

@@ -2,7 +2,11 @@
 
 #include <systemc>
 
-int main(int argc, char** argv) { return tilebeat::run_command_line(argc, argv); }
+int main(int argc, char** argv) {
+  return tilebeat::run_command_line(argc, argv);
+}
 
 // libsystemc's own main, which this program's main replaces, refers to it.
-int sc_main(int, char**) { return 0; }
+int sc_main(int, char**) {
+  return 0;
+}

@@ -1,5 +1,3 @@
-#include "commands.h"
-
 #include "tilebeat/base/error.h"
 #include "tilebeat/config/hardware_file.h"
 #include "tilebeat/planner/plan.h"
@@ -9,8 +7,9 @@
 #include "tilebeat/workload/workload_schema.h"
 
 #include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
+
+#include "commands.h"
 
 namespace tilebeat {
 namespace {
@@ -18,20 +17,26 @@ namespace {
 void print_layer(const LayerPlan& layer) {
   const ConvTiling& t = layer.tiling;
   fmt::print("layer {} ({}, scene {})\n", layer.name, layer.op, layer.scene);
-  fmt::print("  tiles            {} x {} of up to {} x {} output pixels\n", t.row_tiles, t.column_tiles, t.tile_rows, t.tile_columns);
-  fmt::print("  kernel blocks    {}, results of {} stored together\n", t.kernel_blocks, t.order == LoopOrder::kTileOuter ? t.kernel_blocks_per_store : 1);
+  fmt::print("  tiles            {} x {} of up to {} x {} output pixels\n", t.row_tiles, t.column_tiles,
+             t.tile_rows, t.tile_columns);
+  fmt::print("  kernel blocks    {}, results of {} stored together\n", t.kernel_blocks,
+             t.order == LoopOrder::kTileOuter ? t.kernel_blocks_per_store : 1);
   fmt::print("  chunks           {}, up to {} channel blocks each\n", layer.chunks, t.planes_per_chunk);
   fmt::print("  why              {}\n", layer.reason);
-  fmt::print("  DRAM bytes       {} of maps, {} of kernels, {} of results\n", layer.input_bytes, layer.kernel_bytes, layer.output_bytes);
+  fmt::print("  DRAM bytes       {} of maps, {} of kernels, {} of results\n", layer.input_bytes,
+             layer.kernel_bytes, layer.output_bytes);
   fmt::print("  useful MACs      {}\n", layer.macs);
-  fmt::print("  lower bound      {} clocks of computing, {} clocks of DRAM\n\n", layer.bound.compute, layer.bound.dram);
+  fmt::print("  lower bound      {} clocks of computing, {} clocks of DRAM\n\n", layer.bound.compute,
+             layer.bound.dram);
 }
 
 nlohmann::ordered_json read_report(const std::string& path) {
   const nlohmann::json report = read_json_file(path);
-  if (!report.is_object() || !report.contains("tilebeat_report")) throw UserError(path + ": is no report of tilebeat run");
+  if (!report.is_object() || !report.contains("tilebeat_report"))
+    throw UserError(path + ": is no report of tilebeat run");
   if (report["tilebeat_report"] != kReportVersion) {
-    throw UserError(fmt::format("{}: /tilebeat_report: {} is another version, {} is read", path, report["tilebeat_report"].dump(), kReportVersion));
+    throw UserError(fmt::format("{}: /tilebeat_report: {} is another version, {} is read", path,
+                                report["tilebeat_report"].dump(), kReportVersion));
   }
   try {
     return nlohmann::ordered_json::parse(report.dump());
@@ -48,7 +53,8 @@ int plan(const PlanCommand& command) {
   const Plan made = make_plan(workload, hardware);
   for (const LayerPlan& layer : made.layers) print_layer(layer);
   for (const ProgramImage& program : made.programs) {
-    fmt::print("program {} at {:#x}: {} instructions of {} bytes\n", program.label, program.address, program.instructions.size(), kInstructionBytes);
+    fmt::print("program {} at {:#x}: {} instructions of {} bytes\n", program.label, program.address,
+               program.instructions.size(), kInstructionBytes);
     if (!command.disassemble) continue;
     std::uint64_t address = program.address;
     for (const Instruction& instruction : program.instructions) {
@@ -61,7 +67,9 @@ int plan(const PlanCommand& command) {
 }
 
 int schema(const SchemaCommand& command) {
-  const nlohmann::ordered_json json = command.kind == "hardware" ? hardware_schema() : command.kind == "workload" ? workload_schema() : report_schema();
+  const nlohmann::ordered_json json = command.kind == "hardware"   ? hardware_schema()
+                                      : command.kind == "workload" ? workload_schema()
+                                                                   : report_schema();
   fmt::print("{}\n", command.markdown ? schema_markdown(json) : json.dump(2));
   return 0;
 }
@@ -71,7 +79,8 @@ int compare(const CompareCommand& command) {
   try {
     fmt::print("{}", compare_reports(left, right, command.left, command.right));
   } catch (const nlohmann::json::exception& error) {
-    throw UserError(fmt::format("{} or {}: a field of the report is missing or wrong: {}", command.left, command.right, error.what()));
+    throw UserError(fmt::format("{} or {}: a field of the report is missing or wrong: {}", command.left,
+                                command.right, error.what()));
   }
   return 0;
 }

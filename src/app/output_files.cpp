@@ -5,15 +5,18 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fmt/format.h>
 #include <system_error>
+
+#include <fmt/format.h>
 
 namespace tilebeat {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string partial(const std::string& path) { return path + ".partial"; }
+std::string partial(const std::string& path) {
+  return path + ".partial";
+}
 
 }  // namespace
 
@@ -24,7 +27,8 @@ OutputFiles::~OutputFiles() {
 }
 
 std::ofstream& OutputFiles::open_file(const std::string& path) {
-  if (fs::is_directory(path)) throw UserError(fmt::format("{}: is a folder, a file is to be written there", path));
+  if (fs::is_directory(path))
+    throw UserError(fmt::format("{}: is a folder, a file is to be written there", path));
   errno = 0;
   std::ofstream stream(partial(path), std::ios::binary | std::ios::trunc);
   if (!stream) throw UserError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
@@ -51,7 +55,8 @@ void OutputFiles::commit() {
   try {
     for (File& file : files_) {
       file.stream.close();
-      if (!file.stream) throw UserError(fmt::format("{}: cannot be written: {}", file.path, std::strerror(errno)));
+      if (!file.stream)
+        throw UserError(fmt::format("{}: cannot be written: {}", file.path, std::strerror(errno)));
       fs::rename(partial(file.path), file.path);
     }
     for (const Folder& folder : folders_) {

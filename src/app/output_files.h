@@ -6,8 +6,8 @@
 
 namespace tilebeat {
 
-/// The files that a run writes. They are written beside their places under a name that ends in `.partial` and moved there
-/// by `commit`; without it they vanish (SPEC UI-5: outputs appear whole or not at all).
+/// The files that a run writes. They are written beside their places under a name that ends in `.partial` and
+/// moved there by `commit`; without it they vanish (SPEC UI-5: outputs appear whole or not at all).
 class OutputFiles {
  public:
   OutputFiles() = default;
@@ -17,8 +17,8 @@ class OutputFiles {
 
   /// A file of its own. Throws UserError when it cannot be created.
   std::ofstream& open_file(const std::string& path);
-  /// The folder `path`, of which `entries` are replaced on commit. Returns the folder to write them into. Throws UserError
-  /// when it cannot be created.
+  /// The folder `path`, of which `entries` are replaced on commit. Returns the folder to write them into.
+  /// Throws UserError when it cannot be created.
   std::string open_folder(const std::string& path, const std::vector<std::string>& entries);
   /// Moves everything to its place. Throws UserError when that fails.
   void commit();

@@ -1,6 +1,3 @@
-#include "commands.h"
-
-#include "output_files.h"
 #include "tilebeat/base/error.h"
 #include "tilebeat/config/hardware_file.h"
 #include "tilebeat/observe/chrome_timeline.h"
@@ -15,12 +12,15 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fmt/format.h>
 #include <numeric>
 #include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
+#include "commands.h"
+#include "output_files.h"
 
 namespace tilebeat {
 namespace {
@@ -39,10 +39,12 @@ Fault parse_fault(const std::string& text, const SwitchArrayConfig& array) {
     numbers.push_back(value);
     begin = end + 1;
   }
-  const bool good = numbers.size() == 3 && numbers[0] >= 0 && numbers[0] < array.rows && numbers[1] >= 0 && numbers[1] < bytes &&
-                    numbers[2] > 0 && numbers[2] < 256;
+  const bool good = numbers.size() == 3 && numbers[0] >= 0 && numbers[0] < array.rows && numbers[1] >= 0 &&
+                    numbers[1] < bytes && numbers[2] > 0 && numbers[2] < 256;
   if (!good) {
-    throw UserError(fmt::format("--fault {}: BANK:BYTE:MASK is expected, bank 0 to {}, byte 0 to {}, mask 1 to 255", text, array.rows - 1, bytes - 1));
+    throw UserError(
+        fmt::format("--fault {}: BANK:BYTE:MASK is expected, bank 0 to {}, byte 0 to {}, mask 1 to 255", text,
+                    array.rows - 1, bytes - 1));
   }
   return {static_cast<int>(numbers[0]), numbers[1], static_cast<std::uint8_t>(numbers[2])};
 }
@@ -86,12 +88,14 @@ void check_outputs(const Workload& workload, RunResult& result) {
     }
   }
   for (LayerResult& layer : result.layers) {
-    const bool failed = std::any_of(result.differences.begin(), result.differences.end(), [&](const auto& d) { return d.layer == layer.name; });
+    const bool failed = std::any_of(result.differences.begin(), result.differences.end(),
+                                    [&](const auto& d) { return d.layer == layer.name; });
     layer.check = failed ? "failed" : "passed";
   }
 }
 
-void write_folder(const std::string& folder, const Workload& workload, const HardwareConfig& hardware, const RunResult& result) {
+void write_folder(const std::string& folder, const Workload& workload, const HardwareConfig& hardware,
+                  const RunResult& result) {
   const std::string report = folder + "/report.json";
   std::ofstream stream(report, std::ios::binary);
   stream << report_json(result, hardware_to_json(hardware)).dump(1) << "\n";
@@ -100,13 +104,15 @@ void write_folder(const std::string& folder, const Workload& workload, const Har
   std::filesystem::create_directory(folder + "/outputs");
   for (const std::string& name : workload.outputs) {
     const auto output = result.outputs.find(name);
-    if (output != result.outputs.end()) write_npy(fmt::format("{}/outputs/{}.npy", folder, name), output->second);
+    if (output != result.outputs.end())
+      write_npy(fmt::format("{}/outputs/{}.npy", folder, name), output->second);
   }
 }
 
 Granularity granularity_of(const RunCommand& command) {
   if (command.granularity == "tile" && !command.vcd.empty()) {
-    throw UserError("--granularity tile and --vcd together: a waveform needs every clock, use --granularity clock");
+    throw UserError(
+        "--granularity tile and --vcd together: a waveform needs every clock, use --granularity clock");
   }
   return command.granularity == "clock" || !command.vcd.empty() ? Granularity::kClock : Granularity::kTile;
 }
@@ -118,9 +124,12 @@ int run(const RunCommand& command) {
   options.granularity = granularity_of(command);
   const HardwareConfig hardware = load_hardware(command.config);
   const Workload workload = load_workload(command.layer);
-  for (const std::string& fault : command.faults) options.faults.push_back(parse_fault(fault, hardware.switch_array));
+  for (const std::string& fault : command.faults)
+    options.faults.push_back(parse_fault(fault, hardware.switch_array));
   const Plan made = make_plan(workload, hardware);
-  const std::int64_t macs = std::accumulate(made.layers.begin(), made.layers.end(), std::int64_t{0}, [](std::int64_t sum, const LayerPlan& l) { return sum + l.macs; });
+  const std::int64_t macs =
+      std::accumulate(made.layers.begin(), made.layers.end(), std::int64_t{0},
+                      [](std::int64_t sum, const LayerPlan& l) { return sum + l.macs; });
   const bool check = command.check == "on" || (command.check.empty() && macs <= kCheckedMacs);
 
   OutputFiles files;
@@ -161,9 +170,14 @@ int run(const RunCommand& command) {
   files.commit();
 
   fmt::print("{}", report_table(result));
-  if (!check) fmt::print("\n{}", command.check == "off" ? "Outputs were not checked (--check off).\n" : "Outputs were not checked: over 4e9 MACs, say --check on.\n");
-  if (vcd && vcd->truncated()) fmt::print(stderr, "tilebeat: {} ends early: it reached the cap of {} MB (--vcd-max-mb)\n", command.vcd, command.vcd_max_mb);
-  fmt::print("\nWrote {0}/report.json, {0}/outputs/{1}{2}\n", command.out, vcd ? ", " + command.vcd : "", timeline ? ", " + command.timeline : "");
+  if (!check)
+    fmt::print("\n{}", command.check == "off" ? "Outputs were not checked (--check off).\n"
+                                              : "Outputs were not checked: over 4e9 MACs, say --check on.\n");
+  if (vcd && vcd->truncated())
+    fmt::print(stderr, "tilebeat: {} ends early: it reached the cap of {} MB (--vcd-max-mb)\n", command.vcd,
+               command.vcd_max_mb);
+  fmt::print("\nWrote {0}/report.json, {0}/outputs/{1}{2}\n", command.out, vcd ? ", " + command.vcd : "",
+             timeline ? ", " + command.timeline : "");
   return result.passed() ? 0 : 1;
 }
 

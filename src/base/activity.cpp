@@ -38,7 +38,11 @@ constexpr std::array<ActivityText, kActivityCount> kTexts{{
 
 }  // namespace
 
-std::string_view activity_name(Activity activity) { return kTexts[static_cast<int>(activity)].name; }
-std::string_view activity_meaning(Activity activity) { return kTexts[static_cast<int>(activity)].meaning; }
+std::string_view activity_name(Activity activity) {
+  return kTexts[static_cast<int>(activity)].name;
+}
+std::string_view activity_meaning(Activity activity) {
+  return kTexts[static_cast<int>(activity)].meaning;
+}
 
 }  // namespace tilebeat

@@ -42,9 +42,9 @@ void describe(V& v, SwitchArrayConfig& c) {
 
 template <class V>
 void describe(V& v, DmaConfig& c) {
-  v.integer(
-      "burst_bytes", c.burst_bytes, {1, 4096},
-      "longest burst in bytes, a power of two and a multiple of interconnect.bytes_per_clock; none crosses a multiple of 4096");
+  v.integer("burst_bytes", c.burst_bytes, {1, 4096},
+            "longest burst in bytes, a power of two and a multiple of interconnect.bytes_per_clock; none "
+            "crosses a multiple of 4096");
   v.integer("max_outstanding", c.max_outstanding, {1, 1024}, "bursts under way at a time, a channel");
   v.integer("buffer_bytes", c.buffer_bytes, {1, 1 << 24},
             "bytes of the landing buffer of a channel; holds at least one burst");

@@ -33,14 +33,16 @@ void need_power_of_two(std::int64_t value, const Place& place) {
 // A memory that a process can hold.
 void need_size(std::int64_t bytes, const Place& place, std::int64_t words) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
-  need(bytes <= kMost, place, words, fmt::format("fewer words: the banks would take {} bytes, {} are the limit", bytes, kMost));
+  need(bytes <= kMost, place, words,
+       fmt::format("fewer words: the banks would take {} bytes, {} are the limit", bytes, kMost));
 }
 
 void check_switch_array(const SwitchArrayConfig& c, const Place& place) {
   need(c.rows % c.groups == 0, place.key("rows"), c.rows, fmt::format("a multiple of groups ({})", c.groups));
   const std::int64_t word = c.port_channels;
   need_size(2 * word * c.rows * c.bank_depth_words, place.key("bank_depth_words"), c.bank_depth_words);
-  need_size(word * c.columns * c.parameter_depth_words, place.key("parameter_depth_words"), c.parameter_depth_words);
+  need_size(word * c.columns * c.parameter_depth_words, place.key("parameter_depth_words"),
+            c.parameter_depth_words);
   const std::int64_t results = std::int64_t{c.rows} * c.columns;
   need(c.output_buffer_bytes / 2 >= results * kBytesPerResult, place.key("output_buffer_bytes"),
        c.output_buffer_bytes,
@@ -58,8 +60,8 @@ void check_transfers(const HardwareConfig& c, const Place& root) {
   const SwitchArrayConfig& array = c.switch_array;
   const Place array_place = root.key("switch_array");
   const int beat_words = (width + array.port_channels - 1) / array.port_channels;
-  need(array.arrangement_queue_words >= beat_words, array_place.key("arrangement_queue_words"), array.arrangement_queue_words,
-       fmt::format("at least {}: the words of one bus beat", beat_words));
+  need(array.arrangement_queue_words >= beat_words, array_place.key("arrangement_queue_words"),
+       array.arrangement_queue_words, fmt::format("at least {}: the words of one bus beat", beat_words));
   need(c.dma.buffer_bytes >= c.dma.burst_bytes, dma.key("buffer_bytes"), c.dma.buffer_bytes,
        fmt::format("at least burst_bytes ({})", c.dma.burst_bytes));
 }

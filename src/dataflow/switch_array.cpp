@@ -32,8 +32,8 @@ BankSlot Arrangement::place(int h, int w) const {
 
 bool operator==(const ChunkGeometry& a, const ChunkGeometry& b) {
   const auto all = [](const ChunkGeometry& g) {
-    return std::tie(g.rows, g.columns, g.height, g.width, g.h_offset, g.w_offset, g.kernel_h, g.kernel_w, g.stride_h,
-                    g.stride_w, g.dilation_h, g.dilation_w, g.planes);
+    return std::tie(g.rows, g.columns, g.height, g.width, g.h_offset, g.w_offset, g.kernel_h, g.kernel_w,
+                    g.stride_h, g.stride_w, g.dilation_h, g.dilation_w, g.planes);
   };
   return all(a) == all(b);
 }
@@ -93,7 +93,8 @@ BankCensus take_census(const SwitchSchedule& schedule, const Arrangement& arrang
           std::fill(reads.begin(), reads.end(), 0);
           for (int lane = 0; lane < banks; ++lane) {
             const Selection selection = schedule.select(beat, lane);
-            if (selection.valid) ++reads[static_cast<std::size_t>(arrangement.place(selection.h, selection.w).bank.value())];
+            if (selection.valid)
+              ++reads[static_cast<std::size_t>(arrangement.place(selection.h, selection.w).bank.value())];
           }
           int most = 1;  // a beat takes a clock even when nothing is read
           for (std::size_t b = 0; b < reads.size(); ++b) {

@@ -3,11 +3,13 @@
 #include "tilebeat/base/error.h"
 
 #include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
 
-BurstPort::BurstPort(const char* name, const SimContext& context, int max_outstanding, sc_core::sc_event& changed)
+BurstPort::BurstPort(const char* name, const SimContext& context, int max_outstanding,
+                     sc_core::sc_event& changed)
     : socket(name), context_(context), max_outstanding_(max_outstanding), changed_(changed) {
   socket.register_nb_transport_bw(this, &BurstPort::nb_transport_bw);
 }
@@ -17,7 +19,8 @@ void BurstPort::notify_next_clock() {
   changed_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
 }
 
-void BurstPort::issue(tlm::tlm_command command, std::uint64_t address, int bytes, std::vector<std::uint8_t> data, Cycle now) {
+void BurstPort::issue(tlm::tlm_command command, std::uint64_t address, int bytes,
+                      std::vector<std::uint8_t> data, Cycle now) {
   ledger.enter(Activity::kBusy, now);
   data.resize(static_cast<std::size_t>(bytes));
   under_way_.push_back({std::move(data), nullptr, -1});
@@ -37,7 +40,8 @@ void BurstPort::issue(tlm::tlm_command command, std::uint64_t address, int bytes
   }
 }
 
-tlm::tlm_sync_enum BurstPort::nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+tlm::tlm_sync_enum BurstPort::nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                              sc_core::sc_time&) {
   if (phase == tlm::END_REQ) {
     ungranted_ = false;
     granted_at_ = context_.clock.cycle_of(now_ps());
@@ -49,7 +53,8 @@ tlm::tlm_sync_enum BurstPort::nb_transport_bw(tlm::tlm_generic_payload& payload,
 }
 
 void BurstPort::mark_completed(const tlm::tlm_generic_payload& payload) {
-  const auto found = std::find_if(under_way_.begin(), under_way_.end(), [&](const Burst& b) { return b.payload == &payload; });
+  const auto found = std::find_if(under_way_.begin(), under_way_.end(),
+                                  [&](const Burst& b) { return b.payload == &payload; });
   found->completed = context_.clock.cycle_of(now_ps());
   notify_next_clock();
 }
@@ -61,7 +66,8 @@ std::vector<std::uint8_t> BurstPort::take_front() {
   const std::uint64_t address = burst.payload->get_address();
   burst.payload->release();
   if (status != tlm::TLM_OK_RESPONSE) {
-    throw SimulationError(fmt::format("{}: no memory at address {:#x} ({} bytes)", socket.name(), address, burst.data.size()));
+    throw SimulationError(
+        fmt::format("{}: no memory at address {:#x} ({} bytes)", socket.name(), address, burst.data.size()));
   }
   return std::move(burst.data);
 }

@@ -88,7 +88,8 @@ bool DramChannel::later_hit(std::size_t index) const {
                      [&](const Entry& e) { return e.burst.bank == bank && e.burst.row == row; });
 }
 
-void DramChannel::consider_entry(Choice& best, std::size_t index, Cycle from, std::uint64_t& decided_banks) const {
+void DramChannel::consider_entry(Choice& best, std::size_t index, Cycle from,
+                                 std::uint64_t& decided_banks) const {
   const DramBurst& burst = queue_[index].burst;
   const std::uint64_t bank_bit = bit(burst.bank);
   if ((decided_banks & bank_bit) != 0) return;

@@ -11,18 +11,27 @@ namespace {
 // Words of the usual sizes without a call.
 inline void copy_word(void* to, const void* from, unsigned length) {
   switch (length) {
-    case 4: std::memcpy(to, from, 4); return;
-    case 8: std::memcpy(to, from, 8); return;
-    case 16: std::memcpy(to, from, 16); return;
-    case 32: std::memcpy(to, from, 32); return;
-    default: std::memcpy(to, from, length);
+    case 4:
+      std::memcpy(to, from, 4);
+      return;
+    case 8:
+      std::memcpy(to, from, 8);
+      return;
+    case 16:
+      std::memcpy(to, from, 16);
+      return;
+    case 32:
+      std::memcpy(to, from, 32);
+      return;
+    default:
+      std::memcpy(to, from, length);
   }
 }
 
 }  // namespace
 
-SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes, int port_count,
-                   int regions)
+SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes,
+                   int port_count, int regions)
     : sc_module(name),
       ports("port", static_cast<std::size_t>(port_count)),
       context_(context),
@@ -85,7 +94,8 @@ void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& pa
   if (port.data_signal < 0 && port.address_signal < 0) return;
   std::uint64_t value = 0;
   const unsigned length = payload.get_data_length();
-  std::memcpy(&value, storage_.data() + payload.get_address(), std::min<std::size_t>(length, static_cast<std::size_t>(port.word_bytes)));
+  std::memcpy(&value, storage_.data() + payload.get_address(),
+              std::min<std::size_t>(length, static_cast<std::size_t>(port.word_bytes)));
   context_.observers.trace->change(port.data_signal, at, value);
   context_.observers.trace->change(port.address_signal, at, payload.get_address() / length);
 }
@@ -97,10 +107,12 @@ void SramBank::written(std::uint64_t address, unsigned length) {
   const std::uint64_t region = address / region_bytes_;
   if ((granted_regions_ >> region & 1) == 0) return;
   granted_regions_ &= ~(std::uint32_t{1} << region);
-  for (auto& port : ports) port->invalidate_direct_mem_ptr(region * region_bytes_, (region + 1) * region_bytes_ - 1);
+  for (auto& port : ports)
+    port->invalidate_direct_mem_ptr(region * region_bytes_, (region + 1) * region_bytes_ - 1);
 }
 
-tlm::tlm_sync_enum SramBank::Port::nb_transport_fw(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&) {
+tlm::tlm_sync_enum SramBank::Port::nb_transport_fw(tlm::tlm_generic_payload&, tlm::tlm_phase&,
+                                                   sc_core::sc_time&) {
   throw SimulationError(std::string(bank->name()) + ": a bank's port takes blocking transports only");
 }
 

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fmt/format.h>
 #include <type_traits>
+
+#include <fmt/format.h>
 
 namespace tilebeat {
 namespace {
@@ -13,7 +14,8 @@ namespace {
 constexpr int kHeaderBits = 128;  // opcode word, waits, release signals, done signals
 constexpr int kBits = kInstructionBytes * 8;
 
-// The fields of each operation, once, in the order in which they are packed: encoder, decoder and disassembler visit them.
+// The fields of each operation, once, in the order in which they are packed: encoder, decoder and
+// disassembler visit them.
 template <class V, class Op>
 void visit_fields(V& v, Op& op) {
   using T = std::remove_const_t<Op>;
@@ -28,11 +30,13 @@ void visit_fields(V& v, Op& op) {
     v("output_zero_point", op.output_zero_point, 32);
   } else if constexpr (std::is_same_v<T, ConvRun>) {
     v("copy", op.copy, 1), v("first", op.first, 1), v("last", op.last, 1);
-    v("rows", op.rows, 16), v("columns", op.columns, 16), v("height", op.height, 16), v("width", op.width, 16);
+    v("rows", op.rows, 16), v("columns", op.columns, 16), v("height", op.height, 16),
+        v("width", op.width, 16);
     v("h_offset", op.h_offset, 16), v("w_offset", op.w_offset, 16);
     v("first_plane", op.first_plane, 16), v("planes", op.planes, 16), v("kernels", op.kernels, 16);
     v("slot", op.slot, 16), v("parameter_word", op.parameter_word, 32);
-    v("output_base", op.output_base, 32), v("output_stride", op.output_stride, 32), v("macs_per_pixel", op.macs_per_pixel, 32);
+    v("output_base", op.output_base, 32), v("output_stride", op.output_stride, 32),
+        v("macs_per_pixel", op.macs_per_pixel, 32);
   } else if constexpr (std::is_same_v<T, LoadInput>) {
     v("copy", op.copy, 1), v("address", op.address, 48);
     v("row_stride", op.row_stride, 32), v("pixel_stride", op.pixel_stride, 32);
@@ -40,7 +44,8 @@ void visit_fields(V& v, Op& op) {
     v("stride_h", op.stride_h, 16), v("stride_w", op.stride_w, 16), v("fill", op.fill, 8);
   } else if constexpr (std::is_same_v<T, LoadKernels>) {
     v("address", op.address, 48), v("post_address", op.post_address, 48), v("words", op.words, 32);
-    v("parameter_word", op.parameter_word, 32), v("slot", op.slot, 16), v("post_records", op.post_records, 16);
+    v("parameter_word", op.parameter_word, 32), v("slot", op.slot, 16),
+        v("post_records", op.post_records, 16);
   } else if constexpr (std::is_same_v<T, StoreOutput>) {
     v("address", op.address, 48), v("row_stride", op.row_stride, 32), v("pixel_stride", op.pixel_stride, 32);
     v("source", op.source, 32), v("pixel_bytes", op.pixel_bytes, 32);
@@ -57,10 +62,12 @@ class Packer {
   void operator()(const char* name, const T& value, int bits) {
     const auto raw = static_cast<std::uint64_t>(value) & ((std::uint64_t{1} << bits) - 1);
     if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>) {
-      if (raw != value) throw SimulationError(fmt::format("instruction field {} = {} needs over {} bits", name, value, bits));
+      if (raw != value)
+        throw SimulationError(fmt::format("instruction field {} = {} needs over {} bits", name, value, bits));
     }
     for (int i = 0; i < bits; ++i, ++at_) {
-      if ((raw >> i) & 1) bytes_[static_cast<std::size_t>(at_ / 8)] |= static_cast<std::uint8_t>(1 << (at_ % 8));
+      if ((raw >> i) & 1)
+        bytes_[static_cast<std::size_t>(at_ / 8)] |= static_cast<std::uint8_t>(1 << (at_ % 8));
     }
   }
 
@@ -125,13 +132,20 @@ constexpr Opcode opcode_of() {
 
 const char* mnemonic(Opcode opcode) {
   switch (opcode) {
-    case Opcode::kConvSetup: return "conv.setup";
-    case Opcode::kConvRun: return "conv.run";
-    case Opcode::kLoadInput: return "load.input";
-    case Opcode::kLoadKernels: return "load.kernels";
-    case Opcode::kStoreOutput: return "store.output";
-    case Opcode::kLayerEnd: return "layer.end";
-    case Opcode::kHalt: return "halt";
+    case Opcode::kConvSetup:
+      return "conv.setup";
+    case Opcode::kConvRun:
+      return "conv.run";
+    case Opcode::kLoadInput:
+      return "load.input";
+    case Opcode::kLoadKernels:
+      return "load.kernels";
+    case Opcode::kStoreOutput:
+      return "store.output";
+    case Opcode::kLayerEnd:
+      return "layer.end";
+    case Opcode::kHalt:
+      return "halt";
   }
   return "?";
 }
@@ -172,7 +186,8 @@ std::string semaphore_name(Semaphore s) {
   if (s >= 3 && s <= 4) return fmt::format("input_free[{}]", s - 3);
   if (s >= 5 && s <= 6) return fmt::format("output_full[{}]", s - 5);
   if (s >= 7 && s <= 8) return fmt::format("output_free[{}]", s - 7);
-  if (s >= kernels_full(0) && s < kernels_free(0)) return fmt::format("kernels_full[{}]", s - kernels_full(0));
+  if (s >= kernels_full(0) && s < kernels_free(0))
+    return fmt::format("kernels_full[{}]", s - kernels_full(0));
   if (s >= kernels_free(0) && s < kernels_free(0) + kMaxParameterSlots) {
     return fmt::format("kernels_free[{}]", s - kernels_free(0));
   }
@@ -213,15 +228,30 @@ Instruction decode(const InstructionBytes& bytes) {
   std::copy_n(bytes.begin() + 4, 4, instruction.waits.begin());
   std::copy_n(bytes.begin() + 8, 4, instruction.release_signals.begin());
   std::copy_n(bytes.begin() + 12, 4, instruction.done_signals.begin());
-  if (bytes[1] != 0 || bytes[2] != 0 || bytes[3] != 0) throw SimulationError("bits 8 to 31 are reserved and must be zero");
+  if (bytes[1] != 0 || bytes[2] != 0 || bytes[3] != 0)
+    throw SimulationError("bits 8 to 31 are reserved and must be zero");
   switch (static_cast<Opcode>(bytes[0])) {
-    case Opcode::kConvSetup: decode_operation<ConvSetup>(bytes, instruction); return instruction;
-    case Opcode::kConvRun: decode_operation<ConvRun>(bytes, instruction); return instruction;
-    case Opcode::kLoadInput: decode_operation<LoadInput>(bytes, instruction); return instruction;
-    case Opcode::kLoadKernels: decode_operation<LoadKernels>(bytes, instruction); return instruction;
-    case Opcode::kStoreOutput: decode_operation<StoreOutput>(bytes, instruction); return instruction;
-    case Opcode::kLayerEnd: decode_operation<LayerEnd>(bytes, instruction); return instruction;
-    case Opcode::kHalt: decode_operation<Halt>(bytes, instruction); return instruction;
+    case Opcode::kConvSetup:
+      decode_operation<ConvSetup>(bytes, instruction);
+      return instruction;
+    case Opcode::kConvRun:
+      decode_operation<ConvRun>(bytes, instruction);
+      return instruction;
+    case Opcode::kLoadInput:
+      decode_operation<LoadInput>(bytes, instruction);
+      return instruction;
+    case Opcode::kLoadKernels:
+      decode_operation<LoadKernels>(bytes, instruction);
+      return instruction;
+    case Opcode::kStoreOutput:
+      decode_operation<StoreOutput>(bytes, instruction);
+      return instruction;
+    case Opcode::kLayerEnd:
+      decode_operation<LayerEnd>(bytes, instruction);
+      return instruction;
+    case Opcode::kHalt:
+      decode_operation<Halt>(bytes, instruction);
+      return instruction;
   }
   throw SimulationError(fmt::format("illegal opcode {:#04x}", bytes[0]));
 }
@@ -231,10 +261,13 @@ std::string summary(const Instruction& instruction) {
       [](const auto& op) {
         using Op = std::decay_t<decltype(op)>;
         std::string text = mnemonic(opcode_of<Op>());
-        if constexpr (std::is_same_v<Op, ConvRun>) text += fmt::format(" {}x{}x{}", op.rows, op.columns, op.kernels);
-        if constexpr (std::is_same_v<Op, LoadInput>) text += fmt::format(" {}x{}x{}", op.height, op.width, op.channels);
+        if constexpr (std::is_same_v<Op, ConvRun>)
+          text += fmt::format(" {}x{}x{}", op.rows, op.columns, op.kernels);
+        if constexpr (std::is_same_v<Op, LoadInput>)
+          text += fmt::format(" {}x{}x{}", op.height, op.width, op.channels);
         if constexpr (std::is_same_v<Op, LoadKernels>) text += fmt::format(" {} words", op.words);
-        if constexpr (std::is_same_v<Op, StoreOutput>) text += fmt::format(" {}x{}x{} bytes", op.rows, op.columns, op.pixel_bytes);
+        if constexpr (std::is_same_v<Op, StoreOutput>)
+          text += fmt::format(" {}x{}x{} bytes", op.rows, op.columns, op.pixel_bytes);
         return text;
       },
       instruction.operation);

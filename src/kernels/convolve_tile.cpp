@@ -1,17 +1,17 @@
-#include "tilebeat/kernels/mac.h"
-
 #include "tilebeat/base/math.h"
+#include "tilebeat/kernels/mac.h"
 
 #include <algorithm>
 #include <cstring>
+
 #include <immintrin.h>
 
 namespace tilebeat {
 namespace {
 
-constexpr int kVectorKernels = 8;    // int32 lanes of one vector
-constexpr int kBlockKernels = 16;    // kernels of one register block: two vectors
-constexpr int kBlockPixels = 6;      // 6 pixels x 2 vectors = 12 accumulators, 3 registers left
+constexpr int kVectorKernels = 8;  // int32 lanes of one vector
+constexpr int kBlockKernels = 16;  // kernels of one register block: two vectors
+constexpr int kBlockPixels = 6;    // 6 pixels x 2 vectors = 12 accumulators, 3 registers left
 
 // Weights as the inner loop reads them: [block of 16 kernels][tap][channel pair][16 kernels][2 channels].
 void pack_weights(const std::vector<std::int16_t>& weights, const TileConvolution& g, int taps, int depth,
@@ -22,17 +22,22 @@ void pack_weights(const std::vector<std::int16_t>& weights, const TileConvolutio
   if (g.kernels % kBlockKernels != 0) std::fill(packed.begin(), packed.end(), std::int16_t{0});
   for (int k = 0; k < g.kernels; ++k) {
     const std::int16_t* from = weights.data() + static_cast<std::ptrdiff_t>(k) * taps * depth;
-    std::int16_t* block = packed.data() + static_cast<std::ptrdiff_t>(k / kBlockKernels) * taps * depth * kBlockKernels + (k % kBlockKernels) * 2;
+    std::int16_t* block = packed.data() +
+                          static_cast<std::ptrdiff_t>(k / kBlockKernels) * taps * depth * kBlockKernels +
+                          (k % kBlockKernels) * 2;
     for (int plane = 0; plane < g.planes; ++plane) {
       for (int tap = 0; tap < taps; ++tap) {
-        std::int16_t* to = block + (static_cast<std::ptrdiff_t>(tap) * (depth / 2) + plane * pairs) * kBlockKernels * 2;
-        for (int pair = 0; pair < pairs; ++pair, from += 2, to += kBlockKernels * 2) std::memcpy(to, from, 2 * sizeof *from);
+        std::int16_t* to =
+            block + (static_cast<std::ptrdiff_t>(tap) * (depth / 2) + plane * pairs) * kBlockKernels * 2;
+        for (int pair = 0; pair < pairs; ++pair, from += 2, to += kBlockKernels * 2)
+          std::memcpy(to, from, 2 * sizeof *from);
       }
     }
   }
 }
 
-// What one call of the inner loop works on: `rows[tap * kBlockPixels + p]` points at the channels of pixel p under a tap.
+// What one call of the inner loop works on: `rows[tap * kBlockPixels + p]` points at the channels of pixel p
+// under a tap.
 struct Block {
   const std::int16_t* const* rows;
   const std::int16_t* weights;
@@ -68,7 +73,8 @@ __attribute__((target("avx2"))) void block_avx2(const Block& b) {
       const __m256i w1 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + 2 * kVectorKernels));
 #pragma GCC unroll 6
       for (int p = 0; p < kBlockPixels; ++p) {
-        const __m256i pair = _mm256_set1_epi32(*reinterpret_cast<const int __attribute__((may_alias, aligned(2)))*>(x[p] + c));
+        const __m256i pair =
+            _mm256_set1_epi32(*reinterpret_cast<const int __attribute__((may_alias, aligned(2)))*>(x[p] + c));
         sum[p][0] = _mm256_add_epi32(sum[p][0], _mm256_madd_epi16(pair, w0));
         sum[p][1] = _mm256_add_epi32(sum[p][1], _mm256_madd_epi16(pair, w1));
       }
@@ -84,15 +90,19 @@ __attribute__((target("avx2"))) void block_avx2(const Block& b) {
 
 }  // namespace
 
-int accumulator_stride(int kernels) { return align_up(kernels, kBlockKernels); }
+int accumulator_stride(int kernels) {
+  return align_up(kernels, kBlockKernels);
+}
 
-void convolve_tile(const TileConvolution& g, const TileOperands& tile, const std::vector<std::int16_t>& weights,
-                   std::vector<std::int16_t>& packed, std::int32_t* acc) {
+void convolve_tile(const TileConvolution& g, const TileOperands& tile,
+                   const std::vector<std::int16_t>& weights, std::vector<std::int16_t>& packed,
+                   std::int32_t* acc) {
   const int taps = g.kernel_h * g.kernel_w;
   const int stride = accumulator_stride(g.kernels);
   pack_weights(weights, g, taps, tile.depth, packed);
-  const std::vector<std::int16_t> outside(static_cast<std::size_t>(tile.depth), 0);  // a tap on padding adds nothing
-  std::vector<std::int32_t> spare(static_cast<std::size_t>(kBlockKernels));          // for pixels beyond the last one
+  const std::vector<std::int16_t> outside(static_cast<std::size_t>(tile.depth),
+                                          0);                                // a tap on padding adds nothing
+  std::vector<std::int32_t> spare(static_cast<std::size_t>(kBlockKernels));  // for pixels beyond the last one
   std::vector<const std::int16_t*> rows(static_cast<std::size_t>(taps) * kBlockPixels);
   const auto kernel = __builtin_cpu_supports("avx2") ? block_avx2 : block_portable;
 
@@ -108,14 +118,20 @@ void convolve_tile(const TileConvolution& g, const TileOperands& tile, const std
           const int w = w0 + s * g.dilation_w;
           const bool inside = h >= 0 && h < tile.height && w >= 0 && w < tile.width;
           rows[static_cast<std::size_t>(tap * kBlockPixels + p)] =
-              inside ? tile.pixels.data() + (static_cast<std::ptrdiff_t>(h) * tile.width + w) * tile.depth : outside.data();
+              inside ? tile.pixels.data() + (static_cast<std::ptrdiff_t>(h) * tile.width + w) * tile.depth
+                     : outside.data();
         }
       }
     }
     for (int k = 0; k < stride; k += kBlockKernels) {
-      Block block{rows.data(), packed.data() + static_cast<std::ptrdiff_t>(k) * taps * tile.depth, taps, tile.depth, {}};
+      Block block{rows.data(),
+                  packed.data() + static_cast<std::ptrdiff_t>(k) * taps * tile.depth,
+                  taps,
+                  tile.depth,
+                  {}};
       for (int p = 0; p < kBlockPixels; ++p) {
-        block.acc[p] = base + p < pixels ? acc + static_cast<std::ptrdiff_t>(base + p) * stride + k : spare.data();
+        block.acc[p] =
+            base + p < pixels ? acc + static_cast<std::ptrdiff_t>(base + p) * stride + k : spare.data();
       }
       kernel(block);
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+
 #include <immintrin.h>
 
 namespace tilebeat {
@@ -14,8 +15,10 @@ bool have_avx2() {
   return yes;
 }
 
-// acc[row][i] += x[row][2i mod period] * w[2i] + x[row][(2i+1) mod period] * w[2i+1], i < count; the portable form.
-void mac_portable(const std::int16_t* x, int rows, int period, const std::int16_t* w, std::int32_t* acc, int row_stride, int count) {
+// acc[row][i] += x[row][2i mod period] * w[2i] + x[row][(2i+1) mod period] * w[2i+1], i < count; the portable
+// form.
+void mac_portable(const std::int16_t* x, int rows, int period, const std::int16_t* w, std::int32_t* acc,
+                  int row_stride, int count) {
   for (int row = 0; row < rows; ++row, x += period, acc += row_stride) {
     for (int i = 0; i < count; ++i) {
       const int c = (2 * i) & (period - 1);
@@ -33,14 +36,19 @@ __attribute__((target("avx2"))) inline __m256i repeat_channels(const std::int16_
       std::memcpy(&two, x, sizeof two);
       return _mm256_set1_epi32(two);
     }
-    case 4: std::memcpy(&four, x, sizeof four); return _mm256_set1_epi64x(four);
-    case 8: return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
-    default: return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
+    case 4:
+      std::memcpy(&four, x, sizeof four);
+      return _mm256_set1_epi64x(four);
+    case 8:
+      return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+    default:
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
   }
 }
 
-__attribute__((target("avx2"))) void mac_avx2(const std::int16_t* x, int rows, int period, const std::int16_t* w, std::int32_t* acc,
-                                              int row_stride, int count) {
+__attribute__((target("avx2"))) void mac_avx2(const std::int16_t* x, int rows, int period,
+                                              const std::int16_t* w, std::int32_t* acc, int row_stride,
+                                              int count) {
   const int wide = period > 16 ? period : 16;  // channels after which the operand vectors repeat
   for (int row = 0; row < rows; ++row, x += period, acc += row_stride) {
     __m256i operand = repeat_channels(x, period);
@@ -48,7 +56,8 @@ __attribute__((target("avx2"))) void mac_avx2(const std::int16_t* x, int rows, i
       if (wide > 16) operand = repeat_channels(x + ((2 * i) & (wide - 1)), 16);
       const __m256i weights = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + 2 * i));
       auto* place = reinterpret_cast<__m256i*>(acc + i);
-      _mm256_storeu_si256(place, _mm256_add_epi32(_mm256_loadu_si256(place), _mm256_madd_epi16(operand, weights)));
+      _mm256_storeu_si256(place,
+                          _mm256_add_epi32(_mm256_loadu_si256(place), _mm256_madd_epi16(operand, weights)));
     }
   }
 }
@@ -61,7 +70,8 @@ int padded_channels(int port_channels) {
   return padded;
 }
 
-void widen_words(const std::uint8_t* bytes, int count, int channels, bool is_unsigned, int zero_point, std::int16_t* out) {
+void widen_words(const std::uint8_t* bytes, int count, int channels, bool is_unsigned, int zero_point,
+                 std::int16_t* out) {
   const int padded = padded_channels(channels);
   const auto widen = [&](int n, const std::uint8_t* from, std::int16_t* to) {
     const auto zero = static_cast<std::int16_t>(zero_point);
@@ -90,7 +100,9 @@ BeatAccumulators::BeatAccumulators(int rows, int columns, int port_channels)
       row_stride_(align_up(columns * padded_ / 2, 8)),
       partial_(static_cast<std::size_t>(rows * row_stride_), 0) {}
 
-void BeatAccumulators::clear() { std::fill(partial_.begin(), partial_.end(), 0); }
+void BeatAccumulators::clear() {
+  std::fill(partial_.begin(), partial_.end(), 0);
+}
 
 void BeatAccumulators::mac(const std::int16_t* x, const std::int16_t* w) {
   const int count = columns_ * padded_ / 2;
@@ -100,7 +112,8 @@ void BeatAccumulators::mac(const std::int16_t* x, const std::int16_t* w) {
 }
 
 std::int32_t BeatAccumulators::sum(int row, int column) const {
-  const std::int32_t* from = partial_.data() + static_cast<std::ptrdiff_t>(row) * row_stride_ + column * padded_ / 2;
+  const std::int32_t* from =
+      partial_.data() + static_cast<std::ptrdiff_t>(row) * row_stride_ + column * padded_ / 2;
   std::int32_t total = 0;
   for (int i = 0; i < padded_ / 2; ++i) total += from[i];
   return total;

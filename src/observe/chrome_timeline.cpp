@@ -1,9 +1,10 @@
 #include "tilebeat/observe/chrome_timeline.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <map>
 #include <tuple>
+
+#include <fmt/format.h>
 
 namespace tilebeat {
 namespace {
@@ -18,7 +19,9 @@ std::string escaped(const std::string& text) {
 }
 
 // Picoseconds as microseconds, exactly.
-std::string microseconds(Picoseconds ps) { return fmt::format("{}.{:06}", ps / 1000000, ps % 1000000); }
+std::string microseconds(Picoseconds ps) {
+  return fmt::format("{}.{:06}", ps / 1000000, ps % 1000000);
+}
 
 }  // namespace
 
@@ -33,11 +36,16 @@ std::string ChromeTimeline::json() {
   int next = 1;
   for (auto& [name, id] : tracks) {
     id = next++;
-    text += fmt::format(",\n{{\"ph\": \"M\", \"pid\": 1, \"tid\": {}, \"name\": \"thread_name\", \"args\": {{\"name\": \"{}\"}}}}", id, escaped(name));
+    text += fmt::format(
+        ",\n{{\"ph\": \"M\", \"pid\": 1, \"tid\": {}, \"name\": \"thread_name\", \"args\": {{\"name\": "
+        "\"{}\"}}}}",
+        id, escaped(name));
   }
   for (const Span& span : spans_) {
-    text += fmt::format(",\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": {}, \"name\": \"{}\", \"ts\": {}, \"dur\": {}}}", tracks[span.track],
-                        escaped(span.what), microseconds(span.begin), microseconds(span.end - span.begin));
+    text += fmt::format(
+        ",\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": {}, \"name\": \"{}\", \"ts\": {}, \"dur\": {}}}",
+        tracks[span.track], escaped(span.what), microseconds(span.begin),
+        microseconds(span.end - span.begin));
   }
   return text + "\n]}\n";
 }

@@ -8,8 +8,9 @@ namespace tilebeat {
 
 void CycleLedger::settle(Cycle at) {
   if (at < since_) {
-    throw SimulationError(fmt::format("cycle ledger: clock {} is accounted for twice (up to {} already, {} now)",
-                                      at, since_, activity_name(current_)));
+    throw SimulationError(
+        fmt::format("cycle ledger: clock {} is accounted for twice (up to {} already, {} now)", at, since_,
+                    activity_name(current_)));
   }
   cycles_[static_cast<int>(current_)] += at - since_;
   since_ = at;

@@ -1,21 +1,22 @@
 #include "tilebeat/observe/vcd_writer.h"
 
 #include <algorithm>
-#include <fmt/format.h>
-#include <fnmatch.h>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fnmatch.h>
+
 namespace tilebeat {
 namespace {
 
-constexpr std::size_t kFlushAt = 1 << 16;   // pending changes
-constexpr const char* kClockCode = "!";     // signals count on from the next code
+constexpr std::size_t kFlushAt = 1 << 16;  // pending changes
+constexpr const char* kClockCode = "!";    // signals count on from the next code
 
 std::string code_of(int number) {
   std::string code;
-  for (int n = number + 1; ; n = n / 94 - 1) {
+  for (int n = number + 1;; n = n / 94 - 1) {
     code += static_cast<char>('!' + n % 94);
     if (n < 94) return code;
   }
@@ -36,7 +37,8 @@ bool natural_less(const std::string& a, const std::string& b) {
   std::size_t i = 0, j = 0;
   const auto number = [](const std::string& s, std::size_t& at) {
     std::uint64_t n = 0;
-    while (at < s.size() && s[at] >= '0' && s[at] <= '9') n = n * 10 + static_cast<std::uint64_t>(s[at++] - '0');
+    while (at < s.size() && s[at] >= '0' && s[at] <= '9')
+      n = n * 10 + static_cast<std::uint64_t>(s[at++] - '0');
     return n;
   };
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -61,9 +63,11 @@ VcdWriter::VcdWriter(TraceFilter filter, Picoseconds clock_period, std::function
 
 SignalId VcdWriter::add_signal(const std::string& scope, const std::string& name, int width_bits) {
   const std::string path = scope + "." + name;
-  const bool wanted = filter_.patterns.empty() || std::any_of(filter_.patterns.begin(), filter_.patterns.end(), [&](const std::string& p) {
-    return fnmatch(p.c_str(), path.c_str(), 0) == 0 || fnmatch(p.c_str(), name.c_str(), 0) == 0;
-  });
+  const bool wanted =
+      filter_.patterns.empty() ||
+      std::any_of(filter_.patterns.begin(), filter_.patterns.end(), [&](const std::string& p) {
+        return fnmatch(p.c_str(), path.c_str(), 0) == 0 || fnmatch(p.c_str(), name.c_str(), 0) == 0;
+      });
   if (!wanted) return -1;
   Signal signal;
   signal.scope = scope, signal.name = name, signal.width = width_bits;
@@ -84,7 +88,8 @@ void VcdWriter::put(const std::string& text) {
   constexpr std::int64_t kReserve = 128;
   if (bytes_ + static_cast<std::int64_t>(text.size()) + kReserve > filter_.max_bytes) {
     truncated_ = true;
-    const std::string end = fmt::format("$comment trace ended: size cap of {} bytes reached $end\n", filter_.max_bytes);
+    const std::string end =
+        fmt::format("$comment trace ended: size cap of {} bytes reached $end\n", filter_.max_bytes);
     bytes_ += static_cast<std::int64_t>(end.size());
     sink_(end);
     return;
@@ -114,7 +119,8 @@ void VcdWriter::write_header() {
     std::size_t common = 0;
     while (common < open.size() && common < scope.size() && open[common] == scope[common]) ++common;
     for (std::size_t i = open.size(); i > common; --i) text += "$upscope $end\n";
-    for (std::size_t i = common; i < scope.size(); ++i) text += fmt::format("$scope module {} $end\n", scope[i]);
+    for (std::size_t i = common; i < scope.size(); ++i)
+      text += fmt::format("$scope module {} $end\n", scope[i]);
     open = scope;
     const std::string range = signal.width > 1 ? fmt::format(" [{}:0]", signal.width - 1) : "";
     text += fmt::format("$var wire {} {} {}{} $end\n", signal.width, signal.code, signal.name, range);
@@ -131,7 +137,8 @@ void VcdWriter::flush_before(Picoseconds limit) {
   std::size_t done = 0;
   for (; done < pending_.size() && pending_[done].at < limit; ++done) {
     const Change& c = pending_[done];
-    const bool overtaken = done + 1 < pending_.size() && pending_[done + 1].at == c.at && pending_[done + 1].rank == c.rank;
+    const bool overtaken =
+        done + 1 < pending_.size() && pending_[done + 1].at == c.at && pending_[done + 1].rank == c.rank;
     Signal& signal = signals_[static_cast<std::size_t>(order_[static_cast<std::size_t>(c.rank)])];
     if (overtaken || (signal.known == c.known && signal.value == c.value)) continue;
     if (c.at >= filter_.begin) {
@@ -182,7 +189,8 @@ void VcdWriter::write_value(const Signal& signal) {
   } else if (!signal.known) {
     put(fmt::format("bx {}\n", signal.code));
   } else {
-    const std::uint64_t mask = signal.width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << signal.width) - 1;
+    const std::uint64_t mask =
+        signal.width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << signal.width) - 1;
     put(fmt::format("b{:b} {}\n", signal.value & mask, signal.code));
   }
 }

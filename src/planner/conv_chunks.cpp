@@ -1,31 +1,34 @@
-#include "conv_plan.h"
-
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
 #include <tuple>
+
+#include "conv_plan.h"
 
 namespace tilebeat {
 namespace {
 
 constexpr int kCopies = 2;  // of every input bank, and halves of the output buffer
 
-// Buffers that hold one content each and are filled in turn: the copies of the input banks, the slots of the parameter
-// buffer. Works out what has to be loaded, from which chunk on the buffer is free for it, and who releases it.
+// Buffers that hold one content each and are filled in turn: the copies of the input banks, the slots of the
+// parameter buffer. Works out what has to be loaded, from which chunk on the buffer is free for it, and who
+// releases it.
 template <class Key>
 class Residency {
  public:
-  explicit Residency(int buffers) : content_(static_cast<std::size_t>(buffers)), last_use_(content_.size(), -1) {}
+  explicit Residency(int buffers)
+      : content_(static_cast<std::size_t>(buffers)), last_use_(content_.size(), -1) {}
 
   struct Use {
     int buffer = 0;
     bool loads = false;
-    int free_from = 0;       ///< the first chunk index before which the buffer is free
-    int released_by = -1;    ///< the chunk that used the buffer last, when it has to be released for this load
+    int free_from = 0;     ///< the first chunk index before which the buffer is free
+    int released_by = -1;  ///< the chunk that used the buffer last, when it has to be released for this load
   };
   Use use(const Key& key, int chunk) {
     Use result;
-    const auto found = std::find_if(content_.begin(), content_.end(), [&](const auto& c) { return c.second && c.first == key; });
+    const auto found = std::find_if(content_.begin(), content_.end(),
+                                    [&](const auto& c) { return c.second && c.first == key; });
     if (found != content_.end()) {
       result.buffer = static_cast<int>(found - content_.begin());
     } else {
@@ -92,14 +95,15 @@ std::vector<Chunk> chunks_of(const ConvProblem& p, const HardwareConfig& hardwar
                              const std::vector<Tile>& tiles) {
   const SwitchArrayConfig& config = hardware.switch_array;
   const ArrayShape array = array_shape(config);
-  const int slots = std::min(config.parameter_slots, config.parameter_depth_words / slot_words(p, hardware, tiling));
-  using InputKey = std::tuple<int, int, int>;   // tile, first and last channel block
-  using KernelKey = std::pair<int, int>;        // kernel block, first channel block
+  const int slots =
+      std::min(config.parameter_slots, config.parameter_depth_words / slot_words(p, hardware, tiling));
+  using InputKey = std::tuple<int, int, int>;  // tile, first and last channel block
+  using KernelKey = std::pair<int, int>;       // kernel block, first channel block
   Residency<InputKey> inputs(kCopies);
   Residency<KernelKey> kernels(slots);
 
   std::vector<Chunk> chunks;
-  const auto release = [&](int chunk, bool Chunk::* flag) {
+  const auto release = [&](int chunk, bool Chunk::*flag) {
     if (chunk >= 0) chunks[static_cast<std::size_t>(chunk)].*flag = true;
   };
   visit_pairs(tiling, static_cast<int>(tiles.size()), [&](int tile, int kb) {
@@ -112,7 +116,9 @@ std::vector<Chunk> chunks_of(const ConvProblem& p, const HardwareConfig& hardwar
       chunk.planes = {begin, std::min(all.end, begin + tiling.planes_per_chunk)};
       chunk.first = begin == all.begin;
       chunk.last = chunk.planes.end == all.end;
-      const InputKey input_key = tiling.channels_resident ? InputKey{tile, 0, 0} : InputKey{tile, chunk.planes.begin, chunk.planes.end};
+      const InputKey input_key = tiling.channels_resident
+                                     ? InputKey{tile, 0, 0}
+                                     : InputKey{tile, chunk.planes.begin, chunk.planes.end};
       const auto input = inputs.use(input_key, index);
       chunk.copy = input.buffer;
       chunk.loads_input = input.loads;
@@ -121,7 +127,8 @@ std::vector<Chunk> chunks_of(const ConvProblem& p, const HardwareConfig& hardwar
       const auto kernel = kernels.use({kb, begin}, index);
       chunk.slot = kernel.buffer;
       chunk.loads_kernels = kernel.loads;
-      // Kernels are asked for a little ahead; far ahead they would only fill the queue in front of a nearer load.
+      // Kernels are asked for a little ahead; far ahead they would only fill the queue in front of a nearer
+      // load.
       constexpr int kKernelLead = 3;
       chunk.waits_kernels = kernel.free_from > 0;
       chunk.load_kernels_before = std::max(kernel.free_from, index - kKernelLead);
@@ -133,7 +140,8 @@ std::vector<Chunk> chunks_of(const ConvProblem& p, const HardwareConfig& hardwar
   return chunks;
 }
 
-ChannelRange loaded_channels(const ConvProblem& p, int port_channels, bool channels_resident, const Chunk& chunk) {
+ChannelRange loaded_channels(const ConvProblem& p, int port_channels, bool channels_resident,
+                             const Chunk& chunk) {
   if (channels_resident) return {0, p.channels};
   const int begin = chunk.planes.begin * port_channels;
   return {begin, std::min(p.channels, chunk.planes.end * port_channels) - begin};

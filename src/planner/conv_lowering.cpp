@@ -1,19 +1,26 @@
-#include "conv_plan.h"
-
 #include "tilebeat/base/error.h"
 
 #include <algorithm>
+
 #include <fmt/format.h>
+
+#include "conv_plan.h"
 
 namespace tilebeat {
 namespace {
 
 class Lowering {
  public:
-  Lowering(const ConvProblem& p, const HardwareConfig& hardware, const ConvTiling& tiling, const PackedKernels& kernels,
-           const ConvAddresses& addresses)
-      : p_(p), hardware_(hardware), array_(array_shape(hardware.switch_array)), tiling_(tiling), kernels_(kernels),
-        addresses_(addresses), tiles_(tiles_of(p, tiling)), chunks_(chunks_of(p, hardware, tiling, tiles_)),
+  Lowering(const ConvProblem& p, const HardwareConfig& hardware, const ConvTiling& tiling,
+           const PackedKernels& kernels, const ConvAddresses& addresses)
+      : p_(p),
+        hardware_(hardware),
+        array_(array_shape(hardware.switch_array)),
+        tiling_(tiling),
+        kernels_(kernels),
+        addresses_(addresses),
+        tiles_(tiles_of(p, tiling)),
+        chunks_(chunks_of(p, hardware, tiling, tiles_)),
         slot_words_(slot_words(p, hardware, tiling)) {}
 
   void emit(std::vector<Instruction>& program) const {
@@ -21,8 +28,10 @@ class Lowering {
     // Loads are placed as early as their buffer allows, those needed first in front.
     std::vector<std::vector<Instruction>> before(chunks_.size());
     for (const Chunk& chunk : chunks_) {
-      if (chunk.loads_input) before[static_cast<std::size_t>(chunk.load_input_before)].push_back(load_input(chunk));
-      if (chunk.loads_kernels) before[static_cast<std::size_t>(chunk.load_kernels_before)].push_back(load_kernels(chunk));
+      if (chunk.loads_input)
+        before[static_cast<std::size_t>(chunk.load_input_before)].push_back(load_input(chunk));
+      if (chunk.loads_kernels)
+        before[static_cast<std::size_t>(chunk.load_kernels_before)].push_back(load_kernels(chunk));
     }
     for (std::size_t i = 0; i < chunks_.size(); ++i) {
       program.insert(program.end(), before[i].begin(), before[i].end());
@@ -76,9 +85,14 @@ class Lowering {
     load.slot = static_cast<std::uint16_t>(chunk.slot);
     if (addresses_.post != 0 && chunk.last) {
       load.post_records = narrow(array_.columns, "columns");
-      load.post_address = addresses_.post + static_cast<std::uint64_t>(chunk.kernel_block) * static_cast<std::uint64_t>(array_.columns * kPostParameterBytes);
+      load.post_address =
+          addresses_.post + static_cast<std::uint64_t>(chunk.kernel_block) *
+                                static_cast<std::uint64_t>(array_.columns * kPostParameterBytes);
     }
-    return {{chunk.waits_kernels ? kernels_free(chunk.slot) : Semaphore{0}}, {}, {kernels_full(chunk.slot)}, load};
+    return {{chunk.waits_kernels ? kernels_free(chunk.slot) : Semaphore{0}},
+            {},
+            {kernels_full(chunk.slot)},
+            load};
   }
 
   Instruction run(const Chunk& chunk) const {
@@ -95,9 +109,12 @@ class Lowering {
     r.kernels = narrow(kernels, "kernels");
     r.slot = static_cast<std::uint16_t>(chunk.slot);
     r.parameter_word = static_cast<std::uint32_t>(chunk.slot * slot_words_);
-    r.output_base = static_cast<std::uint32_t>(half_base(chunk) + std::int64_t{chunk.kernel_block - chunk.first_stored_block} * array_.columns * dtype_size(p_.output.dtype));
+    r.output_base = static_cast<std::uint32_t>(half_base(chunk) +
+                                               std::int64_t{chunk.kernel_block - chunk.first_stored_block} *
+                                                   array_.columns * dtype_size(p_.output.dtype));
     r.output_stride = static_cast<std::uint32_t>(stored_bytes(chunk));
-    r.macs_per_pixel = static_cast<std::uint32_t>(macs_per_pixel(p_, array_, chunk.kernel_block, chunk.planes));
+    r.macs_per_pixel =
+        static_cast<std::uint32_t>(macs_per_pixel(p_, array_, chunk.kernel_block, chunk.planes));
     Instruction instruction{{}, {}, {}, r};
     int waits = 0;
     if (chunk.loads_input) instruction.waits[waits++] = input_full(chunk.copy);
@@ -114,9 +131,11 @@ class Lowering {
     const Tile& t = tiles_[static_cast<std::size_t>(chunk.tile)];
     const int element = dtype_size(p_.output.dtype);
     StoreOutput s;
-    const std::int64_t pixel = (std::int64_t{t.image} * p_.out_height + t.out_row) * p_.out_width + t.out_column;
+    const std::int64_t pixel =
+        (std::int64_t{t.image} * p_.out_height + t.out_row) * p_.out_width + t.out_column;
     const std::int64_t channel = std::int64_t{chunk.first_stored_block} * array_.columns;
-    s.address = addresses_.output + static_cast<std::uint64_t>((pixel * p_.conv.out_channels + channel) * element);
+    s.address =
+        addresses_.output + static_cast<std::uint64_t>((pixel * p_.conv.out_channels + channel) * element);
     s.pixel_stride = static_cast<std::uint32_t>(p_.conv.out_channels * element);
     s.row_stride = static_cast<std::uint32_t>(std::int64_t{p_.out_width} * p_.conv.out_channels * element);
     s.source = static_cast<std::uint32_t>(half_base(chunk));
@@ -125,17 +144,24 @@ class Lowering {
     return {{output_full(chunk.half)}, {chunk.output_reused ? output_free(chunk.half) : Semaphore{0}}, {}, s};
   }
 
-  std::int64_t half_base(const Chunk& chunk) const { return chunk.half * (hardware_.switch_array.output_buffer_bytes / 2); }
+  std::int64_t half_base(const Chunk& chunk) const {
+    return chunk.half * (hardware_.switch_array.output_buffer_bytes / 2);
+  }
   std::int64_t stored_bytes(const Chunk& chunk) const {
     const int first = chunk.first_stored_block * array_.columns;
-    return std::int64_t{std::min(p_.conv.out_channels - first, chunk.stored_blocks * array_.columns)} * dtype_size(p_.output.dtype);
+    return std::int64_t{std::min(p_.conv.out_channels - first, chunk.stored_blocks * array_.columns)} *
+           dtype_size(p_.output.dtype);
   }
   std::uint16_t narrow(std::int64_t value, const char* what) const {
-    if (value < 0 || value > UINT16_MAX) throw UserError(fmt::format("layer '{}' cannot fit: {} {} is beyond {}", p_.name, what, value, UINT16_MAX));
+    if (value < 0 || value > UINT16_MAX)
+      throw UserError(
+          fmt::format("layer '{}' cannot fit: {} {} is beyond {}", p_.name, what, value, UINT16_MAX));
     return static_cast<std::uint16_t>(value);
   }
   std::int16_t narrow_signed(std::int64_t value) const {
-    if (value < INT16_MIN || value > INT16_MAX) throw UserError(fmt::format("layer '{}' cannot fit: padding of {} pixels is beyond {}", p_.name, -value, -INT16_MIN));
+    if (value < INT16_MIN || value > INT16_MAX)
+      throw UserError(fmt::format("layer '{}' cannot fit: padding of {} pixels is beyond {}", p_.name, -value,
+                                  -INT16_MIN));
     return static_cast<std::int16_t>(value);
   }
 

@@ -10,13 +10,15 @@
 namespace tilebeat {
 
 /// The array's sizes as its schedules see them.
-inline ArrayShape array_shape(const SwitchArrayConfig& c) { return {c.rows, c.columns, c.groups, c.port_channels}; }
+inline ArrayShape array_shape(const SwitchArrayConfig& c) {
+  return {c.rows, c.columns, c.groups, c.port_channels};
+}
 
 /// A convolution as the lowering sees it: shapes resolved, the zero-inserted baseline applied.
 struct ConvProblem {
   std::string name;
   TensorInfo input, output;
-  Conv2d conv;                 ///< with zero-inserted weights when the baseline is asked for
+  Conv2d conv;                   ///< with zero-inserted weights when the baseline is asked for
   std::int64_t useful_taps = 0;  ///< taps that are useful work (all but inserted zeros)
   int batch, height, width, channels, out_height, out_width;
   int taps() const { return conv.kernel[0] * conv.kernel[1]; }
@@ -42,27 +44,28 @@ std::vector<Tile> tiles_of(const ConvProblem& problem, const ConvTiling& tiling)
 /// One chunk of the layer, with what it needs and what happens around it.
 struct Chunk {
   int tile = 0, kernel_block = 0;
-  PlaneRange planes;           ///< channel blocks that it runs over
+  PlaneRange planes;  ///< channel blocks that it runs over
   bool first = true, last = true;
-  int copy = 0;                ///< copy of the input banks
+  int copy = 0;  ///< copy of the input banks
   bool loads_input = false;
-  int load_input_before = 0;   ///< chunk before which the load is placed in the program
-  bool releases_input = false; ///< a later load reuses the copy
-  int slot = 0;                ///< region of the parameter buffer
+  int load_input_before = 0;    ///< chunk before which the load is placed in the program
+  bool releases_input = false;  ///< a later load reuses the copy
+  int slot = 0;                 ///< region of the parameter buffer
   bool loads_kernels = false;
   int load_kernels_before = 0;
   bool waits_kernels = false;  ///< the slot was in use before
   bool releases_kernels = false;
-  int half = 0;                ///< half of the output buffer
-  int first_stored_block = 0, stored_blocks = 1;  ///< kernel blocks of the store that this chunk's results go into
+  int half = 0;  ///< half of the output buffer
+  int first_stored_block = 0,
+      stored_blocks = 1;  ///< kernel blocks of the store that this chunk's results go into
   bool begins_store = false, ends_store = false;
   bool waits_output = false;   ///< begins_store, and the half was in use before
   bool output_reused = false;  ///< ends_store, and a later chunk reuses the half
 };
 
 /// The chunks of a tiling in order, with residency worked out.
-std::vector<Chunk> chunks_of(const ConvProblem& problem, const HardwareConfig& hardware, const ConvTiling& tiling,
-                             const std::vector<Tile>& tiles);
+std::vector<Chunk> chunks_of(const ConvProblem& problem, const HardwareConfig& hardware,
+                             const ConvTiling& tiling, const std::vector<Tile>& tiles);
 
 /// Words a column that one slot of the parameter buffer takes under `tiling`.
 int slot_words(const ConvProblem& problem, const HardwareConfig& hardware, const ConvTiling& tiling);
@@ -74,7 +77,8 @@ ConvTiling choose_tiling(const ConvProblem& problem, const HardwareConfig& hardw
 struct ChannelRange {
   int begin = 0, count = 0;
 };
-ChannelRange loaded_channels(const ConvProblem& problem, int port_channels, bool channels_resident, const Chunk& chunk);
+ChannelRange loaded_channels(const ConvProblem& problem, int port_channels, bool channels_resident,
+                             const Chunk& chunk);
 
 /// DRAM bytes of a chunk list.
 struct Traffic {
@@ -89,7 +93,8 @@ struct PackedKernels {
   std::map<std::pair<int, int>, std::uint64_t> offsets;
 };
 PackedKernels pack_kernels(const ConvProblem& problem, const ArrayShape& array, const ConvTiling& tiling);
-/// Post-parameter records of a layer, C a kernel block; empty when the layer has neither bias nor requantisation.
+/// Post-parameter records of a layer, C a kernel block; empty when the layer has neither bias nor
+/// requantisation.
 std::vector<std::uint8_t> pack_post_parameters(const ConvProblem& problem, const ArrayShape& array);
 
 /// Addresses that the lowering of one layer needs.
@@ -102,6 +107,7 @@ void lower_conv(const ConvProblem& problem, const HardwareConfig& hardware, cons
                 std::vector<Instruction>& program);
 
 /// `useful` multiply-accumulates of one output pixel of kernel block `kb` over channel blocks `planes`.
-std::int64_t macs_per_pixel(const ConvProblem& problem, const ArrayShape& array, int kernel_block, PlaneRange planes);
+std::int64_t macs_per_pixel(const ConvProblem& problem, const ArrayShape& array, int kernel_block,
+                            PlaneRange planes);
 
 }  // namespace tilebeat

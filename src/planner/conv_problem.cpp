@@ -1,9 +1,9 @@
-#include "conv_plan.h"
-
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
 #include <cstring>
+
+#include "conv_plan.h"
 
 namespace tilebeat {
 namespace {
@@ -17,13 +17,17 @@ Conv2d insert_zeros(const Conv2d& conv) {
   }
   const std::int64_t depth = conv.weights.shape[3];
   dense.weights.shape = {conv.out_channels, dense.kernel[0], dense.kernel[1], depth};
-  dense.weights.bytes.assign(static_cast<std::size_t>(dense.weights.elements()), static_cast<std::uint8_t>(conv.weight_zero_point));
+  dense.weights.bytes.assign(static_cast<std::size_t>(dense.weights.elements()),
+                             static_cast<std::uint8_t>(conv.weight_zero_point));
   for (int k = 0; k < conv.out_channels; ++k) {
     for (int r = 0; r < conv.kernel[0]; ++r) {
       for (int s = 0; s < conv.kernel[1]; ++s) {
         const auto from = ((std::int64_t{k} * conv.kernel[0] + r) * conv.kernel[1] + s) * depth;
-        const auto to = ((std::int64_t{k} * dense.kernel[0] + r * conv.dilation[0]) * dense.kernel[1] + s * conv.dilation[1]) * depth;
-        std::memcpy(dense.weights.bytes.data() + to, conv.weights.bytes.data() + from, static_cast<std::size_t>(depth));
+        const auto to = ((std::int64_t{k} * dense.kernel[0] + r * conv.dilation[0]) * dense.kernel[1] +
+                         s * conv.dilation[1]) *
+                        depth;
+        std::memcpy(dense.weights.bytes.data() + to, conv.weights.bytes.data() + from,
+                    static_cast<std::size_t>(depth));
       }
     }
   }
@@ -74,9 +78,11 @@ std::vector<Tile> tiles_of(const ConvProblem& p, const ConvTiling& tiling) {
   const Conv2d& c = p.conv;
   for (int n = 0; n < p.batch; ++n) {
     for (int row = 0; row < p.out_height; row += tiling.tile_rows) {
-      const Span h = span_of(row, std::min(tiling.tile_rows, p.out_height - row), p.height, c.kernel[0], c.stride[0], c.dilation[0], c.pads[0]);
+      const Span h = span_of(row, std::min(tiling.tile_rows, p.out_height - row), p.height, c.kernel[0],
+                             c.stride[0], c.dilation[0], c.pads[0]);
       for (int column = 0; column < p.out_width; column += tiling.tile_columns) {
-        const Span w = span_of(column, std::min(tiling.tile_columns, p.out_width - column), p.width, c.kernel[1], c.stride[1], c.dilation[1], c.pads[1]);
+        const Span w = span_of(column, std::min(tiling.tile_columns, p.out_width - column), p.width,
+                               c.kernel[1], c.stride[1], c.dilation[1], c.pads[1]);
         Tile tile{n, h.out, w.out, h.outs, w.outs, h.in, w.in, h.ins, w.ins, h.offset, w.offset};
         if (tile.height == 0 || tile.width == 0) tile.height = tile.width = 0;  // padding alone
         tiles.push_back(tile);
@@ -86,7 +92,8 @@ std::vector<Tile> tiles_of(const ConvProblem& p, const ConvTiling& tiling) {
   return tiles;
 }
 
-std::int64_t macs_per_pixel(const ConvProblem& p, const ArrayShape& array, int kernel_block, PlaneRange planes) {
+std::int64_t macs_per_pixel(const ConvProblem& p, const ArrayShape& array, int kernel_block,
+                            PlaneRange planes) {
   const int kernels_per_group = p.conv.out_channels / p.conv.groups;
   const int channels_per_group = p.channels / p.conv.groups;
   const int first = kernel_block * array.columns;
@@ -139,7 +146,9 @@ std::vector<std::uint8_t> pack_post_parameters(const ConvProblem& p, const Array
     if (k < p.conv.out_channels) {
       const auto index = static_cast<std::size_t>(k);
       if (!p.conv.bias.empty()) parameter.bias = p.conv.bias[index];
-      if (p.conv.requant) parameter.scale = p.conv.requant->scale.size() == 1 ? p.conv.requant->scale[0] : p.conv.requant->scale[index];
+      if (p.conv.requant)
+        parameter.scale =
+            p.conv.requant->scale.size() == 1 ? p.conv.requant->scale[0] : p.conv.requant->scale[index];
     }
     const auto record = encode(parameter);
     bytes.insert(bytes.end(), record.begin(), record.end());

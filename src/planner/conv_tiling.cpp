@@ -1,12 +1,13 @@
-#include "conv_plan.h"
-
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <limits>
 #include <vector>
+
+#include <fmt/format.h>
+
+#include "conv_plan.h"
 
 namespace tilebeat {
 namespace {
@@ -15,8 +16,8 @@ constexpr int kMaxField = 65535;  // of the 16-bit fields of an instruction
 
 struct Candidate {
   ConvTiling tiling;
-  double clocks = 0;      // expected
-  std::int64_t bytes = 0; // on the DRAM's bus
+  double clocks = 0;       // expected
+  std::int64_t bytes = 0;  // on the DRAM's bus
 };
 
 // Of tilings that are expected to take about the same time the one that moves fewest bytes is taken.
@@ -34,9 +35,10 @@ class Search {
 
   ConvTiling run(std::string& reason) {
     if (kernel_planes_ == 0) {
-      throw UserError(fmt::format("layer '{}' cannot fit: a {}x{} kernel takes {} words a column, "
-                                  "switch_array.parameter_depth_words is {}",
-                                  p_.name, p_.conv.kernel[0], p_.conv.kernel[1], p_.taps(), config_.parameter_depth_words));
+      throw UserError(fmt::format(
+          "layer '{}' cannot fit: a {}x{} kernel takes {} words a column, "
+          "switch_array.parameter_depth_words is {}",
+          p_.name, p_.conv.kernel[0], p_.conv.kernel[1], p_.taps(), config_.parameter_depth_words));
     }
     const int full_rows = limit(p_.out_height, array_.groups, hardware_.planner.max_tile_rows);
     const int full_columns = limit(p_.out_width, array_.lanes(), hardware_.planner.max_tile_columns);
@@ -48,23 +50,28 @@ class Search {
           consider(std::min(rows, full_rows), full_columns, resident, widest_);
         }
         if (!found()) {
-          for (int columns = align_up(full_columns, array_.lanes()); columns > 0 && !found(); columns -= array_.lanes()) {
+          for (int columns = align_up(full_columns, array_.lanes()); columns > 0 && !found();
+               columns -= array_.lanes()) {
             consider(std::min(array_.groups, full_rows), std::min(columns, full_columns), resident, widest_);
           }
         }
-        if (found()) return finish(reason, resident ? "tiles hold all channels" : "tiles hold the channels of one kernel block");
+        if (found())
+          return finish(reason,
+                        resident ? "tiles hold all channels" : "tiles hold the channels of one kernel block");
       }
     }
     // Channels in pieces: the accumulators carry over, so a tile is one operation cycle.
     const int rows = std::min(array_.groups, p_.out_height), columns = std::min(array_.lanes(), p_.out_width);
     consider(rows, columns, true, kernel_planes_);
-    for (int planes = kernel_planes_; planes > 0 && !found(); --planes) consider(rows, columns, false, planes);
+    for (int planes = kernel_planes_; planes > 0 && !found(); --planes)
+      consider(rows, columns, false, planes);
     if (found()) return finish(reason, "channels in pieces, one operation cycle a tile");
-    throw UserError(fmt::format("layer '{}' cannot fit: one channel block of one operation cycle takes {} words a bank "
-                                "(switch_array.bank_depth_words is {}) and {} bytes of output (half of "
-                                "switch_array.output_buffer_bytes is {})",
-                                p_.name, words_a_bank(rows, columns, 1), config_.bank_depth_words,
-                                std::int64_t{rows} * columns * stored_pixel_bytes(1), config_.output_buffer_bytes / 2));
+    throw UserError(
+        fmt::format("layer '{}' cannot fit: one channel block of one operation cycle takes {} words a bank "
+                    "(switch_array.bank_depth_words is {}) and {} bytes of output (half of "
+                    "switch_array.output_buffer_bytes is {})",
+                    p_.name, words_a_bank(rows, columns, 1), config_.bank_depth_words,
+                    std::int64_t{rows} * columns * stored_pixel_bytes(1), config_.output_buffer_bytes / 2));
   }
 
  private:
@@ -75,7 +82,8 @@ class Search {
   bool found() const { return !candidates_.empty(); }
 
   std::int64_t stored_pixel_bytes(int blocks) const {
-    return std::int64_t{std::min(blocks * array_.columns, p_.conv.out_channels)} * dtype_size(p_.output.dtype);
+    return std::int64_t{std::min(blocks * array_.columns, p_.conv.out_channels)} *
+           dtype_size(p_.output.dtype);
   }
 
   // The depth that the arrangement takes for the largest tile of this size.
@@ -100,7 +108,8 @@ class Search {
     tiling.kernel_blocks = kernel_blocks_;
     tiling.planes_per_chunk = planes;
     tiling.channels_resident = resident;
-    while (tiling.kernel_blocks_per_store < kernel_blocks_ && pixels * stored_pixel_bytes(tiling.kernel_blocks_per_store + 1) <= half) {
+    while (tiling.kernel_blocks_per_store < kernel_blocks_ &&
+           pixels * stored_pixel_bytes(tiling.kernel_blocks_per_store + 1) <= half) {
       ++tiling.kernel_blocks_per_store;
     }
     for (const LoopOrder order : {LoopOrder::kTileOuter, LoopOrder::kKernelOuter}) {
@@ -110,8 +119,8 @@ class Search {
     }
   }
 
-  // A guide for choosing, never a result: the longest of computing, each bus and DRAM, behind the first load and before
-  // the last store.
+  // A guide for choosing, never a result: the longest of computing, each bus and DRAM, behind the first load
+  // and before the last store.
   Candidate estimate(const ConvTiling& tiling) const {
     const std::vector<Tile> tiles = tiles_of(p_, tiling);
     const std::vector<Chunk> chunks = chunks_of(p_, hardware_, tiling, tiles);
@@ -120,41 +129,53 @@ class Search {
     for (const Chunk& chunk : chunks) {
       const Tile& tile = tiles[static_cast<std::size_t>(chunk.tile)];
       constexpr double kChunkOverhead = 4;
-      beats += kChunkOverhead + static_cast<double>(ceil_div(tile.rows, array_.groups)) * ceil_div(tile.columns, array_.lanes()) *
-                                    chunk.planes.size() * p_.taps();
+      beats += kChunkOverhead + static_cast<double>(ceil_div(tile.rows, array_.groups)) *
+                                    ceil_div(tile.columns, array_.lanes()) * chunk.planes.size() * p_.taps();
     }
     const double bus = hardware_.interconnect.bytes_per_clock;
     const double dram = dram_bytes_per_clock();
-    const auto kernels = static_cast<double>(traffic.kernels), input = static_cast<double>(traffic.input), output = static_cast<double>(traffic.output);
-    const double first = (input / static_cast<double>(tiles.size()) + kernels / static_cast<double>(chunks.size())) / std::min(bus, dram);
+    const auto kernels = static_cast<double>(traffic.kernels), input = static_cast<double>(traffic.input),
+               output = static_cast<double>(traffic.output);
+    const double first =
+        (input / static_cast<double>(tiles.size()) + kernels / static_cast<double>(chunks.size())) /
+        std::min(bus, dram);
     const double last = output / static_cast<double>(tiles.size()) / std::min(bus, dram);
     const std::int64_t bytes = traffic.input + traffic.kernels + stored_bus_bytes(tiling, traffic.output);
-    const double clocks = first + std::max({beats, input / bus, kernels / bus, output / bus, static_cast<double>(bytes) / dram}) + last;
+    const double clocks =
+        first +
+        std::max({beats, input / bus, kernels / bus, output / bus, static_cast<double>(bytes) / dram}) + last;
     return {tiling, clocks, bytes};
   }
-  // What storing costs on the DRAM's bus: a run of a pixel's channels that does not fill whole DRAM bursts takes them whole,
-  // and every run is a request of its own.
+  // What storing costs on the DRAM's bus: a run of a pixel's channels that does not fill whole DRAM bursts
+  // takes them whole, and every run is a request of its own.
   std::int64_t stored_bus_bytes(const ConvTiling& tiling, std::int64_t output) const {
     const std::int64_t burst = std::int64_t{hardware_.dram.burst_length} * hardware_.dram.data_bits / 8;
-    const std::int64_t run = stored_pixel_bytes(tiling.order == LoopOrder::kTileOuter ? tiling.kernel_blocks_per_store : 1);
+    const std::int64_t run =
+        stored_pixel_bytes(tiling.order == LoopOrder::kTileOuter ? tiling.kernel_blocks_per_store : 1);
     if (run == stored_pixel_bytes(kernel_blocks_)) return output;  // whole pixels lie back to back
-    const std::int64_t request = std::int64_t{hardware_.interconnect.request_cycles} * hardware_.interconnect.bytes_per_clock;
+    const std::int64_t request =
+        std::int64_t{hardware_.interconnect.request_cycles} * hardware_.interconnect.bytes_per_clock;
     return output / run * (run + request + (run % burst == 0 ? 0 : burst - 1));
   }
   double dram_bytes_per_clock() const {
     const DramConfig& d = hardware_.dram;
-    return d.channels * (d.data_bits / 8.0) * 2 * static_cast<double>(hardware_.clock_ps()) / static_cast<double>(d.clock_ps);
+    return d.channels * (d.data_bits / 8.0) * 2 * static_cast<double>(hardware_.clock_ps()) /
+           static_cast<double>(d.clock_ps);
   }
 
   ConvTiling finish(std::string& reason, const char* what) const {
-    const auto fastest = std::min_element(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.clocks < b.clocks; });
+    const auto fastest =
+        std::min_element(candidates_.begin(), candidates_.end(),
+                         [](const Candidate& a, const Candidate& b) { return a.clocks < b.clocks; });
     const Candidate* best = &*fastest;
     for (const Candidate& c : candidates_) {
       if (c.clocks <= kSameTime * fastest->clocks && c.bytes < best->bytes) best = &c;
     }
-    reason = fmt::format("{}; {} outermost; of {} tilings the fastest is expected to take {:.0f} clocks, this one {:.0f} with {} bytes on the DRAM bus",
-                         what, best->tiling.order == LoopOrder::kTileOuter ? "tiles" : "kernel blocks", candidates_.size(), fastest->clocks,
-                         best->clocks, best->bytes);
+    reason = fmt::format(
+        "{}; {} outermost; of {} tilings the fastest is expected to take {:.0f} clocks, this one {:.0f} with "
+        "{} bytes on the DRAM bus",
+        what, best->tiling.order == LoopOrder::kTileOuter ? "tiles" : "kernel blocks", candidates_.size(),
+        fastest->clocks, best->clocks, best->bytes);
     return best->tiling;
   }
 

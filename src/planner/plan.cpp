@@ -1,11 +1,13 @@
 #include "tilebeat/planner/plan.h"
 
-#include "conv_plan.h"
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
+
 #include <fmt/format.h>
+
+#include "conv_plan.h"
 
 namespace tilebeat {
 namespace {
@@ -24,12 +26,14 @@ std::int64_t touched(int extent, int outs, int kernel, int stride, int dilation,
   return std::count(used.begin(), used.end(), true);
 }
 
-BoundCycles bound_of(const ConvProblem& p, std::int64_t macs, const Conv2d& original, const HardwareConfig& hardware) {
+BoundCycles bound_of(const ConvProblem& p, std::int64_t macs, const Conv2d& original,
+                     const HardwareConfig& hardware) {
   const SwitchArrayConfig& array = hardware.switch_array;
   const std::int64_t peak = std::int64_t{array.rows} * array.columns * array.port_channels;
   const auto& c = original;
-  const std::int64_t pixels = touched(p.height, p.out_height, c.kernel[0], c.stride[0], c.dilation[0], c.pads[0]) *
-                              touched(p.width, p.out_width, c.kernel[1], c.stride[1], c.dilation[1], c.pads[1]);
+  const std::int64_t pixels =
+      touched(p.height, p.out_height, c.kernel[0], c.stride[0], c.dilation[0], c.pads[0]) *
+      touched(p.width, p.out_width, c.kernel[1], c.stride[1], c.dilation[1], c.pads[1]);
   const std::int64_t bytes = p.batch * pixels * p.channels + c.weights.elements() + p.output.size_bytes();
   const DramConfig& d = hardware.dram;
   // Peak: channels * data_bits / 8 bytes a transfer, two transfers a DRAM clock.
@@ -40,7 +44,8 @@ BoundCycles bound_of(const ConvProblem& p, std::int64_t macs, const Conv2d& orig
 
 class Builder {
  public:
-  Builder(const Workload& workload, const HardwareConfig& hardware) : workload_(workload), hardware_(hardware) {}
+  Builder(const Workload& workload, const HardwareConfig& hardware)
+      : workload_(workload), hardware_(hardware) {}
 
   Plan build() {
     for (const auto& [name, info] : workload_.inputs) {
@@ -49,15 +54,17 @@ class Builder {
       plan_.image.push_back({"input " + name, address, workload_.input_data.at(name).bytes});
     }
     for (const Layer& layer : workload_.layers) {
-      plan_.tensors[layer.name] = {allocate(static_cast<std::uint64_t>(layer.output.size_bytes())), layer.output};
+      plan_.tensors[layer.name] = {allocate(static_cast<std::uint64_t>(layer.output.size_bytes())),
+                                   layer.output};
     }
     for (const Layer& layer : workload_.layers) add_layer(layer);
     for (ProgramImage& program : plan_.programs) finish(program);
     plan_.dram_bytes = next_;
     const auto size = static_cast<std::uint64_t>(hardware_.dram.size_bytes);
     if (next_ > size) {
-      throw UserError(fmt::format("workload '{}' cannot fit: tensors, kernels and programs take {} bytes, dram.size_bytes is {}",
-                                  workload_.name, next_, size));
+      throw UserError(fmt::format(
+          "workload '{}' cannot fit: tensors, kernels and programs take {} bytes, dram.size_bytes is {}",
+          workload_.name, next_, size));
     }
     return std::move(plan_);
   }
@@ -70,7 +77,8 @@ class Builder {
   }
 
   ProgramImage& program_of(const std::string& scene) {
-    const auto found = std::find_if(plan_.programs.begin(), plan_.programs.end(), [&](const ProgramImage& p) { return p.label == scene; });
+    const auto found = std::find_if(plan_.programs.begin(), plan_.programs.end(),
+                                    [&](const ProgramImage& p) { return p.label == scene; });
     if (found != plan_.programs.end()) return *found;
     plan_.programs.push_back({scene, 0, {}});
     return plan_.programs.back();
@@ -86,7 +94,8 @@ class Builder {
     const std::vector<Chunk> chunks = chunks_of(p, hardware_, layer_plan.tiling, tiles);
     const Traffic traffic = traffic_of(p, hardware_, layer_plan.tiling, tiles, chunks);
     layer_plan.chunks = static_cast<std::int64_t>(chunks.size());
-    layer_plan.input_bytes = traffic.input, layer_plan.kernel_bytes = traffic.kernels, layer_plan.output_bytes = traffic.output;
+    layer_plan.input_bytes = traffic.input, layer_plan.kernel_bytes = traffic.kernels,
+    layer_plan.output_bytes = traffic.output;
     layer_plan.macs = useful_macs(workload_, layer);
     layer_plan.bound = bound_of(p, layer_plan.macs, std::get<Conv2d>(layer.operation), hardware_);
 
@@ -97,10 +106,11 @@ class Builder {
     addresses.output = plan_.tensors.at(layer.name).address;
     addresses.kernels = allocate(kernels.bytes.size());
     addresses.post = post.empty() ? 0 : allocate(post.size());
-    lower_conv(p, hardware_, layer_plan.tiling, kernels, addresses, static_cast<std::uint32_t>(plan_.layers.size()),
-               program_of(layer.scene).instructions);
+    lower_conv(p, hardware_, layer_plan.tiling, kernels, addresses,
+               static_cast<std::uint32_t>(plan_.layers.size()), program_of(layer.scene).instructions);
     plan_.image.push_back({"kernels of " + layer.name, addresses.kernels, std::move(kernels.bytes)});
-    if (!post.empty()) plan_.image.push_back({"post-parameters of " + layer.name, addresses.post, std::move(post)});
+    if (!post.empty())
+      plan_.image.push_back({"post-parameters of " + layer.name, addresses.post, std::move(post)});
     plan_.layers.push_back(std::move(layer_plan));
   }
 
@@ -123,6 +133,8 @@ class Builder {
 
 }  // namespace
 
-Plan make_plan(const Workload& workload, const HardwareConfig& hardware) { return Builder(workload, hardware).build(); }
+Plan make_plan(const Workload& workload, const HardwareConfig& hardware) {
+  return Builder(workload, hardware).build();
+}
 
 }  // namespace tilebeat

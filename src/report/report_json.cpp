@@ -70,11 +70,18 @@ nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered
   }
   report["counters"] = Json::array();
   for (const Counter& counter : run.counters) {
-    report["counters"].push_back({{"module", counter.module}, {"name", counter.name}, {"value", counter.value}, {"unit", counter.unit}});
+    report["counters"].push_back({{"module", counter.module},
+                                  {"name", counter.name},
+                                  {"value", counter.value},
+                                  {"unit", counter.unit}});
   }
   report["differences"] = Json::array();
   for (const CheckDifference& d : run.differences) {
-    report["differences"].push_back({{"layer", d.layer}, {"against", d.against}, {"index", d.index}, {"wanted", d.wanted}, {"got", d.got}});
+    report["differences"].push_back({{"layer", d.layer},
+                                     {"against", d.against},
+                                     {"index", d.index},
+                                     {"wanted", d.wanted},
+                                     {"got", d.got}});
   }
   report["failures"] = run.failures;
   report["configuration"] = hardware;
@@ -87,37 +94,66 @@ nlohmann::ordered_json report_schema() {
   const auto object = [](const Json& properties) {
     Json names = Json::array();
     for (const auto& [key, value] : properties.items()) names.push_back(key);
-    return Json{{"type", "object"}, {"required", names}, {"additionalProperties", false}, {"properties", properties}};
+    return Json{
+        {"type", "object"}, {"required", names}, {"additionalProperties", false}, {"properties", properties}};
   };
   const auto list = [](const Json& items) { return Json{{"type", "array"}, {"items", items}}; };
   Json causes = Json::object();
   for (int i = 1; i < kActivityCount; ++i) {
     const auto activity = static_cast<Activity>(i);
-    causes[std::string(activity_name(activity))] = {{"type", "integer"}, {"minimum", 1}, {"description", activity_meaning(activity)}};
+    causes[std::string(activity_name(activity))] = {
+        {"type", "integer"}, {"minimum", 1}, {"description", activity_meaning(activity)}};
   }
-  const Json stalls{{"type", "object"}, {"additionalProperties", false}, {"properties", causes}, {"description", "clocks by cause; causes without clocks are left out"}};
+  const Json stalls{{"type", "object"},
+                    {"additionalProperties", false},
+                    {"properties", causes},
+                    {"description", "clocks by cause; causes without clocks are left out"}};
   const Json traffic = object({{"read", count}, {"write", count}});
-  const Json bytes = object({{"dram", traffic}, {"input_buffer", traffic}, {"parameter_buffer", traffic}, {"output_buffer", traffic}});
+  const Json bytes = object({{"dram", traffic},
+                             {"input_buffer", traffic},
+                             {"parameter_buffer", traffic},
+                             {"output_buffer", traffic}});
   const Json share{{"type", "number"}, {"minimum", 0}, {"maximum", 1}};
-  const Json layer = object({{"name", text}, {"op", text}, {"scene", text}, {"dataflow", text}, {"cycles", count}, {"beats", count},
-                             {"bank_conflict_cycles", count}, {"stall_cycles", stalls}, {"macs", count}, {"utilization", share},
-                             {"bytes", bytes}, {"bound_cycles", object({{"compute", count}, {"dram", count}})},
+  const Json layer = object({{"name", text},
+                             {"op", text},
+                             {"scene", text},
+                             {"dataflow", text},
+                             {"cycles", count},
+                             {"beats", count},
+                             {"bank_conflict_cycles", count},
+                             {"stall_cycles", stalls},
+                             {"macs", count},
+                             {"utilization", share},
+                             {"bytes", bytes},
+                             {"bound_cycles", object({{"compute", count}, {"dram", count}})},
                              {"check", {{"enum", {"passed", "failed", "off"}}}}});
-  Json schema = object({{"tilebeat_report", {{"const", kReportVersion}}},
-                        {"passed", {{"type", "boolean"}}},
-                        {"workload", text},
-                        {"hardware", text},
-                        {"dataflow", text},
-                        {"peak_macs_per_clock", count},
-                        {"total", object({{"cycles", count}, {"macs", count}, {"utilization", share}, {"dram_read_bytes", count},
-                                          {"dram_write_bytes", count}, {"bytes", bytes}})},
-                        {"layers", list(layer)},
-                        {"modules", list(object({{"name", text}, {"clock", {{"enum", {"npu", "dram"}}}}, {"cycles", count}, {"busy", count}, {"stall_cycles", stalls}}))},
-                        {"counters", list(object({{"module", text}, {"name", text}, {"value", count}, {"unit", text}}))},
-                        {"differences", list(object({{"layer", text}, {"against", text}, {"index", list(count)},
-                                                     {"wanted", {{"type", "integer"}}}, {"got", {{"type", "integer"}}}}))},
-                        {"failures", list(text)},
-                        {"configuration", {{"type", "object"}, {"description", "the effective hardware configuration"}}}});
+  Json schema = object(
+      {{"tilebeat_report", {{"const", kReportVersion}}},
+       {"passed", {{"type", "boolean"}}},
+       {"workload", text},
+       {"hardware", text},
+       {"dataflow", text},
+       {"peak_macs_per_clock", count},
+       {"total", object({{"cycles", count},
+                         {"macs", count},
+                         {"utilization", share},
+                         {"dram_read_bytes", count},
+                         {"dram_write_bytes", count},
+                         {"bytes", bytes}})},
+       {"layers", list(layer)},
+       {"modules", list(object({{"name", text},
+                                {"clock", {{"enum", {"npu", "dram"}}}},
+                                {"cycles", count},
+                                {"busy", count},
+                                {"stall_cycles", stalls}}))},
+       {"counters", list(object({{"module", text}, {"name", text}, {"value", count}, {"unit", text}}))},
+       {"differences", list(object({{"layer", text},
+                                    {"against", text},
+                                    {"index", list(count)},
+                                    {"wanted", {{"type", "integer"}}},
+                                    {"got", {{"type", "integer"}}}}))},
+       {"failures", list(text)},
+       {"configuration", {{"type", "object"}, {"description", "the effective hardware configuration"}}}});
   Json result{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "tilebeat report"}};
   result.update(schema);
   return result;

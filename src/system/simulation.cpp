@@ -3,8 +3,9 @@
 #include "tilebeat/base/error.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <numeric>
+
+#include <fmt/format.h>
 
 namespace tilebeat {
 namespace {
@@ -23,10 +24,12 @@ MemoryBytes operator-(const MemoryBytes& a, const MemoryBytes& b) {
 }
 
 double utilization_of(std::int64_t macs, Cycle cycles, std::int64_t peak) {
-  return cycles > 0 ? static_cast<double>(macs) / (static_cast<double>(cycles) * static_cast<double>(peak)) : 0.0;
+  return cycles > 0 ? static_cast<double>(macs) / (static_cast<double>(cycles) * static_cast<double>(peak))
+                    : 0.0;
 }
 
-LayerResult layer_result(const LayerPlan& plan, const Snapshot& before, const Snapshot& after, const RunResult& run) {
+LayerResult layer_result(const LayerPlan& plan, const Snapshot& before, const Snapshot& after,
+                         const RunResult& run) {
   LayerResult layer;
   layer.name = plan.name, layer.op = plan.op, layer.scene = plan.scene, layer.dataflow = run.dataflow;
   layer.cycles = after.at - before.at;
@@ -49,44 +52,54 @@ void assert_invariants(const Plan& plan, RunResult& run) {
   };
   for (const ModuleCycles& module : run.modules) {
     const Cycle sum = std::accumulate(module.activity.begin(), module.activity.end(), Cycle{0});
-    expect(sum == module.cycles, fmt::format("{}: busy and stalls are {} clocks of {}", module.name, sum, module.cycles));
+    expect(sum == module.cycles,
+           fmt::format("{}: busy and stalls are {} clocks of {}", module.name, sum, module.cycles));
   }
   Cycle layer_cycles = 0;
   for (std::size_t i = 0; i < run.layers.size(); ++i) {
     const LayerResult& layer = run.layers[i];
     const LayerPlan& planned = plan.layers[i];
     layer_cycles += layer.cycles;
-    expect(layer.macs == planned.macs, fmt::format("layer '{}' did {} useful multiply-accumulates of {}", layer.name, layer.macs, planned.macs));
+    expect(layer.macs == planned.macs, fmt::format("layer '{}' did {} useful multiply-accumulates of {}",
+                                                   layer.name, layer.macs, planned.macs));
     expect(layer.bytes.dram_write == planned.output_bytes,
-           fmt::format("layer '{}' wrote {} bytes to DRAM, its output has {}", layer.name, layer.bytes.dram_write, planned.output_bytes));
+           fmt::format("layer '{}' wrote {} bytes to DRAM, its output has {}", layer.name,
+                       layer.bytes.dram_write, planned.output_bytes));
     const Cycle bound = std::max(layer.bound_compute, layer.bound_dram);
-    expect(layer.cycles >= bound, fmt::format("layer '{}' took {} clocks, the lower bound is {}", layer.name, layer.cycles, bound));
+    expect(layer.cycles >= bound,
+           fmt::format("layer '{}' took {} clocks, the lower bound is {}", layer.name, layer.cycles, bound));
     expect(layer.activity[static_cast<std::size_t>(Activity::kBusy)] == layer.beats,
            fmt::format("layer '{}': the array was busy in {} clocks, with {} beats", layer.name,
                        layer.activity[static_cast<std::size_t>(Activity::kBusy)], layer.beats));
   }
-  expect(layer_cycles == run.cycles, fmt::format("the layers' cycles sum to {}, the run took {}", layer_cycles, run.cycles));
+  expect(layer_cycles == run.cycles,
+         fmt::format("the layers' cycles sum to {}, the run took {}", layer_cycles, run.cycles));
 }
 
 void run_programs(Soc& soc, const SimulationOptions& options, const ClockDomain& clock) {
   sc_core::sc_start(sc_core::SC_ZERO_TIME);  // the initial runs of the processes
   while (!soc.finished()) {
     if (!sc_core::sc_pending_activity()) {
-      throw SimulationError(fmt::format("deadlock at clock {}: nothing can happen any more\n{}", soc.now(), soc.describe_state()));
+      throw SimulationError(fmt::format("deadlock at clock {}: nothing can happen any more\n{}", soc.now(),
+                                        soc.describe_state()));
     }
     sc_core::sc_start(to_sc_time(kSliceCycles * clock.period_ps()));
     if (options.progress) options.progress(soc.now(), soc.layer_ends().size());
   }
 }
 
-void collect(const Plan& plan, const Workload& workload, Soc& soc, Timeline* timeline, const ClockDomain& clock, RunResult& run) {
+void collect(const Plan& plan, const Workload& workload, Soc& soc, Timeline* timeline,
+             const ClockDomain& clock, RunResult& run) {
   Snapshot before;
   std::vector<bool> done(plan.layers.size(), false);
   for (const auto& [number, snapshot] : soc.layer_ends()) {
-    if (number >= plan.layers.size()) throw SimulationError(fmt::format("layer.end names layer {}, there are {}", number, plan.layers.size()));
+    if (number >= plan.layers.size())
+      throw SimulationError(
+          fmt::format("layer.end names layer {}, there are {}", number, plan.layers.size()));
     run.layers.push_back(layer_result(plan.layers[number], before, snapshot, run));
     done[number] = true;
-    if (timeline != nullptr) timeline->span("layers", plan.layers[number].name, clock.at(before.at), clock.at(snapshot.at));
+    if (timeline != nullptr)
+      timeline->span("layers", plan.layers[number].name, clock.at(before.at), clock.at(snapshot.at));
     before = snapshot;
   }
   run.cycles = before.at;
@@ -99,13 +112,15 @@ void collect(const Plan& plan, const Workload& workload, Soc& soc, Timeline* tim
     if (!done[i]) continue;
     const Layer& layer = workload.layers[i];
     const Placement& place = plan.tensors.at(layer.name);
-    run.outputs[layer.name] = {layer.output.shape, layer.output.dtype, soc.read_memory(place.address, layer.output.size_bytes())};
+    run.outputs[layer.name] = {layer.output.shape, layer.output.dtype,
+                               soc.read_memory(place.address, layer.output.size_bytes())};
   }
 }
 
 }  // namespace
 
-RunResult simulate(const Workload& workload, const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {
+RunResult simulate(const Workload& workload, const HardwareConfig& hardware, const Plan& plan,
+                   const SimulationOptions& options) {
   const SwitchArrayConfig& array = hardware.switch_array;
   RunResult run;
   run.workload = workload.name;

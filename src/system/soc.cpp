@@ -3,6 +3,7 @@
 #include "tilebeat/base/error.h"
 
 #include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -16,7 +17,8 @@ enum CompletionPort { kLoadDone, kParameterDone, kStoreDone, kSwitchDone, kPostD
 
 // Bytes that a debug transport through `socket` moved.
 template <class Socket>
-std::size_t debug_transport(Socket& socket, tlm::tlm_command command, std::uint64_t address, std::vector<std::uint8_t>& data) {
+std::size_t debug_transport(Socket& socket, tlm::tlm_command command, std::uint64_t address,
+                            std::vector<std::uint8_t>& data) {
   tlm::tlm_generic_payload payload;
   payload.set_command(command);
   payload.set_address(address);
@@ -28,8 +30,8 @@ std::size_t debug_transport(Socket& socket, tlm::tlm_command command, std::uint6
 
 }  // namespace
 
-Soc::Soc(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options,
-         DeltaJitter* jitter)
+Soc::Soc(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
+         const SimulationOptions& options, DeltaJitter* jitter)
     : sc_module(name),
       context_{ClockDomain(hardware.clock_ps()), options.observers, jitter},
       order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()) {
@@ -38,7 +40,9 @@ Soc::Soc(sc_core::sc_module_name name, const HardwareConfig& hardware, const Pla
   for (const Fault& fault : options.faults) {
     engine_->input_banks.at(static_cast<std::size_t>(fault.bank))->inject_fault(fault.address, fault.mask);
   }
-  control_->on_layer_end = [this](std::uint32_t layer, Cycle at) { layer_ends_.emplace_back(layer, take_snapshot(at)); };
+  control_->on_layer_end = [this](std::uint32_t layer, Cycle at) {
+    layer_ends_.emplace_back(layer, take_snapshot(at));
+  };
 }
 
 void Soc::build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {
@@ -48,19 +52,32 @@ void Soc::build(const HardwareConfig& hardware, const Plan& plan, const Simulati
   for (const ProgramImage& program : plan.programs) {
     programs.push_back({program.label, program.address, program.instructions.size() * kInstructionBytes});
   }
-  const std::vector<AddressRange> map{{0, static_cast<std::uint64_t>(hardware.dram.size_bytes), kDramTarget},
-                                      {kRegisterBase, kRegisterBase + kCommandRegisterBytes, kRegisterTarget}};
+  const std::vector<AddressRange> map{
+      {0, static_cast<std::uint64_t>(hardware.dram.size_bytes), kDramTarget},
+      {kRegisterBase, kRegisterBase + kCommandRegisterBytes, kRegisterTarget}};
   order_.run({
-      [&] { interconnect_ = std::make_unique<Interconnect>("bus", hardware.interconnect, context_, kBusPorts, map); },
+      [&] {
+        interconnect_ =
+            std::make_unique<Interconnect>("bus", hardware.interconnect, context_, kBusPorts, map);
+      },
       [&] { dram_ = std::make_unique<DramController>("dram", hardware.dram, context_); },
       [&] { host_ = std::make_unique<Host>("host", context_, hardware.host, programs, kRegisterBase); },
-      [&] { control_ = std::make_unique<CommandProcessor>("control", context_, hardware.host, hardware.dma, kCompletionPorts, kRegisterBase); },
-      [&] { load_ = std::make_unique<ReadChannel>("dma_load", context_, hardware.dma, Unit::kLoad, bus, word_bytes); },
-      [&] { parameter_ = std::make_unique<ReadChannel>("dma_parameter", context_, hardware.dma, Unit::kParameter, bus, word_bytes); },
+      [&] {
+        control_ = std::make_unique<CommandProcessor>("control", context_, hardware.host, hardware.dma,
+                                                      kCompletionPorts, kRegisterBase);
+      },
+      [&] {
+        load_ = std::make_unique<ReadChannel>("dma_load", context_, hardware.dma, Unit::kLoad, word_bytes);
+      },
+      [&] {
+        parameter_ = std::make_unique<ReadChannel>("dma_parameter", context_, hardware.dma, Unit::kParameter,
+                                                   word_bytes);
+      },
       [&] { store_ = std::make_unique<StoreChannel>("dma_store", context_, hardware.dma, bus); },
       [&] {
-        engine_ = std::make_unique<SwitchArrayEngine>("engine", context_, hardware.switch_array, bus, options.granularity,
-                                                      options.trace_accumulators, order_);
+        engine_ =
+            std::make_unique<SwitchArrayEngine>("engine", context_, hardware.switch_array, bus,
+                                                options.granularity, options.trace_accumulators, order_);
       },
   });
 }
@@ -76,7 +93,9 @@ void Soc::bind() {
   interconnect_->target_ports[kRegisterTarget].bind(control_->registers);
   control_->interrupt.bind(host_->interrupt);
 
-  const auto unit = [&](Unit u) -> auto& { return control_->units[static_cast<std::size_t>(u)]; };
+  const auto unit = [&](Unit u) -> auto& {
+    return control_->units[static_cast<std::size_t>(u)];
+  };
   unit(Unit::kLoad).bind(load_->command);
   unit(Unit::kParameter).bind(parameter_->command);
   unit(Unit::kStore).bind(store_->command);
@@ -191,7 +210,8 @@ void Soc::collect_memories(Snapshot& snapshot) {
   const auto count = [&](const std::string& module, const char* name, const char* unit, std::int64_t value) {
     snapshot.counters.push_back({module, name, unit, value});
   };
-  const auto collect = [&](const SramBank& bank, const std::string& name, std::int64_t& read, std::int64_t& write) {
+  const auto collect = [&](const SramBank& bank, const std::string& name, std::int64_t& read,
+                           std::int64_t& write) {
     const BankPortStats& reads = bank.stats(SwitchArrayEngine::kReadPort);
     const BankPortStats& writes = bank.stats(SwitchArrayEngine::kWritePort);
     count(name, "read_port_busy", "clocks", reads.accesses);
@@ -201,17 +221,20 @@ void Soc::collect_memories(Snapshot& snapshot) {
   };
   MemoryBytes& bytes = snapshot.bytes;
   for (std::size_t i = 0; i < engine_->input_banks.size(); ++i) {
-    collect(*engine_->input_banks[i], fmt::format("engine.b{}", i), bytes.input_buffer_read, bytes.input_buffer_write);
+    collect(*engine_->input_banks[i], fmt::format("engine.b{}", i), bytes.input_buffer_read,
+            bytes.input_buffer_write);
   }
   for (std::size_t i = 0; i < engine_->parameter_banks.size(); ++i) {
-    collect(*engine_->parameter_banks[i], fmt::format("engine.w{}", i), bytes.parameter_buffer_read, bytes.parameter_buffer_write);
+    collect(*engine_->parameter_banks[i], fmt::format("engine.w{}", i), bytes.parameter_buffer_read,
+            bytes.parameter_buffer_write);
   }
   const int ports = static_cast<int>(engine_->output_buffer->ports.size());
   for (int port = 0; port < ports; ++port) {
     const BankPortStats& stats = engine_->output_buffer->stats(port);
     const bool reads = port == ports - 1;
     (reads ? bytes.output_buffer_read : bytes.output_buffer_write) += stats.bytes;
-    count("engine.output_buffer", reads ? "read_port_busy" : fmt::format("write_port{}_busy", port).c_str(), "clocks", stats.accesses);
+    count("engine.output_buffer", reads ? "read_port_busy" : fmt::format("write_port{}_busy", port).c_str(),
+          "clocks", stats.accesses);
   }
 }
 

@@ -2,8 +2,9 @@
 #include "tilebeat/dataflow/switch_array.h"
 #include "tilebeat/kernels/mac.h"
 
-#include <benchmark/benchmark.h>
 #include <vector>
+
+#include <benchmark/benchmark.h>
 
 namespace tilebeat {
 namespace {
@@ -37,7 +38,8 @@ void convolve_chunk(benchmark::State& state) {
     convolve_tile(g, tile, weights, packed, acc.data());
     benchmark::ClobberMemory();
   }
-  state.counters["MAC/s"] = benchmark::Counter(26.0 * 26 * 16 * 9 * depth, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["MAC/s"] =
+      benchmark::Counter(26.0 * 26 * 16 * 9 * depth, benchmark::Counter::kIsIterationInvariantRate);
 }
 BENCHMARK(convolve_chunk)->Arg(16)->Arg(64)->Arg(256);
 

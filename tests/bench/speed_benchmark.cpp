@@ -1,6 +1,6 @@
-// The figures of SPEC CY-5 in one run on one thread: the rate of an empty ticking sc_clock, oneDNN's int8 convolution, and
-// the switch-array SoC in both granularities, on the same layer. Every measurement is a process of its own; rounds are
-// interleaved, medians are shown.
+// The figures of SPEC CY-5 in one run on one thread: the rate of an empty ticking sc_clock, oneDNN's int8
+// convolution, and the switch-array SoC in both granularities, on the same layer. Every measurement is a
+// process of its own; rounds are interleaved, medians are shown.
 //
 //   speed_benchmark [HARDWARE.json [WORKLOAD.json [ROUNDS]]]
 #include "tilebeat/config/hardware_file.h"
@@ -10,18 +10,20 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <fmt/format.h>
 #include <functional>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
 
 #include <systemc>
 
 #include <dnnl.hpp>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-int sc_main(int, char**) { return 0; }
+int sc_main(int, char**) {
+  return 0;
+}
 
 namespace tilebeat {
 namespace {
@@ -69,7 +71,8 @@ Measurement empty_clock() {
   return {seconds_of([] { sc_core::sc_start(kTicks, sc_core::SC_NS); }), kTicks, 0};
 }
 
-Measurement simulation(const Workload& workload, const HardwareConfig& hardware, const Plan& plan, Granularity granularity) {
+Measurement simulation(const Workload& workload, const HardwareConfig& hardware, const Plan& plan,
+                       Granularity granularity) {
   SimulationOptions options;
   options.granularity = granularity;
   RunResult result;
@@ -86,14 +89,20 @@ Measurement onednn(const Workload& workload, const Layer& layer) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::stream stream(engine);
   const auto any = memory::format_tag::any;
-  const memory::desc source(dims({in.shape[0], in.shape[3], in.shape[1], in.shape[2]}), memory::data_type::u8, any);
-  const memory::desc weights(dims({conv.out_channels, in.shape[3], conv.kernel[0], conv.kernel[1]}), memory::data_type::s8, any);
-  const memory::desc target(dims({layer.output.shape[0], layer.output.shape[3], layer.output.shape[1], layer.output.shape[2]}), memory::data_type::s32, any);
-  const dnnl::convolution_forward::desc description(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, source, weights, target,
-                                                    dims({conv.stride[0], conv.stride[1]}), dims({conv.dilation[0] - 1, conv.dilation[1] - 1}),
-                                                    dims({conv.pads[0], conv.pads[1]}), dims({conv.pads[2], conv.pads[3]}));
+  const memory::desc source(dims({in.shape[0], in.shape[3], in.shape[1], in.shape[2]}), memory::data_type::u8,
+                            any);
+  const memory::desc weights(dims({conv.out_channels, in.shape[3], conv.kernel[0], conv.kernel[1]}),
+                             memory::data_type::s8, any);
+  const memory::desc target(
+      dims({layer.output.shape[0], layer.output.shape[3], layer.output.shape[1], layer.output.shape[2]}),
+      memory::data_type::s32, any);
+  const dnnl::convolution_forward::desc description(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, source, weights, target,
+      dims({conv.stride[0], conv.stride[1]}), dims({conv.dilation[0] - 1, conv.dilation[1] - 1}),
+      dims({conv.pads[0], conv.pads[1]}), dims({conv.pads[2], conv.pads[3]}));
   const dnnl::convolution_forward::primitive_desc primitive(description, engine);
-  memory x(primitive.src_desc(), engine), w(primitive.weights_desc(), engine), y(primitive.dst_desc(), engine);
+  memory x(primitive.src_desc(), engine), w(primitive.weights_desc(), engine),
+      y(primitive.dst_desc(), engine);
   const dnnl::convolution_forward forward(primitive);
   const auto once = [&] {
     forward.execute(stream, {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}});
@@ -120,11 +129,14 @@ int measure(const std::string& config, const std::string& layer_file, int rounds
   double macs = 0, cycles = 0;
   for (const LayerPlan& l : plan.layers) macs += static_cast<double>(l.macs);
 
-  std::vector<double> tick_rate, clock_rate, tile_rate, dnn_rate, clock_share, tile_ticks, tile_share, tile_mb, clock_mb;
+  std::vector<double> tick_rate, clock_rate, tile_rate, dnn_rate, clock_share, tile_ticks, tile_share,
+      tile_mb, clock_mb;
   for (int round = 0; round < rounds; ++round) {
     const Measurement tick = in_child(empty_clock);
-    const Measurement clock = in_child([&] { return simulation(workload, hardware, plan, Granularity::kClock); });
-    const Measurement tile = in_child([&] { return simulation(workload, hardware, plan, Granularity::kTile); });
+    const Measurement clock =
+        in_child([&] { return simulation(workload, hardware, plan, Granularity::kClock); });
+    const Measurement tile =
+        in_child([&] { return simulation(workload, hardware, plan, Granularity::kTile); });
     const Measurement dnn = in_child([&] { return onednn(workload, layer); });
     tick_rate.push_back(tick.amount / tick.seconds);
     clock_rate.push_back(clock.amount / clock.seconds);
@@ -141,7 +153,8 @@ int measure(const std::string& config, const std::string& layer_file, int rounds
   fmt::print("{} on {}, {} rounds, medians\n\n", workload.name, hardware.name, rounds);
   fmt::print("  empty sc_clock              {:8.2f} M clocks/s\n", median(tick_rate) / 1e6);
   fmt::print("  oneDNN int8 convolution     {:8.2f} G MAC/s\n", median(dnn_rate) / 1e9);
-  const auto show = [&](const char* what, const std::vector<double>& rate, const std::vector<double>& megabytes) {
+  const auto show = [&](const char* what, const std::vector<double>& rate,
+                        const std::vector<double>& megabytes) {
     fmt::print("  {:<26}  {:8.2f} M clocks/s  {:8.2f} G MAC/s  peak {:.0f} MB\n", what, median(rate) / 1e6,
                median(rate) / cycles * macs / 1e9, median(megabytes));
   };
@@ -149,9 +162,12 @@ int measure(const std::string& config, const std::string& layer_file, int rounds
   show("tile granularity", tile_rate, tile_mb);
   fmt::print("\n");
   fmt::print("  ratio                                        measured   required\n");
-  fmt::print("  clock granularity / empty sc_clock           {:8.3f}   {:8.3f}  {}\n", share, 1.0 / 6, share >= 1.0 / 6 ? "met" : "MISSED");
-  fmt::print("  tile granularity / required clock rate       {:8.2f}   {:8.2f}  {}\n", ticks, 20.0, ticks >= 20 ? "met" : "MISSED");
-  fmt::print("  tile granularity MAC rate / oneDNN           {:8.3f}   {:8.3f}  {}\n", dnn_share, 0.05, dnn_share >= 0.05 ? "met" : "MISSED");
+  fmt::print("  clock granularity / empty sc_clock           {:8.3f}   {:8.3f}  {}\n", share, 1.0 / 6,
+             share >= 1.0 / 6 ? "met" : "MISSED");
+  fmt::print("  tile granularity / required clock rate       {:8.2f}   {:8.2f}  {}\n", ticks, 20.0,
+             ticks >= 20 ? "met" : "MISSED");
+  fmt::print("  tile granularity MAC rate / oneDNN           {:8.3f}   {:8.3f}  {}\n", dnn_share, 0.05,
+             dnn_share >= 0.05 ? "met" : "MISSED");
   return share >= 1.0 / 6 && ticks >= 20 && dnn_share >= 0.05 ? 0 : 1;
 }
 

@@ -1,8 +1,13 @@
-// A program like every test program, with a test that fails: CTest expects a failure of it (tests/CMakeLists.txt).
-#include <gtest/gtest.h>
-
+// A program like every test program, with a test that fails: CTest expects a failure of it
+// (tests/CMakeLists.txt).
 #include <systemc>
 
-int sc_main(int /*argc*/, char* /*argv*/[]) { return 0; }
+#include <gtest/gtest.h>
 
-TEST(Failing, fails) { EXPECT_EQ(sc_core::sc_delta_count() + 1, sc_core::sc_delta_count()) << "meant to fail"; }
+int sc_main(int /*argc*/, char* /*argv*/[]) {
+  return 0;
+}
+
+TEST(Failing, fails) {
+  EXPECT_EQ(sc_core::sc_delta_count() + 1, sc_core::sc_delta_count()) << "meant to fail";
+}

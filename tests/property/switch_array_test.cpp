@@ -1,5 +1,5 @@
-// Random layers on random switch arrays, whole SoC, both granularities: results against the reference operators, beats
-// and conflicts against SPEC section 3, everything of one granularity against the other.
+// Random layers on random switch arrays, whole SoC, both granularities: results against the reference
+// operators, beats and conflicts against SPEC section 3, everything of one granularity against the other.
 #include "tilebeat/base/error.h"
 #include "tilebeat/reference/reference.h"
 
@@ -14,7 +14,9 @@
 namespace tilebeat::testing {
 namespace {
 
-std::string hardware_text(const HardwareConfig& hardware) { return hardware_to_json(hardware).dump(); }
+std::string hardware_text(const HardwareConfig& hardware) {
+  return hardware_to_json(hardware).dump();
+}
 
 void compare_outputs(const Workload& workload, const SimulatedRun& run, const char* granularity) {
   for (const auto& [name, wanted] : run_reference(workload)) {
@@ -23,19 +25,24 @@ void compare_outputs(const Workload& workload, const SimulatedRun& run, const ch
     RC_ASSERT(got.shape == wanted.shape);
     RC_ASSERT(got.dtype == wanted.dtype);
     const auto mismatch = first_mismatch(name, wanted, got);
-    if (mismatch) RC_LOG() << granularity << " granularity: " << mismatch->actual << " instead of " << mismatch->expected << "\n";
+    if (mismatch)
+      RC_LOG() << granularity << " granularity: " << mismatch->actual << " instead of " << mismatch->expected
+               << "\n";
     RC_ASSERT(!mismatch.has_value());
   }
 }
 
-void compare_counts(const ConvShape& shape, const HardwareConfig& hardware, const ConvTiling& tiling, const SimulatedRun& run) {
+void compare_counts(const ConvShape& shape, const HardwareConfig& hardware, const ConvTiling& tiling,
+                    const SimulatedRun& run) {
   const SpecConv conv = spec_conv(shape);
   const auto beats = run.layer().at("beats").get<std::int64_t>();
   RC_ASSERT(beats == beats_of(conv, spec_array(hardware)));
-  RC_ASSERT(run.layer().at("bank_conflict_cycles").get<std::int64_t>() ==
-            conflicts_of(conv, spec_array(hardware), tiling.tile_rows, tiling.tile_columns, layout_of(hardware)));
+  RC_ASSERT(
+      run.layer().at("bank_conflict_cycles").get<std::int64_t>() ==
+      conflicts_of(conv, spec_array(hardware), tiling.tile_rows, tiling.tile_columns, layout_of(hardware)));
   std::int64_t clocks = beats;
-  for (const auto& [cause, count] : run.layer().at("stall_cycles").items()) clocks += count.get<std::int64_t>();
+  for (const auto& [cause, count] : run.layer().at("stall_cycles").items())
+    clocks += count.get<std::int64_t>();
   RC_ASSERT(run.layer().at("cycles").get<std::int64_t>() == clocks);
   RC_ASSERT(run.cycles() == clocks);
 }
@@ -124,6 +131,43 @@ TEST(RandomLayers, CY_1_small_buffers_and_any_memory_system) {
     vary_memory(hardware);
     return Case{random_layer(spec_array(hardware), {2000, 4, 3, 3, 3, 40}), hardware};
   });
+}
+
+// ---- single cases that deserve a run of their own ----
+
+void check_one(const ConvShape& shape, const HardwareConfig& hardware) {
+  check_layers(1, [&] { return Case{shape, hardware}; });
+}
+
+TEST(CornerLayers, SW_7_tiles_of_padding_alone) {
+  ConvShape shape;
+  shape.height = 2, shape.pads = {4, 0, 5, 0}, shape.input_zero_point = 3, shape.bias = true;
+  HardwareConfig hardware;
+  hardware.planner.max_tile_rows = 2;
+  check_one(shape, hardware);
+  shape.kernel = {3, 3}, shape.pads = {9, 20, 8, 20};
+  hardware.planner.max_tile_columns = 8;
+  check_one(shape, hardware);
+}
+
+TEST(CornerLayers, SW_4_words_that_straddle_bus_beats) {
+  for (const int port : {3, 5, 7, 12, 24, 48}) {  // of 16 bytes a clock
+    ConvShape shape;
+    shape.channels = 2 * port + 1, shape.kernel = {2, 3}, shape.bias = true;
+    shape.requant = Requant{{0.001}, 0, DType::kInt8};
+    HardwareConfig hardware;
+    hardware.switch_array.port_channels = port;
+    check_one(shape, hardware);
+  }
+}
+
+TEST(CornerLayers, SW_8_one_parameter_slot_and_many_kernel_blocks) {
+  ConvShape shape;
+  shape.out_channels = 70, shape.channels = 40, shape.kernel = {3, 3}, shape.bias = true;
+  HardwareConfig hardware;
+  hardware.switch_array.parameter_slots = 1;
+  hardware.switch_array.parameter_depth_words = 60;
+  check_one(shape, hardware);
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include "tilebeat/workload/random.h"
 #include "tilebeat/workload/workload.h"
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +18,8 @@
 
 namespace tilebeat::testing {
 
-/// What a convolution of a test looks like; `conv_workload` fills it with random tensors. Output sizes follow.
+/// What a convolution of a test looks like; `conv_workload` fills it with random tensors. Output sizes
+/// follow.
 struct ConvShape {
   int batch = 1, height = 8, width = 14, channels = 3, out_channels = 16, groups = 1;
   std::array<int, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};
@@ -46,7 +49,8 @@ inline Workload conv_workload(const ConvShape& s) {
   Conv2d conv;
   conv.kernel = s.kernel, conv.stride = s.stride, conv.dilation = s.dilation, conv.pads = s.pads;
   conv.groups = s.groups, conv.out_channels = s.out_channels;
-  conv.weights = random_tensor({s.out_channels, s.kernel[0], s.kernel[1], s.channels / s.groups}, DType::kInt8, s.seed + 1, -128, 127);
+  conv.weights = random_tensor({s.out_channels, s.kernel[0], s.kernel[1], s.channels / s.groups},
+                               DType::kInt8, s.seed + 1, -128, 127);
   conv.weight_zero_point = s.weight_zero_point;
   if (s.bias) {
     const Tensor bias = random_tensor({s.out_channels}, DType::kInt32, s.seed + 2, -100000, 100000);
@@ -77,12 +81,13 @@ inline SpecConv spec_conv(const ConvShape& s) {
 
 inline std::string to_text(const ConvShape& s) {
   return fmt::format(
-      "map {}x{}x{}x{} {} zp {}, {} kernels {}x{} in {} groups zp {}, stride {},{}, dilation {},{}, pads {},{},{},{}, "
+      "map {}x{}x{}x{} {} zp {}, {} kernels {}x{} in {} groups zp {}, stride {},{}, dilation {},{}, pads "
+      "{},{},{},{}, "
       "bias {}, activation {}, requant {} ({} scales), seed {}",
-      s.batch, s.height, s.width, s.channels, dtype_name(s.input_type), s.input_zero_point, s.out_channels, s.kernel[0],
-      s.kernel[1], s.groups, s.weight_zero_point, s.stride[0], s.stride[1], s.dilation[0], s.dilation[1], s.pads[0],
-      s.pads[1], s.pads[2], s.pads[3], s.bias, static_cast<int>(s.activation.kind), s.requant.has_value(),
-      s.requant ? s.requant->scale.size() : 0, s.seed);
+      s.batch, s.height, s.width, s.channels, dtype_name(s.input_type), s.input_zero_point, s.out_channels,
+      s.kernel[0], s.kernel[1], s.groups, s.weight_zero_point, s.stride[0], s.stride[1], s.dilation[0],
+      s.dilation[1], s.pads[0], s.pads[1], s.pads[2], s.pads[3], s.bias, static_cast<int>(s.activation.kind),
+      s.requant.has_value(), s.requant ? s.requant->scale.size() : 0, s.seed);
 }
 
 }  // namespace tilebeat::testing

@@ -1,10 +1,12 @@
 #pragma once
 
-// Random convolutions and random switch-array hardware for property tests, and a fixed number of cases a test.
+// Random convolutions and random switch-array hardware for property tests, and a fixed number of cases a
+// test.
 
 #include "tilebeat/config/hardware_file.h"
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -15,7 +17,8 @@
 
 namespace tilebeat::testing {
 
-/// Checks `property` on exactly `cases` random cases. RapidCheck prints the seed; RC_PARAMS="seed=..." runs it again.
+/// Checks `property` on exactly `cases` random cases. RapidCheck prints the seed; RC_PARAMS="seed=..." runs
+/// it again.
 template <class Property>
 void check_cases(int cases, Property property) {
   rc::detail::TestParams params = rc::detail::configuration().testParams;
@@ -32,11 +35,17 @@ void check_cases(int cases, Property property) {
 }
 
 /// A number from `low` to `high`, evenly, however many cases came before.
-inline int number(int low, int high) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1)); }
-inline bool one_in(int n) { return number(1, n) == n; }
+inline int number(int low, int high) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1));
+}
+inline bool one_in(int n) {
+  return number(1, n) == n;
+}
 
 /// Few large ones: a number from 1 to `high`, small ones more often.
-inline int skewed(int high) { return number(1, number(1, high)); }
+inline int skewed(int high) {
+  return number(1, number(1, high));
+}
 
 struct LayerLimits {
   std::int64_t beats = 6000;  ///< upper bound of what a layer may take, which bounds a test's time
@@ -69,7 +78,8 @@ inline std::optional<Requant> random_requant(int out_channels) {
   if (one_in(3)) return std::nullopt;
   Requant requant;
   requant.dtype = one_in(2) ? DType::kInt8 : DType::kUint8;
-  requant.zero_point = number(static_cast<int>(dtype_min(requant.dtype)), static_cast<int>(dtype_max(requant.dtype)));
+  requant.zero_point =
+      number(static_cast<int>(dtype_min(requant.dtype)), static_cast<int>(dtype_max(requant.dtype)));
   const int scales = one_in(2) ? 1 : out_channels;
   for (int i = 0; i < scales; ++i) requant.scale.push_back(number(1, 4000) * 1e-6);
   return requant;
@@ -104,7 +114,9 @@ inline ConvShape random_layer(const SpecArray& array, const LayerLimits& limits 
       s.out_channels = number(1, limits.channels);
   }
   s.input_type = one_in(2) ? DType::kInt8 : DType::kUint8;
-  s.input_zero_point = one_in(3) ? 0 : number(static_cast<int>(dtype_min(s.input_type)), static_cast<int>(dtype_max(s.input_type)));
+  s.input_zero_point = one_in(3) ? 0
+                                 : number(static_cast<int>(dtype_min(s.input_type)),
+                                          static_cast<int>(dtype_max(s.input_type)));
   if (s.input_type == DType::kInt8 && one_in(3)) s.input_zero_point = 0;
   s.weight_zero_point = one_in(2) ? 0 : number(-128, 127);
   s.bias = one_in(2);
@@ -127,7 +139,8 @@ inline SpecArray spec_array(const HardwareConfig& hardware) {
 }
 
 inline Layout layout_of(const HardwareConfig& hardware) {
-  return hardware.switch_array.arrangement == ArrangementKind::kTable1 ? Layout::kTable1 : Layout::kStrideAware;
+  return hardware.switch_array.arrangement == ArrangementKind::kTable1 ? Layout::kTable1
+                                                                       : Layout::kStrideAware;
 }
 
 /// An array of any shape, its memories as in the default configuration.
@@ -142,6 +155,12 @@ inline HardwareConfig random_array_shape() {
   return hardware;
 }
 
+/// The shortest queue in front of a bank that takes the words of one bus beat.
+inline int least_queue_words(const HardwareConfig& hardware) {
+  return static_cast<int>(
+      ceiling(hardware.interconnect.bytes_per_clock, hardware.switch_array.port_channels));
+}
+
 /// Buffers so small that most layers need tiles, several loads of their kernels or channels in pieces.
 inline void tighten_buffers(HardwareConfig& hardware) {
   SwitchArrayConfig& c = hardware.switch_array;
@@ -149,7 +168,7 @@ inline void tighten_buffers(HardwareConfig& hardware) {
   c.parameter_depth_words = number(50, 600);
   c.parameter_slots = number(1, 6);
   c.output_buffer_bytes = 2 * (std::int64_t{4} * c.rows * c.columns + number(0, 4000));
-  c.arrangement_queue_words = number(1, 40);
+  c.arrangement_queue_words = least_queue_words(hardware) + one_in(2) * number(0, 30);
   hardware.planner.loop_order = static_cast<LoopOrder>(number(0, 2));
   if (one_in(3)) hardware.planner.max_tile_rows = number(1, 9);
   if (one_in(3)) hardware.planner.max_tile_columns = number(1, 20);
@@ -163,11 +182,13 @@ inline void vary_memory(HardwareConfig& hardware) {
   hardware.interconnect.request_cycles = number(1, 5);
   hardware.interconnect.response_cycles = number(1, 5);
   hardware.interconnect.max_outstanding = number(1, 16);
-  hardware.dma.burst_bytes = hardware.interconnect.bytes_per_clock * number(1, 8);
+  hardware.dma.burst_bytes = hardware.interconnect.bytes_per_clock << number(0, 3);
   hardware.dma.buffer_bytes = hardware.dma.burst_bytes * number(1, 4) + number(0, 50);
   hardware.dma.max_outstanding = number(1, 8);
   hardware.dma.command_queue = number(1, 8);
-  hardware.host.instruction_buffer_bytes = hardware.dma.burst_bytes + 64 * number(1, 16);
+  hardware.host.instruction_buffer_bytes = 64 * number(1, 16);
+  int& queue_words = hardware.switch_array.arrangement_queue_words;
+  queue_words = std::max(queue_words, least_queue_words(hardware));
   hardware.switch_array.drain_clocks_per_lane = number(1, 3);
   hardware.switch_array.post_latency_cycles = number(0, 8);
 }

@@ -22,7 +22,8 @@
 
 namespace tilebeat::testing {
 
-inline std::vector<std::string> schema_violations(const nlohmann::json& schema_document, const nlohmann::json& document) {
+inline std::vector<std::string> schema_violations(const nlohmann::json& schema_document,
+                                                  const nlohmann::json& document) {
   valijson::Schema schema;
   valijson::SchemaParser parser;
   valijson::adapters::NlohmannJsonAdapter schema_adapter(schema_document), document_adapter(document);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Whole simulations for tests. SystemC elaborates once a process, so every one runs in a forked child, and a test
-// process can run as many as it likes as long as it never elaborates itself (DESIGN idea 6).
+// Whole simulations for tests. SystemC elaborates once a process, so every one runs in a forked child, and a
+// test process can run as many as it likes as long as it never elaborates itself (DESIGN idea 6).
 
 #include "tilebeat/config/hardware_file.h"
 #include "tilebeat/planner/plan.h"
@@ -40,23 +40,26 @@ struct SimulatedRun {
   }
   std::int64_t counter(const std::string& module, const std::string& name) const {
     for (const auto& counter : report.at("counters")) {
-      if (counter.at("module") == module && counter.at("name") == name) return counter.at("value").get<std::int64_t>();
+      if (counter.at("module") == module && counter.at("name") == name)
+        return counter.at("value").get<std::int64_t>();
     }
     throw std::runtime_error("no counter " + module + " " + name);
   }
   Cycle cycles() const { return report.at("total").at("cycles").get<Cycle>(); }
 };
 
-/// Runs `plan` of `workload` on `hardware` in a child process. An exception or a crash there is an exception here; a
-/// child that takes longer than `limit_seconds` is ended.
-inline SimulatedRun simulate_in_child(const Workload& workload, const HardwareConfig& hardware, const Plan& plan,
-                                      const SimulationOptions& options, unsigned limit_seconds = 60) {
+/// Runs `plan` of `workload` on `hardware` in a child process. An exception or a crash there is an exception
+/// here; a child that takes longer than `limit_seconds` is ended.
+inline SimulatedRun simulate_in_child(const Workload& workload, const HardwareConfig& hardware,
+                                      const Plan& plan, const SimulationOptions& options,
+                                      unsigned limit_seconds = 60) {
   using nlohmann::json;
   const std::string bytes = in_child([&] {
     alarm(limit_seconds);
     strict_systemc();
     const RunResult result = simulate(workload, hardware, plan, options);
-    json message{{"report", report_json(result, hardware_to_json(hardware)).dump(1)}, {"failures", result.failures}};
+    json message{{"report", report_json(result, hardware_to_json(hardware)).dump(1)},
+                 {"failures", result.failures}};
     message["outputs"] = json::object();
     for (const auto& [name, tensor] : result.outputs) {
       message["outputs"][name] = {{"shape", tensor.shape},

@@ -1,7 +1,9 @@
 #pragma once
 
-// The command line as a user meets it: the binary in a process of its own, its exit status, its output, its files.
+// The command line as a user meets it: the binary in a process of its own, its exit status, its output, its
+// files.
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -11,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
 #include <fcntl.h>
+#include <nlohmann/json.hpp>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +32,9 @@ inline std::string read_bytes(const std::string& path) {
 }
 
 /// A path in the source tree, such as source_path("models/worked_dense.json").
-inline std::string source_path(const std::string& path) { return std::string(TILEBEAT_SOURCE_DIR "/") + path; }
+inline std::string source_path(const std::string& path) {
+  return std::string(TILEBEAT_SOURCE_DIR "/") + path;
+}
 
 struct CommandResult {
   int status = -1;  ///< exit status, or 128 + signal
@@ -48,17 +52,22 @@ class CommandFolder {
     if (child == 0) execute(arguments, out, err);
     int status = 0;
     waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_bytes(out), read_bytes(err)};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_bytes(out),
+            read_bytes(err)};
   }
   /// `run --config CONFIG --layer WORKLOAD more...`, with files of the source tree.
-  CommandResult run_layer(const std::string& config, const std::string& workload, std::vector<std::string> more = {}) const {
-    std::vector<std::string> arguments{"run", "--config", source_path(config), "--layer", source_path(workload)};
+  CommandResult run_layer(const std::string& config, const std::string& workload,
+                          std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments{"run", "--config", source_path(config), "--layer",
+                                       source_path(workload)};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments);
   }
 
   std::string path(const std::string& name) const { return folder_.path(name); }
-  std::string write(const std::string& name, const std::string& bytes) const { return folder_.write(name, bytes); }
+  std::string write(const std::string& name, const std::string& bytes) const {
+    return folder_.write(name, bytes);
+  }
   /// Every file below the folder (or `below` it) with its bytes, by relative path.
   std::map<std::string, std::string> files(const std::string& below = "") const {
     std::map<std::string, std::string> found;
@@ -74,7 +83,8 @@ class CommandFolder {
   }
 
  private:
-  [[noreturn]] void execute(const std::vector<std::string>& arguments, const std::string& out, const std::string& err) const {
+  [[noreturn]] void execute(const std::vector<std::string>& arguments, const std::string& out,
+                            const std::string& err) const {
     if (chdir(path("").c_str()) != 0) _exit(126);
     const auto redirect = [](const std::string& file, int to) {
       const int from = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -104,6 +114,8 @@ inline std::vector<std::string> json_files(const std::string& folder) {
 }
 
 /// "models/small_chain.json" as a test's name: small_chain.
-inline std::string test_name(const std::string& file) { return std::filesystem::path(file).stem().string(); }
+inline std::string test_name(const std::string& file) {
+  return std::filesystem::path(file).stem().string();
+}
 
 }  // namespace tilebeat::testing

@@ -58,8 +58,9 @@ class Vcd {
   const VcdSignal& signal(const std::string& name) const {
     const VcdSignal* found = nullptr;
     for (const auto& [code, signal] : signals_) {
-      const bool ends = signal.path.size() > name.size() &&
-                        signal.path.compare(signal.path.size() - name.size() - 1, std::string::npos, "." + name) == 0;
+      const bool ends =
+          signal.path.size() > name.size() &&
+          signal.path.compare(signal.path.size() - name.size() - 1, std::string::npos, "." + name) == 0;
       if (signal.path != name && !ends) continue;
       if (found != nullptr) throw std::runtime_error("two signals are called " + name);
       found = &signal;
@@ -79,7 +80,9 @@ class Vcd {
   bool dated() const { return dated_; }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const { throw std::runtime_error("VCD: " + what + " (at '" + word_ + "')"); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw std::runtime_error("VCD: " + what + " (at '" + word_ + "')");
+  }
   bool next() { return static_cast<bool>(words_ >> word_); }
   std::vector<std::string> until_end() {
     std::vector<std::string> body;
@@ -91,7 +94,8 @@ class Vcd {
   }
   void directive() {
     const std::string name = word_;
-    if (name == "$dumpvars" || name == "$end" || name == "$dumpall" || name == "$dumpon" || name == "$dumpoff") {
+    if (name == "$dumpvars" || name == "$end" || name == "$dumpall" || name == "$dumpon" ||
+        name == "$dumpoff") {
       if (!defined_) fail("values before $enddefinitions");
       return;
     }
@@ -122,13 +126,16 @@ class Vcd {
     signal.width = std::stoi(body.at(1));
     for (const std::string& scope : scopes_) signal.path += scope + ".";
     signal.path += body.at(3);
-    if (signal.width > 1 && (body.size() != 5 || body[4] != "[" + std::to_string(signal.width - 1) + ":0]")) fail("no range");
+    if (signal.width > 1 && (body.size() != 5 || body[4] != "[" + std::to_string(signal.width - 1) + ":0]"))
+      fail("no range");
     if (!signals_.emplace(body.at(2), signal).second) fail("a code is used twice");
   }
   void advance(std::int64_t to) {
     if (!defined_) fail("a time before $enddefinitions");
-    if (first_time_ < 0) first_time_ = to;
-    else if (to <= time_) fail("time does not advance");
+    if (first_time_ < 0)
+      first_time_ = to;
+    else if (to <= time_)
+      fail("time does not advance");
     time_ = to;
   }
   void change() {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Tables 1 to 3 of document 000 with the corrections of SPEC section 10: the 14 wide, 8 high map on the 16 x 16
-// array with two row groups of eight lanes.
+// Tables 1 to 3 of document 000 with the corrections of SPEC section 10: the 14 wide, 8 high map on the 16 x
+// 16 array with two row groups of eight lanes.
 
 #include <array>
 #include <map>
@@ -31,7 +31,8 @@ inline std::vector<Pixel> parse_pixels(const std::string& text) {
   return pixels;
 }
 
-/// The words of every bank in order of their addresses: SPEC SW-1's formula at G = 2, L = 8, walked pixel by pixel.
+/// The words of every bank in order of their addresses: SPEC SW-1's formula at G = 2, L = 8, walked pixel by
+/// pixel.
 inline std::array<std::vector<Pixel>, kTableBanks> table1() {
   std::array<std::vector<Pixel>, kTableBanks> banks;
   for (auto& bank : banks) bank.assign(kTableWords, Pixel{-1, -1});

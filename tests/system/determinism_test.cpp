@@ -16,7 +16,9 @@ struct Scene {
   const char* workload;
   std::vector<std::string> options;
 };
-void PrintTo(const Scene& scene, std::ostream* out) { *out << scene.name; }
+void PrintTo(const Scene& scene, std::ostream* out) {
+  *out << scene.name;
+}
 class SameBytes : public ::testing::TestWithParam<Scene> {
  protected:
   /// Every file that a run with `more` writes.
@@ -31,11 +33,14 @@ class SameBytes : public ::testing::TestWithParam<Scene> {
   }
 };
 
-TEST_P(SameBytes, CY_4_second_run) { EXPECT_TRUE(run({}) == run({})); }
+TEST_P(SameBytes, CY_4_second_run) {
+  EXPECT_TRUE(run({}) == run({}));
+}
 
 TEST_P(SameBytes, CY_4_random_delta_delays) {
   const auto plain = run({});
-  for (const char* seed : {"1", "2", "3", "77"}) EXPECT_TRUE(run({"--jitter-seed", seed}) == plain) << "jitter seed " << seed;
+  for (const char* seed : {"1", "2", "3", "77"})
+    EXPECT_TRUE(run({"--jitter-seed", seed}) == plain) << "jitter seed " << seed;
 }
 
 TEST_P(SameBytes, CY_4_permuted_construction_order) {
@@ -53,19 +58,29 @@ const std::vector<std::string> kTraced{"--vcd", "w.vcd", "--timeline", "t.json"}
 INSTANTIATE_TEST_SUITE_P(
     Scene, SameBytes,
     ::testing::Values(Scene{"traced_dilated", "configs/switch16.json", "models/worked_dilated.json", kTraced},
-                      Scene{"traced_chain", "configs/switch16_table1.json", "models/small_chain.json", kTraced},
+                      Scene{"traced_chain", "configs/switch16_table1.json", "models/small_chain.json",
+                            kTraced},
                       Scene{"traced_scenes", "configs/switch8.json", "models/worked_scenes.json", kTraced},
-                      Scene{"clock_chain", "configs/switch16_lpddr4.json", "models/small_chain.json", {"--granularity", "clock"}},
-                      Scene{"tile_stride_2", "configs/switch16.json", "models/resnet50_3x3_s2.json", {"--timeline", "t.json"}}),
+                      Scene{"clock_chain",
+                            "configs/switch16_lpddr4.json",
+                            "models/small_chain.json",
+                            {"--granularity", "clock"}},
+                      Scene{"tile_stride_2",
+                            "configs/switch16.json",
+                            "models/resnet50_3x3_s2.json",
+                            {"--timeline", "t.json"}}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Granularity, CY_3_reports_and_outputs_are_the_same_bytes) {
   for (const char* workload : {"models/worked_scenes.json", "models/small_chain.json"}) {
-    for (const char* config : {"configs/switch16.json", "configs/switch16_table1.json", "configs/switch16_p32.json"}) {
+    for (const char* config :
+         {"configs/switch16.json", "configs/switch16_table1.json", "configs/switch16_p32.json"}) {
       std::map<std::string, std::map<std::string, std::string>> files;
       for (const std::string granularity : {"clock", "tile"}) {
         const CommandFolder folder;
-        ASSERT_EQ(folder.run_layer(config, workload, {"--granularity", granularity, "--timeline", "t.json"}).status, 0);
+        ASSERT_EQ(
+            folder.run_layer(config, workload, {"--granularity", granularity, "--timeline", "t.json"}).status,
+            0);
         files[granularity] = folder.files();
       }
       EXPECT_TRUE(files["clock"] == files["tile"]) << workload << " on " << config;

@@ -1,4 +1,5 @@
-// Every example that is shipped runs and is right; the worked examples give the document's numbers (SPEC SW-3, SW-6).
+// Every example that is shipped runs and is right; the worked examples give the document's numbers (SPEC
+// SW-3, SW-6).
 #include <string>
 #include <vector>
 
@@ -15,20 +16,24 @@ TEST_P(Model, NU_5_passes_its_check) {
   const CommandFolder folder;
   const CommandResult result = folder.run_layer("configs/switch16.json", GetParam(), {"--check", "on"});
   EXPECT_EQ(result.status, 0) << result.out << result.err;
-  for (const auto& layer : folder.report().at("layers")) EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
+  for (const auto& layer : folder.report().at("layers"))
+    EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
 }
-INSTANTIATE_TEST_SUITE_P(Models, Model, ::testing::ValuesIn(json_files("models")), [](const auto& file) { return test_name(file.param); });
+INSTANTIATE_TEST_SUITE_P(Models, Model, ::testing::ValuesIn(json_files("models")),
+                         [](const auto& file) { return test_name(file.param); });
 
 class Config : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Config, UI_2_runs_the_worked_examples) {
-  for (const char* workload : {"models/worked_dense.json", "models/worked_dilated.json", "models/worked_scenes.json"}) {
+  for (const char* workload :
+       {"models/worked_dense.json", "models/worked_dilated.json", "models/worked_scenes.json"}) {
     const CommandFolder folder;
     const CommandResult result = folder.run_layer(GetParam(), workload, {"--check", "on"});
     EXPECT_EQ(result.status, 0) << workload << ": " << result.out << result.err;
   }
 }
-INSTANTIATE_TEST_SUITE_P(Configs, Config, ::testing::ValuesIn(json_files("configs")), [](const auto& file) { return test_name(file.param); });
+INSTANTIATE_TEST_SUITE_P(Configs, Config, ::testing::ValuesIn(json_files("configs")),
+                         [](const auto& file) { return test_name(file.param); });
 
 struct CheckedRun {
   nlohmann::json layer;
@@ -36,7 +41,8 @@ struct CheckedRun {
 };
 CheckedRun run(const std::string& config, const std::string& workload, const std::string& granularity) {
   const CommandFolder folder;
-  const CommandResult result = folder.run_layer(config, workload, {"--granularity", granularity, "--check", "on"});
+  const CommandResult result =
+      folder.run_layer(config, workload, {"--granularity", granularity, "--check", "on"});
   EXPECT_EQ(result.status, 0) << result.err;
   return {folder.report().at("layers").at(0), read_bytes(folder.path("tilebeat-out/outputs/conv1.npy"))};
 }
@@ -45,7 +51,8 @@ TEST(WorkedExample, SW_3_beats_and_useful_macs) {
   for (const std::string granularity : {"clock", "tile"}) {
     const CheckedRun dense = run("configs/switch16.json", "models/worked_dense.json", granularity);
     const CheckedRun dilated = run("configs/switch16.json", "models/worked_dilated.json", granularity);
-    const CheckedRun zeros = run("configs/switch16_zero_inserted.json", "models/worked_dilated.json", granularity);
+    const CheckedRun zeros =
+        run("configs/switch16_zero_inserted.json", "models/worked_dilated.json", granularity);
     EXPECT_EQ(dense.layer.at("beats"), 54);
     EXPECT_EQ(dilated.layer.at("beats"), 36);
     EXPECT_EQ(zeros.layer.at("beats"), 100);
@@ -59,7 +66,8 @@ TEST(WorkedExample, SW_3_beats_and_useful_macs) {
 
 TEST(WorkedExample, SW_6_two_programs_one_map_one_run) {
   const CommandFolder folder;
-  const CommandResult plan = folder.run({"plan", "--config", source_path("configs/switch16.json"), "--layer", source_path("models/worked_scenes.json")});
+  const CommandResult plan = folder.run({"plan", "--config", source_path("configs/switch16.json"), "--layer",
+                                         source_path("models/worked_scenes.json")});
   ASSERT_EQ(plan.status, 0) << plan.err;
   EXPECT_NE(plan.out.find("program dense at"), std::string::npos) << plan.out;
   EXPECT_NE(plan.out.find("program dilated at"), std::string::npos) << plan.out;
@@ -79,11 +87,13 @@ TEST(WorkedExample, SW_6_two_programs_one_map_one_run) {
 TEST(WorkedExample, SW_4_channels_that_are_multiples_of_32_on_ports_of_32) {
   for (const int channels : {32, 64, 96}) {
     const CommandFolder folder;
-    nlohmann::json model = nlohmann::json::parse(read_bytes(source_path("models/worked_dilated.json")), nullptr, true, true);
+    nlohmann::json model =
+        nlohmann::json::parse(read_bytes(source_path("models/worked_dilated.json")), nullptr, true, true);
     model["inputs"][0]["shape"] = {1, 8, 14, channels};
     model["layers"][0]["out_channels"] = 64;
     const std::string file = folder.write("wide.json", model.dump());
-    const CommandResult result = folder.run({"run", "--config", source_path("configs/switch16_p32.json"), "--layer", file, "--granularity", "clock"});
+    const CommandResult result = folder.run({"run", "--config", source_path("configs/switch16_p32.json"),
+                                             "--layer", file, "--granularity", "clock"});
     ASSERT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(folder.report().at("layers").at(0).at("beats"), 4 * 9 * (channels / 32) * (64 / 16));
   }
@@ -94,15 +104,17 @@ class Corruption : public ::testing::TestWithParam<std::string> {};
 TEST_P(Corruption, CY_3_one_wrong_byte_of_a_bank_fails_the_check) {
   // Byte 0 of bank 0 holds channel 0 of d0.0, which the first output uses.
   const CommandFolder folder;
-  const CommandResult result = folder.run_layer("configs/switch16.json", "models/worked_dilated.json",
-                                                {"--granularity", GetParam(), "--fault", "0:0:0x80", "--timeline", "t.json"});
+  const CommandResult result =
+      folder.run_layer("configs/switch16.json", "models/worked_dilated.json",
+                       {"--granularity", GetParam(), "--fault", "0:0:0x80", "--timeline", "t.json"});
   EXPECT_EQ(result.status, 1) << result.out << result.err;
   const nlohmann::json report = folder.report();
   EXPECT_FALSE(report.at("passed").get<bool>());
   EXPECT_EQ(report.at("layers").at(0).at("check"), "failed");
   ASSERT_EQ(report.at("differences").size(), 1U);
   EXPECT_EQ(report.at("differences").at(0).at("layer"), "conv1");
-  EXPECT_EQ(report.at("differences").at(0).at("index").at(1), 0) << "the first wrong element lies in the first row";
+  EXPECT_EQ(report.at("differences").at(0).at("index").at(1), 0)
+      << "the first wrong element lies in the first row";
   const auto files = folder.files();
   for (const char* file : {"tilebeat-out/report.json", "tilebeat-out/outputs/conv1.npy", "t.json"}) {
     EXPECT_TRUE(files.count(file)) << file << " is written";
@@ -118,7 +130,8 @@ TEST_P(Corruption, CY_3_a_byte_that_nothing_reads_changes_nothing) {
   EXPECT_EQ(result.status, 0) << "the fault itself, not the option, fails the check";
 }
 
-INSTANTIATE_TEST_SUITE_P(Granularity, Corruption, ::testing::Values("clock", "tile"), [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Granularity, Corruption, ::testing::Values("clock", "tile"),
+                         [](const auto& test) { return test.param; });
 
 }  // namespace
 }  // namespace tilebeat::testing

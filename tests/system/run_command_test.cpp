@@ -34,7 +34,8 @@ TEST(RunCommand, UI_1_UI_3_writes_report_and_outputs) {
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.err, "");
   EXPECT_EQ(names_of(folder.files()),
-            (std::set<std::string>{"tilebeat-out/", "tilebeat-out/report.json", "tilebeat-out/outputs/", "tilebeat-out/outputs/conv1.npy"}));
+            (std::set<std::string>{"tilebeat-out/", "tilebeat-out/report.json", "tilebeat-out/outputs/",
+                                   "tilebeat-out/outputs/conv1.npy"}));
   EXPECT_NE(result.out.find("conv1"), std::string::npos) << "a table on the terminal: " << result.out;
   const nlohmann::json report = folder.report();
   EXPECT_EQ(report.at("layers").at(0).at("beats"), 36) << "SPEC SW-3";
@@ -44,7 +45,8 @@ TEST(RunCommand, UI_1_UI_3_writes_report_and_outputs) {
 
 TEST(RunCommand, UI_1_writes_where_it_is_told_and_nowhere_else) {
   const CommandFolder folder;
-  const CommandResult result = folder.run_layer(kConfig, kDilated, {"--out", "a/b", "--vcd", "w.vcd", "--timeline", "t.json"});
+  const CommandResult result =
+      folder.run_layer(kConfig, kDilated, {"--out", "a/b", "--vcd", "w.vcd", "--timeline", "t.json"});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(names_of(folder.files()), (std::set<std::string>{"a/", "a/b/", "a/b/report.json", "a/b/outputs/",
                                                              "a/b/outputs/conv1.npy", "w.vcd", "t.json"}));
@@ -55,7 +57,8 @@ TEST(RunCommand, UI_5_a_later_run_replaces_the_outputs_and_keeps_other_files) {
   ASSERT_EQ(folder.run_layer(kConfig, "models/small_chain.json").status, 0);
   std::ofstream(folder.path("tilebeat-out/notes.txt")) << "mine";
   ASSERT_EQ(folder.run_layer(kConfig, kDilated).status, 0);
-  EXPECT_EQ(names_of(folder.files("tilebeat-out")), (std::set<std::string>{"notes.txt", "report.json", "outputs/", "outputs/conv1.npy"}));
+  EXPECT_EQ(names_of(folder.files("tilebeat-out")),
+            (std::set<std::string>{"notes.txt", "report.json", "outputs/", "outputs/conv1.npy"}));
 }
 
 TEST(RunCommand, UI_4_the_report_passes_its_schema) {
@@ -63,7 +66,8 @@ TEST(RunCommand, UI_4_the_report_passes_its_schema) {
   const CommandResult schema = folder.run({"schema", "report"});
   ASSERT_EQ(schema.status, 0) << schema.err;
   const nlohmann::json schema_json = nlohmann::json::parse(schema.out);
-  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--fault", "0:0:1"}, {"--check", "off"}}) {
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{}, {"--fault", "0:0:1"}, {"--check", "off"}}) {
     folder.run_layer(kConfig, "models/worked_scenes.json", more);
     EXPECT_EQ(schema_violations(schema_json, folder.report()), std::vector<std::string>{});
   }
@@ -86,9 +90,12 @@ TEST(RunCommand, UI_4_cycles_and_stalls_add_up) {
     cycles += layer.at("cycles").get<std::int64_t>();
     macs += layer.at("macs").get<std::int64_t>();
     read += layer.at("bytes").at("dram").at("read").get<std::int64_t>();
-    EXPECT_EQ(layer.at("cycles"), layer.at("beats").get<std::int64_t>() + stalls_of(layer)) << layer.at("name");
-    EXPECT_GE(layer.at("cycles").get<std::int64_t>(), layer.at("bound_cycles").at("compute").get<std::int64_t>());
-    EXPECT_GE(layer.at("cycles").get<std::int64_t>(), layer.at("bound_cycles").at("dram").get<std::int64_t>());
+    EXPECT_EQ(layer.at("cycles"), layer.at("beats").get<std::int64_t>() + stalls_of(layer))
+        << layer.at("name");
+    EXPECT_GE(layer.at("cycles").get<std::int64_t>(),
+              layer.at("bound_cycles").at("compute").get<std::int64_t>());
+    EXPECT_GE(layer.at("cycles").get<std::int64_t>(),
+              layer.at("bound_cycles").at("dram").get<std::int64_t>());
   }
   const auto& total = report.at("total");
   EXPECT_EQ(total.at("cycles"), cycles) << "the layers' cycles sum to the total";
@@ -96,9 +103,11 @@ TEST(RunCommand, UI_4_cycles_and_stalls_add_up) {
   EXPECT_EQ(total.at("dram_read_bytes"), read);
   EXPECT_EQ(total.at("dram_read_bytes"), total.at("bytes").at("dram").at("read"));
   EXPECT_EQ(total.at("dram_write_bytes"), total.at("bytes").at("dram").at("write"));
-  EXPECT_DOUBLE_EQ(total.at("utilization").get<double>(), static_cast<double>(macs) / (static_cast<double>(cycles) * 16 * 16 * 4));
+  EXPECT_DOUBLE_EQ(total.at("utilization").get<double>(),
+                   static_cast<double>(macs) / (static_cast<double>(cycles) * 16 * 16 * 4));
   for (const auto& module : report.at("modules")) {
-    EXPECT_EQ(module.at("cycles"), module.at("busy").get<std::int64_t>() + stalls_of(module)) << module.at("name");
+    EXPECT_EQ(module.at("cycles"), module.at("busy").get<std::int64_t>() + stalls_of(module))
+        << module.at("name");
   }
 }
 
@@ -109,7 +118,8 @@ TEST(RunCommand, UI_3_the_timeline_shows_loads_and_computation_at_the_same_time)
   std::map<int, std::string> tracks;
   std::map<std::string, std::vector<std::pair<double, double>>> spans;
   for (const auto& event : timeline.at("traceEvents")) {
-    if (event.at("ph") == "M" && event.at("name") == "thread_name") tracks[event.at("tid")] = event.at("args").at("name");
+    if (event.at("ph") == "M" && event.at("name") == "thread_name")
+      tracks[event.at("tid")] = event.at("args").at("name");
     if (event.at("ph") != "X") continue;
     const double begin = event.at("ts"), duration = event.at("dur");
     EXPECT_GE(duration, 0);
@@ -134,7 +144,9 @@ struct Refusal {
   std::vector<std::string> arguments;
   const char* message;  ///< part of the one line that is printed
 };
-void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.name; }
+void PrintTo(const Refusal& refusal, std::ostream* out) {
+  *out << refusal.name;
+}
 class RefusedCommand : public TestWithParam<Refusal> {};
 
 TEST_P(RefusedCommand, UI_5_exit_2_one_line_and_nothing_written) {
@@ -159,18 +171,28 @@ INSTANTIATE_TEST_SUITE_P(
     Command, RefusedCommand,
     ::testing::Values(
         Refusal{"no_command", {}, "subcommand"}, Refusal{"unknown_command", {"walk"}, "subcommand"},
-        Refusal{"no_files", {"run"}, "--config"}, Refusal{"unknown_option", with({"--speed", "9"}), "--speed"},
+        Refusal{"no_files", {"run"}, "--config"},
+        Refusal{"unknown_option", with({"--speed", "9"}), "--speed"},
         Refusal{"granularity", with({"--granularity", "beat"}), "beat"},
         Refusal{"tile_and_vcd", with({"--granularity", "tile", "--vcd", "w.vcd"}), "--vcd"},
-        Refusal{"check", with({"--check", "maybe"}), "maybe"}, Refusal{"fault_bank", with({"--fault", "16:0:1"}), "bank 0 to 15"},
+        Refusal{"check", with({"--check", "maybe"}), "maybe"},
+        Refusal{"fault_bank", with({"--fault", "16:0:1"}), "bank 0 to 15"},
         Refusal{"fault_text", with({"--fault", "one"}), "BANK:BYTE:MASK"},
         Refusal{"fault_mask", with({"--fault", "0:0:0"}), "mask 1 to 255"},
         Refusal{"vcd_from", with({"--vcd", "w.vcd", "--vcd-from", "-1"}), "--vcd-from"},
-        Refusal{"missing_config", {"run", "--config", "none.json", "--layer", source_path(kDilated)}, "none.json"},
-        Refusal{"missing_layer", {"run", "--config", source_path(kConfig), "--layer", "none.json"}, "none.json"},
-        Refusal{"truncated_layer", {"run", "--config", source_path(kConfig), "--layer", "truncated.json"}, "truncated.json"},
-        Refusal{"layer_as_config", {"run", "--config", source_path(kDilated), "--layer", source_path(kDilated)}, kDilated},
-        Refusal{"out_is_a_file", with({"--out", "taken"}), "taken"}, Refusal{"out_below_a_file", with({"--out", "taken/o"}), "taken/o"},
+        Refusal{"missing_config",
+                {"run", "--config", "none.json", "--layer", source_path(kDilated)},
+                "none.json"},
+        Refusal{
+            "missing_layer", {"run", "--config", source_path(kConfig), "--layer", "none.json"}, "none.json"},
+        Refusal{"truncated_layer",
+                {"run", "--config", source_path(kConfig), "--layer", "truncated.json"},
+                "truncated.json"},
+        Refusal{"layer_as_config",
+                {"run", "--config", source_path(kDilated), "--layer", source_path(kDilated)},
+                kDilated},
+        Refusal{"out_is_a_file", with({"--out", "taken"}), "taken"},
+        Refusal{"out_below_a_file", with({"--out", "taken/o"}), "taken/o"},
         Refusal{"out_not_writable", with({"--out", "/proc/o"}), "/proc/o"},
         Refusal{"vcd_folder_missing", with({"--vcd", "none/w.vcd"}), "none/w.vcd"},
         Refusal{"timeline_folder_missing", with({"--timeline", "none/t.json"}), "none/t.json"},
@@ -182,10 +204,12 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RunCommand, UI_5_a_layer_that_cannot_fit_is_exit_2) {
   const CommandFolder folder;
   const std::string config = folder.write("small.json", R"({"switch_array": {"parameter_depth_words": 16}})");
-  const CommandResult result = folder.run({"run", "--config", config, "--layer", source_path("models/resnet50_conv1.json")});
+  const CommandResult result =
+      folder.run({"run", "--config", config, "--layer", source_path("models/resnet50_conv1.json")});
   EXPECT_EQ(result.status, 2) << result.err;
   EXPECT_NE(result.err.find("'conv'"), std::string::npos) << "the layer is named: " << result.err;
-  EXPECT_NE(result.err.find("parameter_depth_words"), std::string::npos) << "what is too small is named: " << result.err;
+  EXPECT_NE(result.err.find("parameter_depth_words"), std::string::npos)
+      << "what is too small is named: " << result.err;
   EXPECT_EQ(names_of(folder.files()), std::set<std::string>{"small.json"});
 }
 
@@ -197,12 +221,15 @@ TEST(RunCommand, UI_5_a_wrong_expected_tensor_is_exit_1_and_everything_is_writte
   const std::string file = folder.write("expected.json", model.dump());
   std::string wanted = read_bytes(folder.path("tilebeat-out/outputs/conv1.npy"));
   folder.write("wanted.npy", wanted);
-  EXPECT_EQ(folder.run({"run", "--config", source_path(kConfig), "--layer", file}).status, 0) << "the right tensor passes";
+  EXPECT_EQ(folder.run({"run", "--config", source_path(kConfig), "--layer", file}).status, 0)
+      << "the right tensor passes";
   wanted.back() = static_cast<char>(wanted.back() ^ 1);
   folder.write("wanted.npy", wanted);
-  const CommandResult result = folder.run({"run", "--config", source_path(kConfig), "--layer", file, "--out", "failed", "--vcd", "w.vcd"});
+  const CommandResult result = folder.run(
+      {"run", "--config", source_path(kConfig), "--layer", file, "--out", "failed", "--vcd", "w.vcd"});
   EXPECT_EQ(result.status, 1) << result.err;
-  EXPECT_EQ(names_of(folder.files("failed")), (std::set<std::string>{"report.json", "outputs/", "outputs/conv1.npy"}));
+  EXPECT_EQ(names_of(folder.files("failed")),
+            (std::set<std::string>{"report.json", "outputs/", "outputs/conv1.npy"}));
   EXPECT_TRUE(folder.files().count("w.vcd")) << "the trace is written as well";
   const nlohmann::json report = folder.report("failed");
   EXPECT_FALSE(report.at("passed").get<bool>());
@@ -216,7 +243,11 @@ TEST(RunCommand, UI_5_a_wrong_expected_tensor_is_exit_1_and_everything_is_writte
 
 TEST(RunCommand, UI_1_help_everywhere_with_examples) {
   const CommandFolder folder;
-  for (const std::vector<std::string>& command : {std::vector<std::string>{"--help"}, {"run", "--help"}, {"plan", "--help"}, {"schema", "--help"}, {"compare", "--help"}}) {
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"--help"},
+                                                  {"run", "--help"},
+                                                  {"plan", "--help"},
+                                                  {"schema", "--help"},
+                                                  {"compare", "--help"}}) {
     const CommandResult result = folder.run(command);
     EXPECT_EQ(result.status, 0);
     const std::string example = "tilebeat " + (command.size() == 2 ? command[0] : "COMMAND") + " ";

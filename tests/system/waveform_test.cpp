@@ -41,7 +41,8 @@ struct WorkedData {
   /// The word of a pixel: three channels and one that is filled up with the zero point, 0.
   std::uint64_t word(int h, int w) const {
     std::uint64_t bytes = 0;
-    for (int c = 0; c < kChannels; ++c) bytes |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(x(h, w, c))) << (8 * c);
+    for (int c = 0; c < kChannels; ++c)
+      bytes |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(x(h, w, c))) << (8 * c);
     return bytes;
   }
 
@@ -51,11 +52,12 @@ struct WorkedData {
 TEST(BankWaveform, SW_1_bank_contents_equal_table_1) {
   // Dilation 3 leaves two output rows, so that all eight rows of the map are one tile.
   const CommandFolder folder;
-  nlohmann::json model = nlohmann::json::parse(read_bytes(source_path("models/worked_dense.json")), nullptr, true, true);
+  nlohmann::json model =
+      nlohmann::json::parse(read_bytes(source_path("models/worked_dense.json")), nullptr, true, true);
   model["layers"][0]["dilation"] = {3, 2};
   const std::string file = folder.write("one_tile.json", model.dump());
-  const CommandResult result =
-      folder.run({"run", "--config", source_path("configs/switch16.json"), "--layer", file, "--vcd", "wave.vcd"});
+  const CommandResult result = folder.run(
+      {"run", "--config", source_path("configs/switch16.json"), "--layer", file, "--vcd", "wave.vcd"});
   ASSERT_EQ(result.status, 0) << result.err;
   const WorkedData data(file);
   const Vcd vcd(read_bytes(folder.path("wave.vcd")));
@@ -105,10 +107,12 @@ class WorkedWaveform : public ::testing::TestWithParam<int> {
     find_beats();
   }
 
-  static std::string model() { return GetParam() == 1 ? "models/worked_dense.json" : "models/worked_dilated.json"; }
+  static std::string model() {
+    return GetParam() == 1 ? "models/worked_dense.json" : "models/worked_dilated.json";
+  }
 
-  /// The beats of a chunk, owb innermost (SPEC SW-2), follow one another without a gap. The planner may cut the map into
-  /// tiles of rows; a chunk's first beat is seen where sw0 goes back to column 0.
+  /// The beats of a chunk, owb innermost (SPEC SW-2), follow one another without a gap. The planner may cut
+  /// the map into tiles of rows; a chunk's first beat is seen where sw0 goes back to column 0.
   void find_beats() {
     const Plan plan = make_plan(data_.workload, load_hardware(source_path("configs/switch16.json")));
     const int tile_rows = plan.layers.at(0).tiling.tile_rows;
@@ -123,13 +127,16 @@ class WorkedWaveform : public ::testing::TestWithParam<int> {
       const int rows = std::min(tile_rows, out_height_ - first_row);
       for (int row_block = 0; row_block < (rows + 1) / 2; ++row_block) {
         for (int column_block = 0; column_block < (out_width_ + kLanes - 1) / kLanes; ++column_block) {
-          for (int tap = 0; tap < kTaps; ++tap, time += kPeriod) beats_.push_back({time, first_row, row_block, column_block, tap});
+          for (int tap = 0; tap < kTaps; ++tap, time += kPeriod)
+            beats_.push_back({time, first_row, row_block, column_block, tap});
         }
       }
       end = time;
     }
   }
-  std::optional<Pixel> output_of(const TimedBeat& beat, int lane) const { return beat.output(lane, out_height_, out_width_); }
+  std::optional<Pixel> output_of(const TimedBeat& beat, int lane) const {
+    return beat.output(lane, out_height_, out_width_);
+  }
   /// The tile-local pixel that lies under a beat's tap.
   Pixel input_of(const Pixel& output, int tap) const {
     return {output.first + tap / 3 * GetParam(), output.second + tap % 3 * GetParam()};
@@ -152,7 +159,8 @@ TEST_P(WorkedWaveform, SW_2_selections_equal_tables_2_and_3) {
       const auto [h, w] = table.at(static_cast<std::size_t>(lane)).at(static_cast<std::size_t>(clock));
       const std::int64_t time = row.first_known() + clock * kPeriod;
       EXPECT_EQ(row.at(time), static_cast<std::uint64_t>(h)) << "row of sw" << lane << " in clk" << clock + 1;
-      EXPECT_EQ(column.at(time), static_cast<std::uint64_t>(w)) << "column of sw" << lane << " in clk" << clock + 1;
+      EXPECT_EQ(column.at(time), static_cast<std::uint64_t>(w))
+          << "column of sw" << lane << " in clk" << clock + 1;
       EXPECT_EQ(delivered.at(time), data_.word(h, w)) << "what sw" << lane << " delivers in clk" << clock + 1;
     }
   }
@@ -166,13 +174,17 @@ TEST_P(WorkedWaveform, SW_2_selections_of_all_operation_cycles) {
     for (const TimedBeat& beat : beats_) {
       const auto output = output_of(beat, lane);
       if (!output) {
-        EXPECT_FALSE(row.at(beat.time).has_value() || column.at(beat.time).has_value()) << "sw" << lane << " is surplus";
+        EXPECT_FALSE(row.at(beat.time).has_value() || column.at(beat.time).has_value())
+            << "sw" << lane << " is surplus";
         continue;
       }
       const auto [h, w] = input_of(*output, beat.tap);
-      EXPECT_EQ(row.at(beat.time), static_cast<std::uint64_t>(h)) << "row of sw" << lane << " at " << beat.time;
-      EXPECT_EQ(column.at(beat.time), static_cast<std::uint64_t>(w)) << "column of sw" << lane << " at " << beat.time;
-      EXPECT_EQ(delivered.at(beat.time), data_.word(beat.first_row + h, w)) << "word of sw" << lane << " at " << beat.time;
+      EXPECT_EQ(row.at(beat.time), static_cast<std::uint64_t>(h))
+          << "row of sw" << lane << " at " << beat.time;
+      EXPECT_EQ(column.at(beat.time), static_cast<std::uint64_t>(w))
+          << "column of sw" << lane << " at " << beat.time;
+      EXPECT_EQ(delivered.at(beat.time), data_.word(beat.first_row + h, w))
+          << "word of sw" << lane << " at " << beat.time;
     }
   }
 }
@@ -183,9 +195,11 @@ TEST_P(WorkedWaveform, NU_1_pe1500_multiplies_what_sw15_delivers) {
     std::int32_t sum = 0;
     if (const auto output = output_of(beat, 15)) {
       const auto [h, w] = input_of(*output, beat.tap);
-      for (int c = 0; c < kChannels; ++c) sum += data_.x(beat.first_row + h, w, c) * data_.weight(0, beat.tap, c);
+      for (int c = 0; c < kChannels; ++c)
+        sum += data_.x(beat.first_row + h, w, c) * data_.weight(0, beat.tap, c);
     }
-    EXPECT_EQ(pe.at(beat.time + kPeriod), static_cast<std::uint32_t>(sum)) << "the MAC stage follows the switch by one clock";
+    EXPECT_EQ(pe.at(beat.time + kPeriod), static_cast<std::uint32_t>(sum))
+        << "the MAC stage follows the switch by one clock";
   }
 }
 
@@ -268,7 +282,8 @@ TEST(Waveform, UI_3_a_window_shows_what_the_whole_trace_shows_there) {
   EXPECT_LT(window->last_time(), end * kPeriod);
   for (const std::string& name : names) {
     for (std::int64_t clock = begin; clock < end; ++clock) {
-      ASSERT_EQ(window->signal(name).at(clock * kPeriod), whole->signal(name).at(clock * kPeriod)) << name << " in clock " << clock;
+      ASSERT_EQ(window->signal(name).at(clock * kPeriod), whole->signal(name).at(clock * kPeriod))
+          << name << " in clock " << clock;
     }
   }
 }
@@ -276,7 +291,8 @@ TEST(Waveform, UI_3_a_window_shows_what_the_whole_trace_shows_there) {
 TEST(Waveform, UI_3_the_size_cap_ends_the_trace_validly) {
   const CommandFolder folder;
   const CommandResult result =
-      folder.run_layer("configs/switch16.json", "models/small_chain.json", {"--vcd", "wave.vcd", "--vcd-max-mb", "1", "--vcd-accumulators"});
+      folder.run_layer("configs/switch16.json", "models/small_chain.json",
+                       {"--vcd", "wave.vcd", "--vcd-max-mb", "1", "--vcd-accumulators"});
   EXPECT_EQ(result.status, 0) << "a trace that ends early is no failure";
   EXPECT_NE(result.err.find("1 MB"), std::string::npos) << "the cap is named on the terminal: " << result.err;
   const std::string text = read_bytes(folder.path("wave.vcd"));

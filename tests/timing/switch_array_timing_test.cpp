@@ -1,5 +1,5 @@
-// Clocks of the switch array in a whole SoC: exact pairs around each threshold of SPEC SW-8, and slower resources that
-// raise their own stall cause (CY-2).
+// Clocks of the switch array in a whole SoC: exact pairs around each threshold of SPEC SW-8, and slower
+// resources that raise their own stall cause (CY-2).
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,8 +15,8 @@ namespace {
 constexpr int kLanes = 8;  // L of the default array, R = 16 in G = 2 groups
 constexpr int kPort = 4;   // P
 
-/// Hardware on which a delay of k clocks shifts everything behind it by k clocks: the DRAM ticks with the NPU and is
-/// never refreshed.
+/// Hardware on which a delay of k clocks shifts everything behind it by k clocks: the DRAM ticks with the NPU
+/// and is never refreshed.
 HardwareConfig in_step() {
   HardwareConfig hardware;
   hardware.dram.clock_ps = hardware.clock_ps();
@@ -24,7 +24,8 @@ HardwareConfig in_step() {
   return hardware;
 }
 
-/// 1x1 kernels, so that an operation cycle takes `beats` beats: as many channel blocks. Two output rows, one row block.
+/// 1x1 kernels, so that an operation cycle takes `beats` beats: as many channel blocks. Two output rows, one
+/// row block.
 ConvShape short_cycles(int beats, int operation_cycles) {
   ConvShape shape;
   shape.height = 2, shape.width = operation_cycles * kLanes;
@@ -40,13 +41,18 @@ Cycle stall(const ConvShape& shape, const HardwareConfig& hardware, const std::s
 }
 
 class BothGranularities : public ::testing::TestWithParam<Granularity> {};
-INSTANTIATE_TEST_SUITE_P(SwitchArray, BothGranularities, ::testing::Values(Granularity::kClock, Granularity::kTile),
-                         [](const auto& test) { return test.param == Granularity::kClock ? "clock" : "tile"; });
+INSTANTIATE_TEST_SUITE_P(SwitchArray, BothGranularities,
+                         ::testing::Values(Granularity::kClock, Granularity::kTile), [](const auto& test) {
+                           return test.param == Granularity::kClock ? "clock" : "tile";
+                         });
 
 TEST_P(BothGranularities, SW_8_output_drain_hides_under_eight_beats) {
   for (const int cycles : {1, 2, 5}) {
-    const auto drain = [&](int beats) { return stall(short_cycles(beats, cycles), in_step(), "output_drain", GetParam()); };
-    // The first operation cycle finds the shadow registers empty; each later one waits for what is left of L clocks.
+    const auto drain = [&](int beats) {
+      return stall(short_cycles(beats, cycles), in_step(), "output_drain", GetParam());
+    };
+    // The first operation cycle finds the shadow registers empty; each later one waits for what is left of L
+    // clocks.
     EXPECT_EQ(drain(9), 0) << "hidden under 9 beats, " << cycles << " operation cycles";
     EXPECT_EQ(drain(8), 0) << "8 clocks of draining under 8 beats";
     EXPECT_EQ(drain(7), cycles - 1) << "one clock short, " << cycles << " operation cycles";
@@ -60,8 +66,10 @@ TEST_P(BothGranularities, SW_8_output_drain_at_slower_post_processing) {
     HardwareConfig hardware = in_step();
     hardware.switch_array.drain_clocks_per_lane = per_lane;
     const int hidden = kLanes * per_lane;
-    EXPECT_EQ(stall(short_cycles(hidden, 4), hardware, "output_drain", GetParam()), 0) << per_lane << " clocks a lane";
-    EXPECT_EQ(stall(short_cycles(hidden - 1, 4), hardware, "output_drain", GetParam()), 3) << per_lane << " clocks a lane";
+    EXPECT_EQ(stall(short_cycles(hidden, 4), hardware, "output_drain", GetParam()), 0)
+        << per_lane << " clocks a lane";
+    EXPECT_EQ(stall(short_cycles(hidden - 1, 4), hardware, "output_drain", GetParam()), 3)
+        << per_lane << " clocks a lane";
     EXPECT_EQ(stall(short_cycles(3, 4), hardware, "output_drain", GetParam()), 3 * (hidden - 3));
   }
 }
@@ -80,7 +88,8 @@ TEST_P(BothGranularities, SW_8_the_pipeline_fills_once_a_chunk) {
     const std::int64_t chunks = ceiling(8, plan.layers.at(0).tiling.tile_rows);
     ASSERT_LE(plan.layers.at(0).tiling.tile_rows, tile_rows);
     EXPECT_EQ(run.counter("engine.switch", "chunks"), chunks);
-    EXPECT_EQ(SimulatedRun::stall(run.layer(), "pipeline_fill"), 2 * chunks) << "bank read and switch, before the first MAC";
+    EXPECT_EQ(SimulatedRun::stall(run.layer(), "pipeline_fill"), 2 * chunks)
+        << "bank read and switch, before the first MAC";
     EXPECT_EQ(run.layer().at("beats"), 4 * 2 * 9) << "tiles of whole row blocks add no beats";
   }
 }
@@ -108,8 +117,9 @@ TEST_P(BothGranularities, SW_5_conflict_clocks_add_to_the_layer) {
   const SimulatedRun aware = simulate_in_child(conv_workload(shape), hardware, GetParam());
   hardware.switch_array.arrangement = ArrangementKind::kTable1;
   const SimulatedRun table = simulate_in_child(conv_workload(shape), hardware, GetParam());
-  // Two taps, all 56 columns in the banks. 28 output columns: 3 full operation cycles, 4 clocks a beat, and one of 4 lanes
-  // a row group: w = 48, 50, 52, 54 of rows 0 and 2, that is n = 48.. and 104.. in half 0, banks 0, 2, 4, 6 twice: 2 clocks.
+  // Two taps, all 56 columns in the banks. 28 output columns: 3 full operation cycles, 4 clocks a beat, and
+  // one of 4 lanes a row group: w = 48, 50, 52, 54 of rows 0 and 2, that is n = 48.. and 104.. in half 0,
+  // banks 0, 2, 4, 6 twice: 2 clocks.
   EXPECT_EQ(table.layer().at("beats"), 2 * 4);
   EXPECT_EQ(table.layer().at("bank_conflict_cycles"), 2 * (3 * 3 + 1));
   EXPECT_EQ(aware.layer().at("bank_conflict_cycles"), 0);
@@ -168,10 +178,12 @@ struct Slower {
   std::function<void(HardwareConfig&)> change;
   std::vector<std::string> modules;  ///< whose clocks of `cause` together grow; "layer" is the PE array
   std::string cause;
-  bool storing = false;              ///< on `storing_layer`
-  bool takes_longer = true;          ///< the run takes longer, or else at least not less
+  bool storing = false;      ///< on `storing_layer`
+  bool takes_longer = true;  ///< the run takes longer, or else at least not less
 };
-void PrintTo(const Slower& slower, std::ostream* out) { *out << slower.name; }
+void PrintTo(const Slower& slower, std::ostream* out) {
+  *out << slower.name;
+}
 
 class SlowerResource : public ::testing::TestWithParam<Slower> {};
 
@@ -181,7 +193,8 @@ TEST_P(SlowerResource, CY_2_raises_its_own_cause) {
   HardwareConfig slower = base;
   GetParam().change(slower);
   const Plan plan = make_plan(workload, base);  // the same program for both
-  const SimulatedRun before = simulate_in_child(workload, base, plan, {}), after = simulate_in_child(workload, slower, plan, {});
+  const SimulatedRun before = simulate_in_child(workload, base, plan, {}),
+                     after = simulate_in_child(workload, slower, plan, {});
   ASSERT_EQ(before.failures, std::vector<std::string>{});
   ASSERT_EQ(after.failures, std::vector<std::string>{});
   const auto clocks = [&](const SimulatedRun& run) {
@@ -206,25 +219,55 @@ INSTANTIATE_TEST_SUITE_P(
     Resource, SlowerResource,
     ::testing::Values(
         Slower{"dram_bandwidth", [](HardwareConfig& h) { h.dram.data_bits = 16; }, kReads, "memory"},
-        Slower{"dram_bandwidth_at_the_array", [](HardwareConfig& h) { h.dram.data_bits = 16; }, {"layer"}, "input_load"},
+        Slower{"dram_bandwidth_at_the_array",
+               [](HardwareConfig& h) { h.dram.data_bits = 16; },
+               {"layer"},
+               "input_load"},
         Slower{"dram_latency", [](HardwareConfig& h) { h.dram.tCL_ps = 60000; }, kReads, "memory"},
-        Slower{"dram_rows", [](HardwareConfig& h) { h.dram.tRP_ps = h.dram.tRCD_ps = 100000; }, {"dram.ch0"}, "dram_timing"},
-        Slower{"dram_refresh", [](HardwareConfig& h) { h.dram.refresh = true, h.dram.tREFI_ps = 1000000; }, {"dram.ch0"}, "refresh"},
-        Slower{"bus_width_stores", [](HardwareConfig& h) { h.interconnect.bytes_per_clock = 8; }, {"layer"}, "output_space", true},
-        Slower{"bus_width_kernels", [](HardwareConfig& h) { h.interconnect.bytes_per_clock = 4; }, {"layer"}, "weight_load"},
+        Slower{"dram_rows",
+               [](HardwareConfig& h) { h.dram.tRP_ps = h.dram.tRCD_ps = 100000; },
+               {"dram.ch0"},
+               "dram_timing"},
+        Slower{"dram_refresh",
+               [](HardwareConfig& h) { h.dram.refresh = true, h.dram.tREFI_ps = 1000000; },
+               {"dram.ch0"},
+               "refresh"},
+        Slower{"bus_width_stores",
+               [](HardwareConfig& h) { h.interconnect.bytes_per_clock = 8; },
+               {"layer"},
+               "output_space",
+               true},
+        Slower{"bus_width_kernels",
+               [](HardwareConfig& h) { h.interconnect.bytes_per_clock = 4; },
+               {"layer"},
+               "weight_load"},
         Slower{"burst_length", [](HardwareConfig& h) { h.dma.burst_bytes = 32; }, kRequests, "outstanding"},
         Slower{"outstanding", [](HardwareConfig& h) { h.dma.max_outstanding = 1; }, kRequests, "outstanding"},
-        Slower{"outstanding_on_the_bus", [](HardwareConfig& h) { h.interconnect.max_outstanding = 1; }, {"bus.load.read", "bus.store.write"}, "outstanding"},
-        Slower{"landing_buffer", [](HardwareConfig& h) { h.dma.buffer_bytes = 256; }, {"dma_load.request", "dma_parameter.request"}, "landing"},
-        Slower{"command_queue", [](HardwareConfig& h) { h.dma.command_queue = 1; }, {"control.decode"}, "queue_full", false, false},
-        Slower{"drain", [](HardwareConfig& h) { h.switch_array.drain_clocks_per_lane = 8; }, {"layer"}, "output_drain"},
+        Slower{"outstanding_on_the_bus",
+               [](HardwareConfig& h) { h.interconnect.max_outstanding = 1; },
+               {"bus.load.read", "bus.store.write"},
+               "outstanding"},
+        Slower{"landing_buffer",
+               [](HardwareConfig& h) { h.dma.buffer_bytes = 256; },
+               {"dma_load.request", "dma_parameter.request"},
+               "landing"},
+        Slower{"command_queue",
+               [](HardwareConfig& h) { h.dma.command_queue = 1; },
+               {"control.decode"},
+               "queue_full",
+               false,
+               false},
+        Slower{"drain",
+               [](HardwareConfig& h) { h.switch_array.drain_clocks_per_lane = 8; },
+               {"layer"},
+               "output_drain"},
         Slower{"host", [](HardwareConfig& h) { h.host.register_write_cycles = 100; }, {"layer"}, "host"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(BankWriteQueues, CY_2_short_queues_in_front_of_the_banks) {
-  // One row of a single-channel map under a wide bus: 64 pixels a clock for 16 banks of one word a clock.
+  // A single-channel map under a wide bus: 64 pixels a clock for the eight banks of a row, of one word a clock each.
   ConvShape shape;
-  shape.height = 4, shape.width = 256, shape.channels = 1;
+  shape.height = 2, shape.width = 1024, shape.channels = 1;
   HardwareConfig hardware = in_step();
   hardware.interconnect.bytes_per_clock = 64;
   hardware.dma.burst_bytes = 256;
@@ -232,12 +275,13 @@ TEST(BankWriteQueues, CY_2_short_queues_in_front_of_the_banks) {
   const Plan plan = make_plan(workload, hardware);
   Cycle blocked = -1;
   Cycle cycles = 0;
-  for (const int words : {256, 16, 8}) {
+  for (const int words : {256, 32, 16}) {
     hardware.switch_array.arrangement_queue_words = words;
     const SimulatedRun run = simulate_in_child(workload, hardware, plan, {});
     ASSERT_EQ(run.failures, std::vector<std::string>{});
     const Cycle now = SimulatedRun::stall(run.module("engine.arrangement"), "bank_write");
-    EXPECT_EQ(now, SimulatedRun::stall(run.module("dma_load.stream"), "bank_write")) << "both sides of the stream wait";
+    EXPECT_EQ(now, SimulatedRun::stall(run.module("dma_load.stream"), "bank_write"))
+        << "both sides of the stream wait";
     if (words == 256) {
       EXPECT_EQ(now, 0) << "all words find room";
     } else {

@@ -22,9 +22,15 @@ template <class T>
 T below(T end) {
   return *rc::gen::inRange<T>(0, end);
 }
-std::uint64_t any_address() { return any<std::uint64_t>() & ((std::uint64_t{1} << 48) - 1); }
-std::uint8_t any_copy() { return below<std::uint8_t>(2); }
-DType any_type() { return static_cast<DType>(below(3)); }
+std::uint64_t any_address() {
+  return any<std::uint64_t>() & ((std::uint64_t{1} << 48) - 1);
+}
+std::uint8_t any_copy() {
+  return below<std::uint8_t>(2);
+}
+DType any_type() {
+  return static_cast<DType>(below(3));
+}
 
 ConvSetup any_setup() {
   ConvSetup s;
@@ -34,7 +40,8 @@ ConvSetup any_setup() {
   s.input_zero_point = any<std::int16_t>(), s.weight_zero_point = any<std::int16_t>();
   s.input_type = any_type(), s.output_type = any_type();
   s.requantise = any<bool>(), s.clamp = any<bool>(), s.post_parameters = any<bool>();
-  s.clamp_low = any<std::int32_t>(), s.clamp_high = any<std::int32_t>(), s.output_zero_point = any<std::int32_t>();
+  s.clamp_low = any<std::int32_t>(), s.clamp_high = any<std::int32_t>(),
+  s.output_zero_point = any<std::int32_t>();
   return s;
 }
 
@@ -83,13 +90,26 @@ Instruction any_instruction(int operation) {
     for (Semaphore& token : *tokens) token = any<std::uint8_t>();
   }
   switch (operation) {
-    case 0: instruction.operation = any_setup(); break;
-    case 1: instruction.operation = any_run(); break;
-    case 2: instruction.operation = any_load_input(); break;
-    case 3: instruction.operation = any_load_kernels(); break;
-    case 4: instruction.operation = any_store(); break;
-    case 5: instruction.operation = LayerEnd{any<std::uint32_t>()}; break;
-    default: instruction.operation = Halt{};
+    case 0:
+      instruction.operation = any_setup();
+      break;
+    case 1:
+      instruction.operation = any_run();
+      break;
+    case 2:
+      instruction.operation = any_load_input();
+      break;
+    case 3:
+      instruction.operation = any_load_kernels();
+      break;
+    case 4:
+      instruction.operation = any_store();
+      break;
+    case 5:
+      instruction.operation = LayerEnd{any<std::uint32_t>()};
+      break;
+    default:
+      instruction.operation = Halt{};
   }
   return instruction;
 }
@@ -135,7 +155,8 @@ TEST(Isa, HI_2_illegal_opcodes_are_refused) {
   for (int opcode = 0; opcode < 256; ++opcode) {
     InstructionBytes bytes{};
     bytes[0] = static_cast<std::uint8_t>(opcode);
-    EXPECT_EQ(refused(bytes).empty(), legal.count(opcode) == 1) << "opcode " << opcode << ": " << refused(bytes);
+    EXPECT_EQ(refused(bytes).empty(), legal.count(opcode) == 1)
+        << "opcode " << opcode << ": " << refused(bytes);
   }
 }
 
@@ -180,7 +201,8 @@ TEST(Isa, UI_1_disassembly_shows_fields_and_tokens) {
   load.copy = 1, load.address = 4096, load.height = 8, load.width = 14, load.channels = 3;
   const Instruction instruction{{input_free(1)}, {}, {input_full(1)}, load};
   const std::string text = disassemble(instruction);
-  for (const char* part : {"load.input", "copy=1", "address=4096", "height=8", "width=14", "channels=3", "input_free[1]", "input_full[1]"}) {
+  for (const char* part : {"load.input", "copy=1", "address=4096", "height=8", "width=14", "channels=3",
+                           "input_free[1]", "input_full[1]"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
   }
   EXPECT_EQ(text.find('\n'), std::string::npos) << "one line";
@@ -190,7 +212,8 @@ TEST(Isa, SW_8_tokens_of_different_meaning_are_different_numbers) {
   std::set<int> numbers{0};
   std::size_t tokens = 1;
   const auto add = [&](Semaphore semaphore) { numbers.insert(semaphore), ++tokens; };
-  for (int copy = 0; copy < 2; ++copy) add(input_full(copy)), add(input_free(copy)), add(output_full(copy)), add(output_free(copy));
+  for (int copy = 0; copy < 2; ++copy)
+    add(input_full(copy)), add(input_free(copy)), add(output_full(copy)), add(output_free(copy));
   for (int slot = 0; slot < kMaxParameterSlots; ++slot) add(kernels_full(slot)), add(kernels_free(slot));
   EXPECT_EQ(numbers.size(), tokens);
 }

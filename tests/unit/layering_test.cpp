@@ -34,7 +34,8 @@ const Edges kAllowed{
     {"sim", {"base", "observe"}},
     {"fabric", {"base", "config", "observe", "sim"}},
     {"engine", {"base", "config", "dataflow", "isa", "kernels", "observe", "sim", "fabric"}},
-    {"system", {"base", "config", "workload", "isa", "planner", "observe", "report", "sim", "fabric", "engine"}},
+    {"system",
+     {"base", "config", "workload", "isa", "planner", "observe", "report", "sim", "fabric", "engine"}},
     {"app", {"base", "schema", "workload", "config", "reference", "planner", "observe", "report", "system"}},
 };
 const std::set<std::string> kWithSystemC{"sim", "fabric", "engine", "system", "app"};
@@ -57,7 +58,8 @@ std::vector<Include> includes() {
       for (std::string line; std::getline(stream, line);) {
         std::smatch match;
         if (std::regex_search(line, match, pattern)) {
-          found.push_back({(fs::path(root) / relative).string(), relative.begin()->string(), match[2], match[1] == "\""});
+          found.push_back(
+              {(fs::path(root) / relative).string(), relative.begin()->string(), match[2], match[1] == "\""});
         }
       }
     }
@@ -68,7 +70,8 @@ std::vector<Include> includes() {
 TEST(Layering, every_folder_is_a_known_level) {
   for (const char* root : {"include/tilebeat", "src"}) {
     for (const auto& entry : fs::directory_iterator(fs::path(TILEBEAT_SOURCE_DIR) / root)) {
-      EXPECT_EQ(kAllowed.count(entry.path().filename().string()), 1U) << entry.path() << " belongs to no level";
+      EXPECT_EQ(kAllowed.count(entry.path().filename().string()), 1U)
+          << entry.path() << " belongs to no level";
     }
   }
 }
@@ -78,7 +81,8 @@ TEST(Layering, includes_follow_the_allowed_edges) {
   int checked = 0;
   for (const Include& include : includes()) {
     if (include.target.compare(0, prefix.size(), prefix) != 0) continue;
-    const std::string to = include.target.substr(prefix.size(), include.target.find('/', prefix.size()) - prefix.size());
+    const std::string to =
+        include.target.substr(prefix.size(), include.target.find('/', prefix.size()) - prefix.size());
     ASSERT_EQ(kAllowed.count(include.level), 1U) << include.file;
     EXPECT_TRUE(to == include.level || kAllowed.at(include.level).count(to))
         << include.file << " includes " << include.target << ": " << include.level << " may not see " << to;
@@ -102,7 +106,8 @@ TEST(Layering, private_headers_stay_in_their_level) {
 TEST(Layering, systemc_is_seen_below_its_line_only) {
   bool seen = false;
   for (const Include& include : includes()) {
-    const bool systemc = include.target == "systemc" || include.target == "systemc.h" || include.target.compare(0, 3, "tlm") == 0;
+    const bool systemc = include.target == "systemc" || include.target == "systemc.h" ||
+                         include.target.compare(0, 3, "tlm") == 0;
     if (!systemc) continue;
     seen = true;
     EXPECT_EQ(kWithSystemC.count(include.level), 1U) << include.file << " includes " << include.target;

@@ -16,7 +16,9 @@
 namespace tilebeat::testing {
 namespace {
 
-ArrayShape shape_of(const SpecArray& a) { return {a.rows, a.columns, a.groups, a.port}; }
+ArrayShape shape_of(const SpecArray& a) {
+  return {a.rows, a.columns, a.groups, a.port};
+}
 
 ChunkGeometry worked_geometry(int dilation) {
   ChunkGeometry g;
@@ -49,7 +51,8 @@ TEST(Arrangement, SW_1_table_1_in_all_banks) {
   EXPECT_EQ(arrangement.words_per_plane(), kTableWords);
   const auto table = table1();
   for (const auto& [bank, words] : table1_spelled()) {
-    EXPECT_EQ(table.at(static_cast<std::size_t>(bank)), words) << "the formula of SW-1 gives the words it spells, b" << bank;
+    EXPECT_EQ(table.at(static_cast<std::size_t>(bank)), words)
+        << "the formula of SW-1 gives the words it spells, b" << bank;
   }
   for (int bank = 0; bank < kTableBanks; ++bank) {
     for (int address = 0; address < kTableWords; ++address) {
@@ -73,7 +76,8 @@ TEST_P(SelectionTable, SW_2_tables_2_and_3_for_all_sub_switches_and_clocks) {
       const Selection& got = steps.selections[clock][lane];
       const auto [h, w] = table.at(lane).at(clock);
       EXPECT_TRUE(got.valid && got.h == h && got.w == w)
-          << "sw" << lane << " clk" << clock + 1 << " reads d" << h << "." << w << ", not d" << got.h << "." << got.w;
+          << "sw" << lane << " clk" << clock + 1 << " reads d" << h << "." << w << ", not d" << got.h << "."
+          << got.w;
     }
   }
 }
@@ -83,12 +87,15 @@ TEST(SwitchSchedule, SW_2_lanes_without_an_output_read_nothing) {
   // Dilation 2 has outputs 10 wide: the second operation cycle has two lanes a row group ([0186], [0190]).
   const SwitchSchedule schedule({16, 16, 2, 4}, worked_geometry(2));
   const Walk steps = walk(schedule);
-  const std::vector<Pixel> sw0 = parse_pixels("d0.8 d0.10 d0.12 d2.8 d2.10 d2.12 d4.8 d4.10 d4.12");  // [0187]
-  const std::vector<Pixel> sw1 = parse_pixels("d0.9 d0.11 d0.13 d2.9 d2.11 d2.13 d4.9 d4.11 d4.13");  // [0189]
+  const std::vector<Pixel> sw0 =
+      parse_pixels("d0.8 d0.10 d0.12 d2.8 d2.10 d2.12 d4.8 d4.10 d4.12");  // [0187]
+  const std::vector<Pixel> sw1 =
+      parse_pixels("d0.9 d0.11 d0.13 d2.9 d2.11 d2.13 d4.9 d4.11 d4.13");  // [0189]
   for (std::size_t clock = 0; clock < kTableClocks; ++clock) {
     const auto& lanes = steps.selections[kTableClocks + clock];
     for (std::size_t lane = 0; lane < kTableBanks; ++lane) {
-      EXPECT_EQ(lanes[lane].valid, lane % 8 < 2) << "sw" << lane << " clk" << clock + 1 << " of the second operation cycle";
+      EXPECT_EQ(lanes[lane].valid, lane % 8 < 2)
+          << "sw" << lane << " clk" << clock + 1 << " of the second operation cycle";
     }
     EXPECT_EQ(Pixel(lanes[0].h, lanes[0].w), sw0[clock]);
     EXPECT_EQ(Pixel(lanes[1].h, lanes[1].w), sw1[clock]);
@@ -170,7 +177,8 @@ RC_GTEST_PROP(SwitchSchedule, SW_2_every_beat_of_random_layers, ()) {
           const int row = oh + lane / a.lanes(), column = ow + lane % a.lanes();
           const int h = row * c.stride[0] + beat.tap_h * c.dilation[0] - c.pad[0];
           const int w = column * c.stride[1] + beat.tap_w * c.dilation[1] - c.pad[1];
-          const bool reads = row < c.out_height && column < c.out_width && h >= 0 && h < c.height && w >= 0 && w < c.width;
+          const bool reads =
+              row < c.out_height && column < c.out_width && h >= 0 && h < c.height && w >= 0 && w < c.width;
           const Selection& got = steps.selections[at][static_cast<std::size_t>(lane)];
           RC_ASSERT(got.valid == reads);
           if (reads) RC_ASSERT((got.h == h && got.w == w));
@@ -239,13 +247,15 @@ RC_GTEST_PROP(BankConflicts, SW_5_census_of_random_layers, ()) {
   SpecConv c = random_conv(a);
   c.channels = a.port;  // the census is that of one channel block
   const bool aware = *rc::gen::arbitrary<bool>();
-  const Arrangement arrangement(shape_of(a), c.height, c.width, aware ? c.stride[0] : 1, aware ? c.stride[1] : 1);
+  const Arrangement arrangement(shape_of(a), c.height, c.width, aware ? c.stride[0] : 1,
+                                aware ? c.stride[1] : 1);
   const BankCensus census = take_census(SwitchSchedule(shape_of(a), geometry_of(c, a)), arrangement);
   std::int64_t clocks = 0;
   for (const int cycle : census.cycle_clocks) clocks += cycle;
   // The whole map lies in the banks here, whatever part of it is read: one tile.
   const TileSpan h{0, c.out_height, 0, c.height}, w{0, c.out_width, 0, c.width};
-  RC_ASSERT(clocks - beats_of(c, a) == conflicts_of_tile(c, a, h, w, aware ? Layout::kStrideAware : Layout::kTable1));
+  RC_ASSERT(clocks - beats_of(c, a) ==
+            conflicts_of_tile(c, a, h, w, aware ? Layout::kStrideAware : Layout::kTable1));
   if (aware || (c.stride[0] == 1 && c.stride[1] == 1)) RC_ASSERT(clocks == beats_of(c, a));
 }
 
@@ -253,14 +263,16 @@ RC_GTEST_PROP(Arrangement, SW_1_and_SW_5_places_of_random_maps, ()) {
   const SpecArray a = random_array();
   const int height = *rc::gen::inRange(1, 24), width = *rc::gen::inRange(1, 40);
   const int stride[2] = {*rc::gen::inRange(1, 6), *rc::gen::inRange(1, 6)};
-  const Arrangement table(shape_of(a), height, width, 1, 1), aware(shape_of(a), height, width, stride[0], stride[1]);
+  const Arrangement table(shape_of(a), height, width, 1, 1),
+      aware(shape_of(a), height, width, stride[0], stride[1]);
   const int one[2] = {1, 1};
   for (int h = 0; h < height; ++h) {
     for (int w = 0; w < width; ++w) {
       const PlaceInHalf plain = place_of(h, w, width, a, one, Layout::kTable1);
       const PlaceInHalf unit = place_of(h, w, width, a, one, Layout::kStrideAware);
       const PlaceInHalf strided = place_of(h, w, width, a, stride, Layout::kStrideAware);
-      RC_ASSERT((unit.bank(a) == plain.bank(a) && unit.address(a) == plain.address(a)));  // equals table 1 at stride 1
+      RC_ASSERT((unit.bank(a) == plain.bank(a) &&
+                 unit.address(a) == plain.address(a)));  // equals table 1 at stride 1
       RC_ASSERT(table.place(h, w).bank.value() == plain.bank(a));
       RC_ASSERT(table.place(h, w).address == plain.address(a));
       RC_ASSERT(aware.place(h, w).bank.value() == strided.bank(a));

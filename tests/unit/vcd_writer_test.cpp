@@ -1,4 +1,5 @@
-// The waveform writer: valid dumps, the same bytes in any order of declaration and recording (SPEC UI-3, CY-4).
+// The waveform writer: valid dumps, the same bytes in any order of declaration and recording (SPEC UI-3,
+// CY-4).
 #include "tilebeat/observe/vcd_writer.h"
 
 #include <algorithm>
@@ -19,7 +20,9 @@ constexpr Picoseconds kPeriod = 1000;
 /// A writer into a string.
 struct Dump {
   explicit Dump(TraceFilter filter = {})
-      : writer(std::move(filter), kPeriod, [this] { return now; }, [this](const std::string& piece) { text += piece; }) {}
+      : writer(
+            std::move(filter), kPeriod, [this] { return now; },
+            [this](const std::string& piece) { text += piece; }) {}
   Picoseconds now = 0;
   std::string text;
   VcdWriter writer;
@@ -80,9 +83,11 @@ std::string dump_of(int signals, const std::vector<int>& declared, const std::ve
   Dump dump;
   std::vector<SignalId> ids(static_cast<std::size_t>(signals));
   for (const int i : declared) {
-    ids[static_cast<std::size_t>(i)] = dump.writer.add_signal(i % 2 ? "soc.odd" : "soc.even", "s" + std::to_string(i), 1 + i % 64);
+    ids[static_cast<std::size_t>(i)] =
+        dump.writer.add_signal(i % 2 ? "soc.odd" : "soc.even", "s" + std::to_string(i), 1 + i % 64);
   }
-  for (const auto& [signal, at, value] : changes) dump.writer.change(ids[static_cast<std::size_t>(signal)], at, value);
+  for (const auto& [signal, at, value] : changes)
+    dump.writer.change(ids[static_cast<std::size_t>(signal)], at, value);
   dump.writer.finish(200000);
   return dump.text;
 }
@@ -94,12 +99,15 @@ TEST(VcdWriter, CY_4_bytes_do_not_depend_on_any_order) {
   for (int i = 0; i < kSignals; ++i) declared[static_cast<std::size_t>(i)] = i;
   std::vector<Change> changes;
   for (int i = 0; i < 3000; ++i) {
-    changes.emplace_back(static_cast<int>(random() % kSignals), static_cast<Picoseconds>(random() % 200) * 500, random());
+    changes.emplace_back(static_cast<int>(random() % kSignals),
+                         static_cast<Picoseconds>(random() % 200) * 500, random());
   }
   // One value an instant and signal: which of two stands is decided by the order.
   std::sort(changes.begin(), changes.end());
   changes.erase(std::unique(changes.begin(), changes.end(),
-                            [](const Change& a, const Change& b) { return std::get<0>(a) == std::get<0>(b) && std::get<1>(a) == std::get<1>(b); }),
+                            [](const Change& a, const Change& b) {
+                              return std::get<0>(a) == std::get<0>(b) && std::get<1>(a) == std::get<1>(b);
+                            }),
                 changes.end());
   const std::string plain = dump_of(kSignals, declared, changes);
   const Vcd vcd(plain);

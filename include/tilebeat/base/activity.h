@@ -5,8 +5,8 @@
 
 namespace tilebeat {
 
-/// What a module does with a clock (SPEC CY-2). Every clock of every module belongs to exactly one of these; all but
-/// `kBusy` are stalls, named after what is waited for when the wait begins.
+/// What a module does with a clock (SPEC CY-2). Every clock of every module belongs to exactly one of these;
+/// all but `kBusy` are stalls, named after what is waited for when the wait begins.
 enum class Activity : std::uint8_t {
   kBusy,              ///< useful work: a beat, a bus beat, a DRAM command or data beat
   kBankConflict,      ///< further clocks of a beat whose lanes read one bank more than once

@@ -9,7 +9,9 @@ namespace tilebeat {
 enum class DType : std::uint8_t { kInt8, kUint8, kInt32 };
 
 /// Bytes of one element.
-constexpr int dtype_size(DType type) { return type == DType::kInt32 ? 4 : 1; }
+constexpr int dtype_size(DType type) {
+  return type == DType::kInt32 ? 4 : 1;
+}
 /// The smallest value of the type.
 constexpr std::int64_t dtype_min(DType type) {
   return type == DType::kInt8 ? -128 : type == DType::kUint8 ? 0 : INT32_MIN;

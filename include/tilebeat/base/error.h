@@ -5,15 +5,16 @@
 
 namespace tilebeat {
 
-/// What a user typed or wrote in a file is wrong. `what()` is one line that names the file, the JSON path, the value and
-/// the allowed range where these apply. The command line turns it into exit status 2, and nothing is written.
+/// What a user typed or wrote in a file is wrong. `what()` is one line that names the file, the JSON path,
+/// the value and the allowed range where these apply. The command line turns it into exit status 2, and
+/// nothing is written.
 class UserError : public std::runtime_error {
  public:
   explicit UserError(const std::string& message) : std::runtime_error(message) {}
 };
 
-/// The simulated hardware met a state that it cannot leave or that breaks an invariant: a deadlock, a faulting
-/// instruction, a broken sum. Exit status 1; everything known so far is written, marked failed.
+/// The simulated hardware met a state that it cannot leave or that breaks an invariant: a deadlock, a
+/// faulting instruction, a broken sum. Exit status 1; everything known so far is written, marked failed.
 class SimulationError : public std::runtime_error {
  public:
   explicit SimulationError(const std::string& message) : std::runtime_error(message) {}

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cstdint>
+
 #include <emmintrin.h>
 
 namespace tilebeat {
 
-/// SPEC NU-2: saturate(round_half_even(acc * scale) + zero_point) to `type`, the product in IEEE double. The conversion
-/// rounds half to even in the default rounding mode, which nothing in this program changes.
+/// SPEC NU-2: saturate(round_half_even(acc * scale) + zero_point) to `type`, the product in IEEE double. The
+/// conversion rounds half to even in the default rounding mode, which nothing in this program changes.
 inline std::int32_t requantize(std::int32_t acc, double scale, std::int32_t zero_point, DType type) {
   // Far beyond any type and zero point, and still exact as an integer.
   constexpr double kBeyond = 1e12;

@@ -23,48 +23,49 @@ constexpr std::array<std::string_view, 3> kLoopOrderNames{"auto", "tile_outer", 
 
 /// Sizes of the switch-array engine (SPEC section 3; document 000 figure 3).
 struct SwitchArrayConfig {
-  int rows = 16;             ///< R: rows of PEs = input banks = sub-switches
-  int columns = 16;          ///< C: columns of PEs = kernels at a time
-  int groups = 2;            ///< G: row groups; R is a multiple of G
-  int port_channels = 4;     ///< P: int8 channels of a bank word and of a weight word
+  int rows = 16;          ///< R: rows of PEs = input banks = sub-switches
+  int columns = 16;       ///< C: columns of PEs = kernels at a time
+  int groups = 2;         ///< G: row groups; R is a multiple of G
+  int port_channels = 4;  ///< P: int8 channels of a bank word and of a weight word
   ArrangementKind arrangement = ArrangementKind::kStrideAware;
   int bank_depth_words = 8192;        ///< words of P bytes of each of the two copies of a bank
-  int parameter_depth_words = 16384;   ///< words of P bytes a column of the parameter buffer
+  int parameter_depth_words = 16384;  ///< words of P bytes a column of the parameter buffer
   int parameter_slots = 64;           ///< kernel blocks whose biases and scales the post-processor holds
   std::int64_t output_buffer_bytes = 262144;  ///< both halves together
-  int arrangement_queue_words = 128;   ///< words that wait in front of the write port of each bank
-  int drain_clocks_per_lane = 1;      ///< clocks the post-processor takes for one lane of C results
-  int post_latency_cycles = 4;        ///< fixed latency of the post-processing path
+  int arrangement_queue_words = 128;          ///< words that wait in front of the write port of each bank
+  int drain_clocks_per_lane = 1;              ///< clocks the post-processor takes for one lane of C results
+  int post_latency_cycles = 4;                ///< fixed latency of the post-processing path
 };
 
 /// One DMA channel (there are three: maps in, parameters in, results out; SPEC SW, document 000 [0086]).
 struct DmaConfig {
-  int burst_bytes = 1024;     ///< longest burst; a burst never crosses a multiple of 4096
-  int max_outstanding = 8;    ///< bursts under way at a time, a channel
-  int buffer_bytes = 16384;   ///< landing buffer of a channel
-  int command_queue = 8;      ///< commands that wait in front of a unit
+  int burst_bytes = 1024;    ///< longest burst; a burst never crosses a multiple of 4096
+  int max_outstanding = 8;   ///< bursts under way at a time, a channel
+  int buffer_bytes = 16384;  ///< landing buffer of a channel
+  int command_queue = 8;     ///< commands that wait in front of a unit
 };
 
 /// The interconnect (SPEC HI-6).
 struct InterconnectConfig {
-  int bytes_per_clock = 16;     ///< width of every port
-  int request_cycles = 2;       ///< clocks from the grant of a request to its arrival at the target
-  int response_cycles = 2;      ///< clocks from the target's answer to the first beat at the initiator
-  int max_outstanding = 16;     ///< bursts under way at a time, an initiator port
+  int bytes_per_clock = 16;  ///< width of every port
+  int request_cycles = 2;    ///< clocks from the grant of a request to its arrival at the target
+  int response_cycles = 2;   ///< clocks from the target's answer to the first beat at the initiator
+  int max_outstanding = 16;  ///< bursts under way at a time, an initiator port
 };
 
 /// The host CPU (document 000 figure 6) and the instruction fetch.
 struct HostConfig {
-  int register_write_cycles = 10;   ///< clocks between two register writes of the host
+  int register_write_cycles = 10;  ///< clocks between two register writes of the host
   int instruction_buffer_bytes = 4096;
 };
 
 /// What the planner is told (SPEC SW-3, UI-2).
 struct PlannerConfig {
-  bool zero_inserted = false;   ///< run dilated kernels as larger dense kernels with zeros: the baseline of SW-3
+  bool zero_inserted =
+      false;  ///< run dilated kernels as larger dense kernels with zeros: the baseline of SW-3
   LoopOrder loop_order = LoopOrder::kAuto;
-  int max_tile_rows = 0;        ///< upper bound of output rows a tile; 0: as many as fit
-  int max_tile_columns = 0;     ///< upper bound of output columns a tile; 0: as many as fit
+  int max_tile_rows = 0;     ///< upper bound of output rows a tile; 0: as many as fit
+  int max_tile_columns = 0;  ///< upper bound of output columns a tile; 0: as many as fit
 };
 
 /// A whole hardware file (SPEC UI-2).

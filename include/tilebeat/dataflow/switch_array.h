@@ -9,10 +9,10 @@ namespace tilebeat {
 
 /// Sizes of a switch array that its schedules depend on (SPEC section 3).
 struct ArrayShape {
-  int rows = 16;          ///< R
-  int columns = 16;       ///< C
-  int groups = 2;         ///< G
-  int port_channels = 4;  ///< P
+  int rows = 16;                               ///< R
+  int columns = 16;                            ///< C
+  int groups = 2;                              ///< G
+  int port_channels = 4;                       ///< P
   int lanes() const { return rows / groups; }  ///< L
 };
 
@@ -22,12 +22,13 @@ struct BankSlot {
   int address = 0;  ///< word address within the plane
 };
 
-/// How a tile-local map of `height` x `width` pixels lies in the R banks (SPEC SW-1, table 1 of document 000, and the
-/// stride-aware arrangement of SW-5). One plane holds one block of P channels; planes follow one another in a bank.
+/// How a tile-local map of `height` x `width` pixels lies in the R banks (SPEC SW-1, table 1 of document 000,
+/// and the stride-aware arrangement of SW-5). One plane holds one block of P channels; planes follow one
+/// another in a bank.
 class Arrangement {
  public:
-  /// Table 1: `stride_h` = `stride_w` = 1. With other strides: rows of one half (h div sh) mod G are packed in order, columns
-  /// ordered by (w mod sw, w div sw).
+  /// Table 1: `stride_h` = `stride_w` = 1. With other strides: rows of one half (h div sh) mod G are packed
+  /// in order, columns ordered by (w mod sw, w div sw).
   Arrangement(const ArrayShape& array, int height, int width, int stride_h, int stride_w);
 
   /// The place of pixel (h, w), 0 <= h < height, 0 <= w < width.
@@ -43,16 +44,16 @@ class Arrangement {
   std::vector<int> column_index_;  // by column: position in (w mod sw, w div sw) order
 };
 
-/// The convolution of one chunk as the engine sees it: output rows x columns from a tile-local map, over some channel
-/// blocks (SPEC SW-2).
+/// The convolution of one chunk as the engine sees it: output rows x columns from a tile-local map, over some
+/// channel blocks (SPEC SW-2).
 struct ChunkGeometry {
-  int rows = 0, columns = 0;            ///< output pixels
-  int height = 0, width = 0;            ///< tile-local input pixels in the banks
-  int h_offset = 0, w_offset = 0;       ///< tile-local input position of output (0,0), tap (0,0)
+  int rows = 0, columns = 0;       ///< output pixels
+  int height = 0, width = 0;       ///< tile-local input pixels in the banks
+  int h_offset = 0, w_offset = 0;  ///< tile-local input position of output (0,0), tap (0,0)
   int kernel_h = 1, kernel_w = 1;
   int stride_h = 1, stride_w = 1;
   int dilation_h = 1, dilation_w = 1;
-  int planes = 1;                       ///< channel blocks
+  int planes = 1;  ///< channel blocks
   friend bool operator==(const ChunkGeometry& a, const ChunkGeometry& b);
 };
 
@@ -66,8 +67,9 @@ struct Beat {
 
 /// The input pixel a lane reads in a beat.
 struct Selection {
-  bool valid = false;  ///< false: the lane has no output pixel, or the tap lies outside the map; nothing is read
-  int h = 0, w = 0;    ///< tile-local
+  bool valid =
+      false;  ///< false: the lane has no output pixel, or the tap lies outside the map; nothing is read
+  int h = 0, w = 0;  ///< tile-local
 };
 
 /// The beats of a chunk in order: owb innermost, then ohb (SPEC SW-2).
@@ -110,12 +112,12 @@ class SwitchSchedule {
   int row_blocks_, column_blocks_, beats_per_cycle_;
 };
 
-/// What a chunk costs at the banks, counted from the schedule and the arrangement for one channel block (every channel
-/// block of an operation cycle makes the same selections).
+/// What a chunk costs at the banks, counted from the schedule and the arrangement for one channel block
+/// (every channel block of an operation cycle makes the same selections).
 struct BankCensus {
-  std::vector<int> cycle_clocks;          ///< by operation cycle: read clocks of kh*kw beats, conflicts included
-  std::vector<std::int64_t> bank_reads;   ///< by bank: words read
-  std::int64_t read_words = 0;            ///< sum of bank_reads
+  std::vector<int> cycle_clocks;  ///< by operation cycle: read clocks of kh*kw beats, conflicts included
+  std::vector<std::int64_t> bank_reads;  ///< by bank: words read
+  std::int64_t read_words = 0;           ///< sum of bank_reads
 };
 BankCensus take_census(const SwitchSchedule& schedule, const Arrangement& arrangement);
 

@@ -6,11 +6,13 @@
 
 namespace tilebeat {
 
-/// From the command processor to a unit, as a message on the unit's command socket. It arrives in phase kGrant and is
-/// acted upon in the next clock.
+/// From the command processor to a unit, as a message on the unit's command socket. It arrives in phase
+/// kGrant and is acted upon in the next clock.
 struct UnitCommand {
-  const Instruction* instruction = nullptr;  ///< the next instruction, its tokens taken; null: only `blocker` is news
-  Activity blocker = Activity::kNoWork;      ///< why the instruction after the ones already sent does not come yet
+  const Instruction* instruction =
+      nullptr;  ///< the next instruction, its tokens taken; null: only `blocker` is news
+  Activity blocker =
+      Activity::kNoWork;  ///< why the instruction after the ones already sent does not come yet
 };
 
 /// From a unit to the command processor, sent in phase kAct.
@@ -32,10 +34,10 @@ struct StreamMessage {
   const Instruction* header = nullptr;  ///< a new instruction's data begins; null: `data`
   const std::uint8_t* data = nullptr;
   int bytes = 0;
-  bool last = false;                    ///< the instruction's last data
-  Cycle accepted = 0;                   ///< out: the clock after the last bus beat was taken
-  Cycle blocked = 0;                    ///< out: clocks in which a beat had to wait for a write queue
-  Cycle written = 0;                    ///< out: the clock after the last byte was written
+  bool last = false;   ///< the instruction's last data
+  Cycle accepted = 0;  ///< out: the clock after the last bus beat was taken
+  Cycle blocked = 0;   ///< out: clocks in which a beat had to wait for a write queue
+  Cycle written = 0;   ///< out: the clock after the last byte was written
 };
 
 }  // namespace tilebeat

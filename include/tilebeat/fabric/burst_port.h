@@ -12,8 +12,9 @@
 
 namespace tilebeat {
 
-/// The initiator side of a port of the interconnect, as DMA channels, the instruction fetch and the host use it: issues
-/// bursts one at a time, keeps them in order, and hands them back in order once their response is there.
+/// The initiator side of a port of the interconnect, as DMA channels, the instruction fetch and the host use
+/// it: issues bursts one at a time, keeps them in order, and hands them back in order once their response is
+/// there.
 ///
 /// What arrives in a clock can be acted upon in the next one: `changed` is then notified.
 class BurstPort {
@@ -33,11 +34,14 @@ class BurstPort {
   bool granted(Cycle now) const { return !ungranted_ && granted_at_ < now; }
   bool has_room() const { return static_cast<int>(under_way_.size()) < max_outstanding_; }
   /// Sends a request; `granted` and `has_room` hold. `data` holds what is written, or nothing for a read.
-  void issue(tlm::tlm_command command, std::uint64_t address, int bytes, std::vector<std::uint8_t> data, Cycle now);
+  void issue(tlm::tlm_command command, std::uint64_t address, int bytes, std::vector<std::uint8_t> data,
+             Cycle now);
 
   bool empty() const { return under_way_.empty(); }
   /// The oldest burst's response arrived before clock `now`.
-  bool front_ready(Cycle now) const { return !under_way_.empty() && under_way_.front().completed >= 0 && under_way_.front().completed < now; }
+  bool front_ready(Cycle now) const {
+    return !under_way_.empty() && under_way_.front().completed >= 0 && under_way_.front().completed < now;
+  }
   /// Takes the oldest burst off; throws SimulationError when it was answered with an error.
   std::vector<std::uint8_t> take_front();
   /// A buffer of an earlier burst, to be filled again.
@@ -48,7 +52,8 @@ class BurstPort {
   CycleLedger ledger;
 
  private:
-  tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                     sc_core::sc_time& delay);
   void mark_completed(const tlm::tlm_generic_payload& payload);
   void notify_next_clock();
 

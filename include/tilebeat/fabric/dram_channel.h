@@ -127,7 +127,7 @@ class DramChannel {
   std::vector<Arrival> arrivals_;  ///< bursts not yet visible, oldest first
   Choice planned_;                 ///< what `choose` said last; it stands until a burst or a refresh comes in
   bool planned_valid_ = false;
-  int overtaken_ = 0;              ///< bursts served while the present oldest one was waiting
+  int overtaken_ = 0;  ///< bursts served while the present oldest one was waiting
   Cycle last_served_at_ = -1;
   Cycle next_refresh_;
   Cycle refresh_at_ = -1;  ///< the latest refresh; not yet counted while `refresh_counted_` is false

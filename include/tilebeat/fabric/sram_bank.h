@@ -19,33 +19,38 @@ struct BankPortStats {
 
 /// One on-chip memory bank with a fixed number of ports, each one access of any width up to its word a clock.
 ///
-/// Latency: an access at clock t is done in clock t; the reader registers the data. Throughput: one access a port and
-/// clock. Back-pressure: a second access of a port in the same clock is answered with an annotated delay to the next free
-/// clock; nothing waits. Ports have one initiator each. Direct memory access is granted a region at a time and withdrawn
-/// with the first write into that region through any port; who uses it reports the accesses that it stands for with a
-/// TLM_IGNORE_COMMAND transaction (address: accesses, data length: bytes of one access), so that the counters of both
-/// granularities agree (SPEC CY-3, HI-7).
+/// Latency: an access at clock t is done in clock t; the reader registers the data. Throughput: one access a
+/// port and clock. Back-pressure: a second access of a port in the same clock is answered with an annotated
+/// delay to the next free clock; nothing waits. Ports have one initiator each. Direct memory access is
+/// granted a region at a time and withdrawn with the first write into that region through any port; who uses
+/// it reports the accesses that it stands for with a TLM_IGNORE_COMMAND transaction (address: accesses, data
+/// length: bytes of one access), so that the counters of both granularities agree (SPEC CY-3, HI-7).
 class SramBank : public sc_core::sc_module {
  public:
   sc_core::sc_vector<tlm::tlm_target_socket<>> ports;
 
   /// `regions` equal parts, each granted and withdrawn by itself for direct memory access (at most 32).
-  SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes, int port_count, int regions = 1);
+  SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes, int port_count,
+           int regions = 1);
 
-  /// Traces address and data of `port` under `signal` (data, 8 * word_bytes bits, at most 64) and `signal`_addr.
+  /// Traces address and data of `port` under `signal` (data, 8 * word_bytes bits, at most 64) and
+  /// `signal`_addr.
   void trace_port(const std::string& scope, const std::string& signal, int port, int word_bytes);
-  /// A stuck cell: whatever is written to byte `address` is stored with the bits of `mask` flipped (fault injection of
-  /// SPEC CY-3's corruption test).
+  /// A stuck cell: whatever is written to byte `address` is stored with the bits of `mask` flipped (fault
+  /// injection of SPEC CY-3's corruption test).
   void inject_fault(std::int64_t address, std::uint8_t mask);
   const BankPortStats& stats(int port) const { return ports_[static_cast<std::size_t>(port)].stats; }
   std::int64_t size_bytes() const { return static_cast<std::int64_t>(storage_.size()); }
 
  private:
-  // A port implements TLM's forward interface itself: the array reads 32 banks a clock, and the function pointers of the
-  // convenience sockets would be a third of that.
+  // A port implements TLM's forward interface itself: the array reads 32 banks a clock, and the function
+  // pointers of the convenience sockets would be a third of that.
   struct Port final : tlm::tlm_fw_transport_if<> {
-    void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override { bank->access(*this, payload, delay); }
-    tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay) override;
+    void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
+      bank->access(*this, payload, delay);
+    }
+    tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                       sc_core::sc_time& delay) override;
     bool get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) override;
     unsigned transport_dbg(tlm::tlm_generic_payload& payload) override;
 

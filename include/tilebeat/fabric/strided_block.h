@@ -27,8 +27,8 @@ struct StridedBlock {
   }
 };
 
-/// Cuts a strided block into bursts: each lies within one run and within one `burst_bytes`-aligned window, so that none
-/// crosses a 4096-byte boundary (burst_bytes divides 4096).
+/// Cuts a strided block into bursts: each lies within one run and within one `burst_bytes`-aligned window, so
+/// that none crosses a 4096-byte boundary (burst_bytes divides 4096).
 class BurstCutter {
  public:
   BurstCutter(const StridedBlock& block, int burst_bytes)
@@ -36,11 +36,13 @@ class BurstCutter {
 
   bool done() const { return done_; }
   std::uint64_t address() const {
-    return block_.address + static_cast<std::uint64_t>(outer_ * block_.outer_stride + inner_ * block_.inner_stride + offset_);
+    return block_.address +
+           static_cast<std::uint64_t>(outer_ * block_.outer_stride + inner_ * block_.inner_stride + offset_);
   }
   /// Bytes of the burst that `address` starts.
   int bytes() const {
-    const std::int64_t window = burst_bytes_ - static_cast<std::int64_t>(address() % static_cast<std::uint64_t>(burst_bytes_));
+    const std::int64_t window =
+        burst_bytes_ - static_cast<std::int64_t>(address() % static_cast<std::uint64_t>(burst_bytes_));
     const std::int64_t left = block_.run_bytes - offset_;
     return static_cast<int>(window < left ? window : left);
   }

@@ -9,10 +9,12 @@
 namespace tilebeat {
 
 /// A blocking transport of `length` bytes at `data`. `delay` is when, from now on. Returns the
-/// delay that the target annotated, in picoseconds; SystemC errors on an unbound socket. `payload` is scratch that the caller reuses.
+/// delay that the target annotated, in picoseconds; SystemC errors on an unbound socket. `payload` is scratch
+/// that the caller reuses.
 template <class Socket>
-std::int64_t transport(Socket& socket, tlm::tlm_generic_payload& payload, tlm::tlm_command command, std::uint64_t address,
-                       void* data, unsigned length, sc_core::sc_time delay = sc_core::sc_time()) {
+std::int64_t transport(Socket& socket, tlm::tlm_generic_payload& payload, tlm::tlm_command command,
+                       std::uint64_t address, void* data, unsigned length,
+                       sc_core::sc_time delay = sc_core::sc_time()) {
   payload.set_command(command);
   payload.set_address(address);
   payload.set_data_ptr(static_cast<unsigned char*>(data));
@@ -25,7 +27,8 @@ std::int64_t transport(Socket& socket, tlm::tlm_generic_payload& payload, tlm::t
   return static_cast<std::int64_t>(delay.value());
 }
 
-/// Blocking transports of one kind and size, of which there are dozens a clock: everything but address and data is set once.
+/// Blocking transports of one kind and size, of which there are dozens a clock: everything but address and
+/// data is set once.
 class WordAccess {
  public:
   WordAccess(tlm::tlm_command command, int word_bytes) {
@@ -35,7 +38,8 @@ class WordAccess {
   }
   /// The access `delay` from now; `data` is read or written by the target.
   template <class Socket>
-  void operator()(Socket& socket, std::uint64_t address, const std::uint8_t* data, sc_core::sc_time delay = sc_core::sc_time()) {
+  void operator()(Socket& socket, std::uint64_t address, const std::uint8_t* data,
+                  sc_core::sc_time delay = sc_core::sc_time()) {
     payload_.set_address(address);
     payload_.set_data_ptr(const_cast<std::uint8_t*>(data));
     payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
@@ -48,7 +52,8 @@ class WordAccess {
   tlm::tlm_generic_payload payload_;
 };
 
-/// Hands `message` to the module behind `socket`: how units exchange typed commands and completions. Takes no time.
+/// Hands `message` to the module behind `socket`: how units exchange typed commands and completions. Takes no
+/// time.
 template <class Socket, class Message>
 void send_message(Socket& socket, tlm::tlm_generic_payload& payload, Message& message) {
   transport(socket, payload, tlm::TLM_WRITE_COMMAND, 0, &message, sizeof(Message));

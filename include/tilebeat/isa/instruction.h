@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tilebeat/base/dtype.h"
 #include "tilebeat/base/activity.h"
+#include "tilebeat/base/dtype.h"
 
 #include <array>
 #include <cstdint>
@@ -29,17 +29,29 @@ enum class Opcode : std::uint8_t {
   kHalt = 0x21,
 };
 
-/// A counting semaphore; 0 means none. An instruction waits until each of its `waits` is above zero and takes one from
-/// each; it adds one to each of its signals.
+/// A counting semaphore; 0 means none. An instruction waits until each of its `waits` is above zero and takes
+/// one from each; it adds one to each of its signals.
 using Semaphore = std::uint8_t;
 constexpr int kSemaphores = 256;
 constexpr int kMaxParameterSlots = 64;
-constexpr Semaphore input_full(int copy) { return static_cast<Semaphore>(1 + copy); }
-constexpr Semaphore input_free(int copy) { return static_cast<Semaphore>(3 + copy); }
-constexpr Semaphore output_full(int half) { return static_cast<Semaphore>(5 + half); }
-constexpr Semaphore output_free(int half) { return static_cast<Semaphore>(7 + half); }
-constexpr Semaphore kernels_full(int slot) { return static_cast<Semaphore>(16 + slot); }
-constexpr Semaphore kernels_free(int slot) { return static_cast<Semaphore>(16 + kMaxParameterSlots + slot); }
+constexpr Semaphore input_full(int copy) {
+  return static_cast<Semaphore>(1 + copy);
+}
+constexpr Semaphore input_free(int copy) {
+  return static_cast<Semaphore>(3 + copy);
+}
+constexpr Semaphore output_full(int half) {
+  return static_cast<Semaphore>(5 + half);
+}
+constexpr Semaphore output_free(int half) {
+  return static_cast<Semaphore>(7 + half);
+}
+constexpr Semaphore kernels_full(int slot) {
+  return static_cast<Semaphore>(16 + slot);
+}
+constexpr Semaphore kernels_free(int slot) {
+  return static_cast<Semaphore>(16 + kMaxParameterSlots + slot);
+}
 
 /// What a unit waits for while it waits for `semaphore`, as stall cause and as text.
 Activity semaphore_activity(Semaphore semaphore);
@@ -56,46 +68,48 @@ struct ConvSetup {
   std::int16_t weight_zero_point = 0;
   DType input_type = DType::kInt8;
   DType output_type = DType::kInt32;
-  bool requantise = false;          ///< scale and zero point apply; otherwise int32 accumulators leave
-  bool clamp = false;               ///< keep clamp_low <= acc <= clamp_high before requantisation
-  bool post_parameters = false;     ///< each kernel block comes with biases and scales
+  bool requantise = false;       ///< scale and zero point apply; otherwise int32 accumulators leave
+  bool clamp = false;            ///< keep clamp_low <= acc <= clamp_high before requantisation
+  bool post_parameters = false;  ///< each kernel block comes with biases and scales
   std::int32_t clamp_low = 0, clamp_high = 0;
   std::int32_t output_zero_point = 0;
 };
 
 /// One chunk: output rows x columns for one kernel block from one copy of the input banks (SPEC SW-2, SW-7).
 struct ConvRun {
-  std::uint8_t copy = 0;             ///< which copy of every bank is read
-  bool first = true;                 ///< accumulators start from zero
-  bool last = true;                  ///< accumulators are complete and drained; false: later channels follow
-  std::uint16_t rows = 0, columns = 0;    ///< output pixels
-  std::uint16_t height = 0, width = 0;    ///< input pixels in the banks (tile-local map)
+  std::uint8_t copy = 0;  ///< which copy of every bank is read
+  bool first = true;      ///< accumulators start from zero
+  bool last = true;       ///< accumulators are complete and drained; false: later channels follow
+  std::uint16_t rows = 0, columns = 0;      ///< output pixels
+  std::uint16_t height = 0, width = 0;      ///< input pixels in the banks (tile-local map)
   std::int16_t h_offset = 0, w_offset = 0;  ///< tile-local input position of output (0,0) at tap (0,0)
-  std::uint16_t first_plane = 0;     ///< first channel block in the banks
-  std::uint16_t planes = 0;          ///< channel blocks to run over
-  std::uint16_t kernels = 0;         ///< kernels of the block that exist (columns beyond are surplus)
-  std::uint16_t slot = 0;            ///< post-parameter slot
-  std::uint32_t parameter_word = 0;  ///< first word in the parameter buffer
-  std::uint32_t output_base = 0;     ///< byte address of output (0,0), kernel 0, in the output buffer
-  std::uint32_t output_stride = 0;   ///< bytes from one output pixel to the next in the output buffer
-  std::uint32_t macs_per_pixel = 0;  ///< useful multiply-accumulates of one output pixel, of planes * P * C * taps
+  std::uint16_t first_plane = 0;            ///< first channel block in the banks
+  std::uint16_t planes = 0;                 ///< channel blocks to run over
+  std::uint16_t kernels = 0;                ///< kernels of the block that exist (columns beyond are surplus)
+  std::uint16_t slot = 0;                   ///< post-parameter slot
+  std::uint32_t parameter_word = 0;         ///< first word in the parameter buffer
+  std::uint32_t output_base = 0;            ///< byte address of output (0,0), kernel 0, in the output buffer
+  std::uint32_t output_stride = 0;          ///< bytes from one output pixel to the next in the output buffer
+  std::uint32_t macs_per_pixel =
+      0;  ///< useful multiply-accumulates of one output pixel, of planes * P * C * taps
 };
 
 /// Loads a tile of an NHWC map through the arrangement into one copy of the banks (SPEC SW-1, SW-7).
 struct LoadInput {
   std::uint8_t copy = 0;
-  std::uint64_t address = 0;         ///< DRAM byte address of the tile's first pixel and first channel
-  std::uint32_t row_stride = 0;      ///< bytes from a row to the next in DRAM
-  std::uint32_t pixel_stride = 0;    ///< bytes from a pixel to the next in DRAM
+  std::uint64_t address = 0;       ///< DRAM byte address of the tile's first pixel and first channel
+  std::uint32_t row_stride = 0;    ///< bytes from a row to the next in DRAM
+  std::uint32_t pixel_stride = 0;  ///< bytes from a pixel to the next in DRAM
   std::uint16_t height = 0, width = 0;
-  std::uint16_t channels = 0;        ///< bytes taken of each pixel
+  std::uint16_t channels = 0;                ///< bytes taken of each pixel
   std::uint16_t stride_h = 1, stride_w = 1;  ///< for the stride-aware arrangement (SPEC SW-5)
-  std::uint8_t fill = 0;             ///< byte for channels beyond `channels` in the last word: the zero point
+  std::uint8_t fill = 0;  ///< byte for channels beyond `channels` in the last word: the zero point
 };
 
 /// Loads one kernel block into the parameter buffer, with its biases and scales.
 struct LoadKernels {
-  std::uint64_t address = 0;         ///< DRAM byte address of the packed words: word-major, then column, P bytes each
+  std::uint64_t address =
+      0;  ///< DRAM byte address of the packed words: word-major, then column, P bytes each
   std::uint64_t post_address = 0;    ///< DRAM byte address of C post-parameter records of 16 bytes
   std::uint32_t words = 0;           ///< words a column
   std::uint32_t parameter_word = 0;  ///< first word in the parameter buffer
@@ -105,11 +119,11 @@ struct LoadKernels {
 
 /// Stores a block of the output buffer as part of an NHWC tensor.
 struct StoreOutput {
-  std::uint64_t address = 0;         ///< DRAM byte address of the block's first element
-  std::uint32_t row_stride = 0;      ///< bytes from a row to the next in DRAM
-  std::uint32_t pixel_stride = 0;    ///< bytes from a pixel to the next in DRAM
-  std::uint32_t source = 0;          ///< byte address in the output buffer; pixels lie there back to back
-  std::uint32_t pixel_bytes = 0;     ///< bytes of each pixel
+  std::uint64_t address = 0;       ///< DRAM byte address of the block's first element
+  std::uint32_t row_stride = 0;    ///< bytes from a row to the next in DRAM
+  std::uint32_t pixel_stride = 0;  ///< bytes from a pixel to the next in DRAM
+  std::uint32_t source = 0;        ///< byte address in the output buffer; pixels lie there back to back
+  std::uint32_t pixel_bytes = 0;   ///< bytes of each pixel
   std::uint16_t rows = 0, columns = 0;
 };
 
@@ -132,15 +146,16 @@ struct Instruction {
 Unit unit_of(const Instruction& instruction);
 /// Binary encoding (docs/isa.md).
 InstructionBytes encode(const Instruction& instruction);
-/// Decodes; throws SimulationError with what is wrong for an illegal opcode or field. `encode(decode(b)) == b` for all
-/// legal `b`.
+/// Decodes; throws SimulationError with what is wrong for an illegal opcode or field. `encode(decode(b)) ==
+/// b` for all legal `b`.
 Instruction decode(const InstructionBytes& bytes);
 /// What it is and how much it works on, in a few words: "conv.run 20x56x16".
 std::string summary(const Instruction& instruction);
 /// One line of text, with the tokens.
 std::string disassemble(const Instruction& instruction);
 
-/// One record of post-parameters in DRAM: 16 bytes, little-endian (scale: bytes 0-7, bias: 8-11, zero: 12-15).
+/// One record of post-parameters in DRAM: 16 bytes, little-endian (scale: bytes 0-7, bias: 8-11, zero:
+/// 12-15).
 struct PostParameter {
   double scale = 1.0;
   std::int32_t bias = 0;

@@ -8,12 +8,14 @@ namespace tilebeat {
 /// Channels of a word once widened to 16 bits: the next power of two, at least 2, so that products pair up.
 int padded_channels(int port_channels);
 
-/// Widens `count` words of `channels` bytes to int16 and subtracts the zero point (SPEC NU-1); word i starts at
-/// out[i * padded_channels(channels)]. `is_unsigned` tells how the bytes are read.
-void widen_words(const std::uint8_t* bytes, int count, int channels, bool is_unsigned, int zero_point, std::int16_t* out);
+/// Widens `count` words of `channels` bytes to int16 and subtracts the zero point (SPEC NU-1); word i starts
+/// at out[i * padded_channels(channels)]. `is_unsigned` tells how the bytes are read.
+void widen_words(const std::uint8_t* bytes, int count, int channels, bool is_unsigned, int zero_point,
+                 std::int16_t* out);
 
 /// The multiply-accumulate of one beat for the whole PE array: acc[row][column] += sum over the channels of
-/// x[row][.] * w[column][.]. Accumulators are kept as partial sums a pair of channels, so that a beat needs no shuffles.
+/// x[row][.] * w[column][.]. Accumulators are kept as partial sums a pair of channels, so that a beat needs
+/// no shuffles.
 class BeatAccumulators {
  public:
   BeatAccumulators(int rows, int columns, int port_channels);
@@ -30,7 +32,8 @@ class BeatAccumulators {
   std::vector<std::int32_t> partial_;
 };
 
-/// The widened, zero-point-free operands of a chunk, as the fast kernel of tile granularity wants them (SPEC CY-3).
+/// The widened, zero-point-free operands of a chunk, as the fast kernel of tile granularity wants them (SPEC
+/// CY-3).
 struct TileOperands {
   int height = 0, width = 0, depth = 0;  ///< depth: planes * padded_channels
   std::vector<std::int16_t> pixels;      ///< [height][width][depth]
@@ -45,10 +48,12 @@ struct TileConvolution {
   int planes = 1;    ///< channel blocks; the tile's depth is a multiple
 };
 
-/// acc[(row*columns + column)][kernel] += convolution of `tile` with `weights`, int16 [C][plane][tap][depth / planes]; taps outside the map
-/// add nothing. `packed` is scratch that the caller keeps. `acc` has rows*columns rows of `accumulator_stride(kernels)` int32.
-void convolve_tile(const TileConvolution& geometry, const TileOperands& tile, const std::vector<std::int16_t>& weights,
-                   std::vector<std::int16_t>& packed, std::int32_t* acc);
+/// acc[(row*columns + column)][kernel] += convolution of `tile` with `weights`, int16 [C][plane][tap][depth /
+/// planes]; taps outside the map add nothing. `packed` is scratch that the caller keeps. `acc` has
+/// rows*columns rows of `accumulator_stride(kernels)` int32.
+void convolve_tile(const TileConvolution& geometry, const TileOperands& tile,
+                   const std::vector<std::int16_t>& weights, std::vector<std::int16_t>& packed,
+                   std::int32_t* acc);
 /// int32 of one row of `acc`: the kernels rounded up to whole vectors.
 int accumulator_stride(int kernels);
 

@@ -10,8 +10,9 @@ namespace tilebeat {
 /// Clocks of one module, by activity.
 using ActivityCycles = std::array<Cycle, kActivityCount>;
 
-/// Accounts for every clock of one module. A module either switches (`enter`) when its activity changes or, when it
-/// knows a stretch in advance, spends it in one go (`spend`). Time never runs backwards and no clock is counted twice.
+/// Accounts for every clock of one module. A module either switches (`enter`) when its activity changes or,
+/// when it knows a stretch in advance, spends it in one go (`spend`). Time never runs backwards and no clock
+/// is counted twice.
 class CycleLedger {
  public:
   /// The module changes to `activity` from clock `at` on (`at` not before the previous change).
@@ -19,13 +20,14 @@ class CycleLedger {
     settle(at);
     current_ = activity;
   }
-  /// The next `cycles` clocks, starting where the ledger stands, belong to `activity`; the current activity goes on
-  /// afterwards.
+  /// The next `cycles` clocks, starting where the ledger stands, belong to `activity`; the current activity
+  /// goes on afterwards.
   void spend(Activity activity, Cycle cycles) {
     cycles_[static_cast<int>(activity)] += cycles;
     since_ += cycles;
   }
-  /// Accounts for the current activity up to clock `at`, which may not lie before what is already accounted for.
+  /// Accounts for the current activity up to clock `at`, which may not lie before what is already accounted
+  /// for.
   void settle(Cycle at);
   /// The clock up to which everything is accounted for.
   Cycle settled_at() const { return since_; }

@@ -10,14 +10,14 @@ namespace tilebeat {
 /// A signal of a trace, as handed out by `Trace::add_signal`. Negative: filtered out, nothing is recorded.
 using SignalId = int;
 
-/// Receives value changes. Modules hold a pointer that is null when nothing is traced, so that an untraced run pays one
-/// branch. Signals are declared during elaboration; changes may be recorded ahead of simulated time, in any order, as
-/// long as none lies before the present.
+/// Receives value changes. Modules hold a pointer that is null when nothing is traced, so that an untraced
+/// run pays one branch. Signals are declared during elaboration; changes may be recorded ahead of simulated
+/// time, in any order, as long as none lies before the present.
 class Trace {
  public:
   virtual ~Trace() = default;
-  /// Declares a signal. `scope` is a dotted path such as `soc.engine.banks`, `name` is unique within it, `width_bits`
-  /// is 1 to 64. Its value is unknown (x) until the first change.
+  /// Declares a signal. `scope` is a dotted path such as `soc.engine.banks`, `name` is unique within it,
+  /// `width_bits` is 1 to 64. Its value is unknown (x) until the first change.
   virtual SignalId add_signal(const std::string& scope, const std::string& name, int width_bits) = 0;
   /// The signal has `value` from `at` on. Of several changes at one instant the one recorded last stands.
   virtual void change(SignalId signal, Picoseconds at, std::uint64_t value) = 0;
@@ -29,7 +29,8 @@ class Trace {
 class Timeline {
  public:
   virtual ~Timeline() = default;
-  virtual void span(const std::string& track, const std::string& what, Picoseconds begin, Picoseconds end) = 0;
+  virtual void span(const std::string& track, const std::string& what, Picoseconds begin,
+                    Picoseconds end) = 0;
 };
 
 /// Where a module reports to; both may be null.

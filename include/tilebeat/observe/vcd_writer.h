@@ -12,23 +12,26 @@ namespace tilebeat {
 
 /// What of a trace is kept (SPEC UI-3).
 struct TraceFilter {
-  std::vector<std::string> patterns;          ///< shell patterns for `scope.name` or `name`; none: everything
-  Picoseconds begin = 0;                      ///< first instant that is shown
-  Picoseconds end = INT64_MAX;                ///< first instant that is not shown any more
-  std::int64_t max_bytes = std::int64_t{1} << 30;  ///< the trace ends, valid and with a comment, before it grows beyond this
+  std::vector<std::string> patterns;  ///< shell patterns for `scope.name` or `name`; none: everything
+  Picoseconds begin = 0;              ///< first instant that is shown
+  Picoseconds end = INT64_MAX;        ///< first instant that is not shown any more
+  std::int64_t max_bytes = std::int64_t{1}
+                           << 30;  ///< the trace ends, valid and with a comment, before it grows beyond this
 };
 
-/// Writes a Value Change Dump (IEEE 1364) with a timescale of 1 ps, a clock of its own, and no date: the same run gives
-/// the same bytes, in whatever order modules declare signals and record changes.
+/// Writes a Value Change Dump (IEEE 1364) with a timescale of 1 ps, a clock of its own, and no date: the same
+/// run gives the same bytes, in whatever order modules declare signals and record changes.
 class VcdWriter : public Trace {
  public:
-  /// `clock_period` draws `clk`; `now` tells the simulated time, before which nothing is recorded any more; `sink` takes
-  /// the text piece by piece.
+  /// `clock_period` draws `clk`; `now` tells the simulated time, before which nothing is recorded any more;
+  /// `sink` takes the text piece by piece.
   VcdWriter(TraceFilter filter, Picoseconds clock_period, std::function<Picoseconds()> now,
             std::function<void(const std::string&)> sink);
 
   SignalId add_signal(const std::string& scope, const std::string& name, int width_bits) override;
-  void change(SignalId signal, Picoseconds at, std::uint64_t value) override { record(signal, at, value, true); }
+  void change(SignalId signal, Picoseconds at, std::uint64_t value) override {
+    record(signal, at, value, true);
+  }
   void unknown(SignalId signal, Picoseconds at) override { record(signal, at, 0, false); }
 
   /// Writes everything up to `end` and closes the dump.
@@ -41,12 +44,12 @@ class VcdWriter : public Trace {
   struct Signal {
     std::string scope, name, code;
     int width = 1;
-    bool known = false;           // value at the time that has been written
+    bool known = false;  // value at the time that has been written
     std::uint64_t value = 0;
   };
   struct Change {
     Picoseconds at = 0;
-    int rank = 0;                 // of the signal in the order of the header
+    int rank = 0;  // of the signal in the order of the header
     std::uint64_t sequence = 0;
     std::uint64_t value = 0;
     bool known = false;
@@ -64,14 +67,14 @@ class VcdWriter : public Trace {
   Picoseconds clock_period_;
   std::function<Picoseconds()> now_;
   std::function<void(const std::string&)> sink_;
-  std::vector<Signal> signals_;     // by SignalId until the header is written
-  std::vector<int> order_;          // rank -> SignalId
-  std::vector<int> rank_;           // SignalId -> rank
+  std::vector<Signal> signals_;  // by SignalId until the header is written
+  std::vector<int> order_;       // rank -> SignalId
+  std::vector<int> rank_;        // SignalId -> rank
   std::vector<Change> pending_;
   std::uint64_t sequence_ = 0;
   bool header_written_ = false, window_open_ = false, truncated_ = false, closed_ = false;
-  Picoseconds written_time_ = -1;   // of the latest #time line
-  Picoseconds clock_edge_ = 0;      // next edge of clk to be drawn
+  Picoseconds written_time_ = -1;  // of the latest #time line
+  Picoseconds clock_edge_ = 0;     // next edge of clk to be drawn
   std::int64_t bytes_ = 0;
 };
 

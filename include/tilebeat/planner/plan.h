@@ -15,14 +15,15 @@ namespace tilebeat {
 struct ConvTiling {
   int tile_rows = 0, tile_columns = 0;  ///< output pixels of a full tile
   int row_tiles = 0, column_tiles = 0;
-  int kernel_blocks = 0;                ///< ceil(Co / C)
-  int kernel_blocks_per_store = 1;      ///< kernel blocks whose results are stored together
-  int planes_per_chunk = 0;             ///< channel blocks of one chunk; fewer than all: accumulators carry over
-  bool channels_resident = true;        ///< a tile in the banks holds all channels
+  int kernel_blocks = 0;            ///< ceil(Co / C)
+  int kernel_blocks_per_store = 1;  ///< kernel blocks whose results are stored together
+  int planes_per_chunk = 0;         ///< channel blocks of one chunk; fewer than all: accumulators carry over
+  bool channels_resident = true;    ///< a tile in the banks holds all channels
   LoopOrder order = LoopOrder::kTileOuter;
 };
 
-/// Lower bounds of a layer's clocks (SPEC UI-4): compute at peak, and its tensors over DRAM once at peak bandwidth.
+/// Lower bounds of a layer's clocks (SPEC UI-4): compute at peak, and its tensors over DRAM once at peak
+/// bandwidth.
 struct BoundCycles {
   std::int64_t compute = 0;
   std::int64_t dram = 0;
@@ -33,12 +34,12 @@ struct BoundCycles {
 struct LayerPlan {
   std::string name, op, scene;
   ConvTiling tiling;
-  std::string reason;              ///< why this tiling, in words
-  std::int64_t macs = 0;           ///< useful multiply-accumulates
+  std::string reason;     ///< why this tiling, in words
+  std::int64_t macs = 0;  ///< useful multiply-accumulates
   std::int64_t chunks = 0;
-  std::int64_t input_bytes = 0;    ///< planned DRAM reads of maps, halo and reloads included
-  std::int64_t kernel_bytes = 0;   ///< planned DRAM reads of packed kernels, biases and scales
-  std::int64_t output_bytes = 0;   ///< planned DRAM writes
+  std::int64_t input_bytes = 0;   ///< planned DRAM reads of maps, halo and reloads included
+  std::int64_t kernel_bytes = 0;  ///< planned DRAM reads of packed kernels, biases and scales
+  std::int64_t output_bytes = 0;  ///< planned DRAM writes
   BoundCycles bound;
 };
 
@@ -68,10 +69,11 @@ struct Plan {
   std::vector<ProgramImage> programs;
   std::vector<MemorySegment> image;
   std::map<std::string, Placement> tensors;
-  std::uint64_t dram_bytes = 0;   ///< highest address in use
+  std::uint64_t dram_bytes = 0;  ///< highest address in use
 };
 
-/// Lowers a workload for a switch-array SoC. Throws UserError naming the layer when it cannot fit the hardware.
+/// Lowers a workload for a switch-array SoC. Throws UserError naming the layer when it cannot fit the
+/// hardware.
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware);
 
 }  // namespace tilebeat

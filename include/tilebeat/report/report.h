@@ -11,14 +11,15 @@ namespace tilebeat {
 /// Version of the report's layout; grows with every change of a name or a meaning.
 constexpr int kReportVersion = 1;
 
-/// The report file (SPEC UI-4). `hardware` is the effective configuration, written along. Same result, same bytes.
+/// The report file (SPEC UI-4). `hardware` is the effective configuration, written along. Same result, same
+/// bytes.
 nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered_json& hardware);
 /// The JSON Schema (draft-07) of the report file.
 nlohmann::ordered_json report_schema();
 /// The tables that a run prints: layers, where the array's clocks went, traffic, and what failed.
 std::string report_table(const RunResult& run);
 /// Two reports side by side (`tilebeat compare`); both are parsed report files, `a` and `b` their names.
-std::string compare_reports(const nlohmann::ordered_json& left, const nlohmann::ordered_json& right, const std::string& a,
-                            const std::string& b);
+std::string compare_reports(const nlohmann::ordered_json& left, const nlohmann::ordered_json& right,
+                            const std::string& a, const std::string& b);
 
 }  // namespace tilebeat

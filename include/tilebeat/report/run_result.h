@@ -12,7 +12,8 @@
 
 namespace tilebeat {
 
-/// Clocks of one module over a run or a layer, in its own clock domain; the activities sum to `cycles` (SPEC CY-1).
+/// Clocks of one module over a run or a layer, in its own clock domain; the activities sum to `cycles` (SPEC
+/// CY-1).
 struct ModuleCycles {
   std::string name;
   std::string clock;  ///< "npu" or "dram"
@@ -44,14 +45,15 @@ struct CheckDifference {
 /// What one layer took (SPEC UI-4).
 struct LayerResult {
   std::string name, op, scene, dataflow;
-  Cycle cycles = 0;              ///< from the previous layer's last completion to its own
+  Cycle cycles = 0;  ///< from the previous layer's last completion to its own
   std::int64_t beats = 0;
-  std::int64_t macs = 0;         ///< useful ones
-  double utilization = 0;        ///< macs / (cycles * peak)
-  ActivityCycles activity{};     ///< of the PE array: beats are busy, everything else is a stall; sums to `cycles`
+  std::int64_t macs = 0;   ///< useful ones
+  double utilization = 0;  ///< macs / (cycles * peak)
+  ActivityCycles
+      activity{};  ///< of the PE array: beats are busy, everything else is a stall; sums to `cycles`
   MemoryBytes bytes;
   std::int64_t bound_compute = 0, bound_dram = 0;  ///< analytical lower bounds, clocks
-  std::string check = "off";     ///< "passed", "failed" or "off"
+  std::string check = "off";                       ///< "passed", "failed" or "off"
 };
 
 /// Everything a run found out, as plain values.
@@ -65,9 +67,9 @@ struct RunResult {
   std::vector<LayerResult> layers;
   std::vector<ModuleCycles> modules;
   std::vector<Counter> counters;
-  std::map<std::string, Tensor> outputs;   ///< every layer's output
+  std::map<std::string, Tensor> outputs;  ///< every layer's output
   std::vector<CheckDifference> differences;
-  std::vector<std::string> failures;       ///< broken invariants, simulation errors: one line or more each
+  std::vector<std::string> failures;  ///< broken invariants, simulation errors: one line or more each
   bool passed() const { return differences.empty() && failures.empty(); }
 };
 

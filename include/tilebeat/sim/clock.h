@@ -7,10 +7,11 @@
 
 namespace tilebeat {
 
-/// The phases of one clock (SPEC CY-4). A phase is a fixed time after the clock's edge, not a number of delta cycles, so
-/// that what happens inside a phase cannot depend on the order in which processes run.
+/// The phases of one clock (SPEC CY-4). A phase is a fixed time after the clock's edge, not a number of delta
+/// cycles, so that what happens inside a phase cannot depend on the order in which processes run.
 ///   kAct:   modules act on the state they hold and send requests and completions;
-///   kGrant: shared resources look at everything sent in kAct of this clock and decide, by age, then port number.
+///   kGrant: shared resources look at everything sent in kAct of this clock and decide, by age, then port
+///   number.
 /// Whatever a grant sends reaches its receiver's inbox at once and is acted upon in the next kAct.
 enum class Phase : int { kAct = 0, kGrant = 1 };
 
@@ -27,7 +28,8 @@ class ClockDomain {
   constexpr Picoseconds at(Cycle cycle, Phase phase = Phase::kAct) const {
     return cycle * period_ps_ + static_cast<int>(phase);
   }
-  /// The first clock whose edge is at `at` or later: how an event of another clock domain is taken over (SPEC HI-8).
+  /// The first clock whose edge is at `at` or later: how an event of another clock domain is taken over (SPEC
+  /// HI-8).
   constexpr Cycle round_up(Picoseconds at) const { return ceil_div(at, period_ps_); }
 
  private:

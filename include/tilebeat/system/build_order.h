@@ -8,7 +8,8 @@
 
 namespace tilebeat {
 
-/// Runs construction steps in the order given, or in a seeded random order: results must not depend on it (SPEC CY-4).
+/// Runs construction steps in the order given, or in a seeded random order: results must not depend on it
+/// (SPEC CY-4).
 class BuildOrder {
  public:
   BuildOrder() = default;

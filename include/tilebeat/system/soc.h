@@ -30,8 +30,8 @@ struct SimulationOptions {
   Observers observers;
   bool trace_accumulators = false;
   std::vector<Fault> faults;
-  std::uint32_t jitter_seed = 0;        ///< 0: no random delta delays (SPEC CY-4)
-  std::uint32_t build_order_seed = 0;   ///< 0: modules are built in their usual order
+  std::uint32_t jitter_seed = 0;       ///< 0: no random delta delays (SPEC CY-4)
+  std::uint32_t build_order_seed = 0;  ///< 0: modules are built in their usual order
   std::function<void(Cycle now, std::size_t layers_done)> progress;  ///< called now and then; may be empty
 };
 
@@ -45,12 +45,12 @@ struct Snapshot {
   std::int64_t beats = 0, macs = 0;
 };
 
-/// The system on chip of document 000 figure 6 [0224-0228]: host CPU, DDR behind its controller, AXI-like interconnect, and the
-/// switch-array engine with its DMA control.
+/// The system on chip of document 000 figure 6 [0224-0228]: host CPU, DDR behind its controller, AXI-like
+/// interconnect, and the switch-array engine with its DMA control.
 class Soc : public sc_core::sc_module {
  public:
-  Soc(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options,
-      DeltaJitter* jitter);
+  Soc(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
+      const SimulationOptions& options, DeltaJitter* jitter);
 
   /// Reads and writes DRAM without time passing.
   void write_memory(std::uint64_t address, const std::vector<std::uint8_t>& bytes);

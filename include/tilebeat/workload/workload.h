@@ -33,7 +33,8 @@ struct TensorInfo {
   std::int64_t size_bytes() const { return elements() * dtype_size(dtype); }
 };
 
-/// An activation between bias and requantisation (SPEC NU-2). `kClamp` keeps low <= acc <= high in accumulator units.
+/// An activation between bias and requantisation (SPEC NU-2). `kClamp` keeps low <= acc <= high in
+/// accumulator units.
 enum class ActivationKind : std::uint8_t { kNone, kRelu, kClamp };
 struct Activation {
   ActivationKind kind = ActivationKind::kNone;
@@ -56,9 +57,9 @@ struct Conv2d {
   std::array<int, 4> pads{0, 0, 0, 0};
   int groups = 1;
   int out_channels = 1;
-  Tensor weights;                  ///< int8 [Co, Kh, Kw, Ci/groups]; uint8 files are shifted by -128 when loaded
+  Tensor weights;  ///< int8 [Co, Kh, Kw, Ci/groups]; uint8 files are shifted by -128 when loaded
   std::int32_t weight_zero_point = 0;  ///< shifted along
-  std::vector<std::int32_t> bias;  ///< empty, or one an output channel
+  std::vector<std::int32_t> bias;      ///< empty, or one an output channel
   Activation activation;
   std::optional<Requant> requant;  ///< absent: int32 accumulators are the output
 };
@@ -79,15 +80,15 @@ struct Workload {
   std::map<std::string, TensorInfo> inputs;
   std::map<std::string, Tensor> input_data;
   std::vector<Layer> layers;
-  std::vector<std::string> outputs;          ///< names of the tensors that a run writes
-  std::map<std::string, Tensor> expected;    ///< by layer name
+  std::vector<std::string> outputs;        ///< names of the tensors that a run writes
+  std::map<std::string, Tensor> expected;  ///< by layer name
 
   /// The description of a workload input or of a layer's output.
   const TensorInfo& tensor(const std::string& name) const;
 };
 
-/// Reads and checks a workload file (SPEC UI-6, NU-1 to NU-4). Throws UserError naming file, JSON path, value and
-/// allowed range.
+/// Reads and checks a workload file (SPEC UI-6, NU-1 to NU-4). Throws UserError naming file, JSON path, value
+/// and allowed range.
 Workload load_workload(const std::string& path);
 
 /// Useful multiply-accumulates: N*Ho*Wo*Co*Kh*Kw*Ci/groups, taps on padding included.

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
 
-CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContext& context, const HostConfig& host,
-                                   const DmaConfig& dma, int completion_ports, std::uint64_t base)
+CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContext& context,
+                                   const HostConfig& host, const DmaConfig& dma, int completion_ports,
+                                   std::uint64_t base)
     : sc_module(name),
       registers("registers"),
       fetch("fetch", context, 2, fetch_wake_),
@@ -22,7 +24,8 @@ CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContex
       base_(base) {
   registers.register_nb_transport_fw(this, &CommandProcessor::write_register, 0);
   for (int i = 0; i < completion_ports; ++i) {
-    completions[static_cast<std::size_t>(i)].register_b_transport(this, &CommandProcessor::receive_completion, i);
+    completions[static_cast<std::size_t>(i)].register_b_transport(this, &CommandProcessor::receive_completion,
+                                                                  i);
   }
   SC_METHOD(fetch_step);
   sensitive << fetch_wake_;
@@ -39,8 +42,8 @@ void CommandProcessor::wake_control(Cycle cycle) {
   control_wake_.notify(to_sc_time(std::max<Picoseconds>(delay, 0)));
 }
 
-tlm::tlm_sync_enum CommandProcessor::write_register(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                                    sc_core::sc_time&) {
+tlm::tlm_sync_enum CommandProcessor::write_register(int, tlm::tlm_generic_payload& payload,
+                                                    tlm::tlm_phase& phase, sc_core::sc_time&) {
   if (phase != tlm::BEGIN_REQ) return tlm::TLM_ACCEPTED;
   const std::uint64_t offset = payload.get_address() - base_;
   if (payload.get_command() != tlm::TLM_WRITE_COMMAND || payload.get_data_length() != 8 || offset % 8 != 0 ||
@@ -51,10 +54,15 @@ tlm::tlm_sync_enum CommandProcessor::write_register(int, tlm::tlm_generic_payloa
   std::uint64_t value = 0;
   std::memcpy(&value, payload.get_data_ptr(), sizeof value);
   switch (static_cast<CommandRegister>(offset)) {
-    case CommandRegister::kProgramAddress: program_address_ = value; break;
-    case CommandRegister::kProgramBytes: program_bytes_ = value; break;
+    case CommandRegister::kProgramAddress:
+      program_address_ = value;
+      break;
+    case CommandRegister::kProgramBytes:
+      program_bytes_ = value;
+      break;
     case CommandRegister::kStart:
-      start_at_ = context_.clock.cycle_of(now_ps()) + 1;  // requests arrive in kGrant; acted upon a clock later
+      start_at_ =
+          context_.clock.cycle_of(now_ps()) + 1;  // requests arrive in kGrant; acted upon a clock later
       wake_control(start_at_);
       break;
   }
@@ -69,9 +77,11 @@ void CommandProcessor::receive_completion(int, tlm::tlm_generic_payload& payload
 
 void CommandProcessor::start() {
   if (running_) throw SimulationError("command processor: started while a program is running");
-  if (program_address_ % kInstructionBytes != 0 || program_bytes_ == 0 || program_bytes_ % kInstructionBytes != 0) {
-    throw SimulationError(fmt::format("command processor: a program of {} bytes at {:#x} is not whole instructions of {} bytes",
-                                      program_bytes_, program_address_, kInstructionBytes));
+  if (program_address_ % kInstructionBytes != 0 || program_bytes_ == 0 ||
+      program_bytes_ % kInstructionBytes != 0) {
+    throw SimulationError(
+        fmt::format("command processor: a program of {} bytes at {:#x} is not whole instructions of {} bytes",
+                    program_bytes_, program_address_, kInstructionBytes));
   }
   running_ = true;
   fetch_address_ = decode_address_ = program_address_;
@@ -98,8 +108,10 @@ void CommandProcessor::fetch_step() {
     fetch.ledger.enter(running_ ? Activity::kNoWork : Activity::kHost, now);
     return;
   }
-  constexpr int kFetchBytes = 256;  // four instructions: a longer burst would make the first of them wait for its end
-  const auto window = static_cast<std::uint64_t>(std::min({dma_.burst_bytes, kFetchBytes, host_.instruction_buffer_bytes}));
+  constexpr int kFetchBytes =
+      256;  // four instructions: a longer burst would make the first of them wait for its end
+  const auto window =
+      static_cast<std::uint64_t>(std::min({dma_.burst_bytes, kFetchBytes, host_.instruction_buffer_bytes}));
   const auto bytes = static_cast<int>(std::min(end - fetch_address_, window - fetch_address_ % window));
   const auto used = static_cast<std::int64_t>(buffer_.size()) + buffer_reserved_;
   if (used + bytes > host_.instruction_buffer_bytes) {
@@ -119,7 +131,8 @@ void CommandProcessor::fetch_step() {
 void CommandProcessor::control_step() {
   if (control_gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
-  // Completions of this clock, in a fixed order: counting up commutes, so the order of arrival does not matter.
+  // Completions of this clock, in a fixed order: counting up commutes, so the order of arrival does not
+  // matter.
   for (const UnitMessage& message : inbox_) {
     UnitState& unit = state_[static_cast<std::size_t>(message.unit)];
     (message.kind == UnitMessage::Kind::kReleased ? unit.held : unit.under_way) -= 1;
@@ -143,7 +156,8 @@ void CommandProcessor::control_step() {
   if (context_.observers.trace != nullptr) trace_queues(now);
 }
 
-// For each unit: instructions queued for it and held by it; and the address of the next instruction to decode.
+// For each unit: instructions queued for it and held by it; and the address of the next instruction to
+// decode.
 void CommandProcessor::declare_signals() {
   Trace& trace = *context_.observers.trace;
   address_signal_ = trace.add_signal(name(), "decode_addr", 48);
@@ -155,7 +169,8 @@ void CommandProcessor::declare_signals() {
 
 void CommandProcessor::trace_queues(Cycle now) {
   Trace& trace = *context_.observers.trace;
-  const Picoseconds at = context_.clock.at(now + 1);  // what was decided in this clock holds from the next edge on
+  const Picoseconds at =
+      context_.clock.at(now + 1);  // what was decided in this clock holds from the next edge on
   trace.change(address_signal_, at, decode_address_);
   for (const UnitState& unit : state_) {
     trace.change(unit.queue_signal, at, unit.queue.size());
@@ -166,7 +181,8 @@ void CommandProcessor::trace_queues(Cycle now) {
 // One instruction from the buffer to its queue, or a fence executed.
 void CommandProcessor::decode_one(Cycle now) {
   if (buffer_.size() < kInstructionBytes) {
-    if (decode_address_ >= program_address_ + program_bytes_) throw SimulationError("command processor: the program ends without halt");
+    if (decode_address_ >= program_address_ + program_bytes_)
+      throw SimulationError("command processor: the program ends without halt");
     decode_blocker_ = Activity::kInstructionFetch;
     ledger.enter(decode_blocker_, now);
     return;
@@ -217,7 +233,8 @@ bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
     if (on_layer_end) on_layer_end(end->layer, now);
     return true;
   }
-  if (!fetch.empty()) return false;  // what was fetched beyond the halt arrives before another program may start
+  if (!fetch.empty())
+    return false;  // what was fetched beyond the halt arrives before another program may start
   running_ = false;
   send_message(interrupt, payload_, decode_address_);
   return true;
@@ -248,7 +265,8 @@ void CommandProcessor::dispatch(Cycle now) {
   }
 }
 
-// Why a unit's next instruction does not come: the missing token of the head of its queue, or that of the program.
+// Why a unit's next instruction does not come: the missing token of the head of its queue, or that of the
+// program.
 Activity CommandProcessor::blocker_of(const UnitState& unit) const {
   if (!running_) return Activity::kHost;
   if (unit.queue.empty()) return decode_blocker_;
@@ -270,11 +288,13 @@ void CommandProcessor::tell_blockers() {
 }
 
 std::string CommandProcessor::describe_state() const {
-  std::string text = running_ ? fmt::format("  decoder at {:#x}: waits for {}\n", decode_address_, activity_name(decode_blocker_))
+  std::string text = running_ ? fmt::format("  decoder at {:#x}: waits for {}\n", decode_address_,
+                                            activity_name(decode_blocker_))
                               : std::string("  no program is running\n");
   for (std::size_t i = 0; i < state_.size(); ++i) {
     const UnitState& unit = state_[i];
-    text += fmt::format("  {:<9} holds {}, {} under way, {} queued", kUnitNames[i], unit.held, unit.under_way, unit.queue.size());
+    text += fmt::format("  {:<9} holds {}, {} under way, {} queued", kUnitNames[i], unit.held, unit.under_way,
+                        unit.queue.size());
     if (!unit.queue.empty()) {
       text += fmt::format("; instruction at {:#x} waits for", unit.queue.front().address);
       for (const Semaphore s : unit.queue.front().instruction.waits) {

@@ -67,7 +67,8 @@ void Host::step() {
   const auto& [offset, value] = writes[writes_done_];
   std::vector<std::uint8_t> data(sizeof value);
   std::memcpy(data.data(), &value, sizeof value);
-  port.issue(tlm::TLM_WRITE_COMMAND, registers_ + static_cast<std::uint64_t>(offset), sizeof value, std::move(data), now);
+  port.issue(tlm::TLM_WRITE_COMMAND, registers_ + static_cast<std::uint64_t>(offset), sizeof value,
+             std::move(data), now);
   write_under_way_ = true;
   ledger.enter(Activity::kMemory, now);
 }

@@ -3,6 +3,7 @@
 #include "tilebeat/base/error.h"
 
 #include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -11,20 +12,22 @@ namespace {
 std::deque<StridedBlock> blocks_of(const Instruction& instruction, int word_bytes) {
   std::deque<StridedBlock> blocks;
   if (const auto* load = std::get_if<LoadInput>(&instruction.operation)) {
-    blocks.push_back({load->address, load->channels, load->width, load->pixel_stride, load->height, load->row_stride});
+    blocks.push_back(
+        {load->address, load->channels, load->width, load->pixel_stride, load->height, load->row_stride});
   } else if (const auto* kernels = std::get_if<LoadKernels>(&instruction.operation)) {
     blocks.push_back({kernels->address, std::int64_t{kernels->words} * word_bytes});
     blocks.push_back({kernels->post_address, std::int64_t{kernels->post_records} * kPostParameterBytes});
   }
-  blocks.erase(std::remove_if(blocks.begin(), blocks.end(), [](const StridedBlock& b) { return b.total_bytes() == 0; }),
+  blocks.erase(std::remove_if(blocks.begin(), blocks.end(),
+                              [](const StridedBlock& b) { return b.total_bytes() == 0; }),
                blocks.end());
   return blocks;
 }
 
 }  // namespace
 
-ReadChannel::ReadChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config, Unit unit,
-                         int bytes_per_clock, int word_bytes)
+ReadChannel::ReadChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
+                         Unit unit, int word_bytes)
     : sc_module(name),
       command("command"),
       port("port", context, config.max_outstanding, wake_),
@@ -33,7 +36,6 @@ ReadChannel::ReadChannel(sc_core::sc_module_name name, const SimContext& context
       context_(context),
       config_(config),
       unit_(unit),
-      bytes_per_clock_(bytes_per_clock),
       word_bytes_(word_bytes) {
   command.register_b_transport(this, &ReadChannel::receive);
   SC_METHOD(step);
@@ -110,7 +112,8 @@ void ReadChannel::deliver(Cycle now) {
     }
     if (next.last) {
       if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
-        timeline->span(name(), summary(streaming_.front()), context_.clock.at(stream_begin_), context_.clock.at(std::max(written, now + 1)));
+        timeline->span(name(), summary(streaming_.front()), context_.clock.at(stream_begin_),
+                       context_.clock.at(std::max(written, now + 1)));
       }
       completions_.push_back({std::max(written, now + 1), streaming_.front().done_signals});
       streaming_.pop_front();

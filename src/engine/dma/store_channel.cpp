@@ -3,11 +3,13 @@
 #include "tilebeat/base/error.h"
 
 #include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
 
-StoreChannel::StoreChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config, int bytes_per_clock)
+StoreChannel::StoreChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
+                           int bytes_per_clock)
     : sc_module(name),
       command("command"),
       port("port", context, config.max_outstanding, wake_),
@@ -20,7 +22,8 @@ StoreChannel::StoreChannel(sc_core::sc_module_name name, const SimContext& conte
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
-  if (Trace* trace = context_.observers.trace; trace != nullptr) busy_signal_ = trace->add_signal(this->name(), "reading", 1);
+  if (Trace* trace = context_.observers.trace; trace != nullptr)
+    busy_signal_ = trace->add_signal(this->name(), "reading", 1);
 }
 
 void StoreChannel::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
@@ -55,7 +58,8 @@ void StoreChannel::take_responses(Cycle now) {
 void StoreChannel::release(Cycle now) {
   if (!releasing_ || now < read_free_) return;
   if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
-    timeline->span(name(), summary(commands_.front()), context_.clock.at(store_begin_), context_.clock.at(now));
+    timeline->span(name(), summary(commands_.front()), context_.clock.at(store_begin_),
+                   context_.clock.at(now));
   }
   tell(UnitMessage::Kind::kReleased, commands_.front().release_signals);
   commands_.pop_front();
@@ -70,7 +74,8 @@ void StoreChannel::read_source(Cycle now) {
   if (now < read_free_) return;
   if (cutter_.empty() && !commands_.empty()) {
     const auto& store = std::get<StoreOutput>(commands_.front().operation);
-    const StridedBlock block{store.address, store.pixel_bytes, store.columns, store.pixel_stride, store.rows, store.row_stride};
+    const StridedBlock block{store.address,      store.pixel_bytes, store.columns,
+                             store.pixel_stride, store.rows,        store.row_stride};
     if (block.total_bytes() == 0) throw SimulationError("store.output: nothing to store");
     cutter_.emplace_back(block, config_.burst_bytes);
     source_address_ = store.source;
@@ -93,8 +98,9 @@ void StoreChannel::read_source(Cycle now) {
   const int beats = ceil_div(burst_bytes, bytes_per_clock_);
   for (int i = 0; i < beats; ++i) {
     const int at = i * bytes_per_clock_;
-    transport(source, payload_, tlm::TLM_READ_COMMAND, source_address_ + static_cast<std::uint64_t>(at), staged.data.data() + at,
-              static_cast<unsigned>(std::min(bytes_per_clock_, burst_bytes - at)), to_sc_time(i * context_.clock.period_ps()));
+    transport(source, payload_, tlm::TLM_READ_COMMAND, source_address_ + static_cast<std::uint64_t>(at),
+              staged.data.data() + at, static_cast<unsigned>(std::min(bytes_per_clock_, burst_bytes - at)),
+              to_sc_time(i * context_.clock.period_ps()));
     if (payload_.is_response_error()) throw SimulationError("store.output: reads beyond the output buffer");
   }
   source_address_ += static_cast<std::uint64_t>(burst_bytes);
@@ -118,7 +124,8 @@ void StoreChannel::read_source(Cycle now) {
 
 void StoreChannel::request(Cycle now) {
   if (staged_.empty() || staged_.front().ready > now) {
-    port.ledger.enter(staged_.empty() ? (port.empty() ? blocker_ : Activity::kMemory) : Activity::kOutputReady, now);
+    port.ledger.enter(
+        staged_.empty() ? (port.empty() ? blocker_ : Activity::kMemory) : Activity::kOutputReady, now);
     return;
   }
   if (!port.granted(now)) {

@@ -4,6 +4,7 @@
 #include "tilebeat/engine/switch_array/stream_sink.h"
 
 #include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -34,9 +35,9 @@ void InputArrangement::begin(const LoadInput& load) {
   arrangement_.emplace(shape_, load.height, load.width, aware ? load.stride_h : 1, aware ? load.stride_w : 1);
   const std::int64_t planes = (load.channels + config_.port_channels - 1) / config_.port_channels;
   if (planes * arrangement_->words_per_plane() > config_.bank_depth_words) {
-    throw SimulationError(fmt::format("load.input: a tile of {}x{}x{} needs {} words a bank, the banks have {}", load.height,
-                                      load.width, load.channels, planes * arrangement_->words_per_plane(),
-                                      config_.bank_depth_words));
+    throw SimulationError(fmt::format(
+        "load.input: a tile of {}x{}x{} needs {} words a bank, the banks have {}", load.height, load.width,
+        load.channels, planes * arrangement_->words_per_plane(), config_.bank_depth_words));
   }
   row_ = column_ = channel_ = 0;
 }
@@ -57,8 +58,9 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
   const int p = config_.port_channels;
   for (const std::uint8_t* end = bytes + count; bytes != end;) {
     if (channel_ == 0) slot_ = arrangement_->place(row_, column_);
-    // As many bytes of the word under way as there are: up to P, fewer at the end of a pixel or of the beat. A whole word
-    // is written from the beat; one that straddles beats or ends a pixel early is assembled and filled up first.
+    // As many bytes of the word under way as there are: up to P, fewer at the end of a pixel or of the beat.
+    // A whole word is written from the beat; one that straddles beats or ends a pixel early is assembled and
+    // filled up first.
     const int filled = channel_ % p;
     const int taken = std::min({p - filled, tile_.channels - channel_, static_cast<int>(end - bytes)});
     Word word;
@@ -76,7 +78,8 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
     if (taken < p) assembly_ = (assembly_ + 1) % assembling_.size();
     word.bank = slot_.bank.value();
     const int plane = (channel_ - 1) / p;
-    word.address = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words + plane * arrangement_->words_per_plane() + slot_.address) *
+    word.address = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words +
+                                              plane * arrangement_->words_per_plane() + slot_.address) *
                    static_cast<std::uint64_t>(p);
     words_.push_back(word);
     queues_.add_word(word.bank);
@@ -90,7 +93,8 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
   sc_core::sc_time delay;
   for (std::size_t i = 0; i < words_.size(); ++i) {
     const Word& word = words_[i];
-    if (i == 0 || queues_.write_at(i) != queues_.write_at(i - 1)) delay = to_sc_time(context_.clock.at(queues_.write_at(i)) - now);
+    if (i == 0 || queues_.write_at(i) != queues_.write_at(i - 1))
+      delay = to_sc_time(context_.clock.at(queues_.write_at(i)) - now);
     write_word_(bank_write[static_cast<std::size_t>(word.bank)], word.address, word.from, delay);
   }
 }

@@ -4,12 +4,13 @@
 #include "tilebeat/engine/switch_array/stream_sink.h"
 
 #include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
 
-ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
-                                 int bytes_per_clock)
+ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext& context,
+                                 const SwitchArrayConfig& config, int bytes_per_clock)
     : sc_module(name),
       stream("stream"),
       bank_write("bank_write", static_cast<std::size_t>(config.columns)),
@@ -21,7 +22,8 @@ ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext&
       write_word_(tlm::TLM_WRITE_COMMAND, config.port_channels),
       write_record_(tlm::TLM_WRITE_COMMAND, kPostParameterBytes) {
   stream.register_b_transport(this, &ParameterLoader::b_transport);
-  for (auto& assembling : assembling_) assembling.resize(static_cast<std::size_t>(std::max(config.port_channels, kPostParameterBytes)));
+  for (auto& assembling : assembling_)
+    assembling.resize(static_cast<std::size_t>(std::max(config.port_channels, kPostParameterBytes)));
 }
 
 void ParameterLoader::begin(const LoadKernels& load) {
@@ -29,12 +31,13 @@ void ParameterLoader::begin(const LoadKernels& load) {
   position_ = 0;
   assembled_ = 0;
   if (std::int64_t{load.parameter_word} + load.words > config_.parameter_depth_words) {
-    throw SimulationError(fmt::format("load.kernels: words {} to {} lie beyond the {} of the parameter buffer",
-                                      load.parameter_word, load.parameter_word + load.words, config_.parameter_depth_words));
+    throw SimulationError(
+        fmt::format("load.kernels: words {} to {} lie beyond the {} of the parameter buffer",
+                    load.parameter_word, load.parameter_word + load.words, config_.parameter_depth_words));
   }
   if (load.slot >= config_.parameter_slots || load.post_records > config_.columns) {
-    throw SimulationError(fmt::format("load.kernels: {} records for slot {} of {}", load.post_records, load.slot,
-                                      config_.parameter_slots));
+    throw SimulationError(fmt::format("load.kernels: {} records for slot {} of {}", load.post_records,
+                                      load.slot, config_.parameter_slots));
   }
 }
 
@@ -54,8 +57,10 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
   const int p = config_.port_channels;
   const std::int64_t kernel_bytes = std::int64_t{load_.words} * config_.columns * p;
   for (const std::uint8_t* end = bytes + count; bytes != end;) {
-    // A word or record that lies within the beat is written from there; one that straddles beats is assembled first.
-    const auto whole = position_ < kernel_bytes ? static_cast<std::size_t>(p) : std::size_t{kPostParameterBytes};
+    // A word or record that lies within the beat is written from there; one that straddles beats is assembled
+    // first.
+    const auto whole =
+        position_ < kernel_bytes ? static_cast<std::size_t>(p) : std::size_t{kPostParameterBytes};
     const std::size_t taken = std::min(whole - assembled_, static_cast<std::size_t>(end - bytes));
     Write write;
     write.from = bytes;
@@ -68,7 +73,8 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
     bytes += taken;
     if (assembled_ < whole) break;
     assembled_ = 0;
-    if (taken < whole) assembly_ ^= 1;  // the beat may end with a part of another word before this one is written
+    if (taken < whole)
+      assembly_ ^= 1;  // the beat may end with a part of another word before this one is written
     locate(position_, kernel_bytes, write);
     position_ += static_cast<std::int64_t>(whole);
     writes_.push_back(write);
@@ -79,7 +85,8 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
   sc_core::sc_time delay;
   for (std::size_t i = 0; i < writes_.size(); ++i) {
     const Write& w = writes_[i];
-    if (i == 0 || queues_.write_at(i) != queues_.write_at(i - 1)) delay = to_sc_time(context_.clock.at(queues_.write_at(i)) - now);
+    if (i == 0 || queues_.write_at(i) != queues_.write_at(i - 1))
+      delay = to_sc_time(context_.clock.at(queues_.write_at(i)) - now);
     if (w.bank < config_.columns) {
       write_word_(bank_write[static_cast<std::size_t>(w.bank)], w.address, w.from, delay);
     } else {
@@ -91,10 +98,12 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
 // Where the word or record that starts at byte `position` of the instruction goes.
 void ParameterLoader::locate(std::int64_t position, std::int64_t kernel_bytes, Write& write) const {
   if (position < kernel_bytes) {
-    const auto index = static_cast<std::uint64_t>(position) / static_cast<std::uint64_t>(config_.port_channels);
+    const auto index =
+        static_cast<std::uint64_t>(position) / static_cast<std::uint64_t>(config_.port_channels);
     const auto columns = static_cast<std::uint64_t>(config_.columns);
     write.bank = static_cast<int>(index % columns);
-    write.address = (load_.parameter_word + index / columns) * static_cast<std::uint64_t>(config_.port_channels);
+    write.address =
+        (load_.parameter_word + index / columns) * static_cast<std::uint64_t>(config_.port_channels);
   } else {
     const std::int64_t record = (position - kernel_bytes) / kPostParameterBytes;
     write.bank = config_.columns;

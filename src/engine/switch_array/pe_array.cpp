@@ -4,6 +4,7 @@
 #include "tilebeat/engine/switch_array/input_arrangement.h"
 
 #include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -31,9 +32,11 @@ PeArray::PeArray(sc_core::sc_module_name name, const SimContext& context, const 
 void PeArray::declare_signals(bool accumulators) {
   for (int row = 0; row < config_.rows; ++row) {
     for (int column = 0; column < config_.columns; ++column) {
-      const std::string pe = fmt::format("pe{}{:02}", row, column);  // document 000: pe1500 is row 15, column 0
+      const std::string pe =
+          fmt::format("pe{}{:02}", row, column);  // document 000: pe1500 is row 15, column 0
       pe_signals_.push_back(context_.observers.trace->add_signal(name(), pe, 32));
-      if (accumulators) accumulator_signals_.push_back(context_.observers.trace->add_signal(name(), pe + "_acc", 32));
+      if (accumulators)
+        accumulator_signals_.push_back(context_.observers.trace->add_signal(name(), pe + "_acc", 32));
     }
   }
 }
@@ -67,11 +70,14 @@ void PeArray::run_beat(ArrayOperands& message) {
   sc_core::sc_time delay;
   if (message.stalled > 0) delay = to_sc_time(message.stalled * context_.clock.period_ps());
   for (int column = 0; column < config_.columns; ++column) {
-    read_word_(parameter_read[static_cast<std::size_t>(column)], word * static_cast<std::uint64_t>(p), kernel_words_.data() + column * p, delay);
+    read_word_(parameter_read[static_cast<std::size_t>(column)], word * static_cast<std::uint64_t>(p),
+               kernel_words_.data() + column * p, delay);
   }
   if (read_word_.failed()) throw SimulationError("conv.run: reads beyond the parameter buffer");
-  widen_words(message.lanes, config_.rows, p, setup_.input_type == DType::kUint8, setup_.input_zero_point, wide_lanes_.data());
-  widen_words(kernel_words_.data(), config_.columns, p, false, setup_.weight_zero_point, wide_kernels_.data());
+  widen_words(message.lanes, config_.rows, p, setup_.input_type == DType::kUint8, setup_.input_zero_point,
+              wide_lanes_.data());
+  widen_words(kernel_words_.data(), config_.columns, p, false, setup_.weight_zero_point,
+              wide_kernels_.data());
   if (beat.index == 0 && run.first) accumulators_.clear();
   accumulators_.mac(wide_lanes_.data(), wide_kernels_.data());
   if (!pe_signals_.empty()) trace_pes(at);
@@ -112,7 +118,8 @@ void PeArray::trace_pes(Cycle at) {
       }
       trace.change(pe_signals_[index], time, static_cast<std::uint32_t>(sum));
       if (!accumulator_signals_.empty()) {
-        trace.change(accumulator_signals_[index], time, static_cast<std::uint32_t>(accumulators_.sum(row, column)));
+        trace.change(accumulator_signals_[index], time,
+                     static_cast<std::uint32_t>(accumulators_.sum(row, column)));
       }
     }
   }
@@ -132,8 +139,8 @@ void PeArray::run_chunk(ArrayOperands& message) {
   } else if (chunk_sums_.size() != wanted) {
     throw SimulationError("conv.run: continues accumulators of another shape");
   }
-  TileConvolution convolution{g.rows,     g.columns,    g.h_offset,   g.w_offset, g.kernel_h, g.kernel_w,
-                              g.stride_h, g.stride_w,   g.dilation_h, g.dilation_w, config_.columns, g.planes};
+  TileConvolution convolution{g.rows,     g.columns,  g.h_offset,   g.w_offset,   g.kernel_h,      g.kernel_w,
+                              g.stride_h, g.stride_w, g.dilation_h, g.dilation_w, config_.columns, g.planes};
   convolve_tile(convolution, *message.tile, chunk_kernels_, packed_kernels_, chunk_sums_.data());
 
   std::vector<Cycle> last_macs;
@@ -160,23 +167,26 @@ void PeArray::run_chunk(ArrayOperands& message) {
   send_message(drain, payload_, results);
 }
 
-// The kernels of the chunk from the parameter banks, as [column][plane][tap][channel] and with their zero point taken off; each
-// of the chunk's `beats` reads one word of every bank.
+// The kernels of the chunk from the parameter banks, as [column][plane][tap][channel] and with their zero
+// point taken off; each of the chunk's `beats` reads one word of every bank.
 void PeArray::read_kernels(const ConvRun& run, std::int64_t beats) {
   const int p = config_.port_channels;
   const int taps = setup_.kernel_h * setup_.kernel_w;
   const std::int64_t words = std::int64_t{run.planes} * taps;
-  if (run.parameter_word + words > config_.parameter_depth_words) throw SimulationError("conv.run: reads beyond the parameter buffer");
+  if (run.parameter_word + words > config_.parameter_depth_words)
+    throw SimulationError("conv.run: reads beyond the parameter buffer");
   chunk_kernels_.resize(static_cast<std::size_t>(words) * config_.columns * padded_);
   for (int column = 0; column < config_.columns; ++column) {
     auto& bank = parameter_read[static_cast<std::size_t>(column)];
     tlm::tlm_dmi dmi;
     payload_.set_address(0);
-    if (!bank->get_direct_mem_ptr(payload_, dmi)) throw SimulationError("a parameter bank refuses direct memory access");
+    if (!bank->get_direct_mem_ptr(payload_, dmi))
+      throw SimulationError("a parameter bank refuses direct memory access");
     const std::uint8_t* word = dmi.get_dmi_ptr() + static_cast<std::ptrdiff_t>(run.parameter_word) * p;
-    widen_words(word, static_cast<int>(words), p, false, setup_.weight_zero_point, chunk_kernels_.data() + column * words * padded_);
-    transport(bank, payload_, tlm::TLM_IGNORE_COMMAND,
-              static_cast<std::uint64_t>(beats), nullptr, static_cast<unsigned>(p));
+    widen_words(word, static_cast<int>(words), p, false, setup_.weight_zero_point,
+                chunk_kernels_.data() + column * words * padded_);
+    transport(bank, payload_, tlm::TLM_IGNORE_COMMAND, static_cast<std::uint64_t>(beats), nullptr,
+              static_cast<unsigned>(p));
   }
 }
 

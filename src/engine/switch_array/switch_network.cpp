@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fmt/format.h>
 #include <numeric>
+
+#include <fmt/format.h>
 
 namespace tilebeat {
 namespace {
@@ -27,8 +28,8 @@ ChunkGeometry geometry_of(const ConvSetup& s, const ConvRun& r) {
 
 }  // namespace
 
-SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
-                             Granularity granularity)
+SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& context,
+                             const SwitchArrayConfig& config, Granularity granularity)
     : sc_module(name),
       command("command"),
       bank_read("bank_read", static_cast<std::size_t>(config.rows)),
@@ -46,7 +47,8 @@ SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& con
   }
   command.register_b_transport(this, &SwitchNetwork::receive);
   for (int bank = 0; bank < config.rows; ++bank) {
-    bank_read[static_cast<std::size_t>(bank)].register_invalidate_direct_mem_ptr(this, &SwitchNetwork::withdraw_memory, bank);
+    bank_read[static_cast<std::size_t>(bank)].register_invalidate_direct_mem_ptr(
+        this, &SwitchNetwork::withdraw_memory, bank);
     for (auto& copy : bank_memory_) copy.push_back(nullptr);
   }
   SC_METHOD(step);
@@ -68,7 +70,9 @@ void SwitchNetwork::declare_signals() {
   }
 }
 
-void SwitchNetwork::wake_at(Cycle cycle) { wake_.notify(to_sc_time(context_.clock.at(cycle) - now_ps())); }
+void SwitchNetwork::wake_at(Cycle cycle) {
+  wake_.notify(to_sc_time(context_.clock.at(cycle) - now_ps()));
+}
 
 void SwitchNetwork::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   const auto& message = message_of<UnitCommand>(payload);
@@ -86,8 +90,12 @@ void SwitchNetwork::step() {
   if (gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
   switch (state_) {
-    case State::kIdle: begin_next(now); return;
-    case State::kFinishing: finish_chunk(now); return;
+    case State::kIdle:
+      begin_next(now);
+      return;
+    case State::kFinishing:
+      finish_chunk(now);
+      return;
     case State::kRunning:
       if (mac_stage(now)) advance_pipeline(now);
       return;
@@ -120,13 +128,16 @@ void SwitchNetwork::begin_next(Cycle now) {
 void SwitchNetwork::begin_chunk(Cycle now) {
   run_ = std::get<ConvRun>(queue_.front().operation);
   if (run_.rows == 0 || run_.columns == 0 || run_.planes == 0) {
-    throw SimulationError(fmt::format("conv.run: {} x {} outputs over {} channel blocks", run_.rows, run_.columns, run_.planes));
+    throw SimulationError(fmt::format("conv.run: {} x {} outputs over {} channel blocks", run_.rows,
+                                      run_.columns, run_.planes));
   }
   const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
-  arrangement_.emplace(shape_, run_.height, run_.width, aware ? setup_.stride_h : 1, aware ? setup_.stride_w : 1);
+  arrangement_.emplace(shape_, run_.height, run_.width, aware ? setup_.stride_h : 1,
+                       aware ? setup_.stride_w : 1);
   const int last_plane = run_.first_plane + run_.planes;
   if (last_plane * arrangement_->words_per_plane() > config_.bank_depth_words) {
-    throw SimulationError(fmt::format("conv.run: reads beyond the {} words of a bank", config_.bank_depth_words));
+    throw SimulationError(
+        fmt::format("conv.run: reads beyond the {} words of a bank", config_.bank_depth_words));
   }
   schedule_.emplace(shape_, geometry_of(setup_, run_));
   ++stats.chunks;
@@ -180,7 +191,8 @@ bool SwitchNetwork::mac_stage(Cycle now) {
   ++stats.beats;
   if (mac_.beat.last_of_cycle) {
     ++stats.operation_cycles;
-    stats.useful_macs += std::int64_t{run_.macs_per_pixel} * schedule_->active_lanes(mac_.beat.row_block, mac_.beat.column_block);
+    stats.useful_macs += std::int64_t{run_.macs_per_pixel} *
+                         schedule_->active_lanes(mac_.beat.row_block, mac_.beat.column_block);
   }
   mac_.valid = false;
   ledger.spend(Activity::kOutputDrain, operands.stalled);
@@ -209,17 +221,20 @@ void SwitchNetwork::advance_pipeline(Cycle now) {
   wake_at(now + 1);
 }
 
-// The next beat enters the read stage: every lane gets its bank and address; lanes without a pixel get the zero point.
+// The next beat enters the read stage: every lane gets its bank and address; lanes without a pixel get the
+// zero point.
 void SwitchNetwork::load_read_stage() {
   const int p = config_.port_channels;
-  const std::uint64_t plane_base = static_cast<std::uint64_t>(run_.copy) * static_cast<std::uint64_t>(config_.bank_depth_words) +
-                                   static_cast<std::uint64_t>((run_.first_plane + next_beat_.plane) * arrangement_->words_per_plane());
+  const std::uint64_t plane_base =
+      static_cast<std::uint64_t>(run_.copy) * static_cast<std::uint64_t>(config_.bank_depth_words) +
+      static_cast<std::uint64_t>((run_.first_plane + next_beat_.plane) * arrangement_->words_per_plane());
   pending_.clear();
   for (int lane = 0; lane < config_.rows; ++lane) {
     Lane& l = read_.lanes[static_cast<std::size_t>(lane)];
     l.selection = schedule_->select(next_beat_, lane);
     if (!l.selection.valid) {
-      std::memset(read_.words.data() + lane * p, static_cast<std::uint8_t>(setup_.input_zero_point), static_cast<std::size_t>(p));
+      std::memset(read_.words.data() + lane * p, static_cast<std::uint8_t>(setup_.input_zero_point),
+                  static_cast<std::size_t>(p));
       continue;
     }
     const BankSlot slot = arrangement_->place(l.selection.h, l.selection.w);
@@ -244,7 +259,8 @@ void SwitchNetwork::read_lanes(Cycle now) {
     }
     last = now;
     ++stats.bank_read_words;
-    read_word_(bank_read[static_cast<std::size_t>(l.bank)], l.address, read_.words.data() + lane * config_.port_channels);
+    read_word_(bank_read[static_cast<std::size_t>(l.bank)], l.address,
+               read_.words.data() + lane * config_.port_channels);
   }
   pending_.resize(kept);
 }
@@ -292,7 +308,8 @@ void SwitchNetwork::run_tile(Cycle now) {
   send_message(to_array, payload_, operands);
 
   const Cycle read_clocks =
-      std::int64_t{run_.planes} * std::accumulate(census_.cycle_clocks.begin(), census_.cycle_clocks.end(), std::int64_t{0});
+      std::int64_t{run_.planes} *
+      std::accumulate(census_.cycle_clocks.begin(), census_.cycle_clocks.end(), std::int64_t{0});
   const std::int64_t beats = schedule_->beats();
   stats.beats += beats;
   stats.operation_cycles += schedule_->operation_cycles();
@@ -311,8 +328,10 @@ const std::uint8_t* SwitchNetwork::bank_memory(std::size_t bank) {
   const std::uint8_t*& memory = bank_memory_[run_.copy][bank];
   if (memory == nullptr) {
     tlm::tlm_dmi dmi;
-    payload_.set_address(std::uint64_t{run_.copy} * static_cast<std::uint64_t>(config_.bank_depth_words * config_.port_channels));
-    if (!bank_read[bank]->get_direct_mem_ptr(payload_, dmi)) throw SimulationError("an input bank refuses direct memory access");
+    payload_.set_address(std::uint64_t{run_.copy} *
+                         static_cast<std::uint64_t>(config_.bank_depth_words * config_.port_channels));
+    if (!bank_read[bank]->get_direct_mem_ptr(payload_, dmi))
+      throw SimulationError("an input bank refuses direct memory access");
     memory = dmi.get_dmi_ptr();
   }
   return memory;
@@ -324,17 +343,21 @@ void SwitchNetwork::withdraw_memory(int bank, sc_dt::uint64 begin, sc_dt::uint64
   if (tile_of_ && tile_of_->copy == (second ? 1 : 0)) tile_of_.reset();
 }
 
-// Reads the chunk's operands in the banks' arranged layout through the direct memory interface. Chunks that read the same
-// tile one after the other, for other kernels, find it still there unless a bank was written meanwhile.
+// Reads the chunk's operands in the banks' arranged layout through the direct memory interface. Chunks that
+// read the same tile one after the other, for other kernels, find it still there unless a bank was written
+// meanwhile.
 void SwitchNetwork::read_tile() {
   const int p = config_.port_channels;
   for (std::size_t bank = 0; bank < census_.bank_reads.size(); ++bank) {
     transport(bank_read[bank], payload_, tlm::TLM_IGNORE_COMMAND,
-              static_cast<std::uint64_t>(census_.bank_reads[bank] * run_.planes), nullptr, static_cast<unsigned>(p));
+              static_cast<std::uint64_t>(census_.bank_reads[bank] * run_.planes), nullptr,
+              static_cast<unsigned>(p));
   }
-  const bool same = tile_of_ && tile_of_->copy == run_.copy && tile_of_->height == run_.height && tile_of_->width == run_.width &&
-                    tile_of_->first_plane == run_.first_plane && tile_of_->planes == run_.planes && tile_type_ == setup_.input_type &&
-                    tile_zero_point_ == setup_.input_zero_point && tile_strides_ == std::pair(setup_.stride_h, setup_.stride_w);
+  const bool same = tile_of_ && tile_of_->copy == run_.copy && tile_of_->height == run_.height &&
+                    tile_of_->width == run_.width && tile_of_->first_plane == run_.first_plane &&
+                    tile_of_->planes == run_.planes && tile_type_ == setup_.input_type &&
+                    tile_zero_point_ == setup_.input_zero_point &&
+                    tile_strides_ == std::pair(setup_.stride_h, setup_.stride_w);
   if (same) return;
   tile_of_ = run_;
   tile_type_ = setup_.input_type;
@@ -350,9 +373,12 @@ void SwitchNetwork::read_tile() {
   for (int h = 0; h < tile_.height; ++h) {
     for (int w = 0; w < tile_.width; ++w, out += tile_.depth) {
       const BankSlot slot = arrangement_->place(h, w);
-      const std::uint8_t* word = bank_memory(static_cast<std::size_t>(slot.bank.value())) + run_.first_plane * plane_bytes + slot.address * p;
-      for (int plane = 0; plane < run_.planes; ++plane) std::memcpy(pixel.data() + plane * p, word + plane * plane_bytes, static_cast<std::size_t>(p));
-      widen_words(pixel.data(), run_.planes, p, setup_.input_type == DType::kUint8, setup_.input_zero_point, out);
+      const std::uint8_t* word = bank_memory(static_cast<std::size_t>(slot.bank.value())) +
+                                 run_.first_plane * plane_bytes + slot.address * p;
+      for (int plane = 0; plane < run_.planes; ++plane)
+        std::memcpy(pixel.data() + plane * p, word + plane * plane_bytes, static_cast<std::size_t>(p));
+      widen_words(pixel.data(), run_.planes, p, setup_.input_type == DType::kUint8, setup_.input_zero_point,
+                  out);
     }
   }
 }

@@ -31,13 +31,13 @@ struct CommandStats {
   std::int64_t fetched_bytes = 0;
 };
 
-/// Fetches a program from memory, decodes it, and hands its instructions to the units (SPEC SW-6, HI-2): the control part of
-/// document 000's DMA control and host interface.
+/// Fetches a program from memory, decodes it, and hands its instructions to the units (SPEC SW-6, HI-2): the
+/// control part of document 000's DMA control and host interface.
 ///
-/// Throughput: one instruction decoded a clock, one dispatched a unit and clock. An instruction is dispatched when each of
-/// its semaphores can be taken and its unit holds fewer than two. Queues are `command_queue` deep; a full one holds the
-/// decoder. `layer.end` and `halt` wait until all queues and units are empty. What a unit's next instruction waits for is
-/// told to the unit, which books its idle clocks on that cause.
+/// Throughput: one instruction decoded a clock, one dispatched a unit and clock. An instruction is dispatched
+/// when each of its semaphores can be taken and its unit holds fewer than two. Queues are `command_queue`
+/// deep; a full one holds the decoder. `layer.end` and `halt` wait until all queues and units are empty. What
+/// a unit's next instruction waits for is told to the unit, which books its idle clocks on that cause.
 /// Messages of clock t are dealt with in phase kGrant of clock t; units act in clock t + 1.
 class CommandProcessor : public sc_core::sc_module {
   sc_core::sc_event fetch_wake_;  // declared first: the port notifies it
@@ -50,8 +50,8 @@ class CommandProcessor : public sc_core::sc_module {
   tlm_utils::simple_initiator_socket<CommandProcessor> interrupt;
 
   /// `completion_ports` units report completions; `base` is the address of the first register.
-  CommandProcessor(sc_core::sc_module_name name, const SimContext& context, const HostConfig& host, const DmaConfig& dma,
-                   int completion_ports, std::uint64_t base);
+  CommandProcessor(sc_core::sc_module_name name, const SimContext& context, const HostConfig& host,
+                   const DmaConfig& dma, int completion_ports, std::uint64_t base);
   SC_HAS_PROCESS(CommandProcessor);
 
   /// Observer: layer `layer` was complete in the clock `at`.
@@ -70,14 +70,15 @@ class CommandProcessor : public sc_core::sc_module {
   };
   struct UnitState {
     std::deque<Queued> queue;
-    Instruction dispatched;   // scratch that outlives the message
-    int held = 0;             // sent and not released
-    int under_way = 0;        // sent and not done
+    Instruction dispatched;  // scratch that outlives the message
+    int held = 0;            // sent and not released
+    int under_way = 0;       // sent and not done
     Activity told = Activity::kHost;
     SignalId queue_signal = -1, held_signal = -1;
   };
 
-  tlm::tlm_sync_enum write_register(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum write_register(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                    sc_core::sc_time& delay);
   void receive_completion(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void fetch_step();
   void control_step();
@@ -100,12 +101,12 @@ class CommandProcessor : public sc_core::sc_module {
   sc_core::sc_event control_wake_;
 
   std::uint64_t program_address_ = 0, program_bytes_ = 0;
-  Cycle start_at_ = -1;                  // a write to kStart takes effect here
+  Cycle start_at_ = -1;  // a write to kStart takes effect here
   bool running_ = false;
-  std::uint64_t fetch_address_ = 0;      // next byte to request
-  std::uint64_t decode_address_ = 0;     // of the next instruction to decode
-  std::deque<std::uint8_t> buffer_;      // fetched, not decoded
-  std::int64_t buffer_reserved_ = 0;     // bytes under way
+  std::uint64_t fetch_address_ = 0;   // next byte to request
+  std::uint64_t decode_address_ = 0;  // of the next instruction to decode
+  std::deque<std::uint8_t> buffer_;   // fetched, not decoded
+  std::int64_t buffer_reserved_ = 0;  // bytes under way
   Cycle last_decode_ = -1;
   Activity decode_blocker_ = Activity::kHost;
 

@@ -21,8 +21,8 @@ struct ProgramEntry {
   std::uint64_t bytes = 0;
 };
 
-/// The host CPU (document 000 [0227], 310): starts programs by writing the command processor's registers over the
-/// interconnect, one after the other, each when the previous one has interrupted.
+/// The host CPU (document 000 [0227], 310): starts programs by writing the command processor's registers over
+/// the interconnect, one after the other, each when the previous one has interrupted.
 ///
 /// Three register writes a program; `register_write_cycles` clocks of software before each.
 class Host : public sc_core::sc_module {
@@ -33,8 +33,8 @@ class Host : public sc_core::sc_module {
   tlm_utils::simple_target_socket<Host> interrupt;
 
   /// `programs` run in this order; `registers` is the address of the command processor's first register.
-  Host(sc_core::sc_module_name name, const SimContext& context, const HostConfig& config, std::vector<ProgramEntry> programs,
-       std::uint64_t registers);
+  Host(sc_core::sc_module_name name, const SimContext& context, const HostConfig& config,
+       std::vector<ProgramEntry> programs, std::uint64_t registers);
   SC_HAS_PROCESS(Host);
 
   CycleLedger ledger;
@@ -50,9 +50,9 @@ class Host : public sc_core::sc_module {
   std::vector<ProgramEntry> programs_;
   std::uint64_t registers_;
   MethodGate gate_;
-  std::size_t next_ = 0;      // program
-  int writes_done_ = 0;       // of the three of that program
-  Cycle write_at_ = 0;        // the next write is sent here
+  std::size_t next_ = 0;  // program
+  int writes_done_ = 0;   // of the three of that program
+  Cycle write_at_ = 0;    // the next write is sent here
   bool write_under_way_ = false;
   bool interrupted_ = false;
 };

@@ -15,15 +15,15 @@
 
 namespace tilebeat {
 
-/// A read channel of the DMA control (document 000 [0086], 201): fetches what its instruction describes in bursts from the
-/// interconnect into a landing buffer and streams it, in order, into the module behind it (input arrangement or parameter
-/// buffer).
+/// A read channel of the DMA control (document 000 [0086], 201): fetches what its instruction describes in
+/// bursts from the interconnect into a landing buffer and streams it, in order, into the module behind it
+/// (input arrangement or parameter buffer).
 ///
-/// Throughput: one request a clock, one bus beat a clock to the sink. Latency: a burst that landed in clock t is streamed
-/// from clock t + 1 on. Back-pressure: a burst is requested only when the landing buffer has room for it and fewer than
-/// `max_outstanding` are under way; a sink that cannot take a beat holds the stream (`bank_write`). The next
-/// instruction's bursts are requested while data of the previous one is still under way.
-/// Two ledgers: `port.ledger` for requests, `data_ledger` for the stream.
+/// Throughput: one request a clock, one bus beat a clock to the sink. Latency: a burst that landed in clock t
+/// is streamed from clock t + 1 on. Back-pressure: a burst is requested only when the landing buffer has room
+/// for it and fewer than `max_outstanding` are under way; a sink that cannot take a beat holds the stream
+/// (`bank_write`). The next instruction's bursts are requested while data of the previous one is still under
+/// way. Two ledgers: `port.ledger` for requests, `data_ledger` for the stream.
 class ReadChannel : public sc_core::sc_module {
   sc_core::sc_event wake_;  // declared first: the port notifies it
 
@@ -35,7 +35,7 @@ class ReadChannel : public sc_core::sc_module {
 
   /// `unit` names the queue that the channel serves; kernel words are `word_bytes` = columns * P bytes.
   ReadChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config, Unit unit,
-              int bytes_per_clock, int word_bytes);
+              int word_bytes);
   SC_HAS_PROCESS(ReadChannel);
 
   CycleLedger data_ledger;
@@ -64,13 +64,13 @@ class ReadChannel : public sc_core::sc_module {
   SimContext context_;
   DmaConfig config_;
   Unit unit_;
-  int bytes_per_clock_, word_bytes_;
+  int word_bytes_;
   MethodGate gate_;
 
-  std::deque<Instruction> commands_;       // sent and not fully requested; the front one is being requested
-  std::deque<Instruction> streaming_;      // being requested or streamed, oldest first
-  std::deque<StridedBlock> blocks_;        // of the front command, not begun yet
-  std::deque<BurstCutter> cutter_;         // at most one: the block being requested
+  std::deque<Instruction> commands_;   // sent and not fully requested; the front one is being requested
+  std::deque<Instruction> streaming_;  // being requested or streamed, oldest first
+  std::deque<StridedBlock> blocks_;    // of the front command, not begun yet
+  std::deque<BurstCutter> cutter_;     // at most one: the block being requested
   bool requesting_ = false, first_burst_ = false;
   std::deque<Delivery> order_;
   std::deque<Completion> completions_;

@@ -15,14 +15,14 @@
 
 namespace tilebeat {
 
-/// The write channel of the DMA control: takes results from the output buffer (document 000, 204) and writes them to memory as
-/// part of an NHWC tensor.
+/// The write channel of the DMA control: takes results from the output buffer (document 000, 204) and writes
+/// them to memory as part of an NHWC tensor.
 ///
-/// Throughput: one bus beat a clock from the output buffer, one request a clock. Latency: a burst is requested in the
-/// clock after its last beat was read. Back-pressure: bursts that were read wait in a staging buffer of `buffer_bytes`
-/// until the interconnect grants them. The output buffer's space is released when its last beat has been read; the
-/// instruction is done when the last write response has arrived.
-/// Two ledgers: `port.ledger` for requests, `data_ledger` for reading the output buffer.
+/// Throughput: one bus beat a clock from the output buffer, one request a clock. Latency: a burst is
+/// requested in the clock after its last beat was read. Back-pressure: bursts that were read wait in a
+/// staging buffer of `buffer_bytes` until the interconnect grants them. The output buffer's space is released
+/// when its last beat has been read; the instruction is done when the last write response has arrived. Two
+/// ledgers: `port.ledger` for requests, `data_ledger` for reading the output buffer.
 class StoreChannel : public sc_core::sc_module {
   sc_core::sc_event wake_;  // declared first: the port notifies it
 
@@ -32,7 +32,8 @@ class StoreChannel : public sc_core::sc_module {
   tlm_utils::simple_initiator_socket<StoreChannel> source;  ///< read port of the output buffer
   tlm_utils::simple_initiator_socket<StoreChannel> completion;
 
-  StoreChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config, int bytes_per_clock);
+  StoreChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
+               int bytes_per_clock);
   SC_HAS_PROCESS(StoreChannel);
 
   CycleLedger data_ledger;
@@ -59,16 +60,16 @@ class StoreChannel : public sc_core::sc_module {
   int bytes_per_clock_;
   MethodGate gate_;
 
-  std::deque<Instruction> commands_;     // sent and not fully read
-  std::deque<Instruction> storing_;      // being read or written, oldest first
-  std::deque<BurstCutter> cutter_;       // at most one: the front command's bursts
+  std::deque<Instruction> commands_;  // sent and not fully read
+  std::deque<Instruction> storing_;   // being read or written, oldest first
+  std::deque<BurstCutter> cutter_;    // at most one: the front command's bursts
   std::uint64_t source_address_ = 0;
   std::deque<Staged> staged_;
-  std::deque<bool> last_flags_;          // of the bursts under way: the instruction's last one
+  std::deque<bool> last_flags_;  // of the bursts under way: the instruction's last one
   int staged_bytes_ = 0, granting_bytes_ = 0;
-  Cycle read_free_ = 0;                  // the output buffer's port is free from here on
-  Cycle store_begin_ = 0;                // of the front command
-  bool releasing_ = false;               // the front command's last beat is read at read_free_ - 1
+  Cycle read_free_ = 0;     // the output buffer's port is free from here on
+  Cycle store_begin_ = 0;   // of the front command
+  bool releasing_ = false;  // the front command's last beat is read at read_free_ - 1
   Activity blocker_ = Activity::kHost;
   tlm::tlm_generic_payload payload_;
   SignalId busy_signal_ = -1;

@@ -9,10 +9,11 @@
 
 namespace tilebeat {
 
-/// From the switch network to the PE array: new registers, one beat (clock granularity) or one chunk (tile granularity).
+/// From the switch network to the PE array: new registers, one beat (clock granularity) or one chunk (tile
+/// granularity).
 struct ArrayOperands {
-  const ConvSetup* setup = nullptr;     ///< not null: registers change, nothing is computed
-  const ConvRun* run = nullptr;         ///< the chunk that beats belong to
+  const ConvSetup* setup = nullptr;          ///< not null: registers change, nothing is computed
+  const ConvRun* run = nullptr;              ///< the chunk that beats belong to
   const Instruction* instruction = nullptr;  ///< whose completion the last results report
   const SwitchSchedule* schedule = nullptr;
 
@@ -23,7 +24,7 @@ struct ArrayOperands {
   // One chunk: the tile read through the switch, and the read clocks of every operation cycle.
   const TileOperands* tile = nullptr;
   const std::vector<int>* cycle_clocks = nullptr;  ///< a channel block
-  Cycle first_mac = 0;                             ///< the clock of the first MAC, had every beat taken one read clock
+  Cycle first_mac = 0;  ///< the clock of the first MAC, had every beat taken one read clock
 
   Cycle stalled = 0;  ///< out: clocks by which the array held the switch back (`output_drain`)
 };

@@ -15,13 +15,13 @@
 
 namespace tilebeat {
 
-/// The input arrangement (document 000 [0088], 260; SPEC SW-1): takes the bytes of an NHWC tile from the load channel, cuts
-/// each pixel into words of P channels, and writes each word to its bank and address.
+/// The input arrangement (document 000 [0088], 260; SPEC SW-1): takes the bytes of an NHWC tile from the load
+/// channel, cuts each pixel into words of P channels, and writes each word to its bank and address.
 ///
-/// Throughput: one bus beat a clock while the write queues of the banks have room; each bank writes one word a clock.
-/// Latency: a word is written one clock after its beat was taken, when its queue is empty. Back-pressure: `accepted` of
-/// the stream message tells when the beats of a burst were taken. Channels that fill up a pixel's last word get the
-/// tile's `fill` byte.
+/// Throughput: one bus beat a clock while the write queues of the banks have room; each bank writes one word
+/// a clock. Latency: a word is written one clock after its beat was taken, when its queue is empty.
+/// Back-pressure: `accepted` of the stream message tells when the beats of a burst were taken. Channels that
+/// fill up a pixel's last word get the tile's `fill` byte.
 class InputArrangement : public sc_core::sc_module {
  public:
   tlm_utils::simple_target_socket<InputArrangement> stream;
@@ -52,10 +52,11 @@ class InputArrangement : public sc_core::sc_module {
   std::optional<Arrangement> arrangement_;
   int row_ = 0, column_ = 0, channel_ = 0;  // of the next byte
   BankSlot slot_;                           // of that pixel
-  // Words put together from parts, P bytes each; a beat completes at most as many as it has bytes, and one stays under way.
+  // Words put together from parts, P bytes each; a beat completes at most as many as it has bytes, and one
+  // stays under way.
   std::vector<std::vector<std::uint8_t>> assembling_;
   std::size_t assembly_ = 0;
-  std::vector<Word> words_;                 // complete words of the beat
+  std::vector<Word> words_;  // complete words of the beat
   WordAccess write_word_;
 };
 

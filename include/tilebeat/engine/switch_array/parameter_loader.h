@@ -14,12 +14,12 @@
 
 namespace tilebeat {
 
-/// Writes kernels into the C banks of the parameter buffer and biases and scales into the post-processor (document 000
-/// [0087], 202; SPEC SW-8). The stream carries the words of a kernel block, word-major, then column, P bytes each, and after
-/// them 16-byte post-parameter records.
+/// Writes kernels into the C banks of the parameter buffer and biases and scales into the post-processor
+/// (document 000 [0087], 202; SPEC SW-8). The stream carries the words of a kernel block, word-major, then
+/// column, P bytes each, and after them 16-byte post-parameter records.
 ///
-/// Throughput: one bus beat a clock; each bank writes one word a clock through a queue; the post-processor takes one
-/// record a clock. Latency: one clock from beat to write.
+/// Throughput: one bus beat a clock; each bank writes one word a clock through a queue; the post-processor
+/// takes one record a clock. Latency: one clock from beat to write.
 class ParameterLoader : public sc_core::sc_module {
  public:
   tlm_utils::simple_target_socket<ParameterLoader> stream;
@@ -37,7 +37,7 @@ class ParameterLoader : public sc_core::sc_module {
   void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
 
   struct Write {
-    int bank = 0;               // the column, or C for the post-processor
+    int bank = 0;  // the column, or C for the post-processor
     std::uint64_t address = 0;
     const std::uint8_t* from = nullptr;
   };
@@ -47,11 +47,11 @@ class ParameterLoader : public sc_core::sc_module {
   SimContext context_;
   SwitchArrayConfig config_;
   int bytes_per_clock_;
-  WriteQueues queues_;          // the columns' banks and, last, the post-processor
+  WriteQueues queues_;  // the columns' banks and, last, the post-processor
   LoadKernels load_;
-  std::int64_t position_ = 0;   // bytes of the instruction taken so far
+  std::int64_t position_ = 0;                            // bytes of the instruction taken so far
   std::array<std::vector<std::uint8_t>, 2> assembling_;  // words or records that straddle beats, in turn
-  std::size_t assembly_ = 0;                             // the one under way; `assembled_` bytes of it are there
+  std::size_t assembly_ = 0;  // the one under way; `assembled_` bytes of it are there
   std::size_t assembled_ = 0;
   std::vector<Write> writes_;
   WordAccess write_word_, write_record_;

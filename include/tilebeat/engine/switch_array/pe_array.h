@@ -13,13 +13,15 @@
 
 namespace tilebeat {
 
-/// The PE array (document 000 [0091], 250; SPEC SW-2, SW-8): R x C processing elements, each multiplying P channels of its row's
-/// lane with P channels of its column's kernel and accumulating in int32. The PEs are flat state of this one module.
+/// The PE array (document 000 [0091], 250; SPEC SW-2, SW-8): R x C processing elements, each multiplying P
+/// channels of its row's lane with P channels of its column's kernel and accumulating in int32. The PEs are
+/// flat state of this one module.
 ///
-/// Throughput: one beat a clock. In a beat every column reads its word from its bank of the parameter buffer. The last
-/// beat of an operation cycle copies the accumulators to shadow registers, which each row group drains one lane at a
-/// time, L * drain_clocks_per_lane clocks in all. Back-pressure: a last beat that finds the shadow registers still
-/// draining is done when they are free; `stalled` tells the switch how long that is.
+/// Throughput: one beat a clock. In a beat every column reads its word from its bank of the parameter buffer.
+/// The last beat of an operation cycle copies the accumulators to shadow registers, which each row group
+/// drains one lane at a time, L * drain_clocks_per_lane clocks in all. Back-pressure: a last beat that finds
+/// the shadow registers still draining is done when they are free; `stalled` tells the switch how long that
+/// is.
 class PeArray : public sc_core::sc_module {
  public:
   tlm_utils::simple_target_socket<PeArray> operands;
@@ -27,7 +29,8 @@ class PeArray : public sc_core::sc_module {
   tlm_utils::simple_initiator_socket<PeArray> drain;
 
   /// `trace_accumulators` adds every PE's accumulator to the trace.
-  PeArray(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config, bool trace_accumulators);
+  PeArray(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
+          bool trace_accumulators);
 
  private:
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
@@ -51,7 +54,7 @@ class PeArray : public sc_core::sc_module {
   std::vector<std::int16_t> wide_lanes_, wide_kernels_;
   std::vector<std::int32_t> shadow_;
 
-  std::vector<std::int32_t> chunk_sums_;   // tile granularity, [pixel][accumulator_stride]
+  std::vector<std::int32_t> chunk_sums_;  // tile granularity, [pixel][accumulator_stride]
   std::vector<std::int16_t> chunk_kernels_, packed_kernels_;
 
   WordAccess read_word_;

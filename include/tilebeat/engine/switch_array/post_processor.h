@@ -24,8 +24,8 @@ struct PostStats {
 /// requantisation.
 ///
 /// Throughput: each row group delivers one lane of C results every drain_clocks_per_lane clocks. Latency:
-/// post_latency_cycles from a lane's drain to its write. Lanes and columns without an output are dropped here. No
-/// back-pressure: the array drains only into space that the program reserved.
+/// post_latency_cycles from a lane's drain to its write. Lanes and columns without an output are dropped
+/// here. No back-pressure: the array drains only into space that the program reserved.
 class PostProcessor : public sc_core::sc_module {
  public:
   tlm_utils::simple_target_socket<PostProcessor> drain;

@@ -8,11 +8,13 @@
 
 namespace tilebeat {
 
-/// Takes the data of a stream message beat by beat: `take_beat(bytes, count, ready)` puts the words of one bus beat into
-/// `queues`. Fills in when the beats were taken and written, and books the sink's clocks: busy for a beat, `bank_write`
-/// while one waits for a queue, and afterwards `memory`, or `no_work` behind an instruction's last data.
+/// Takes the data of a stream message beat by beat: `take_beat(bytes, count, ready)` puts the words of one
+/// bus beat into `queues`. Fills in when the beats were taken and written, and books the sink's clocks: busy
+/// for a beat, `bank_write` while one waits for a queue, and afterwards `memory`, or `no_work` behind an
+/// instruction's last data.
 template <class TakeBeat>
-void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledger, Cycle now, int bytes_per_clock, TakeBeat take_beat) {
+void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledger, Cycle now,
+                 int bytes_per_clock, TakeBeat take_beat) {
   Cycle ready = std::max(now, queues.next_beat());
   ledger.settle(ready);
   message.blocked = 0;

@@ -23,18 +23,18 @@ struct SwitchStats {
   std::int64_t beats = 0;
   std::int64_t chunks = 0;
   std::int64_t operation_cycles = 0;
-  std::int64_t useful_macs = 0;     ///< kernel-channel pairs of existing outputs, padding taps included
+  std::int64_t useful_macs = 0;  ///< kernel-channel pairs of existing outputs, padding taps included
   std::int64_t bank_read_words = 0;
 };
 
-/// The switch circuit (document 000 [0090, 0099-0104], 240; SPEC SW-2, SW-5, SW-8) with the chunk control of the array: a
-/// full R x R crossbar that picks for every lane, every beat, a word of any bank.
+/// The switch circuit (document 000 [0090, 0099-0104], 240; SPEC SW-2, SW-5, SW-8) with the chunk control of
+/// the array: a full R x R crossbar that picks for every lane, every beat, a word of any bank.
 ///
-/// Pipeline: bank read, switch, MAC; one enable for all three stages. A chunk's first MAC is two clocks after its first
-/// read; operation cycles follow back to back; the next chunk's first read follows the last MAC. Throughput: one beat a
-/// clock; a beat that reads a bank k times takes k read clocks (`bank_conflict`). Back-pressure: when the array cannot
-/// copy its accumulators to the shadow registers, all stages stand still (`output_drain`).
-/// The ledger tells what the MAC stage does.
+/// Pipeline: bank read, switch, MAC; one enable for all three stages. A chunk's first MAC is two clocks after
+/// its first read; operation cycles follow back to back; the next chunk's first read follows the last MAC.
+/// Throughput: one beat a clock; a beat that reads a bank k times takes k read clocks (`bank_conflict`).
+/// Back-pressure: when the array cannot copy its accumulators to the shadow registers, all stages stand still
+/// (`output_drain`). The ledger tells what the MAC stage does.
 class SwitchNetwork : public sc_core::sc_module {
  public:
   tlm_utils::simple_target_socket<SwitchNetwork> command;
@@ -93,7 +93,8 @@ class SwitchNetwork : public sc_core::sc_module {
   MethodGate gate_;
   sc_core::sc_event wake_;
 
-  std::deque<Instruction> queue_;  // what the command processor sent; while running, the front one is under way
+  std::deque<Instruction>
+      queue_;  // what the command processor sent; while running, the front one is under way
   Activity blocker_ = Activity::kHost;
   State state_ = State::kIdle;
 
@@ -107,20 +108,21 @@ class SwitchNetwork : public sc_core::sc_module {
   int fill_left_ = 0;
   Cycle chunk_begin_ = 0;
   Stage read_, switch_, mac_;
-  std::vector<int> pending_;            // lanes in the read stage that still have to read
-  std::vector<Cycle> bank_read_at_;     // the crossbar's arbiter: one read a bank and clock
+  std::vector<int> pending_;         // lanes in the read stage that still have to read
+  std::vector<Cycle> bank_read_at_;  // the crossbar's arbiter: one read a bank and clock
   WordAccess read_word_;
   SignalId beat_signal_ = -1, row_block_signal_ = -1, column_block_signal_ = -1;
   std::vector<SignalId> word_signals_, row_signals_, column_signals_;
 
-  // Direct memory interface of tile granularity, by copy and bank; the tile read last, while its memory is not withdrawn.
+  // Direct memory interface of tile granularity, by copy and bank; the tile read last, while its memory is
+  // not withdrawn.
   std::array<std::vector<const std::uint8_t*>, 2> bank_memory_;
   TileOperands tile_;
   std::optional<ConvRun> tile_of_;
   DType tile_type_ = DType::kInt8;
   int tile_zero_point_ = 0;
   std::pair<std::uint16_t, std::uint16_t> tile_strides_{1, 1};
-  ChunkGeometry census_geometry_;                 // what `census_` was taken for
+  ChunkGeometry census_geometry_;  // what `census_` was taken for
   BankCensus census_;
   tlm::tlm_generic_payload payload_;
 };

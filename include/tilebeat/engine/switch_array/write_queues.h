@@ -7,9 +7,10 @@
 
 namespace tilebeat {
 
-/// The queues in front of the write ports of a row of banks: each bank writes one word a clock, each queue holds `depth`
-/// words. Words arrive with bus beats; a beat is taken in one clock when all its words find room, otherwise it waits.
-/// Pure arithmetic: the owner asks when a beat is taken and when each of its words is written.
+/// The queues in front of the write ports of a row of banks: each bank writes one word a clock, each queue
+/// holds `depth` words. Words arrive with bus beats; a beat is taken in one clock when all its words find
+/// room, otherwise it waits. Pure arithmetic: the owner asks when a beat is taken and when each of its words
+/// is written.
 class WriteQueues {
  public:
   WriteQueues(int banks, int depth) : depth_(depth), last_write_(static_cast<std::size_t>(banks), -1) {}
