@@ -265,7 +265,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(BankWriteQueues, CY_2_short_queues_in_front_of_the_banks) {
-  // A single-channel map under a wide bus: 64 pixels a clock for the eight banks of a row, of one word a clock each.
+  // A single-channel map under a wide bus: 64 pixels a clock for the eight banks of a row, of one word a
+  // clock each.
   ConvShape shape;
   shape.height = 2, shape.width = 1024, shape.channels = 1;
   HardwareConfig hardware = in_step();
