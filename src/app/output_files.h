@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ class OutputFiles {
     std::string path;
     std::vector<std::string> entries;
   };
-  std::vector<File> files_;
+  std::deque<File> files_;  // callers hold references to the streams
   std::vector<Folder> folders_;
 };
 

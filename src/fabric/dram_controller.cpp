@@ -51,9 +51,11 @@ tlm::tlm_sync_enum DramController::receive(tlm::tlm_generic_payload& payload, tl
   }
   const Picoseconds now = now_ps();
   const Cycle current = clock_.cycle_of(now);
+  const bool at_edge = clock_.at(current) == now;
+  catch_up(edges_before(now));
   const std::uint32_t handle = open_request(payload);
-  const bool accepted = enter_bursts(handle, clock_.at(current) == now ? current : -1, current + 1);
-  if (!accepted) held_ = handle;
+  const bool accepted = enter_bursts(handle, at_edge ? current : -1, current + 1);
+  if (!accepted) held_ = handle, admit_from_ = current + 1;
   wake_.notify(to_sc_time(clock_.at(current + 1) - now));
   if (!accepted) return tlm::TLM_ACCEPTED;
   phase = tlm::END_REQ;
@@ -97,15 +99,69 @@ bool DramController::enter_bursts(std::uint32_t handle, Cycle edge, Cycle visibl
 void DramController::work() {
   if (gate_.hold(context_.jitter)) return;
   const Cycle now = clock_.cycle_of(now_ps());
+  catch_up(now);
   send_responses(now);
-  admit_held(now);
+  work_at(now);
+  schedule();
+}
+
+// Places, then commands, of one clock.
+void DramController::work_at(Cycle at) {
+  admit_held(at);
   for (int index = 0; index < channels(); ++index) {
     DramChannel& channel = channels_[static_cast<std::size_t>(index)];
-    if (channel.wake() > now) continue;
-    if (const auto served = channel.step(now)) serve(*served);
-    trace_queue(index, now);
+    if (channel.wake() > at) continue;
+    if (const auto served = channel.step(at)) serve(*served);
+    trace_queue(index, at);
   }
-  schedule(now);
+}
+
+// The number of edges strictly before `now`.
+Cycle DramController::edges_before(Picoseconds now) const {
+  const Cycle current = clock_.cycle_of(now);
+  return clock_.at(current) == now ? current : current + 1;
+}
+
+// The clocks before `end` that were passed over because nobody outside could see their work.
+void DramController::catch_up(Cycle end) {
+  for (Cycle at = next_work(); at < end; at = next_work()) work_at(at);
+}
+
+// The next clock with a place to take or a command to issue.
+Cycle DramController::next_work() const {
+  Cycle next = DramChannel::kNever;
+  for (const DramChannel& channel : channels_) next = std::min(next, channel.wake());
+  if (held_ != kNone) {
+    // A place that became free at one edge can be taken at the next one.
+    const Request& request = requests_[static_cast<std::size_t>(held_)];
+    const DramAddress place = map_.decode(request.payload->get_address() + request.entered);
+    if (channels_[static_cast<std::size_t>(place.channel)].has_room(-1)) next = std::min(next, admit_from_);
+  }
+  return next;
+}
+
+// A clock before which no request that is here now can be answered or, if held, accepted, when no command is
+// issued before `step`: a channel serves a burst every max(tCCD, burst_length / 2) clocks at best.
+Cycle DramController::earliest_answer(Cycle step) const {
+  const auto burst = static_cast<std::uint32_t>(map_.burst_bytes());
+  const auto bursts_of = [burst](std::uint32_t bytes) { return (bytes + burst - 1) / burst; };
+  const DramClocks& clocks = channels_.front().clocks();
+  const Cycle spacing = std::max(clocks.ccd, clocks.data);
+  const auto rounds = [&](std::uint32_t bursts) {
+    return (bursts + channels_.size() - 1) / channels_.size() - 1;
+  };
+  std::uint32_t fewest = UINT32_MAX;
+  for (const Request& request : requests_) {
+    if (request.remaining != 0) fewest = std::min(fewest, bursts_of(request.remaining));
+  }
+  Cycle earliest = step + static_cast<Cycle>(rounds(fewest)) * spacing + clocks.cl + clocks.data;
+  if (held_ != kNone) {
+    const Request& request = requests_[static_cast<std::size_t>(held_)];
+    const std::uint32_t outside = bursts_of(request.payload->get_data_length() - request.entered);
+    // With several channels the rest may find room all at once.
+    earliest = std::min(earliest, channels_.size() > 1 ? step : step + (Cycle{outside} - 1) * spacing);
+  }
+  return earliest;
 }
 
 void DramController::send_responses(Cycle now) {
@@ -126,9 +182,12 @@ void DramController::send_responses(Cycle now) {
 
 void DramController::admit_held(Cycle now) {
   if (held_ == kNone) return;
+  admit_from_ = now + 1;
   const auto handle = static_cast<std::uint32_t>(held_);
   if (!enter_bursts(handle, now, now)) return;
   held_ = kNone;
+  if (clock_.at(now) != now_ps())
+    throw SimulationError(fmt::format("{}: a request was accepted late", name()));
   tlm::tlm_phase phase = tlm::END_REQ;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   socket->nb_transport_bw(*requests_[handle].payload, phase, delay);
@@ -152,15 +211,12 @@ void DramController::serve(const DramChannel::Served& served) {
   }
 }
 
-void DramController::schedule(Cycle now) {
+// Wakes at the next response, or where one could be due: in between, commands wait for `catch_up`. A trace
+// wants them drawn in the order of time.
+void DramController::schedule() {
   Cycle next = completions_.empty() ? DramChannel::kNever : completions_.front().at;
-  for (const DramChannel& channel : channels_) next = std::min(next, channel.wake());
-  if (held_ != kNone) {
-    // A place that became free at this edge can be taken at the next one.
-    const Request& request = requests_[static_cast<std::size_t>(held_)];
-    const DramAddress place = map_.decode(request.payload->get_address() + request.entered);
-    if (channels_[static_cast<std::size_t>(place.channel)].has_room(-1)) next = std::min(next, now + 1);
-  }
+  const Cycle step = next_work();
+  if (step != DramChannel::kNever) next = std::min(next, signals_.empty() ? earliest_answer(step) : step);
   if (next != DramChannel::kNever) wake_.notify(to_sc_time(clock_.at(next) - now_ps()));
 }
 
@@ -168,6 +224,7 @@ unsigned DramController::debug(tlm::tlm_generic_payload& payload) {
   const std::uint64_t address = payload.get_address();
   if (address >= map_.size_bytes()) return 0;
   const std::uint64_t bytes = std::min<std::uint64_t>(payload.get_data_length(), map_.size_bytes() - address);
+  catch_up(edges_before(now_ps()));
   if (payload.is_read()) {
     memory_.read(address, payload.get_data_ptr(), bytes);
   } else if (payload.is_write()) {
@@ -177,6 +234,7 @@ unsigned DramController::debug(tlm::tlm_generic_payload& payload) {
 }
 
 void DramController::settle(Picoseconds now) {
+  catch_up(edges_before(now));
   for (DramChannel& channel : channels_) channel.settle(clock_.cycle_of(now));
 }
 

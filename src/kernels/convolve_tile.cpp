@@ -13,29 +13,6 @@ constexpr int kVectorKernels = 8;  // int32 lanes of one vector
 constexpr int kBlockKernels = 16;  // kernels of one register block: two vectors
 constexpr int kBlockPixels = 6;    // 6 pixels x 2 vectors = 12 accumulators, 3 registers left
 
-// Weights as the inner loop reads them: [block of 16 kernels][tap][channel pair][16 kernels][2 channels].
-void pack_weights(const std::vector<std::int16_t>& weights, const TileConvolution& g, int taps, int depth,
-                  std::vector<std::int16_t>& packed) {
-  const int blocks = ceil_div(g.kernels, kBlockKernels);
-  const int pairs = depth / g.planes / 2;  // of one word
-  packed.resize(static_cast<std::size_t>(blocks) * taps * depth * kBlockKernels);
-  if (g.kernels % kBlockKernels != 0) std::fill(packed.begin(), packed.end(), std::int16_t{0});
-  for (int k = 0; k < g.kernels; ++k) {
-    const std::int16_t* from = weights.data() + static_cast<std::ptrdiff_t>(k) * taps * depth;
-    std::int16_t* block = packed.data() +
-                          static_cast<std::ptrdiff_t>(k / kBlockKernels) * taps * depth * kBlockKernels +
-                          (k % kBlockKernels) * 2;
-    for (int plane = 0; plane < g.planes; ++plane) {
-      for (int tap = 0; tap < taps; ++tap) {
-        std::int16_t* to =
-            block + (static_cast<std::ptrdiff_t>(tap) * (depth / 2) + plane * pairs) * kBlockKernels * 2;
-        for (int pair = 0; pair < pairs; ++pair, from += 2, to += kBlockKernels * 2)
-          std::memcpy(to, from, 2 * sizeof *from);
-      }
-    }
-  }
-}
-
 // What one call of the inner loop works on: `rows[tap * kBlockPixels + p]` points at the channels of pixel p
 // under a tap.
 struct Block {
@@ -94,12 +71,34 @@ int accumulator_stride(int kernels) {
   return align_up(kernels, kBlockKernels);
 }
 
+// Weights as the inner loop reads them: [block of 16 kernels][tap][channel pair][16 kernels][2 channels].
+void pack_weights(const TileConvolution& g, int depth, const std::vector<std::int16_t>& weights,
+                  std::vector<std::int16_t>& packed) {
+  const int taps = g.kernel_h * g.kernel_w;
+  const int blocks = ceil_div(g.kernels, kBlockKernels);
+  const int pairs = depth / g.planes / 2;  // of one word
+  packed.resize(static_cast<std::size_t>(blocks) * taps * depth * kBlockKernels);
+  if (g.kernels % kBlockKernels != 0) std::fill(packed.begin(), packed.end(), std::int16_t{0});
+  for (int k = 0; k < g.kernels; ++k) {
+    const std::int16_t* from = weights.data() + static_cast<std::ptrdiff_t>(k) * taps * depth;
+    std::int16_t* block = packed.data() +
+                          static_cast<std::ptrdiff_t>(k / kBlockKernels) * taps * depth * kBlockKernels +
+                          (k % kBlockKernels) * 2;
+    for (int plane = 0; plane < g.planes; ++plane) {
+      for (int tap = 0; tap < taps; ++tap) {
+        std::int16_t* to =
+            block + (static_cast<std::ptrdiff_t>(tap) * (depth / 2) + plane * pairs) * kBlockKernels * 2;
+        for (int pair = 0; pair < pairs; ++pair, from += 2, to += kBlockKernels * 2)
+          std::memcpy(to, from, 2 * sizeof *from);
+      }
+    }
+  }
+}
+
 void convolve_tile(const TileConvolution& g, const TileOperands& tile,
-                   const std::vector<std::int16_t>& weights, std::vector<std::int16_t>& packed,
-                   std::int32_t* acc) {
+                   const std::vector<std::int16_t>& packed, std::int32_t* acc) {
   const int taps = g.kernel_h * g.kernel_w;
   const int stride = accumulator_stride(g.kernels);
-  pack_weights(weights, g, taps, tile.depth, packed);
   const std::vector<std::int16_t> outside(static_cast<std::size_t>(tile.depth),
                                           0);                                // a tap on padding adds nothing
   std::vector<std::int32_t> spare(static_cast<std::size_t>(kBlockKernels));  // for pixels beyond the last one

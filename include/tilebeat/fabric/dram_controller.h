@@ -100,10 +100,15 @@ class DramController : public sc_core::sc_module {
   bool enter_bursts(std::uint32_t handle, Cycle edge, Cycle visible_from);
 
   void work();
+  void work_at(Cycle at);
+  void catch_up(Cycle end);
+  Cycle edges_before(Picoseconds now) const;
+  Cycle next_work() const;
+  Cycle earliest_answer(Cycle step) const;
   void send_responses(Cycle now);
   void admit_held(Cycle now);
   void serve(const DramChannel::Served& served);
-  void schedule(Cycle now);
+  void schedule();
 
   void declare_signals();
   void observe(const DramCommand& command);
@@ -118,6 +123,7 @@ class DramController : public sc_core::sc_module {
   std::vector<std::uint32_t> free_requests_;  ///< handles not in use
   std::uint64_t arrived_ = 0;
   std::int64_t held_ = kNone;            ///< handle of the request whose END_REQ is withheld
+  Cycle admit_from_ = 0;                 ///< the next clock in which it can find a place
   std::vector<Completion> completions_;  ///< a heap, earliest first
   sc_core::sc_event wake_;
   MethodGate gate_;

@@ -48,12 +48,14 @@ struct TileConvolution {
   int planes = 1;    ///< channel blocks; the tile's depth is a multiple
 };
 
-/// acc[(row*columns + column)][kernel] += convolution of `tile` with `weights`, int16 [C][plane][tap][depth /
-/// planes]; taps outside the map add nothing. `packed` is scratch that the caller keeps. `acc` has
-/// rows*columns rows of `accumulator_stride(kernels)` int32.
+/// Weights, int16 [C][plane][tap][depth / planes], in the order in which `convolve_tile` reads them; `depth`
+/// is the tile's.
+void pack_weights(const TileConvolution& geometry, int depth, const std::vector<std::int16_t>& weights,
+                  std::vector<std::int16_t>& packed);
+/// acc[(row*columns + column)][kernel] += convolution of `tile` with packed weights; taps outside the map add
+/// nothing. `acc` has rows*columns rows of `accumulator_stride(kernels)` int32.
 void convolve_tile(const TileConvolution& geometry, const TileOperands& tile,
-                   const std::vector<std::int16_t>& weights, std::vector<std::int16_t>& packed,
-                   std::int32_t* acc);
+                   const std::vector<std::int16_t>& packed, std::int32_t* acc);
 /// int32 of one row of `acc`: the kernels rounded up to whole vectors.
 int accumulator_stride(int kernels);
 

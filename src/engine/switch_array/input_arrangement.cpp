@@ -39,7 +39,8 @@ void InputArrangement::begin(const LoadInput& load) {
         "load.input: a tile of {}x{}x{} needs {} words a bank, the banks have {}", load.height, load.width,
         load.channels, planes * arrangement_->words_per_plane(), config_.bank_depth_words));
   }
-  row_ = column_ = channel_ = 0;
+  plane_bytes_ = static_cast<std::uint64_t>(arrangement_->words_per_plane() * config_.port_channels);
+  row_ = column_ = channel_ = filled_ = 0;
 }
 
 void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
@@ -57,30 +58,34 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
   words_.clear();
   const int p = config_.port_channels;
   for (const std::uint8_t* end = bytes + count; bytes != end;) {
-    if (channel_ == 0) slot_ = arrangement_->place(row_, column_);
+    if (channel_ == 0) {
+      const BankSlot slot = arrangement_->place(row_, column_);
+      bank_ = slot.bank.value();
+      address_ = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words + slot.address) *
+                 static_cast<std::uint64_t>(p);
+    }
     // As many bytes of the word under way as there are: up to P, fewer at the end of a pixel or of the beat.
     // A whole word is written from the beat; one that straddles beats or ends a pixel early is assembled and
     // filled up first.
-    const int filled = channel_ % p;
-    const int taken = std::min({p - filled, tile_.channels - channel_, static_cast<int>(end - bytes)});
+    const int taken = std::min({p - filled_, tile_.channels - channel_, static_cast<int>(end - bytes)});
     Word word;
     word.from = bytes;
     if (taken < p) {
       std::vector<std::uint8_t>& assembled = assembling_[assembly_];
-      std::copy_n(bytes, taken, assembled.begin() + filled);
-      std::fill(assembled.begin() + filled + taken, assembled.end(), tile_.fill);
+      std::copy_n(bytes, taken, assembled.begin() + filled_);
+      std::fill(assembled.begin() + filled_ + taken, assembled.end(), tile_.fill);
       word.from = assembled.data();
     }
     bytes += taken;
     channel_ += taken;
+    filled_ += taken;
     const bool pixel_complete = channel_ == tile_.channels;
-    if (filled + taken < p && !pixel_complete) break;
+    if (filled_ < p && !pixel_complete) break;
+    filled_ = 0;
     if (taken < p) assembly_ = (assembly_ + 1) % assembling_.size();
-    word.bank = slot_.bank.value();
-    const int plane = (channel_ - 1) / p;
-    word.address = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words +
-                                              plane * arrangement_->words_per_plane() + slot_.address) *
-                   static_cast<std::uint64_t>(p);
+    word.bank = bank_;
+    word.address = address_;
+    address_ += plane_bytes_;
     words_.push_back(word);
     queues_.add_word(word.bank);
     if (pixel_complete) {

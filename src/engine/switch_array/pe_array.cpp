@@ -26,6 +26,7 @@ PeArray::PeArray(sc_core::sc_module_name name, const SimContext& context, const 
       shadow_(static_cast<std::size_t>(config.rows * config.columns)),
       read_word_(tlm::TLM_READ_COMMAND, config.port_channels) {
   operands.register_b_transport(this, &PeArray::b_transport);
+  for (auto& bank : parameter_read) bank.register_invalidate_direct_mem_ptr(this, &PeArray::forget_kernels);
   if (context_.observers.trace != nullptr) declare_signals(trace_accumulators);
 }
 
@@ -45,6 +46,7 @@ void PeArray::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) 
   auto& message = message_of<ArrayOperands>(payload);
   if (message.setup != nullptr) {
     setup_ = *message.setup;
+    chunk_kernels_.clear();
     DrainMessage forward;
     forward.setup = message.setup;
     send_message(drain, payload_, forward);
@@ -130,8 +132,6 @@ void PeArray::trace_pes(Cycle at) {
 void PeArray::run_chunk(ArrayOperands& message) {
   const ConvRun& run = *message.run;
   const ChunkGeometry& g = message.schedule->geometry();
-  read_kernels(run, message.schedule->beats());
-
   const int stride = accumulator_stride(config_.columns);
   const auto wanted = static_cast<std::size_t>(g.rows) * g.columns * stride;
   if (run.first) {
@@ -141,7 +141,8 @@ void PeArray::run_chunk(ArrayOperands& message) {
   }
   TileConvolution convolution{g.rows,     g.columns,  g.h_offset,   g.w_offset,   g.kernel_h,      g.kernel_w,
                               g.stride_h, g.stride_w, g.dilation_h, g.dilation_w, config_.columns, g.planes};
-  convolve_tile(convolution, *message.tile, chunk_kernels_, packed_kernels_, chunk_sums_.data());
+  convolve_tile(convolution, *message.tile, read_kernels(run, convolution, message.schedule->beats()),
+                chunk_sums_.data());
 
   std::vector<Cycle> last_macs;
   Cycle mac = message.first_mac - 1;  // the clock of the latest MAC so far
@@ -167,27 +168,33 @@ void PeArray::run_chunk(ArrayOperands& message) {
   send_message(drain, payload_, results);
 }
 
-// The kernels of the chunk from the parameter banks, as [column][plane][tap][channel] and with their zero
-// point taken off; each of the chunk's `beats` reads one word of every bank.
-void PeArray::read_kernels(const ConvRun& run, std::int64_t beats) {
+// The kernels of the chunk from the parameter banks, their zero point taken off, packed for the fast kernel;
+// each of the chunk's `beats` reads one word of every bank.
+const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const TileConvolution& geometry,
+                                                       std::int64_t beats) {
   const int p = config_.port_channels;
-  const int taps = setup_.kernel_h * setup_.kernel_w;
-  const std::int64_t words = std::int64_t{run.planes} * taps;
+  const std::int64_t words = std::int64_t{run.planes} * geometry.kernel_h * geometry.kernel_w;
   if (run.parameter_word + words > config_.parameter_depth_words)
     throw SimulationError("conv.run: reads beyond the parameter buffer");
-  chunk_kernels_.resize(static_cast<std::size_t>(words) * config_.columns * padded_);
-  for (int column = 0; column < config_.columns; ++column) {
-    auto& bank = parameter_read[static_cast<std::size_t>(column)];
-    tlm::tlm_dmi dmi;
-    payload_.set_address(0);
-    if (!bank->get_direct_mem_ptr(payload_, dmi))
-      throw SimulationError("a parameter bank refuses direct memory access");
-    const std::uint8_t* word = dmi.get_dmi_ptr() + static_cast<std::ptrdiff_t>(run.parameter_word) * p;
-    widen_words(word, static_cast<int>(words), p, false, setup_.weight_zero_point,
-                chunk_kernels_.data() + column * words * padded_);
+  for (auto& bank : parameter_read) {
     transport(bank, payload_, tlm::TLM_IGNORE_COMMAND, static_cast<std::uint64_t>(beats), nullptr,
               static_cast<unsigned>(p));
   }
+  const std::size_t elements = static_cast<std::size_t>(words) * config_.columns * padded_;
+  std::vector<std::int16_t>& packed = chunk_kernels_[run.parameter_word];
+  if (packed.size() == accumulator_stride(config_.columns) * elements / config_.columns) return packed;
+  wide_chunk_kernels_.resize(elements);
+  for (int column = 0; column < config_.columns; ++column) {
+    tlm::tlm_dmi dmi;
+    payload_.set_address(0);
+    if (!parameter_read[static_cast<std::size_t>(column)]->get_direct_mem_ptr(payload_, dmi))
+      throw SimulationError("a parameter bank refuses direct memory access");
+    const std::uint8_t* word = dmi.get_dmi_ptr() + static_cast<std::ptrdiff_t>(run.parameter_word) * p;
+    widen_words(word, static_cast<int>(words), p, false, setup_.weight_zero_point,
+                wide_chunk_kernels_.data() + column * words * padded_);
+  }
+  pack_weights(geometry, run.planes * padded_, wide_chunk_kernels_, packed);
+  return packed;
 }
 
 }  // namespace tilebeat

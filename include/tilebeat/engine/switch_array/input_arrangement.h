@@ -51,7 +51,10 @@ class InputArrangement : public sc_core::sc_module {
   LoadInput tile_;
   std::optional<Arrangement> arrangement_;
   int row_ = 0, column_ = 0, channel_ = 0;  // of the next byte
-  BankSlot slot_;                           // of that pixel
+  int filled_ = 0;                          // bytes of its word that are there
+  int bank_ = 0;                            // of that pixel
+  std::uint64_t address_ = 0;               // of the word in the bank
+  std::uint64_t plane_bytes_ = 0;           // from a pixel's word to the next one
   // Words put together from parts, P bytes each; a beat completes at most as many as it has bytes, and one
   // stays under way.
   std::vector<std::vector<std::uint8_t>> assembling_;

@@ -7,6 +7,7 @@
 #include "tilebeat/sim/context.h"
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include <systemc>
@@ -36,7 +37,9 @@ class PeArray : public sc_core::sc_module {
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void run_beat(ArrayOperands& operands);
   void run_chunk(ArrayOperands& operands);
-  void read_kernels(const ConvRun& run, std::int64_t beats);
+  const std::vector<std::int16_t>& read_kernels(const ConvRun& run, const TileConvolution& geometry,
+                                                std::int64_t beats);
+  void forget_kernels(sc_dt::uint64, sc_dt::uint64) { chunk_kernels_.clear(); }
   void drain_cycle(const ArrayOperands& operands, Cycle at);
   void declare_signals(bool accumulators);
   void trace_pes(Cycle at);
@@ -55,7 +58,10 @@ class PeArray : public sc_core::sc_module {
   std::vector<std::int32_t> shadow_;
 
   std::vector<std::int32_t> chunk_sums_;  // tile granularity, [pixel][accumulator_stride]
-  std::vector<std::int16_t> chunk_kernels_, packed_kernels_;
+  /// Kernels that chunks have read, by first word, as the fast kernel wants them: good for later chunks until
+  /// a bank is written.
+  std::map<std::uint32_t, std::vector<std::int16_t>> chunk_kernels_;
+  std::vector<std::int16_t> wide_chunk_kernels_;
 
   WordAccess read_word_;
   std::vector<SignalId> pe_signals_, accumulator_signals_;
