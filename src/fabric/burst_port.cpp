@@ -27,6 +27,7 @@ void BurstPort::issue(tlm::tlm_command command, std::uint64_t address, int bytes
   Burst& burst = under_way_.back();
   burst.payload = &pool_.acquire(command, address, burst.data.data(), bytes);
   ungranted_ = true;
+  waits_for_ = Activity::kBusGrant;
   tlm::tlm_phase phase = tlm::BEGIN_REQ;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   const tlm::tlm_sync_enum answer = socket->nb_transport_fw(*burst.payload, phase, delay);
@@ -45,6 +46,11 @@ tlm::tlm_sync_enum BurstPort::nb_transport_bw(tlm::tlm_generic_payload& payload,
   if (phase == tlm::END_REQ) {
     ungranted_ = false;
     granted_at_ = context_.clock.cycle_of(now_ps());
+    notify_next_clock();
+    return tlm::TLM_ACCEPTED;
+  }
+  if (phase == kStillWaiting) {
+    waits_for_ = BurstPool::extension(payload).waits_for;
     notify_next_clock();
     return tlm::TLM_ACCEPTED;
   }

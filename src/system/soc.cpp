@@ -135,24 +135,33 @@ Snapshot Soc::take_snapshot(Cycle at) {
   return snapshot;
 }
 
+Snapshot Soc::snapshot_now() {
+  Cycle at = now();
+  for (const auto& [name, ledger] : ledgers()) at = std::max(at, ledger->settled_at());
+  return take_snapshot(at);
+}
+
+std::vector<std::pair<const char*, CycleLedger*>> Soc::ledgers() {
+  return {{"host", &host_->ledger},
+          {"control.decode", &control_->ledger},
+          {"control.fetch", &control_->fetch.ledger},
+          {"dma_load.request", &load_->port.ledger},
+          {"dma_load.stream", &load_->data_ledger},
+          {"dma_parameter.request", &parameter_->port.ledger},
+          {"dma_parameter.stream", &parameter_->data_ledger},
+          {"dma_store.request", &store_->port.ledger},
+          {"dma_store.read", &store_->data_ledger},
+          {"engine.arrangement", &engine_->arrangement->ledger},
+          {"engine.parameter_loader", &engine_->parameter_loader->ledger},
+          {"engine.array", &engine_->switch_network->ledger},
+          {"engine.post", &engine_->post_processor->ledger}};
+}
+
 void Soc::collect_ledgers(Snapshot& snapshot, Cycle at) {
-  const auto add = [&](const char* name, CycleLedger& ledger) {
-    ledger.settle(at);
-    snapshot.modules.push_back({name, "npu", at, ledger.cycles()});
-  };
-  add("host", host_->ledger);
-  add("control.decode", control_->ledger);
-  add("control.fetch", control_->fetch.ledger);
-  add("dma_load.request", load_->port.ledger);
-  add("dma_load.stream", load_->data_ledger);
-  add("dma_parameter.request", parameter_->port.ledger);
-  add("dma_parameter.stream", parameter_->data_ledger);
-  add("dma_store.request", store_->port.ledger);
-  add("dma_store.read", store_->data_ledger);
-  add("engine.arrangement", engine_->arrangement->ledger);
-  add("engine.parameter_loader", engine_->parameter_loader->ledger);
-  add("engine.array", engine_->switch_network->ledger);
-  add("engine.post", engine_->post_processor->ledger);
+  for (const auto& [name, ledger] : ledgers()) {
+    ledger->settle(at);
+    snapshot.modules.push_back({name, "npu", at, ledger->cycles()});
+  }
   const SwitchStats& stats = engine_->switch_network->stats;
   snapshot.array = engine_->switch_network->ledger.cycles();
   snapshot.beats = stats.beats;
@@ -201,6 +210,9 @@ void Soc::collect_fabric(Snapshot& snapshot, Cycle at) {
     count("read", "bytes", channel.read_bytes);
     count("written", "bytes", channel.write_bytes);
     count("data_bus", "bytes", channel.bus_bytes);
+    // Bytes a picosecond times 10^6 are megabytes a second.
+    const std::int64_t payload = channel.read_bytes + channel.write_bytes;
+    count("achieved_bandwidth", "MB/s", at > 0 ? payload * 1'000'000 / context_.clock.at(at) : 0);
     snapshot.bytes.dram_read += channel.read_bytes;
     snapshot.bytes.dram_write += channel.write_bytes;
   }

@@ -32,6 +32,9 @@ class BurstPort {
 
   /// The previous request has been granted (before this clock) and another burst may be under way.
   bool granted(Cycle now) const { return !ungranted_ && granted_at_ < now; }
+  /// What a request that is not granted yet waits for, as the target said; `changed` is notified when that
+  /// changes.
+  Activity waits_for() const { return waits_for_; }
   bool has_room() const { return static_cast<int>(under_way_.size()) < max_outstanding_; }
   /// Sends a request; `granted` and `has_room` hold. `data` holds what is written, or nothing for a read.
   void issue(tlm::tlm_command command, std::uint64_t address, int bytes, std::vector<std::uint8_t> data,
@@ -64,6 +67,7 @@ class BurstPort {
   std::deque<Burst> under_way_;
   std::vector<std::vector<std::uint8_t>> spare_;
   bool ungranted_ = false;
+  Activity waits_for_ = Activity::kBusGrant;
   Cycle granted_at_ = -1;
 };
 

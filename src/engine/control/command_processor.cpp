@@ -108,16 +108,17 @@ void CommandProcessor::fetch_step() {
     fetch.ledger.enter(running_ ? Activity::kNoWork : Activity::kHost, now);
     return;
   }
-  constexpr int kFetchBytes =
+  constexpr std::uint64_t kFetchBytes =
       256;  // four instructions: a longer burst would make the first of them wait for its end
-  const auto window =
-      static_cast<std::uint64_t>(std::min({dma_.burst_bytes, kFetchBytes, host_.instruction_buffer_bytes}));
+  // A power of two that fits the buffer: bursts of 64 bytes and more then hold whole instructions.
+  std::uint64_t window = kFetchBytes;
+  while (window > static_cast<std::uint64_t>(std::min(dma_.burst_bytes, host_.instruction_buffer_bytes))) window /= 2;
   const auto bytes = static_cast<int>(std::min(end - fetch_address_, window - fetch_address_ % window));
   const auto used = static_cast<std::int64_t>(buffer_.size()) + buffer_reserved_;
   if (used + bytes > host_.instruction_buffer_bytes) {
     fetch.ledger.enter(Activity::kLanding, now);
   } else if (!fetch.granted(now)) {
-    fetch.ledger.enter(Activity::kBusGrant, now);
+    fetch.ledger.enter(fetch.waits_for(), now);
   } else if (!fetch.has_room()) {
     fetch.ledger.enter(Activity::kOutstanding, now);
   } else {
