@@ -18,6 +18,12 @@ enum class Activity : std::uint8_t {
   kWeightRelease,     ///< a loader waits until a region of the parameter buffer is free
   kOutputSpace,       ///< no half of the output buffer is free
   kOutputReady,       ///< results are waited for that are not complete yet
+  kMapLoad,           ///< the tile of a map is not in NRAM yet
+  kMapRelease,        ///< no buffer for a tile is free in NRAM
+  kKernelLoad,        ///< the kernels are not in WRAM yet
+  kKernelRelease,     ///< no region for kernels is free in WRAM
+  kPeer,              ///< another processor of the cluster has not signalled yet
+  kBarrier,           ///< the other participants of a barrier have not arrived
   kLayerEnd,          ///< a fence holds back what follows until the layer is complete
   kQueueFull,         ///< the decoder waits for a place in the queue of a unit
   kInstructionFetch,  ///< the next instruction has not arrived
