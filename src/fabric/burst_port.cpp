@@ -65,9 +65,30 @@ void BurstPort::mark_completed(const tlm::tlm_generic_payload& payload) {
   notify_next_clock();
 }
 
+std::deque<BurstPort::Burst>::const_iterator BurstPort::oldest(tlm::tlm_command direction) const {
+  return std::find_if(under_way_.begin(), under_way_.end(),
+                      [direction](const Burst& b) { return b.payload->get_command() == direction; });
+}
+
+bool BurstPort::ready(tlm::tlm_command direction, Cycle now) const {
+  const auto burst = oldest(direction);
+  return burst != under_way_.end() && burst->completed >= 0 && burst->completed < now;
+}
+
+std::vector<std::uint8_t> BurstPort::take(tlm::tlm_command direction) {
+  const auto place = under_way_.begin() + (oldest(direction) - under_way_.cbegin());
+  Burst burst = std::move(*place);
+  under_way_.erase(place);
+  return finish(std::move(burst));
+}
+
 std::vector<std::uint8_t> BurstPort::take_front() {
   Burst burst = std::move(under_way_.front());
   under_way_.pop_front();
+  return finish(std::move(burst));
+}
+
+std::vector<std::uint8_t> BurstPort::finish(Burst burst) {
   const tlm::tlm_response_status status = burst.payload->get_response_status();
   const std::uint64_t address = burst.payload->get_address();
   burst.payload->release();

@@ -45,6 +45,11 @@ class BurstPort {
   bool front_ready(Cycle now) const {
     return !under_way_.empty() && under_way_.front().completed >= 0 && under_way_.front().completed < now;
   }
+  /// The oldest read (write) has its response since before clock `now`; for ports that do both, whose reads and writes
+  /// pass each other.
+  bool ready(tlm::tlm_command direction, Cycle now) const;
+  /// Takes it off, as `take_front` does.
+  std::vector<std::uint8_t> take(tlm::tlm_command direction);
   /// Takes the oldest burst off; throws SimulationError when it was answered with an error.
   std::vector<std::uint8_t> take_front();
   /// A buffer of an earlier burst, to be filled again.
@@ -57,6 +62,8 @@ class BurstPort {
  private:
   tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                      sc_core::sc_time& delay);
+  std::deque<Burst>::const_iterator oldest(tlm::tlm_command direction) const;
+  std::vector<std::uint8_t> finish(Burst burst);
   void mark_completed(const tlm::tlm_generic_payload& payload);
   void notify_next_clock();
 
