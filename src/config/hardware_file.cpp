@@ -102,6 +102,7 @@ void check_copy(const DmaConfig& c, int bus_bytes, const Place& place) {
 
 void check_chip(const ChipConfig& c, const Place& place) {
   const Place core = place.key("core");
+  need_power_of_two(c.memory_controllers, place.key("memory_controllers"));
   need_power_of_two(c.core.bus.bytes_per_clock, core.key("bus").key("bytes_per_clock"));
   need_power_of_two(c.cluster_bus.bytes_per_clock, place.key("cluster_bus").key("bytes_per_clock"));
   need_power_of_two(c.cluster_link.bytes_per_clock, place.key("cluster_link").key("bytes_per_clock"));
@@ -111,9 +112,11 @@ void check_chip(const ChipConfig& c, const Place& place) {
   check_copy(c.core.copy, c.core.bus.bytes_per_clock, core.key("copy"));
   check_copy(c.copy, c.cluster_bus.bytes_per_clock, place.key("copy"));
   constexpr std::int64_t kMost = std::int64_t{1} << 32;
-  const std::int64_t bytes = c.clusters * (c.sram_bytes() + c.cores_per_cluster * (c.core.nram.size_bytes + c.core.wram.size_bytes));
+  const std::int64_t bytes =
+      c.clusters * (c.sram_bytes() + c.cores_per_cluster * (c.core.nram.size_bytes + c.core.wram.size_bytes));
   need(bytes <= kMost, place.key("clusters"), c.clusters,
-       fmt::format("fewer clusters or smaller memories: they take {} bytes in all, {} are the limit", bytes, kMost));
+       fmt::format("fewer clusters or smaller memories: they take {} bytes in all, {} are the limit", bytes,
+                   kMost));
 }
 
 }  // namespace

@@ -9,8 +9,13 @@
 namespace tilebeat {
 
 DramController::DramController(const sc_core::sc_module_name& name, const DramConfig& config,
-                               const SimContext& context)
-    : sc_module(name), socket("socket"), map_(config), clock_(config.clock_ps), context_(context) {
+                               const SimContext& context, AddressSlice slice)
+    : sc_module(name),
+      socket("socket"),
+      map_(config),
+      slice_(slice),
+      clock_(config.clock_ps),
+      context_(context) {
   channels_.reserve(static_cast<std::size_t>(config.channels));
   for (int index = 0; index < config.channels; ++index) {
     channels_.emplace_back(config, index);
@@ -26,7 +31,7 @@ DramController::DramController(const sc_core::sc_module_name& name, const DramCo
 }
 
 tlm::tlm_response_status DramController::check(const tlm::tlm_generic_payload& payload) const {
-  const std::uint64_t address = payload.get_address();
+  const std::uint64_t address = slice_.local(payload.get_address());
   const std::uint64_t bytes = payload.get_data_length();
   if (!payload.is_read() && !payload.is_write()) return tlm::TLM_COMMAND_ERROR_RESPONSE;
   if (payload.get_byte_enable_ptr() != nullptr) return tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE;
@@ -84,7 +89,7 @@ bool DramController::enter_bursts(std::uint32_t handle, Cycle edge, Cycle visibl
   const auto burst_bytes = static_cast<std::uint64_t>(map_.burst_bytes());
   const std::uint32_t length = payload.get_data_length();
   while (request.entered < length) {
-    const std::uint64_t address = payload.get_address() + request.entered;
+    const std::uint64_t address = slice_.local(payload.get_address()) + request.entered;
     const DramAddress place = map_.decode(address);
     DramChannel& channel = channels_[static_cast<std::size_t>(place.channel)];
     if (!channel.has_room(edge)) return false;
@@ -134,7 +139,7 @@ Cycle DramController::next_work() const {
   if (held_ != kNone) {
     // A place that became free at one edge can be taken at the next one.
     const Request& request = requests_[static_cast<std::size_t>(held_)];
-    const DramAddress place = map_.decode(request.payload->get_address() + request.entered);
+    const DramAddress place = map_.decode(slice_.local(request.payload->get_address()) + request.entered);
     if (channels_[static_cast<std::size_t>(place.channel)].has_room(-1)) next = std::min(next, admit_from_);
   }
   return next;
@@ -196,7 +201,7 @@ void DramController::admit_held(Cycle now) {
 void DramController::serve(const DramChannel::Served& served) {
   const DramBurst& burst = served.burst;
   Request& request = requests_[burst.request];
-  const std::uint64_t address = request.payload->get_address() + burst.offset;
+  const std::uint64_t address = slice_.local(request.payload->get_address()) + burst.offset;
   std::uint8_t* data = request.payload->get_data_ptr() + burst.offset;
   if (burst.write) {
     memory_.write(address, data, burst.bytes);
@@ -221,7 +226,7 @@ void DramController::schedule() {
 }
 
 unsigned DramController::debug(tlm::tlm_generic_payload& payload) {
-  const std::uint64_t address = payload.get_address();
+  const std::uint64_t address = slice_.local(payload.get_address());
   if (address >= map_.size_bytes()) return 0;
   const std::uint64_t bytes = std::min<std::uint64_t>(payload.get_data_length(), map_.size_bytes() - address);
   catch_up(edges_before(now_ps()));

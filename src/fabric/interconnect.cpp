@@ -66,11 +66,12 @@ void Interconnect::build_map(const std::vector<AddressRange>& map) {
       throw SimulationError(fmt::format("{}: address range {:#x} to {:#x} is empty or overlaps another",
                                         name(), map_[i].begin, map_[i].end));
     }
-    targets = std::max(targets, map_[i].target + 1);
+    targets = std::max(targets, map_[i].target + map_[i].targets);
   }
   for (int target = 0; target < targets; ++target) {
-    if (std::none_of(map_.begin(), map_.end(),
-                     [target](const AddressRange& r) { return r.target == target; })) {
+    if (std::none_of(map_.begin(), map_.end(), [target](const AddressRange& r) {
+          return target >= r.target && target < r.target + r.targets;
+        })) {
       throw SimulationError(fmt::format("{}: no address range belongs to target {}", name(), target));
     }
   }
@@ -78,11 +79,17 @@ void Interconnect::build_map(const std::vector<AddressRange>& map) {
   winners_.resize(targets_.size());
 }
 
-const AddressRange* Interconnect::find(std::uint64_t address) const {
-  for (const AddressRange& range : map_) {
-    if (address >= range.begin && address < range.end) return &range;
-  }
-  return nullptr;
+std::optional<AddressRange> Interconnect::find(std::uint64_t address) const {
+  const auto behind = std::upper_bound(map_.begin(), map_.end(), address,
+                                       [](std::uint64_t at, const AddressRange& r) { return at < r.begin; });
+  if (behind == map_.begin() || address >= std::prev(behind)->end) return std::nullopt;
+  AddressRange range = *std::prev(behind);
+  if (range.targets == 1) return range;
+  const std::uint64_t granule = (address - range.begin) / range.granule;
+  range.begin += granule * range.granule;
+  range.end = std::min(range.end, range.begin + range.granule);
+  range.target += static_cast<int>(granule % static_cast<std::uint64_t>(range.targets));
+  return range;
 }
 
 // --- phase kAct: requests and answers come in
@@ -102,8 +109,8 @@ tlm::tlm_sync_enum Interconnect::receive_request(int port_index, Payload& payloa
   }
   const std::uint64_t address = payload.get_address();
   const std::uint64_t bytes = payload.get_data_length();
-  const AddressRange* range = find(address);
-  if (range == nullptr || bytes == 0 || bytes > range->end - address) {
+  const std::optional<AddressRange> range = find(address);
+  if (!range || bytes == 0 || bytes > range->end - address) {
     ++port.statistics.decode_errors;
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return tlm::TLM_COMPLETED;

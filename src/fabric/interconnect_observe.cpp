@@ -26,8 +26,8 @@ void Interconnect::settle(Cycle end) {
 
 unsigned Interconnect::debug(int /*port*/, Payload& payload) {
   const std::uint64_t address = payload.get_address();
-  const AddressRange* range = find(address);
-  if (range == nullptr) return 0;
+  const std::optional<AddressRange> range = find(address);
+  if (!range) return 0;
   const unsigned length = payload.get_data_length();
   payload.set_data_length(static_cast<unsigned>(std::min<std::uint64_t>(length, range->end - address)));
   const unsigned done = target_ports[static_cast<std::size_t>(range->target)]->transport_dbg(payload);
@@ -36,8 +36,8 @@ unsigned Interconnect::debug(int /*port*/, Payload& payload) {
 }
 
 bool Interconnect::direct_memory(int /*port*/, Payload& payload, tlm::tlm_dmi& dmi) {
-  const AddressRange* range = find(payload.get_address());
-  if (range == nullptr) {
+  const std::optional<AddressRange> range = find(payload.get_address());
+  if (!range) {
     dmi.set_start_address(payload.get_address());
     dmi.set_end_address(payload.get_address());
     return false;

@@ -23,7 +23,8 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
   socket.register_nb_transport_fw(this, &Scratchpad::receive);
   socket.register_transport_dbg(this, &Scratchpad::debug);
   for (int i = 0; i < config.banks; ++i) {
-    banks_.push_back(std::make_unique<SramBank>(fmt::format("bank{}", i).c_str(), context, size_bytes / config.banks, 1));
+    banks_.push_back(
+        std::make_unique<SramBank>(fmt::format("bank{}", i).c_str(), context, size_bytes / config.banks, 1));
     bank_ports_[static_cast<std::size_t>(i)].bind(banks_.back()->ports[0]);
   }
   SC_METHOD(answer);
@@ -37,7 +38,8 @@ bool Scratchpad::inside(const tlm::tlm_generic_payload& payload) const {
          payload.get_data_length() <= size_ - (address - base_);
 }
 
-tlm::tlm_sync_enum Scratchpad::receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+tlm::tlm_sync_enum Scratchpad::receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                       sc_core::sc_time&) {
   if (phase != tlm::BEGIN_REQ) return tlm::TLM_COMPLETED;
   if (!inside(payload)) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);

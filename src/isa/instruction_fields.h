@@ -51,16 +51,19 @@ void visit_fields(V& v, Op& op) {
   } else if constexpr (std::is_same_v<T, Copy>) {
     v("source", op.source, 48), v("destination", op.destination, 48), v("run_bytes", op.run_bytes, 32);
     v("inner_count", op.inner_count, 16), v("outer_count", op.outer_count, 16);
-    v("source_inner_stride", op.source_inner_stride, 32), v("source_outer_stride", op.source_outer_stride, 32);
+    v("source_inner_stride", op.source_inner_stride, 32),
+        v("source_outer_stride", op.source_outer_stride, 32);
     v("destination_inner_stride", op.destination_inner_stride, 32);
     v("destination_outer_stride", op.destination_outer_stride, 32);
     v("pad_top", op.pad_top, 8), v("pad_left", op.pad_left, 8), v("pad_bottom", op.pad_bottom, 8);
     v("pad_right", op.pad_right, 8), v("fill", op.fill, 8);
   } else if constexpr (std::is_same_v<T, VectorRun>) {
-    v("kind", op.kind, 4), v("a_type", op.a_type, 2), v("b_type", op.b_type, 2), v("out_type", op.out_type, 2);
+    v("kind", op.kind, 4), v("a_type", op.a_type, 2), v("b_type", op.b_type, 2),
+        v("out_type", op.out_type, 2);
     v("relu", op.relu, 1), v("count_padding", op.count_padding, 1);
     v("a_zero", op.a_zero, 16), v("b_zero", op.b_zero, 16), v("out_zero", op.out_zero, 16);
-    v("a", op.a, 32), v("b", op.b, 32), v("destination", op.destination, 32), v("parameters", op.parameters, 32);
+    v("a", op.a, 32), v("b", op.b, 32), v("destination", op.destination, 32),
+        v("parameters", op.parameters, 32);
     v("rows", op.rows, 16), v("columns", op.columns, 16), v("channels", op.channels, 16);
     v("height", op.height, 16), v("width", op.width, 16);
     v("kernel_h", op.kernel_h, 16), v("kernel_w", op.kernel_w, 16);
@@ -101,9 +104,9 @@ Opcode opcode_of(const Op& op) {
 std::optional<decltype(Instruction::operation)> operation_of(Opcode opcode);
 /// How the opcode is written.
 const char* mnemonic(Opcode opcode);
-inline constexpr std::array kOpcodes{Opcode::kConvSetup,  Opcode::kConvRun,   Opcode::kLoadInput, Opcode::kLoadKernels,
-                              Opcode::kStoreOutput, Opcode::kLayerEnd, Opcode::kHalt,      Opcode::kBarrier,
-                              Opcode::kSignal,      Opcode::kCopyIodma, Opcode::kCopyMvdma, Opcode::kCopyGdma,
-                              Opcode::kCopyCdma,    Opcode::kVectorRun};
+inline constexpr std::array kOpcodes{
+    Opcode::kConvSetup, Opcode::kConvRun,  Opcode::kLoadInput, Opcode::kLoadKernels, Opcode::kStoreOutput,
+    Opcode::kLayerEnd,  Opcode::kHalt,     Opcode::kBarrier,   Opcode::kSignal,      Opcode::kCopyIodma,
+    Opcode::kCopyMvdma, Opcode::kCopyGdma, Opcode::kCopyCdma,  Opcode::kVectorRun};
 
 }  // namespace tilebeat

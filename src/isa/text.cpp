@@ -35,9 +35,9 @@ constexpr SemaphoreGroup kGroups[] = {
 constexpr SemaphoreGroup kOthers{0, kSemaphores, "semaphore", Activity::kNoWork};
 
 const SemaphoreGroup& group_of(Semaphore s) {
-  const auto* const found = std::find_if(std::begin(kGroups), std::end(kGroups), [s](const SemaphoreGroup& g) {
-    return s >= g.first && s < g.first + g.count;
-  });
+  const auto* const found =
+      std::find_if(std::begin(kGroups), std::end(kGroups),
+                   [s](const SemaphoreGroup& g) { return s >= g.first && s < g.first + g.count; });
   return found != std::end(kGroups) ? *found : kOthers;
 }
 
@@ -105,7 +105,8 @@ std::int64_t parse_number(std::string_view text) {
   const bool hex = digits.substr(0, 2) == "0x";
   if (hex) digits.remove_prefix(2);
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
   if (error != std::errc() || end != digits.data() + digits.size() || digits.empty())
     throw UserError(fmt::format("\"{}\" is not a number", text));
   return negative ? -value : value;
@@ -177,7 +178,8 @@ Semaphores parse_tokens(std::string_view word, std::string_view list) {
 
 void set_field(Instruction& instruction, std::string_view word) {
   const std::size_t equals = word.find('=');
-  if (equals == std::string_view::npos) throw UserError(fmt::format("\"{}\" is not of the form name=value", word));
+  if (equals == std::string_view::npos)
+    throw UserError(fmt::format("\"{}\" is not of the form name=value", word));
   Setter setter(word.substr(0, equals), word.substr(equals + 1));
   std::visit([&setter](auto& op) { visit_fields(setter, op); }, instruction.operation);
   if (!setter.found) {
@@ -253,8 +255,8 @@ std::string summary(const Instruction& instruction) {
         if constexpr (std::is_same_v<Op, Copy>)
           text += fmt::format(" {}x{}x{} bytes", op.outer_count, op.inner_count, op.run_bytes);
         if constexpr (std::is_same_v<Op, VectorRun>)
-          text += fmt::format(" {} {}x{}x{}", kVectorKindNames[static_cast<std::size_t>(op.kind)], op.rows, op.columns,
-                              op.channels);
+          text += fmt::format(" {} {}x{}x{}", kVectorKindNames[static_cast<std::size_t>(op.kind)], op.rows,
+                              op.columns, op.channels);
         if constexpr (std::is_same_v<Op, Barrier>) text += fmt::format(" {}", op.id);
         return text;
       },

@@ -80,7 +80,7 @@ class Builder {
     const auto found = std::find_if(plan_.programs.begin(), plan_.programs.end(),
                                     [&](const ProgramImage& p) { return p.label == scene; });
     if (found != plan_.programs.end()) return *found;
-    plan_.programs.push_back({scene, 0, {}});
+    plan_.programs.push_back({scene, 0, 0, {}});
     return plan_.programs.back();
   }
 

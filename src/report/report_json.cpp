@@ -22,7 +22,10 @@ Json bytes_json(const MemoryBytes& b) {
   return {{"dram", {{"read", b.dram_read}, {"write", b.dram_write}}},
           {"input_buffer", {{"read", b.input_buffer_read}, {"write", b.input_buffer_write}}},
           {"parameter_buffer", {{"read", b.parameter_buffer_read}, {"write", b.parameter_buffer_write}}},
-          {"output_buffer", {{"read", b.output_buffer_read}, {"write", b.output_buffer_write}}}};
+          {"output_buffer", {{"read", b.output_buffer_read}, {"write", b.output_buffer_write}}},
+          {"nram", {{"read", b.nram_read}, {"write", b.nram_write}}},
+          {"wram", {{"read", b.wram_read}, {"write", b.wram_write}}},
+          {"sram", {{"read", b.sram_read}, {"write", b.sram_write}}}};
 }
 
 Json layer_json(const LayerResult& layer) {
@@ -112,7 +115,10 @@ nlohmann::ordered_json report_schema() {
   const Json bytes = object({{"dram", traffic},
                              {"input_buffer", traffic},
                              {"parameter_buffer", traffic},
-                             {"output_buffer", traffic}});
+                             {"output_buffer", traffic},
+                             {"nram", traffic},
+                             {"wram", traffic},
+                             {"sram", traffic}});
   const Json share{{"type", "number"}, {"minimum", 0}, {"maximum", 1}};
   const Json layer = object({{"name", text},
                              {"op", text},

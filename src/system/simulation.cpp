@@ -20,7 +20,13 @@ MemoryBytes operator-(const MemoryBytes& a, const MemoryBytes& b) {
           a.parameter_buffer_write - b.parameter_buffer_write,
           a.parameter_buffer_read - b.parameter_buffer_read,
           a.output_buffer_write - b.output_buffer_write,
-          a.output_buffer_read - b.output_buffer_read};
+          a.output_buffer_read - b.output_buffer_read,
+          a.nram_write - b.nram_write,
+          a.nram_read - b.nram_read,
+          a.wram_write - b.wram_write,
+          a.wram_read - b.wram_read,
+          a.sram_write - b.sram_write,
+          a.sram_read - b.sram_read};
 }
 
 double utilization_of(std::int64_t macs, Cycle cycles, std::int64_t peak) {
@@ -76,23 +82,24 @@ void assert_invariants(const Plan& plan, RunResult& run) {
          fmt::format("the layers' cycles sum to {}, the run took {}", layer_cycles, run.cycles));
 }
 
-void run_programs(Soc& soc, const SimulationOptions& options, const ClockDomain& clock) {
+void run_programs(System& system, const SimulationOptions& options, const ClockDomain& clock) {
   sc_core::sc_start(sc_core::SC_ZERO_TIME);  // the initial runs of the processes
-  while (!soc.finished()) {
+  while (!system.finished()) {
     if (!sc_core::sc_pending_activity()) {
-      throw SimulationError(fmt::format("deadlock: nothing can happen any more\n{}", soc.describe_state()));
+      throw SimulationError(
+          fmt::format("deadlock: nothing can happen any more\n{}", system.describe_state()));
     }
     // Without anything left to happen time stands where it is.
     sc_core::sc_start(to_sc_time(kSliceCycles * clock.period_ps()), sc_core::SC_EXIT_ON_STARVATION);
-    if (options.progress) options.progress(soc.now(), soc.layer_ends().size());
+    if (options.progress) options.progress(system.now(), system.layer_ends().size());
   }
 }
 
-void collect(const Plan& plan, const Workload& workload, Soc& soc, Timeline* timeline,
+void collect(const Plan& plan, const Workload& workload, System& system, Timeline* timeline,
              const ClockDomain& clock, RunResult& run) {
   Snapshot before;
   std::vector<bool> done(plan.layers.size(), false);
-  for (const auto& [number, snapshot] : soc.layer_ends()) {
+  for (const auto& [number, snapshot] : system.layer_ends()) {
     if (number >= plan.layers.size())
       throw SimulationError(
           fmt::format("layer.end names layer {}, there are {}", number, plan.layers.size()));
@@ -103,7 +110,7 @@ void collect(const Plan& plan, const Workload& workload, Soc& soc, Timeline* tim
     before = snapshot;
   }
   // A run that was cut short is reported up to where it came.
-  if (!run.failures.empty()) before = soc.snapshot_now();
+  if (!run.failures.empty()) before = system.snapshot_now();
   run.cycles = before.at;
   run.macs = before.macs;
   run.bytes = before.bytes;
@@ -115,7 +122,7 @@ void collect(const Plan& plan, const Workload& workload, Soc& soc, Timeline* tim
     const Layer& layer = workload.layers[i];
     const Placement& place = plan.tensors.at(layer.name);
     run.outputs[layer.name] = {layer.output.shape, layer.output.dtype,
-                               soc.read_memory(place.address, layer.output.size_bytes())};
+                               system.read_memory(place.address, layer.output.size_bytes())};
   }
 }
 
@@ -129,20 +136,23 @@ RunResult simulate(const Workload& workload, const HardwareConfig& hardware, con
   run.hardware = hardware.name;
   run.granularity = options.granularity == Granularity::kClock ? "clock" : "tile";
   run.dataflow = kDataflowNames[static_cast<std::size_t>(hardware.dataflow)];
-  run.peak_macs_per_clock = std::int64_t{array.rows} * array.columns * array.port_channels;
+  const int cores = hardware.chip ? hardware.chip->cores() : 1;
+  run.peak_macs_per_clock = std::int64_t{array.rows} * array.columns * array.port_channels * cores;
 
   DeltaJitter jitter(options.jitter_seed);
   sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
-  Soc soc("soc", hardware, plan, options, options.jitter_seed != 0 ? &jitter : nullptr);
-  for (const MemorySegment& segment : plan.image) soc.write_memory(segment.address, segment.bytes);
+  const std::unique_ptr<System> made =
+      make_system(hardware, plan, options, options.jitter_seed != 0 ? &jitter : nullptr);
+  System& system = *made;
+  for (const MemorySegment& segment : plan.image) system.write_memory(segment.address, segment.bytes);
   try {
-    run_programs(soc, options, ClockDomain(hardware.clock_ps()));
+    run_programs(system, options, ClockDomain(hardware.clock_ps()));
   } catch (const SimulationError& error) {
-    run.failures.push_back(fmt::format("simulation error at clock {}: {}", soc.now(), error.what()));
+    run.failures.push_back(fmt::format("simulation error at clock {}: {}", system.now(), error.what()));
   } catch (const sc_core::sc_report& report) {  // what a process throws reaches sc_start's caller as a report
-    run.failures.push_back(fmt::format("simulation error at clock {}: {}", soc.now(), report.get_msg()));
+    run.failures.push_back(fmt::format("simulation error at clock {}: {}", system.now(), report.get_msg()));
   }
-  collect(plan, workload, soc, options.observers.timeline, ClockDomain(hardware.clock_ps()), run);
+  collect(plan, workload, system, options.observers.timeline, ClockDomain(hardware.clock_ps()), run);
   if (run.failures.empty()) assert_invariants(plan, run);
   return run;
 }

@@ -158,8 +158,7 @@ TEST_P(WorkedWaveform, SW_2_selections_of_all_operation_cycles) {
           << "row of sw" << lane << " at " << beat.time;
       EXPECT_EQ(column.at(beat.time), static_cast<std::uint64_t>(w))
           << "column of sw" << lane << " at " << beat.time;
-      EXPECT_EQ(delivered.at(beat.time), data_.word(h, w))
-          << "word of sw" << lane << " at " << beat.time;
+      EXPECT_EQ(delivered.at(beat.time), data_.word(h, w)) << "word of sw" << lane << " at " << beat.time;
     }
   }
 }
@@ -170,8 +169,7 @@ TEST_P(WorkedWaveform, NU_1_pe1500_multiplies_what_sw15_delivers) {
     std::int32_t sum = 0;
     if (const auto output = output_of(beat, 15)) {
       const auto [h, w] = input_of(*output, beat.tap);
-      for (int c = 0; c < kChannels; ++c)
-        sum += data_.x(h, w, c) * data_.weight(0, beat.tap, c);
+      for (int c = 0; c < kChannels; ++c) sum += data_.x(h, w, c) * data_.weight(0, beat.tap, c);
     }
     EXPECT_EQ(pe.at(beat.time + kPeriod), static_cast<std::uint32_t>(sum))
         << "the MAC stage follows the switch by one clock";

@@ -70,9 +70,11 @@ struct MemoryConfig {
 
 /// The vector unit of a core (SPEC HI-2).
 struct VectorConfig {
-  int lanes = 64;            ///< elements of one operation a clock
-  int latency_cycles = 4;    ///< clocks from the last operand of a result to the result
-  int row_elements = 16384;  ///< elements that the row buffer holds: the longest channel vector of a softmax
+  int lanes = 64;          ///< elements of one operation a clock
+  int latency_cycles = 4;  ///< clocks from the last operand of a result to the result
+  int row_elements =
+      16384;  ///< elements that the row buffer holds: the longest channel vector of a softmax or pooling
+  int parameter_bytes = 65536;  ///< tables and factors of one operation
 };
 
 /// A core: its memories, the bus that joins its units to them, its DMA engines (SPEC HI-2).
@@ -92,16 +94,18 @@ constexpr std::array<std::string_view, 3> kDramPathNames{"auto", "direct", "sram
 struct ChipConfig {
   int clusters = 1;
   int cores_per_cluster = 4;
-  int memory_controllers = 2;    ///< each with `dram.channels` channels; addresses alternate every 4096 bytes
+  int memory_controllers = 2;  ///< each with `dram.channels` channels; addresses alternate every 4096 bytes
   CoreConfig core;
-  MemoryConfig sram{0, 16, 16, 1};              ///< size 0: cores_per_cluster x NRAM
-  InterconnectConfig cluster_bus{64, 1, 1, 16};  ///< the broadcast bus and the other ports of the SRAM
+  MemoryConfig sram{0, 16, 16, 1};                ///< size 0: cores_per_cluster x NRAM
+  InterconnectConfig cluster_bus{64, 1, 1, 16};   ///< the broadcast bus and the other ports of the SRAM
   InterconnectConfig cluster_link{32, 4, 4, 16};  ///< CDMA between clusters
-  DmaConfig copy;                                ///< GDMA, CDMA and broadcast
-  int sync_cycles = 4;                           ///< clocks of a signal between processors and of a barrier's release
+  DmaConfig copy;                                 ///< GDMA, CDMA and broadcast
+  int sync_cycles = 4;  ///< clocks of a signal between processors and of a barrier's release
   DramPath dram_path = DramPath::kAuto;
 
   int cores() const { return clusters * cores_per_cluster; }
+  /// Command processors: the cores' and the memory cores'.
+  int processors() const { return clusters * (cores_per_cluster + 1); }
   std::int64_t sram_bytes() const {
     return sram.size_bytes > 0 ? sram.size_bytes : cores_per_cluster * core.nram.size_bytes;
   }
@@ -127,7 +131,8 @@ struct HardwareConfig {
   InterconnectConfig interconnect;
   DramConfig dram;
   HostConfig host;
-  std::optional<ChipConfig> chip;  ///< absent: the system on chip of document 000, without NRAM, WRAM and SRAM
+  std::optional<ChipConfig>
+      chip;  ///< absent: the system on chip of document 000, without NRAM, WRAM and SRAM
   PlannerConfig planner;
 
   /// The length of an NPU clock, rounded to a whole picosecond.

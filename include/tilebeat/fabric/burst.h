@@ -14,10 +14,10 @@ namespace tilebeat {
 /// What a burst carries through the fabric besides the generic payload (SPEC HI-7). The interconnect fills it
 /// in; an initiator only reads it.
 struct BurstExtension : tlm::tlm_extension<BurstExtension> {
-  PortId initiator;           ///< port of the interconnect that the burst came in by
-  Picoseconds issued_at = 0;  ///< when the initiator sent BEGIN_REQ
-  std::uint64_t id = 0;       ///< number of the burst at its port, from 0
-  int beats = 0;              ///< bus beats of its data
+  PortId initiator;                          ///< port of the interconnect that the burst came in by
+  Picoseconds issued_at = 0;                 ///< when the initiator sent BEGIN_REQ
+  std::uint64_t id = 0;                      ///< number of the burst at its port, from 0
+  int beats = 0;                             ///< bus beats of its data
   Activity waits_for = Activity::kBusGrant;  ///< what keeps the request from being granted
   /// NPU clock in which the first beat of a read reached the initiator (the rest follow one a clock, the last
   /// in the clock of BEGIN_RESP); for a write, the clock of its response.
@@ -29,8 +29,8 @@ struct BurstExtension : tlm::tlm_extension<BurstExtension> {
   }
 };
 
-/// From a target to the initiator of a request without END_REQ: `BurstExtension::waits_for` has changed. Sent in
-/// phase kGrant; only statistics depend on it, so an initiator may ignore it.
+/// From a target to the initiator of a request without END_REQ: `BurstExtension::waits_for` has changed. Sent
+/// in phase kGrant; only statistics depend on it, so an initiator may ignore it.
 DECLARE_EXTENDED_PHASE(kStillWaiting);
 
 /// Bursts of one initiator: payloads with their extension, used again and again, so that a burst costs no

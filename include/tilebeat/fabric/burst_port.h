@@ -45,8 +45,8 @@ class BurstPort {
   bool front_ready(Cycle now) const {
     return !under_way_.empty() && under_way_.front().completed >= 0 && under_way_.front().completed < now;
   }
-  /// The oldest read (write) has its response since before clock `now`; for ports that do both, whose reads and writes
-  /// pass each other.
+  /// The oldest read (write) has its response since before clock `now`; for ports that do both, whose reads
+  /// and writes pass each other.
   bool ready(tlm::tlm_command direction, Cycle now) const;
   /// Takes it off, as `take_front` does.
   std::vector<std::uint8_t> take(tlm::tlm_command direction);

@@ -16,8 +16,20 @@
 
 namespace tilebeat {
 
+/// The part of an address space that a controller serves: of every `count` granules the one with number
+/// `index`.
+struct AddressSlice {
+  std::uint64_t index = 0;
+  std::uint64_t count = 1;
+  std::uint64_t granule = 4096;
+  /// Where an address of the slice lies in the controller's own memory.
+  std::uint64_t local(std::uint64_t address) const {
+    return count == 1 ? address : address / (granule * count) * granule + address % granule;
+  }
+};
+
 /// A DRAM and its memory controller (SPEC HI-6, HI-8): all channels behind one target socket, in a clock
-/// domain of its own. It occupies the addresses [0, size_bytes).
+/// domain of its own. It occupies the addresses [0, size_bytes), or its slice of [0, count x size_bytes).
 ///
 /// Function: reads and writes of 1 to 4096 bytes at any address. A request is cut into DRAM bursts at
 /// multiples of burst_length x data_bits / 8 bytes; a partly covered burst takes a whole burst's time, a
@@ -50,7 +62,8 @@ class DramController : public sc_core::sc_module {
   tlm_utils::passthrough_target_socket<DramController> socket;
 
   /// Throws UserError when `config` is out of range.
-  DramController(const sc_core::sc_module_name& name, const DramConfig& config, const SimContext& context);
+  DramController(const sc_core::sc_module_name& name, const DramConfig& config, const SimContext& context,
+                 AddressSlice slice = AddressSlice());
 
   /// The DRAM's own clock domain.
   const ClockDomain& clock() const { return clock_; }
@@ -115,6 +128,7 @@ class DramController : public sc_core::sc_module {
   void trace_queue(int channel, Cycle at);
 
   DramAddressMap map_;
+  AddressSlice slice_;
   ClockDomain clock_;
   SimContext context_;
   SparseMemory memory_;

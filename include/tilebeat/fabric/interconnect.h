@@ -6,6 +6,7 @@
 #include "tilebeat/sim/context.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,14 @@
 
 namespace tilebeat {
 
-/// The addresses [begin, end) belong to target `target` of the interconnect.
+/// The addresses [begin, end) belong to target `target` of the interconnect, or, where `targets` is more than
+/// 1, to `target`, `target` + 1, ... in turn, `granule` bytes each.
 struct AddressRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   int target = 0;
+  int targets = 1;
+  std::uint64_t granule = 4096;
 };
 
 /// Statistics of one initiator port. The read and the write data bus are apart, each with its own cycles:
@@ -165,7 +169,8 @@ class Interconnect : public sc_core::sc_module {
   bool direct_memory(int port, Payload& payload, tlm::tlm_dmi& dmi);
   void invalidate_direct_memory(int target, sc_dt::uint64 begin, sc_dt::uint64 end);
 
-  const AddressRange* find(std::uint64_t address) const;
+  /// The part of the map around an address that belongs to one target.
+  std::optional<AddressRange> find(std::uint64_t address) const;
   void build_map(const std::vector<AddressRange>& map);
 
   void grant_phase();

@@ -23,17 +23,18 @@ struct ScratchpadStats {
   std::int64_t conflict_clocks = 0;  ///< clocks that words waited for a bank that another word used
 };
 
-/// An on-chip memory: NRAM, WRAM or the SRAM of a cluster (SPEC HI-2, HI-3). It occupies `size_bytes` from `base`;
-/// consecutive words of `bank_bytes` lie in consecutive banks, each a target of its own with one port.
+/// An on-chip memory: NRAM, WRAM or the SRAM of a cluster (SPEC HI-2, HI-3). It occupies `size_bytes` from
+/// `base`; consecutive words of `bank_bytes` lie in consecutive banks, each a target of its own with one
+/// port.
 ///
-/// A request of up to 4096 bytes is taken at once. Its first word is accessed `latency_cycles` after that, then
-/// bus width / bank width words a clock, each as soon as its bank is free: banks serve words in the order in which
-/// requests arrived. Requests to different banks proceed at the same time, so that the banks together deliver up to
-/// banks x bank_bytes a clock. The response is sent in the clock after the last word; a partly covered word takes a
-/// whole access.
+/// A request of up to 4096 bytes is taken at once. Its first word is accessed `latency_cycles` after that,
+/// then bus width / bank width words a clock, each as soon as its bank is free: banks serve words in the
+/// order in which requests arrived. Requests to different banks proceed at the same time, so that the banks
+/// together deliver up to banks x bank_bytes a clock. The response is sent in the clock after the last word;
+/// a partly covered word takes a whole access.
 ///
-/// Protocol: nb_transport base protocol as the interconnect speaks it; requests outside the memory are answered with
-/// TLM_ADDRESS_ERROR_RESPONSE at once. transport_dbg reads and writes without time passing.
+/// Protocol: nb_transport base protocol as the interconnect speaks it; requests outside the memory are
+/// answered with TLM_ADDRESS_ERROR_RESPONSE at once. transport_dbg reads and writes without time passing.
 class Scratchpad : public sc_core::sc_module {
  public:
   tlm_utils::passthrough_target_socket<Scratchpad> socket;
@@ -55,7 +56,8 @@ class Scratchpad : public sc_core::sc_module {
       return a.at != b.at ? a.at > b.at : a.number > b.number;
     }
   };
-  tlm::tlm_sync_enum receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                             sc_core::sc_time& delay);
   unsigned debug(tlm::tlm_generic_payload& payload);
   bool inside(const tlm::tlm_generic_payload& payload) const;
   Cycle access_words(tlm::tlm_generic_payload& payload, Cycle first);

@@ -56,10 +56,13 @@ class WordAccess {
 struct AccessCount : tlm::tlm_extension<AccessCount> {
   std::int64_t accesses = 0;
   tlm::tlm_extension_base* clone() const override { return new AccessCount(*this); }
-  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const AccessCount&>(other); }
+  void copy_from(const tlm::tlm_extension_base& other) override {
+    *this = static_cast<const AccessCount&>(other);
+  }
 };
 
-/// Reports `accesses` of `bytes` each through `socket`, as a TLM_IGNORE_COMMAND with an AccessCount. Takes no time.
+/// Reports `accesses` of `bytes` each through `socket`, as a TLM_IGNORE_COMMAND with an AccessCount. Takes no
+/// time.
 template <class Socket>
 void count_accesses(Socket& socket, std::int64_t accesses, int bytes) {
   AccessCount count;

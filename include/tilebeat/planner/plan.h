@@ -46,6 +46,7 @@ struct LayerPlan {
 /// A program under its label (SPEC SW-6).
 struct ProgramImage {
   std::string label;
+  int processor = 0;  ///< that runs it; in a chip, see Chip
   std::uint64_t address = 0;
   std::vector<Instruction> instructions;
 };

@@ -33,6 +33,7 @@ struct MemoryBytes {
   std::int64_t input_buffer_write = 0, input_buffer_read = 0;
   std::int64_t parameter_buffer_write = 0, parameter_buffer_read = 0;
   std::int64_t output_buffer_write = 0, output_buffer_read = 0;
+  std::int64_t nram_write = 0, nram_read = 0, wram_write = 0, wram_read = 0, sram_write = 0, sram_read = 0;
 };
 
 /// One element that differs from what it should be.

@@ -3,7 +3,7 @@
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/planner/plan.h"
 #include "tilebeat/report/run_result.h"
-#include "tilebeat/system/soc.h"
+#include "tilebeat/system/system.h"
 #include "tilebeat/workload/workload.h"
 
 namespace tilebeat {

@@ -26,7 +26,8 @@ CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContex
       base_(base) {
   registers.register_nb_transport_fw(this, &CommandProcessor::write_register, 0);
   sync_in.register_b_transport(this, &CommandProcessor::receive_sync);
-  for (std::size_t i = 0; i < present.size(); ++i) state_[static_cast<std::size_t>(present[i])].socket = static_cast<int>(i);
+  for (std::size_t i = 0; i < present.size(); ++i)
+    state_[static_cast<std::size_t>(present[i])].socket = static_cast<int>(i);
   for (int i = 0; i < completion_ports; ++i) {
     completions[static_cast<std::size_t>(i)].register_b_transport(this, &CommandProcessor::receive_completion,
                                                                   i);
@@ -129,7 +130,8 @@ void CommandProcessor::fetch_step() {
       256;  // four instructions: a longer burst would make the first of them wait for its end
   // A power of two that fits the buffer: bursts of 64 bytes and more then hold whole instructions.
   std::uint64_t window = kFetchBytes;
-  while (window > static_cast<std::uint64_t>(std::min(dma_.burst_bytes, host_.instruction_buffer_bytes))) window /= 2;
+  while (window > static_cast<std::uint64_t>(std::min(dma_.burst_bytes, host_.instruction_buffer_bytes)))
+    window /= 2;
   const auto bytes = static_cast<int>(std::min(end - fetch_address_, window - fetch_address_ % window));
   const auto used = static_cast<std::int64_t>(buffer_.size()) + buffer_reserved_;
   if (used + bytes > host_.instruction_buffer_bytes) {
@@ -229,8 +231,8 @@ void CommandProcessor::decode_one(Cycle now) {
   } else {
     UnitState& state = state_[static_cast<std::size_t>(unit)];
     if (state.socket < 0) {
-      throw SimulationError(fmt::format("instruction at {:#x}: this processor has no {} unit", decode_address_,
-                                        kUnitNames[static_cast<std::size_t>(unit)]));
+      throw SimulationError(fmt::format("instruction at {:#x}: this processor has no {} unit",
+                                        decode_address_, kUnitNames[static_cast<std::size_t>(unit)]));
     }
     if (static_cast<int>(state.queue.size()) >= dma_.command_queue) {
       decode_blocker_ = Activity::kQueueFull;
@@ -301,7 +303,8 @@ bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
     return false;
   }
   tokens_taken_ = true;
-  if (const auto* barrier = std::get_if<Barrier>(&queued.instruction.operation)) return execute_barrier(*barrier);
+  if (const auto* barrier = std::get_if<Barrier>(&queued.instruction.operation))
+    return execute_barrier(*barrier);
   if (const auto* signal = std::get_if<Signal>(&queued.instruction.operation)) {
     execute_signal(*signal);
     return true;
@@ -322,7 +325,8 @@ bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
 void CommandProcessor::dispatch(Cycle now) {
   for (std::size_t i = 0; i < state_.size(); ++i) {
     UnitState& unit = state_[i];
-    if (unit.queue.empty() || unit.held >= kUnitDepth || !take_tokens(unit.queue.front().instruction.waits)) continue;
+    if (unit.queue.empty() || unit.held >= kUnitDepth || !take_tokens(unit.queue.front().instruction.waits))
+      continue;
     unit.dispatched = unit.queue.front().instruction;
     unit.queue.pop_front();
     ++unit.held;

@@ -9,8 +9,8 @@
 
 namespace tilebeat {
 
-SyncNetwork::SyncNetwork(sc_core::sc_module_name name, const SimContext& context, int processors, int cluster_size,
-                         int sync_cycles)
+SyncNetwork::SyncNetwork(sc_core::sc_module_name name, const SimContext& context, int processors,
+                         int cluster_size, int sync_cycles)
     : sc_module(name),
       from("from", static_cast<std::size_t>(processors)),
       to("to", static_cast<std::size_t>(processors)),
@@ -48,8 +48,8 @@ void SyncNetwork::receive(int processor, tlm::tlm_generic_payload& payload, sc_c
 void SyncNetwork::arrive(int processor, const SyncMessage& message, Cycle at) {
   Waiting& waiting = waiting_[message.id];
   if (!waiting.arrived.empty() && waiting.participants != message.participants) {
-    throw SimulationError(fmt::format("barrier {}: processor {} counts {} participants, others {}", message.id,
-                                      processor, message.participants, waiting.participants));
+    throw SimulationError(fmt::format("barrier {}: processor {} counts {} participants, others {}",
+                                      message.id, processor, message.participants, waiting.participants));
   }
   waiting.participants = message.participants;
   waiting.arrived.push_back(processor);
@@ -89,7 +89,8 @@ std::string SyncNetwork::describe_state() const {
       names += fmt::format("{}cluster{}.{}", names.empty() ? "" : ", ", p / cluster_size_,
                            core == cluster_size_ - 1 ? "memory" : fmt::format("core{}", core));
     }
-    text += fmt::format("  barrier {}: {} of {} arrived: {}\n", id, waiting.arrived.size(), waiting.participants, names);
+    text += fmt::format("  barrier {}: {} of {} arrived: {}\n", id, waiting.arrived.size(),
+                        waiting.participants, names);
   }
   return text;
 }

@@ -71,8 +71,8 @@ void CopyStream::advance() {
 
 // ---- CopyEngine ----
 
-CopyEngine::CopyEngine(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config, Unit unit,
-                       std::vector<AddressRange> inner_ranges)
+CopyEngine::CopyEngine(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
+                       Unit unit, std::vector<AddressRange> inner_ranges)
     : sc_module(name),
       command("command"),
       outer("outer", context, config.max_outstanding, wake_),
@@ -100,10 +100,11 @@ bool CopyEngine::is_inner(std::uint64_t address) const {
 
 void CopyEngine::check(const Copy& copy) const {
   const char* unit = kUnitNames[static_cast<std::size_t>(unit_)];
-  if (CopyStream::total_bytes(copy) == 0) throw SimulationError(fmt::format("{}.copy: nothing to copy", unit));
+  if (CopyStream::total_bytes(copy) == 0)
+    throw SimulationError(fmt::format("{}.copy: nothing to copy", unit));
   if (is_inner(copy.source) == is_inner(copy.destination)) {
-    throw SimulationError(fmt::format("{}.copy: {:#x} and {:#x} lie on the same side", unit, copy.source,
-                                      copy.destination));
+    throw SimulationError(
+        fmt::format("{}.copy: {:#x} and {:#x} lie on the same side", unit, copy.source, copy.destination));
   }
 }
 
@@ -211,7 +212,8 @@ bool CopyEngine::read(Cycle now) {
 bool CopyEngine::begin_write() {
   if (cutter_) return true;
   if (to_write_ == jobs_.size()) return false;
-  cutter_.emplace(CopyStream::destination(std::get<Copy>(jobs_[to_write_].instruction.operation)), config_.burst_bytes);
+  cutter_.emplace(CopyStream::destination(std::get<Copy>(jobs_[to_write_].instruction.operation)),
+                  config_.burst_bytes);
   ++to_write_;
   return true;
 }

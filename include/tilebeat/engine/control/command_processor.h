@@ -37,8 +37,8 @@ struct CommandStats {
 ///
 /// Throughput: one instruction decoded a clock, one dispatched a unit and clock. An instruction is dispatched
 /// when each of its semaphores can be taken and its unit holds fewer than two. Queues are `command_queue`
-/// deep; a full one holds the decoder. `layer.end` and `halt` wait until all queues and units are empty; `barrier`
-/// holds the decoder until the synchronisation network releases it, `signal` goes out to it. What
+/// deep; a full one holds the decoder. `layer.end` and `halt` wait until all queues and units are empty;
+/// `barrier` holds the decoder until the synchronisation network releases it, `signal` goes out to it. What
 /// a unit's next instruction waits for is told to the unit, which books its idle clocks on that cause.
 /// Messages of clock t are dealt with in phase kGrant of clock t; units act in clock t + 1.
 class CommandProcessor : public sc_core::sc_module {
@@ -50,13 +50,15 @@ class CommandProcessor : public sc_core::sc_module {
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<CommandProcessor>> units;  ///< those that are there
   sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<CommandProcessor>> completions;
   tlm_utils::simple_initiator_socket<CommandProcessor> interrupt;
-  tlm_utils::simple_initiator_socket_optional<CommandProcessor> sync_out;  ///< bound where there are several processors
+  tlm_utils::simple_initiator_socket_optional<CommandProcessor>
+      sync_out;  ///< bound where there are several processors
   tlm_utils::simple_target_socket_optional<CommandProcessor> sync_in;
 
-  /// `present` are the units that it commands, in the order of their sockets; `completion_ports` modules report
-  /// completions; `base` is the address of the first register.
+  /// `present` are the units that it commands, in the order of their sockets; `completion_ports` modules
+  /// report completions; `base` is the address of the first register.
   CommandProcessor(sc_core::sc_module_name name, const SimContext& context, const HostConfig& host,
-                   const DmaConfig& dma, const std::vector<Unit>& present, int completion_ports, std::uint64_t base);
+                   const DmaConfig& dma, const std::vector<Unit>& present, int completion_ports,
+                   std::uint64_t base);
   SC_HAS_PROCESS(CommandProcessor);
 
   /// Observer: layer `layer` was complete in the clock `at`.

@@ -58,7 +58,7 @@ class Host : public sc_core::sc_module {
   std::size_t next_ = 0;         // set
   std::size_t writes_done_ = 0;  // of the three of each of its programs
   std::size_t interrupted_ = 0;  // its programs that have ended
-  Cycle write_at_ = 0;    // the next write is sent here
+  Cycle write_at_ = 0;           // the next write is sent here
   bool write_under_way_ = false;
 };
 

@@ -31,12 +31,12 @@ struct SyncMessage {
 
 /// The global barrier controller of the chip and the signal wires inside its clusters (SPEC HI-5).
 ///
-/// A barrier is named by its number; its participants are as many processors as its instructions say, whichever
-/// arrive. Latency: a release or a signal reaches its processors `sync_cycles` after the message that caused it.
-/// Throughput: any number of messages a clock.
+/// A barrier is named by its number; its participants are as many processors as its instructions say,
+/// whichever arrive. Latency: a release or a signal reaches its processors `sync_cycles` after the message
+/// that caused it. Throughput: any number of messages a clock.
 class SyncNetwork : public sc_core::sc_module {
  public:
-  sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<SyncNetwork>> from;    ///< one a processor
+  sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<SyncNetwork>> from;   ///< one a processor
   sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<SyncNetwork>> to;  ///< one a processor
 
   /// `processors` in all, `cluster_size` consecutive ones a cluster.

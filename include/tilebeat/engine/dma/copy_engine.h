@@ -45,14 +45,15 @@ class CopyStream {
   std::optional<Piece> piece_;
 };
 
-/// A DMA engine between two buses: IODMA, MVDMA, GDMA and CDMA, which differ in what they are bound to (SPEC HI-2 to
-/// HI-4). Executes Copy instructions: reads bursts from the one side into a buffer of `buffer_bytes`, in order, and
-/// writes bursts to the other.
+/// A DMA engine between two buses: IODMA, MVDMA, GDMA and CDMA, which differ in what they are bound to (SPEC
+/// HI-2 to HI-4). Executes Copy instructions: reads bursts from the one side into a buffer of `buffer_bytes`,
+/// in order, and writes bursts to the other.
 ///
-/// Throughput: one read and one write request a clock. A write is requested in the clock after the last byte of its
-/// data arrived. Back-pressure: a burst is read only when the buffer has room for it and fewer than `max_outstanding`
-/// are under way on its side. The next instruction's reads begin while the previous one is still being written.
-/// The source is released when its last byte has arrived, the instruction is done when the last write's response has.
+/// Throughput: one read and one write request a clock. A write is requested in the clock after the last byte
+/// of its data arrived. Back-pressure: a burst is read only when the buffer has room for it and fewer than
+/// `max_outstanding` are under way on its side. The next instruction's reads begin while the previous one is
+/// still being written. The source is released when its last byte has arrived, the instruction is done when
+/// the last write's response has.
 class CopyEngine : public sc_core::sc_module {
   sc_core::sc_event wake_;  // declared first: the ports notify it
 
@@ -106,8 +107,8 @@ class CopyEngine : public sc_core::sc_module {
   std::deque<Job> jobs_;     // not done, oldest first
   std::size_t to_read_ = 0;  // the first job whose stream has not begun
   std::optional<CopyStream> stream_;
-  std::deque<Piece> pieces_;     // requested or to be filled, oldest first
-  std::size_t to_release_ = 0;   // the job whose last byte arrives next
+  std::deque<Piece> pieces_;       // requested or to be filled, oldest first
+  std::size_t to_release_ = 0;     // the job whose last byte arrives next
   std::deque<std::uint8_t> data_;  // arrived, not written
   int reserved_ = 0;               // bytes of the buffer in use or promised
   std::size_t to_write_ = 0;

@@ -13,9 +13,10 @@ namespace tilebeat {
 /// From the switch network to the PE array: new registers, one beat (clock granularity) or one chunk (tile
 /// granularity).
 struct ArrayOperands {
-  const ConvSetup* setup = nullptr;          ///< not null: registers change, nothing is computed
-  const Activity* waits_for = nullptr;       ///< not null: from now on the switch waits for this, or is at work again
-  const ConvRun* run = nullptr;              ///< the chunk that beats belong to
+  const ConvSetup* setup = nullptr;  ///< not null: registers change, nothing is computed
+  const Activity* waits_for =
+      nullptr;                   ///< not null: from now on the switch waits for this, or is at work again
+  const ConvRun* run = nullptr;  ///< the chunk that beats belong to
   const Instruction* instruction = nullptr;  ///< whose completion the last results report
   const SwitchSchedule* schedule = nullptr;
 
@@ -35,7 +36,8 @@ struct ArrayOperands {
 /// granularity) or all results of a chunk (tile granularity).
 struct DrainMessage {
   const ConvSetup* setup = nullptr;
-  const Activity* waits_for = nullptr;  ///< not null: what the post-processor waits for when it has drained everything
+  const Activity* waits_for =
+      nullptr;  ///< not null: what the post-processor waits for when it has drained everything
   const ConvRun* run = nullptr;
   const Instruction* instruction = nullptr;
   const SwitchSchedule* schedule = nullptr;

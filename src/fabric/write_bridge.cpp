@@ -1,0 +1,148 @@
+#include "tilebeat/fabric/write_bridge.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+WriteBridge::WriteBridge(sc_core::sc_module_name name, const SimContext& context, int bytes_per_clock,
+                         int max_outstanding, int output_count, Router router)
+    : sc_module(name),
+      socket("socket"),
+      context_(context),
+      bytes_per_clock_(bytes_per_clock),
+      max_outstanding_(max_outstanding),
+      router_(std::move(router)),
+      under_way_(static_cast<std::size_t>(output_count)) {
+  ledger.enter(Activity::kNoWork, 0);
+  socket.register_nb_transport_fw(this, &WriteBridge::receive);
+  for (int i = 0; i < output_count; ++i)
+    outputs.push_back(
+        std::make_unique<BurstPort>(fmt::format("output{}", i).c_str(), context, max_outstanding, wake_));
+  SC_METHOD(step);
+  sensitive << wake_;
+  dont_initialize();
+  if (Trace* trace = context_.observers.trace; trace != nullptr) {
+    aw_signal_ = trace->add_signal(this->name(), "aw", 1);
+    w_signal_ = trace->add_signal(this->name(), "w", 1);
+    b_signal_ = trace->add_signal(this->name(), "b", 1);
+  }
+}
+
+tlm::tlm_sync_enum WriteBridge::receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                        sc_core::sc_time&) {
+  if (phase != tlm::BEGIN_REQ) return tlm::TLM_COMPLETED;
+  std::vector<Route> routes = router_(payload.get_address(), payload.get_data_length());
+  if (routes.empty() || !payload.is_write()) {
+    payload.set_response_status(payload.is_write() ? tlm::TLM_ADDRESS_ERROR_RESPONSE
+                                                   : tlm::TLM_COMMAND_ERROR_RESPONSE);
+    return tlm::TLM_COMPLETED;
+  }
+  if (static_cast<int>(transfers_.size()) >= max_outstanding_) {
+    held_ = &payload;
+    held_routes_ = std::move(routes);
+    return tlm::TLM_ACCEPTED;
+  }
+  accept(payload, std::move(routes));
+  phase = tlm::END_REQ;
+  return tlm::TLM_UPDATED;
+}
+
+void WriteBridge::accept(tlm::tlm_generic_payload& payload, std::vector<Route> routes) {
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  const auto bytes = static_cast<std::int64_t>(payload.get_data_length());
+  const Cycle first = std::max(now + 1, data_free_);
+  data_free_ = first + ceil_div<std::int64_t>(bytes, bytes_per_clock_);
+  ++stats.transfers;
+  stats.taken_bytes += bytes;
+  stats.delivered_bytes += bytes * static_cast<std::int64_t>(routes.size());
+  Transfer transfer;
+  transfer.payload = &payload;
+  transfer.unanswered = static_cast<int>(routes.size());
+  transfer.unsent = std::move(routes);
+  transfer.ready = data_free_;
+  transfers_.push_back(std::move(transfer));
+  if (Trace* trace = context_.observers.trace; trace != nullptr) {
+    trace->change(aw_signal_, context_.clock.at(now + 1), 1);
+    trace->change(aw_signal_, context_.clock.at(now + 2), 0);
+    trace->change(w_signal_, context_.clock.at(first), 1);
+    trace->change(w_signal_, context_.clock.at(data_free_), 0);
+  }
+  ledger.enter(Activity::kNoWork, std::max(first, ledger.settled_at()));
+  ledger.spend(Activity::kBusy, data_free_ - first);
+  wake_.notify(to_sc_time(context_.clock.at(transfers_.front().ready) - now_ps()));
+  wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
+}
+
+void WriteBridge::step() {
+  if (gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  take_responses(now);
+  respond(now);
+  send(now);
+  Cycle next = -1;
+  for (const Transfer& t : transfers_) {
+    if (t.ready > now && (next < 0 || t.ready < next)) next = t.ready;
+  }
+  if (next >= 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+}
+
+void WriteBridge::take_responses(Cycle now) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    while (outputs[i]->front_ready(now)) {
+      outputs[i]->recycle(outputs[i]->take_front());
+      --under_way_[i].front()->unanswered;
+      under_way_[i].pop_front();
+    }
+  }
+}
+
+// Responses in the order of arrival.
+void WriteBridge::respond(Cycle now) {
+  while (!transfers_.empty() && transfers_.front().unanswered == 0) {
+    tlm::tlm_generic_payload& payload = *transfers_.front().payload;
+    transfers_.pop_front();
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    if (Trace* trace = context_.observers.trace; trace != nullptr) {
+      trace->change(b_signal_, context_.clock.at(now), 1);
+      trace->change(b_signal_, context_.clock.at(now + 1), 0);
+    }
+    tlm::tlm_phase phase = tlm::BEGIN_RESP;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    socket->nb_transport_bw(payload, phase, delay);
+    if (held_ == nullptr) continue;
+    tlm::tlm_generic_payload& held = *held_;
+    held_ = nullptr;
+    accept(held, std::move(held_routes_));
+    phase = tlm::END_REQ;
+    socket->nb_transport_bw(held, phase, delay);
+  }
+}
+
+void WriteBridge::send(Cycle now) {
+  for (Transfer& transfer : transfers_) {
+    if (transfer.ready > now) break;
+    auto left = transfer.unsent.begin();
+    for (Route& route : transfer.unsent) {
+      BurstPort& port = *outputs[static_cast<std::size_t>(route.output)];
+      // Writes of one output keep their order: one that has to wait holds back those behind it.
+      if (!port.granted(now) || !port.has_room()) {
+        *left++ = route;
+        continue;
+      }
+      const auto bytes = static_cast<int>(transfer.payload->get_data_length());
+      std::vector<std::uint8_t> data = port.buffer(bytes);
+      std::copy_n(transfer.payload->get_data_ptr(), bytes, data.begin());
+      port.issue(tlm::TLM_WRITE_COMMAND, route.address, bytes, std::move(data), now);
+      under_way_[static_cast<std::size_t>(route.output)].push_back(&transfer);
+      port.ledger.enter(Activity::kNoWork, now + 1);
+    }
+    transfer.unsent.erase(left, transfer.unsent.end());
+  }
+}
+
+}  // namespace tilebeat

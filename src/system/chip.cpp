@@ -1,0 +1,212 @@
+#include "tilebeat/system/chip.h"
+
+#include "tilebeat/isa/address_map.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+constexpr std::uint64_t kInterleaveBytes = 4096;
+
+// A level of the hierarchy without behaviour of its own.
+class Cluster : public sc_core::sc_module {
+ public:
+  explicit Cluster(sc_core::sc_module_name name, const std::function<void()>& build) : sc_module(name) {
+    build();
+  }
+};
+
+// Initiator ports of the interconnect: the host's, then two a processor.
+std::size_t fetch_port(int processor) {
+  return 1 + 2 * static_cast<std::size_t>(processor);
+}
+std::size_t dma_port(int processor) {
+  return fetch_port(processor) + 1;
+}
+
+std::vector<std::string> noc_ports(const ChipConfig& chip) {
+  std::vector<std::string> names{"host"};
+  for (int cluster = 0; cluster < chip.clusters; ++cluster) {
+    for (int core = 0; core <= chip.cores_per_cluster; ++core) {
+      const bool memory = core == chip.cores_per_cluster;
+      const std::string processor =
+          fmt::format("cluster{}.{}", cluster, memory ? "memory" : fmt::format("core{}", core));
+      names.push_back(processor + ".fetch");
+      names.push_back(processor + (memory ? ".gdma" : ".iodma"));
+    }
+  }
+  return names;
+}
+
+// DRAM over all controllers, then the registers of every processor.
+std::vector<AddressRange> noc_map(const HardwareConfig& hardware) {
+  const ChipConfig& chip = *hardware.chip;
+  std::vector<AddressRange> map{{0, static_cast<std::uint64_t>(hardware.dram.size_bytes), 0,
+                                 chip.memory_controllers, kInterleaveBytes}};
+  for (int p = 0; p < chip.processors(); ++p) {
+    map.push_back(
+        {register_address(p), register_address(p) + kCommandRegisterBytes, chip.memory_controllers + p});
+  }
+  return map;
+}
+
+std::vector<AddressRange> link_map(const ChipConfig& chip) {
+  std::vector<AddressRange> map;
+  for (int k = 0; k < chip.clusters; ++k)
+    map.push_back({sram_address(k), sram_address(k) + static_cast<std::uint64_t>(chip.sram_bytes()), k});
+  return map;
+}
+
+std::vector<std::string> link_ports(const ChipConfig& chip) {
+  std::vector<std::string> names;
+  for (int k = 0; k < chip.clusters; ++k) names.push_back(fmt::format("cluster{}", k));
+  return names;
+}
+
+std::vector<ProgramSet> program_sets(const Plan& plan) {
+  std::vector<ProgramSet> sets;
+  for (const ProgramImage& program : plan.programs) {
+    auto set =
+        std::find_if(sets.begin(), sets.end(), [&](const ProgramSet& s) { return s.label == program.label; });
+    if (set == sets.end()) set = sets.insert(sets.end(), {program.label, {}});
+    set->programs.push_back({register_address(program.processor), program.address,
+                             program.instructions.size() * kInstructionBytes});
+  }
+  return sets;
+}
+
+}  // namespace
+
+Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
+           const SimulationOptions& options, DeltaJitter* jitter)
+    : System(name, hardware, options, jitter) {
+  build(hardware, plan, options);
+  bind(*hardware.chip);
+  for (const Fault& fault : options.faults) {
+    cores_.front()
+        ->engine->input_banks.at(static_cast<std::size_t>(fault.bank))
+        ->inject_fault(fault.address, fault.mask);
+  }
+  cores_.front()->control->on_layer_end = [this](std::uint32_t layer, Cycle at) {
+    layer_ends_.emplace_back(layer, take_snapshot(at));
+  };
+}
+
+void Chip::build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {
+  const ChipConfig& chip = *hardware.chip;
+  drams_.resize(static_cast<std::size_t>(chip.memory_controllers));
+  std::vector<std::function<void()>> steps{
+      [&] {
+        noc_ = std::make_unique<Interconnect>("noc", hardware.interconnect, context_, noc_ports(chip),
+                                              noc_map(hardware));
+      },
+      [&] {
+        link_ = std::make_unique<Interconnect>("link", chip.cluster_link, context_, link_ports(chip),
+                                               link_map(chip));
+      },
+      [&] {
+        host_ =
+            std::make_unique<Host>("host", context_, hardware.host, program_sets(plan), chip.processors());
+      },
+      [&] {
+        sync_ = std::make_unique<SyncNetwork>("sync", context_, chip.processors(), chip.cores_per_cluster + 1,
+                                              chip.sync_cycles);
+      },
+      [&] { build_clusters(hardware, options); },
+  };
+  DramConfig dram = hardware.dram;
+  dram.size_bytes /= chip.memory_controllers;
+  for (int i = 0; i < chip.memory_controllers; ++i) {
+    steps.emplace_back([&, i] {
+      const AddressSlice slice{static_cast<std::uint64_t>(i),
+                               static_cast<std::uint64_t>(chip.memory_controllers), kInterleaveBytes};
+      drams_[static_cast<std::size_t>(i)] =
+          std::make_unique<DramController>(fmt::format("dram{}", i).c_str(), dram, context_, slice);
+    });
+  }
+  order_.run(std::move(steps));
+}
+
+void Chip::build_clusters(const HardwareConfig& hardware, const SimulationOptions& options) {
+  const ChipConfig& chip = *hardware.chip;
+  for (int k = 0; k < chip.clusters; ++k) {
+    clusters_.push_back(std::make_unique<Cluster>(fmt::format("cluster{}", k).c_str(), [&] {
+      const int first = k * (chip.cores_per_cluster + 1);
+      for (int i = 0; i < chip.cores_per_cluster; ++i) {
+        cores_.push_back(std::make_unique<Core>(fmt::format("core{}", i).c_str(), context_, hardware,
+                                                k * chip.cores_per_cluster + i, first + i, options, order_));
+      }
+      memory_cores_.push_back(std::make_unique<MemoryCore>("memory", context_, hardware, k,
+                                                           first + chip.cores_per_cluster, order_));
+    }));
+  }
+}
+
+void Chip::bind_processor(CommandProcessor& control, int processor) {
+  const auto p = static_cast<std::size_t>(processor);
+  control.fetch.socket.bind(noc_->initiator_ports[fetch_port(processor)]);
+  noc_->target_ports[drams_.size() + p].bind(control.registers);
+  control.interrupt.bind(host_->interrupts[p]);
+  control.sync_out.bind(sync_->from[p]);
+  sync_->to[p].bind(control.sync_in);
+}
+
+void Chip::bind(const ChipConfig& chip) {
+  host_->port.socket.bind(noc_->initiator_ports[0]);
+  for (std::size_t i = 0; i < drams_.size(); ++i) noc_->target_ports[i].bind(drams_[i]->socket);
+  for (int k = 0; k < chip.clusters; ++k) {
+    MemoryCore& memory = *memory_cores_[static_cast<std::size_t>(k)];
+    const int first = k * (chip.cores_per_cluster + 1);
+    for (int i = 0; i < chip.cores_per_cluster; ++i) {
+      Core& core = *cores_[static_cast<std::size_t>(k * chip.cores_per_cluster + i)];
+      bind_processor(*core.control, first + i);
+      core.iodma->outer.socket.bind(noc_->initiator_ports[dma_port(first + i)]);
+      core.mvdma->outer.socket.bind(memory.bus->initiator_ports[static_cast<std::size_t>(i)]);
+      memory.broadcast->outputs[static_cast<std::size_t>(i)]->socket.bind(
+          core.bus->initiator_ports[core.bus->initiator_ports.size() - 1]);
+    }
+    const int processor = first + chip.cores_per_cluster;
+    bind_processor(*memory.control, processor);
+    memory.gdma->outer.socket.bind(noc_->initiator_ports[dma_port(processor)]);
+    memory.cdma->outer.socket.bind(link_->initiator_ports[static_cast<std::size_t>(k)]);
+    link_->target_ports[static_cast<std::size_t>(k)].bind(memory.cdma_in->socket);
+  }
+}
+
+Snapshot Chip::snapshot_now() {
+  Cycle at = std::max(now(), host_->ledger.settled_at());
+  for (const auto& core : cores_) at = std::max(at, core->settled_at());
+  for (const auto& memory : memory_cores_) at = std::max(at, memory->settled_at());
+  return take_snapshot(at);
+}
+
+Snapshot Chip::take_snapshot(Cycle at) {
+  Snapshot snapshot;
+  snapshot.at = at;
+  collect_ledger(snapshot, "host", host_->ledger, at);
+  for (const auto& core : cores_) core->collect(snapshot, at);
+  for (const auto& memory : memory_cores_) memory->collect(snapshot, at);
+  collect_bus(snapshot, "noc", *noc_, at);
+  collect_bus(snapshot, "link", *link_, at);
+  for (std::size_t i = 0; i < drams_.size(); ++i)
+    collect_dram(snapshot, fmt::format("dram{}", i), *drams_[i], context_.clock.at(at));
+  snapshot.count("sync", "barriers", "barriers", sync_->barriers);
+  snapshot.count("sync", "signals", "signals", sync_->signals);
+  return snapshot;
+}
+
+std::string Chip::describe_state() const {
+  std::string text = sync_->describe_state();
+  const auto add = [&](const CommandProcessor& control) {
+    if (!control.running()) return;
+    text += fmt::format("{}:\n{}", control.name(), control.describe_state());
+  };
+  for (const auto& core : cores_) add(*core->control);
+  for (const auto& memory : memory_cores_) add(*memory->control);
+  return text;
+}
+
+}  // namespace tilebeat

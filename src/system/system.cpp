@@ -1,0 +1,56 @@
+#include "tilebeat/system/system.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/system/chip.h"
+#include "tilebeat/system/soc.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, const SimulationOptions& options,
+               DeltaJitter* jitter)
+    : sc_module(name),
+      context_{ClockDomain(hardware.clock_ps()), options.observers, jitter},
+      order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()) {}
+
+void System::write_memory(std::uint64_t address, const std::vector<std::uint8_t>& bytes) {
+  std::vector<std::uint8_t> copy = bytes;
+  for (std::size_t done = 0; done < copy.size();) {
+    tlm::tlm_generic_payload payload;
+    payload.set_command(tlm::TLM_WRITE_COMMAND);
+    payload.set_address(address + done);
+    payload.set_data_ptr(copy.data() + done);
+    payload.set_data_length(static_cast<unsigned>(copy.size() - done));
+    const unsigned moved = debug_transport(payload);
+    if (moved == 0)
+      throw SimulationError(fmt::format("the loader cannot write {} bytes at {:#x}", copy.size(), address));
+    done += moved;
+  }
+}
+
+std::vector<std::uint8_t> System::read_memory(std::uint64_t address, std::int64_t bytes) {
+  std::vector<std::uint8_t> data(static_cast<std::size_t>(bytes));
+  for (std::size_t done = 0; done < data.size();) {
+    tlm::tlm_generic_payload payload;
+    payload.set_command(tlm::TLM_READ_COMMAND);
+    payload.set_address(address + done);
+    payload.set_data_ptr(data.data() + done);
+    payload.set_data_length(static_cast<unsigned>(data.size() - done));
+    const unsigned moved = debug_transport(payload);
+    if (moved == 0)
+      throw SimulationError(fmt::format("the loader cannot read {} bytes at {:#x}", bytes, address));
+    done += moved;
+  }
+  return data;
+}
+
+std::unique_ptr<System> make_system(const HardwareConfig& hardware, const Plan& plan,
+                                    const SimulationOptions& options, DeltaJitter* jitter) {
+  if (hardware.chip) return std::make_unique<Chip>("chip", hardware, plan, options, jitter);
+  return std::make_unique<Soc>("soc", hardware, plan, options, jitter);
+}
+
+}  // namespace tilebeat
