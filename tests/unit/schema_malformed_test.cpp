@@ -2,6 +2,7 @@
 // file's name and what is wrong with it.
 #include "tilebeat/config/hardware_file.h"
 #include "tilebeat/workload/npy.h"
+#include "tilebeat/workload/workload.h"
 
 #include <vector>
 
@@ -207,7 +208,9 @@ const Spoilt kSpoiltFields[] = {
     {"/layers/0/name", "\"x\"", "/layers/0/name: \"x\""},
     {"/layers/1/name", "\"a\"", "/layers/1/name: \"a\""},
     {"/layers/0/name", "\"a/b\"", "/layers/0/name: \"a/b\""},
-    {"/layers/0/op", "\"matmul\"", "/layers/0/op: \"matmul\" is not allowed, allowed is \"conv2d\""},
+    {"/layers/0/op", "\"matmul\"",
+     "/layers/0/op: \"matmul\" is not allowed, allowed is one of \"conv2d\", \"fully_connected\", "
+     "\"max_pool\", "},
     {"/layers/0/op", nullptr, "/layers/0/op: is missing"},
     {"/layers/0/scene", "\"\"", "/layers/0/scene: \"\""},
     {"/layers/0/inputs", "[\"y\"]",
