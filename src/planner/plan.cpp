@@ -42,12 +42,20 @@ BoundCycles bound_of(const ConvProblem& p, std::int64_t macs, const Conv2d& orig
   return {ceil_div(macs, peak), dram_clocks * d.clock_ps / hardware.clock_ps()};
 }
 
+// The switch array computes convolutions and nothing else.
+void need_convolution(const Layer& layer) {
+  if (std::holds_alternative<Conv2d>(layer.operation)) return;
+  throw UserError(fmt::format("layer '{}': op {} needs a vector unit, which this hardware does not have",
+                              layer.name, layer.op));
+}
+
 class Builder {
  public:
   Builder(const Workload& workload, const HardwareConfig& hardware)
       : workload_(workload), hardware_(hardware) {}
 
   Plan build() {
+    for (const Layer& layer : workload_.layers) need_convolution(layer);
     for (const auto& [name, info] : workload_.inputs) {
       const std::uint64_t address = allocate(static_cast<std::uint64_t>(info.size_bytes()));
       plan_.tensors[name] = {address, info};

@@ -27,13 +27,23 @@ void Reader::exactly_one(std::initializer_list<const char*> keys) const {
   }
 }
 
-void Reader::finish() const {
-  for (const auto& [key, value] : json_.items()) {
-    if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
-      place_.key(key).fail(fmt::format("unknown key {}, the nearest known name is \"{}\"", shown(key),
-                                       nearest_name(key, known_)));
-    }
+const std::string* Reader::unknown() const {
+  for (auto item = json_.begin(); item != json_.end(); ++item) {
+    if (std::find(known_.begin(), known_.end(), item.key()) == known_.end()) return &item.key();
   }
+  return nullptr;
+}
+
+void Reader::finish() const {
+  if (const std::string* key = unknown()) {
+    place_.key(*key).fail(fmt::format("unknown key {}, the nearest known name is \"{}\"", shown(*key),
+                                      nearest_name(*key, known_)));
+  }
+}
+
+void Reader::refuse_key(const std::string& key, const std::string& kind) const {
+  place_.key(key).refuse(fmt::format("key \"{}\" of {}", key, kind),
+                         fmt::format("one of \"{}\"", fmt::join(known_, "\", \"")));
 }
 
 void SchemaBuilder::exactly_one(std::initializer_list<const char*> keys) {

@@ -1,6 +1,7 @@
 #include "tilebeat/schema/fields.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -25,7 +26,10 @@ std::string allowed(const OrderedJson& schema) {
   if (type == "array") {
     const auto low = schema["minItems"].get<std::size_t>();
     const auto high = schema["maxItems"].get<std::size_t>();
-    const std::string entries = schema["items"].contains("properties") ? "object" : allowed(schema["items"]);
+    const OrderedJson& items = schema["items"];
+    const bool object =
+        items.contains("properties") || (items.contains("anyOf") && items["anyOf"][0].contains("properties"));
+    const std::string entries = object ? "object" : allowed(items);
     return fmt::format("list of {}: {}",
                        low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high), entries);
   }
@@ -35,19 +39,61 @@ std::string allowed(const OrderedJson& schema) {
   return type;
 }
 
-void add_rows(const OrderedJson& schema, const std::string& path, std::string& table) {
-  const OrderedJson needed = schema.value("required", OrderedJson::array());
-  for (const auto& [key, field] : schema["properties"].items()) {
-    const std::string here = fmt::format("{}/{}", path, key);
+class Table {
+ public:
+  void add_fields(const OrderedJson& schema, const std::string& path) {
+    for (const auto& [key, field] : schema["properties"].items()) {
+      const std::string here = fmt::format("{}/{}", path, key);
+      add_row(schema, key, fmt::format("`{}`", here));
+      add_below(field, here);
+    }
+  }
+  std::string take() { return std::move(rows_); }
+
+ private:
+  void add_below(const OrderedJson& field, const std::string& path) {
+    if (field.contains("properties")) add_fields(field, path);
+    if (!field.contains("items")) return;
+    const OrderedJson& items = field["items"];
+    if (items.contains("properties")) add_fields(items, path + "/N");
+    if (items.contains("anyOf") && items["anyOf"][0].contains("title"))
+      add_kinds(items["anyOf"], path + "/N");
+  }
+
+  /// Fields that all kinds have come first; those of one kind name it.
+  void add_kinds(const OrderedJson& kinds, const std::string& path) {
+    const auto common = [&kinds](const std::string& key) {
+      const auto same = [&](const OrderedJson& kind) {
+        return kind["properties"].contains(key) && kind["properties"][key] == kinds[0]["properties"][key];
+      };
+      return std::all_of(kinds.begin(), kinds.end(), same);
+    };
+    for (const auto& [key, field] : kinds[0]["properties"].items()) {
+      if (common(key)) add_row(kinds[0], key, fmt::format("`{}/{}`", path, key));
+    }
+    for (const OrderedJson& kind : kinds) {
+      for (const auto& [key, field] : kind["properties"].items()) {
+        if (common(key)) continue;
+        const std::string here = fmt::format("{}/{}", path, key);
+        add_row(kind, key, fmt::format("`{}` of {}", here, kind["title"].get<std::string>()));
+        add_below(field, here);
+      }
+    }
+  }
+
+  void add_row(const OrderedJson& schema, const std::string& key, const std::string& shown_path) {
+    const OrderedJson& field = schema["properties"][key];
+    const OrderedJson needed = schema.value("required", OrderedJson::array());
     std::string standard = field.contains("default") ? fmt::format("`{}`", field["default"].dump()) : "";
     if (std::find(needed.begin(), needed.end(), key) != needed.end()) standard = "required";
-    table += fmt::format("| `{}` | {} | {} | {} |\n", here, allowed(field), standard,
-                         field["description"].get<std::string>());
-    if (field.contains("properties")) add_rows(field, here, table);
-    if (field.contains("items") && field["items"].contains("properties"))
-      add_rows(field["items"], here + "/N", table);
+    const std::string row = fmt::format("| {} | {} | {} | {} |\n", shown_path, allowed(field), standard,
+                                        field["description"].get<std::string>());
+    if (listed_.insert(row).second) rows_ += row;
   }
-}
+
+  std::set<std::string> listed_;  // what several kinds have below their own fields is listed once
+  std::string rows_;
+};
 
 }  // namespace
 
@@ -55,8 +101,9 @@ std::string schema_markdown(const OrderedJson& schema) {
   std::string table = fmt::format("# {}\n\n{}\n\n", schema["title"].get<std::string>(),
                                   schema["description"].get<std::string>());
   table += "| field | allowed | default | meaning |\n| --- | --- | --- | --- |\n";
-  add_rows(schema, "", table);
-  return table;
+  Table rows;
+  rows.add_fields(schema, "");
+  return table + rows.take();
 }
 
 }  // namespace tilebeat

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "layer_order.h"
-#include "load_conv2d.h"
+#include "load_layer.h"
 #include "tensor_source.h"
 #include "workload_file.h"
 
@@ -31,8 +31,9 @@ void load_layers(const WorkloadSpec& spec, const std::vector<std::size_t>& order
   std::map<std::string, TensorInfo> tensors = workload.inputs;
   for (const std::size_t i : order) {
     const LayerSpec& layer = spec.layers[i];
-    const TensorInfo& input = tensors.at(layer.inputs.front());
-    workload.layers.push_back(load_conv2d(layer, input, root.key("layers").item(i)));
+    LayerSource source{layer, {}, root.key("layers").item(i)};
+    for (const std::string& input : layer.inputs) source.inputs.push_back(tensors.at(input));
+    workload.layers.push_back(load_layer(source));
     tensors[layer.name] = workload.layers.back().output;
   }
 }
@@ -70,15 +71,22 @@ void name_outputs(const WorkloadSpec& spec, const Place& root, Workload& workloa
   }
 }
 
+/// `shape` without its extents of 1.
+std::vector<std::int64_t> squeezed(std::vector<std::int64_t> shape) {
+  shape.erase(std::remove(shape.begin(), shape.end(), 1), shape.end());
+  return shape;
+}
+
 void load_expected(const WorkloadSpec& spec, const Place& root, Workload& workload) {
   for (const auto& [name, file] : spec.expected) {
     const Place place = root.key("expected").key(name);
     const TensorInfo& output = need_layer(workload, name, place).output;
     Tensor tensor = load_npy(file, place);
-    if (tensor.shape != output.shape || tensor.dtype != output.dtype) {
+    if (squeezed(tensor.shape) != squeezed(output.shape) || tensor.dtype != output.dtype) {
       place.refuse(fmt::format("{} with {}", shown(file), tensor_text(tensor.shape, tensor.dtype)),
                    tensor_text(output.shape, output.dtype));
     }
+    tensor.shape = output.shape;
     workload.expected[name] = std::move(tensor);
   }
 }

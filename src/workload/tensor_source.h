@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "workload_file.h"
+#include "source_spec.h"
 
 namespace tilebeat {
 

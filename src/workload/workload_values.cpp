@@ -8,8 +8,7 @@ namespace tilebeat {
 namespace {
 
 constexpr Range kInt32{INT32_MIN, INT32_MAX};
-constexpr Bounds kScale{1e-30, 1e9};
-constexpr Count kScales{1, static_cast<std::size_t>(kMaxDimension)};
+constexpr Count kChannels{1, static_cast<std::size_t>(kMaxDimension)};
 
 /// The object form of an activation.
 struct Clamp {
@@ -21,9 +20,9 @@ void describe(V& v, Clamp& clamp) {
   v.required().integers("clamp", clamp.limits, kInt32, "[low, high] in units of the accumulator");
 }
 
-auto scale_list(std::vector<double>& scales) {
-  const auto element = [](double& scale) { return NumberValue{scale, kScale}; };
-  return ListValue<std::vector<double>, decltype(element)>{scales, kScales, element};
+auto channel_list(std::vector<double>& values, Bounds bounds) {
+  const auto element = [bounds](double& value) { return NumberValue{value, bounds}; };
+  return ListValue<std::vector<double>, decltype(element)>{values, kChannels, element};
 }
 
 }  // namespace
@@ -51,19 +50,24 @@ OrderedJson ActivationValue::schema() const {
   return {{"anyOf", {{{"enum", {"none", "relu"}}}, ObjectValue<Clamp>{clamp}.schema()}}};
 }
 
-void ScaleValue::read(const Json& json, const Place& place) {
-  if (json.is_array()) return scale_list(value).read(json, place);
-  value.assign(1, read_number(json, place, kScale));
+void ReluValue::read(const Json& json, const Place& place) {
+  value = read_choice(json, place, {"none", "relu"}) == 1;
 }
 
-OrderedJson ScaleValue::write() const {
+void PerChannelValue::read(const Json& json, const Place& place) {
+  if (json.is_array()) return channel_list(value, bounds).read(json, place);
+  value.assign(1, read_number(json, place, bounds));
+}
+
+OrderedJson PerChannelValue::write() const {
+  if (value.empty()) return {};
   if (value.size() == 1) return value.front();
   return value;
 }
 
-OrderedJson ScaleValue::schema() const {
-  double scale = 1;
-  return {{"anyOf", {NumberValue{scale, kScale}.schema(), scale_list(value).schema()}}};
+OrderedJson PerChannelValue::schema() const {
+  double number = 1;
+  return {{"anyOf", {NumberValue{number, bounds}.schema(), channel_list(value, bounds).schema()}}};
 }
 
 void FilesByLayerValue::read(const Json& json, const Place& place) {

@@ -19,9 +19,18 @@ struct ActivationValue {
   OrderedJson schema() const;
 };
 
-/// A positive number, or a list of one an output channel.
-struct ScaleValue {
+/// "none" or "relu".
+struct ReluValue {
+  bool& value;
+  void read(const Json& json, const Place& place);
+  OrderedJson write() const { return value ? "relu" : "none"; }
+  OrderedJson schema() const { return {{"enum", {"none", "relu"}}}; }
+};
+
+/// A number, or a list of one a channel.
+struct PerChannelValue {
   std::vector<double>& value;
+  Bounds bounds;
   void read(const Json& json, const Place& place);
   OrderedJson write() const;
   OrderedJson schema() const;

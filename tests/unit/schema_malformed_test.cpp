@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "../data/temporary_folder.h"
+#include "../data/malformed_file.h"
 
 namespace tilebeat {
 namespace {
@@ -16,25 +16,14 @@ namespace {
 using namespace std::string_literals;
 using nlohmann::json;
 
-class Malformed : public ::testing::Test {
+class MalformedFile : public Malformed {
  protected:
-  template <class Load>
-  void expect_refused(const std::string& what, const std::string& path, const std::string& wanted,
-                      Load load) {
-    const std::string message = refusal([&] { load(path); });
-    EXPECT_EQ(message.compare(0, path.size() + 2, path + ": "), 0)
-        << what << "\nmust name the file: " << message;
-    EXPECT_NE(message.find(wanted), std::string::npos) << what << "\nlacks " << wanted << ": " << message;
-    for (const char c : message) EXPECT_GE(static_cast<unsigned char>(c), 0x20) << what << " is not one line";
-  }
   void expect_hardware_refused(const std::string& text, const std::string& wanted) {
     expect_refused(text.substr(0, 100), folder_.write("hw.json", text), wanted, load_hardware);
   }
-
-  TemporaryFolder folder_;
 };
 
-TEST_F(Malformed, UI_2_texts_that_are_not_json) {
+TEST_F(MalformedFile, UI_2_texts_that_are_not_json) {
   const std::vector<std::pair<std::string, std::string>> texts{
       {"", "is empty"},
       {" \n\t", "is empty"},
@@ -67,7 +56,7 @@ TEST_F(Malformed, UI_2_texts_that_are_not_json) {
   for (const auto& [text, wanted] : texts) expect_hardware_refused(text, wanted);
 }
 
-TEST_F(Malformed, UI_2_files_that_are_not_there) {
+TEST_F(MalformedFile, UI_2_files_that_are_not_there) {
   expect_refused("missing", folder_.path("missing.json"), "cannot be opened: No such file", load_hardware);
   expect_refused("directory", folder_.path(""), "is a directory", load_hardware);
   expect_refused("file as folder", folder_.write("f", "") + "/hw.json", "cannot be opened", load_hardware);
@@ -78,7 +67,7 @@ TEST_F(Malformed, UI_2_files_that_are_not_there) {
   expect_refused("npy device", "/dev/null", "is not a regular file", read_npy);
 }
 
-TEST_F(Malformed, UI_2_hardware_fields) {
+TEST_F(MalformedFile, UI_2_hardware_fields) {
   const std::vector<std::pair<std::string, std::string>> texts{
       {R"({"name": 3})", "/name: 3 is not allowed"},
       {R"({"name": ""})", "/name: \"\" is not allowed"},
@@ -171,12 +160,6 @@ json good_workload() {
     "outputs": ["b"]})");
 }
 
-struct Spoilt {
-  const char* pointer;  ///< place of the change
-  const char* value;    ///< null: the place is removed
-  const char* wanted;
-};
-
 const Spoilt kSpoiltFields[] = {
     {"/inputs", nullptr, "/inputs: is missing, it has no default"},
     {"/layers", nullptr, "/layers: is missing"},
@@ -207,7 +190,9 @@ const Spoilt kSpoiltFields[] = {
     {"/layers/0/name", "\"x\"", "/layers/0/name: \"x\""},
     {"/layers/1/name", "\"a\"", "/layers/1/name: \"a\""},
     {"/layers/0/name", "\"a/b\"", "/layers/0/name: \"a/b\""},
-    {"/layers/0/op", "\"matmul\"", "/layers/0/op: \"matmul\" is not allowed, allowed is \"conv2d\""},
+    {"/layers/0/op", "\"matmul\"",
+     "/layers/0/op: \"matmul\" is not allowed, allowed is one of \"conv2d\", \"fully_connected\", "
+     "\"max_pool\", "},
     {"/layers/0/op", nullptr, "/layers/0/op: is missing"},
     {"/layers/0/scene", "\"\"", "/layers/0/scene: \"\""},
     {"/layers/0/inputs", "[\"y\"]",
@@ -265,23 +250,12 @@ const Spoilt kSpoiltFields[] = {
     {"/expected", R"([])", "/expected: []"},
 };
 
-TEST_F(Malformed, UI_6_workload_fields) {
+TEST_F(MalformedFile, UI_6_workload_fields) {
   EXPECT_EQ(refusal([&] { load_workload(folder_.write("good.json", good_workload().dump())); }), "");
-  for (const Spoilt& spoilt : kSpoiltFields) {
-    json file = good_workload();
-    const json::json_pointer pointer(spoilt.pointer);
-    if (spoilt.value == nullptr) {
-      file[pointer.parent_pointer()].erase(pointer.back());
-    } else {
-      file[pointer] = json::parse(spoilt.value);
-    }
-    const std::string what =
-        std::string(spoilt.pointer) + " = " + (spoilt.value == nullptr ? "" : spoilt.value);
-    expect_refused(what, folder_.write("w.json", file.dump()), spoilt.wanted, load_workload);
-  }
+  for (const Spoilt& spoilt : kSpoiltFields) expect_spoilt_refused(good_workload(), spoilt);
 }
 
-TEST_F(Malformed, UI_6_tensor_files_that_do_not_fit) {
+TEST_F(MalformedFile, UI_6_tensor_files_that_do_not_fit) {
   write_npy(folder_.path("short.npy"), Tensor{{1, 6, 7}, DType::kInt8, std::vector<std::uint8_t>(42)});
   write_npy(folder_.path("uint8.npy"), Tensor{{1, 6, 7, 4}, DType::kUint8, std::vector<std::uint8_t>(168)});
   write_npy(folder_.path("int32.npy"), Tensor{{6, 3, 3, 2}, DType::kInt32, std::vector<std::uint8_t>(432)});
@@ -316,7 +290,7 @@ std::string npy(const std::string& header, std::size_t data_bytes) {
          std::string(data_bytes, '\0');
 }
 
-TEST_F(Malformed, NU_4_npy_files) {
+TEST_F(MalformedFile, NU_4_npy_files) {
   const std::string good = "{'descr': '|i1', 'fortran_order': False, 'shape': (2, 3), }";
   const auto with_shape = [](const std::string& shape) {
     return npy("{'descr': '|i1', 'fortran_order': False, 'shape': " + shape + "}", 6);

@@ -4,6 +4,7 @@
 #include "tilebeat/workload/workload.h"
 #include "tilebeat/workload/workload_schema.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <vector>
@@ -14,6 +15,7 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
+#include "../data/sample_layers.h"
 #include "../data/temporary_folder.h"
 
 namespace tilebeat {
@@ -107,9 +109,9 @@ class Validator {
   valijson::Schema schema_;
 };
 
-/// `json` with one place changed at a time: every value replaced by values of other kinds and sizes, every
-/// key removed, a key added to every object.
-std::vector<Json> mutations(const Json& json) {
+/// `json` with one place below `below` changed at a time: every value replaced by values of other kinds and
+/// sizes, every key removed, a key added to every object.
+std::vector<Json> mutations(const Json& json, const std::string& below) {
   std::vector<Json> all;
   const Json flat = json.flatten();
   std::vector<Json::json_pointer> places;
@@ -117,6 +119,13 @@ std::vector<Json> mutations(const Json& json) {
     for (Json::json_pointer place(path); !place.empty(); place = place.parent_pointer())
       places.push_back(place);
   }
+  std::sort(places.begin(), places.end(),
+            [](const auto& a, const auto& b) { return a.to_string() < b.to_string(); });
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  places.erase(std::remove_if(
+                   places.begin(), places.end(),
+                   [&](const auto& place) { return place.to_string().compare(0, below.size(), below) != 0; }),
+               places.end());
   for (const Json::json_pointer& place : places) {
     for (const char* value :
          {"null", "true", "\"text\"", "\"\"", "-1", "0.5", "4000000000", "1e300", "[]", "{}", "[1]", "[1, 1]",
@@ -134,9 +143,12 @@ std::vector<Json> mutations(const Json& json) {
   return all;
 }
 
+constexpr const char* kBadEnough = "the mutations must be bad enough to mean something";
+
 /// The loader may refuse more than the schema can say, and then for a rule between fields, but must not take
-/// more.
-void expect_agreement(Validator& validator, const Json& good, const Loader& load) {
+/// more. Returns how many files the schema refuses.
+int expect_agreement(Validator& validator, const Json& good, const Loader& load,
+                     const std::string& below = "") {
   const TemporaryFolder folder;
   const auto complaint = [&](const Json& json) {
     return refusal([&] { load(folder.write("f.json", json.dump())); });
@@ -144,7 +156,7 @@ void expect_agreement(Validator& validator, const Json& good, const Loader& load
   EXPECT_TRUE(validator.accepts(good));
   EXPECT_EQ(complaint(good), "");
   int refused = 0;
-  for (const Json& json : mutations(good)) {
+  for (const Json& json : mutations(good, below)) {
     const std::string message = complaint(json);
     if (!validator.accepts(json)) {
       EXPECT_NE(message, "") << "only the schema refuses " << json.dump();
@@ -152,12 +164,12 @@ void expect_agreement(Validator& validator, const Json& good, const Loader& load
     }
     for (const char* single :
          {"a whole number from", "a number from", "true or false", "an object: {", "is missing",
-          "unknown key", "one of \"", "a name of", "a text of", "of the keys"}) {
+          "unknown key", "one of \"", "a name of", "a text of", "of the keys", "key \""}) {
       if (message.find(single) == std::string::npos) continue;
       EXPECT_FALSE(validator.accepts(json)) << "only the loader refuses " << json.dump() << ": " << message;
     }
   }
-  EXPECT_GT(refused, 100) << "the mutations must be bad enough to mean something";
+  return refused;
 }
 
 TEST(SchemaAgreement, UI_2_hardware_loader_and_schema) {
@@ -165,8 +177,15 @@ TEST(SchemaAgreement, UI_2_hardware_loader_and_schema) {
   for (const auto& entry : std::filesystem::directory_iterator(TILEBEAT_SOURCE_DIR "/configs")) {
     EXPECT_TRUE(validator.accepts(read_json_file(entry.path().string()))) << entry.path();
   }
-  expect_agreement(validator, Json::parse(hardware_to_json(parse_hardware(Json::object(), "f")).dump()),
-                   load_hardware);
+  EXPECT_GT(
+      expect_agreement(validator, Json::parse(hardware_to_json(parse_hardware(Json::object(), "f")).dump()),
+                       load_hardware),
+      100)
+      << kBadEnough;
+}
+
+void load_any_workload(const std::string& path) {
+  load_workload(path);
 }
 
 TEST(SchemaAgreement, UI_6_workload_loader_and_schema) {
@@ -174,8 +193,33 @@ TEST(SchemaAgreement, UI_6_workload_loader_and_schema) {
   for (const auto& entry : std::filesystem::directory_iterator(TILEBEAT_SOURCE_DIR "/models")) {
     EXPECT_TRUE(validator.accepts(read_json_file(entry.path().string()))) << entry.path();
   }
-  expect_agreement(validator, read_json_file(TILEBEAT_SOURCE_DIR "/models/worked_scenes.json"),
-                   [](const std::string& path) { load_workload(path); });
+  EXPECT_GT(expect_agreement(validator, read_json_file(TILEBEAT_SOURCE_DIR "/models/worked_scenes.json"),
+                             load_any_workload),
+            100)
+      << kBadEnough;
+}
+
+TEST(SchemaAgreement, UI_6_operators_loader_and_schema) {
+  Validator validator(workload_schema());
+  for (const auto& [op, layer] : sample_layers()) {
+    SCOPED_TRACE(op);
+    EXPECT_GT(expect_agreement(validator, sample_workload(layer), load_any_workload, "/layers/0"), 50)
+        << kBadEnough;
+  }
+}
+
+TEST(SchemaAgreement, UI_6_operators_have_their_own_fields) {
+  Validator validator(workload_schema());
+  const TemporaryFolder folder;
+  for (const auto& [op, layer] : sample_layers()) {
+    for (const auto& [other, other_layer] : sample_layers()) {
+      Json changed = layer;
+      changed["op"] = other;
+      const Json file = sample_workload(changed);
+      const std::string message = refusal([&] { load_workload(folder.write("f.json", file.dump())); });
+      EXPECT_EQ(validator.accepts(file), message.empty()) << op << " as " << other << ": " << message;
+    }
+  }
 }
 
 }  // namespace

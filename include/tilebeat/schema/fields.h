@@ -3,6 +3,7 @@
 #include "tilebeat/schema/values.h"
 
 #include <initializer_list>
+#include <set>
 #include <utility>
 
 namespace tilebeat {
@@ -64,12 +65,40 @@ class Fields {
     list(
         key, values, count, [](T& entry) { return ObjectValue<T>{entry}; }, doc);
   }
+  /// As `objects`, of a struct whose fields depend on its kind (KindValue).
+  template <class T>
+  void objects_by_kind(const char* key, std::vector<T>& values, Count count, const char* doc) {
+    list(
+        key, values, count, [](T& entry) { return KindValue<T>{entry}; }, doc);
+  }
+  /// A pair of numbers.
+  template <std::size_t N>
+  void numbers(const char* key, std::array<double, N>& values, Bounds bounds, const char* doc) {
+    list(
+        key, values, Count{N, N},
+        [bounds](double& entry) {
+          return NumberValue{entry, bounds};
+        },
+        doc);
+  }
   template <class T>
   void optional_integer(const char* key, std::optional<T>& value, Range range, const char* doc) {
     optional(
         key, value,
         [range](T& content) {
           return IntegerValue<T>{content, range};
+        },
+        doc);
+  }
+  template <class T, std::size_t N>
+  void optional_integers(const char* key, std::optional<std::array<T, N>>& values, Range range,
+                         const char* doc) {
+    const auto element = [range](T& entry) { return IntegerValue<T>{entry, range}; };
+    using Integers = ListValue<std::array<T, N>, decltype(element)>;
+    optional(
+        key, values,
+        [=](std::array<T, N>& content) {
+          return Integers{content, {N, N}, element};
         },
         doc);
   }
@@ -144,6 +173,10 @@ class Reader : public Fields<Reader> {
   void ignore(const char* key) { known_.emplace_back(key); }
   /// Throws UserError for a key that no field has taken, with the nearest known name.
   void finish() const;
+  /// A key that no field has taken; null if there is none.
+  const std::string* unknown() const;
+  /// Throws UserError for `key`, which other kinds of the object have, but not this one.
+  [[noreturn]] void refuse_key(const std::string& key, const std::string& kind) const;
 
  private:
   const Json* find(const char* key, bool needed);
@@ -151,6 +184,21 @@ class Reader : public Fields<Reader> {
   const Json& json_;
   const Place& place_;
   std::vector<std::string> known_;
+};
+
+/// Lists the keys of an object.
+class KeyLister : public Fields<KeyLister> {
+ public:
+  bool reading() const { return false; }
+  template <class Value>
+  void field(const char* key, const char*, const Value&, bool) {
+    keys_.emplace(key);
+  }
+  void exactly_one(std::initializer_list<const char*>) {}
+  bool has(const std::string& key) const { return keys_.count(key) > 0; }
+
+ private:
+  std::set<std::string> keys_;
 };
 
 /// Writes all fields, for the effective configuration.
@@ -211,6 +259,29 @@ OrderedJson ObjectValue<T>::schema() const {
   return builder.take();
 }
 
+template <class T>
+void KindValue<T>::read(const Json& json, const Place& place) {
+  Reader reader(json, place);
+  describe(reader, value);
+  if (const std::string* key = reader.unknown()) {
+    KeyLister others;
+    for (T& kind : T::kinds()) describe(others, kind);
+    if (others.has(*key)) reader.refuse_key(*key, value.kind());
+  }
+  reader.finish();
+}
+
+template <class T>
+OrderedJson KindValue<T>::schema() const {
+  OrderedJson kinds = OrderedJson::array();
+  for (T& kind : T::kinds()) {
+    OrderedJson schema{{"title", kind.kind_title()}};
+    schema.update(ObjectValue<T>{kind}.schema());
+    kinds.push_back(std::move(schema));
+  }
+  return {{"anyOf", std::move(kinds)}};
+}
+
 /// Reads a whole file into `value`, which holds the defaults. At the top a `$schema` key is allowed. Throws
 /// UserError (SPEC UI-2).
 template <class T>
@@ -229,7 +300,7 @@ OrderedJson schema_document(const std::string& title, const std::string& descrip
                             const OrderedJson& object_schema);
 
 /// A Markdown table of all fields of a schema made here: JSON path, type and allowed values, default,
-/// meaning.
+/// meaning. Fields of objects that come in kinds are listed once a kind that has them.
 std::string schema_markdown(const OrderedJson& schema);
 
 }  // namespace tilebeat

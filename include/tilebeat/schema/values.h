@@ -156,4 +156,16 @@ struct ObjectValue {
   OrderedJson schema() const;
 };
 
+/// A nested struct whose fields depend on its kind, which one of the first fields names. T has three
+/// functions besides `describe`: `kind()` names the kind of a value for messages ("op add"), `kind_title()`
+/// all kinds with the same fields ("op add, sub, mul"), and the static `kinds()` gives one value for every
+/// set of fields.
+template <class T>
+struct KindValue {
+  T& value;
+  void read(const Json& json, const Place& place);
+  OrderedJson write() const { return ObjectValue<T>{value}.write(); }
+  OrderedJson schema() const;
+};
+
 }  // namespace tilebeat

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tilebeat/workload/workload.h"
+#include "tilebeat/workload/tensor.h"
 
 #include <string>
 

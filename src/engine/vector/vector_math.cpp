@@ -76,8 +76,7 @@ void VectorMath::finish_pool(const VectorRun& operation, const VectorStep& step,
   for (const std::int64_t value : row_) {
     const std::int32_t result = operation.kind == VectorKind::kMaxPool
                                     ? static_cast<std::int32_t>(value)
-                                    : round_to_type(static_cast<double>(value) / step.average_count,
-                                                    operation.out_zero, operation.out_type);
+                                    : requantize_real(static_cast<double>(value) / step.average_count, 1.0, operation.out_zero, operation.out_type);
     append(result, operation.out_type, results);
   }
 }
@@ -98,7 +97,7 @@ void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint
   const double scale = factor(kEntries);
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double share = static_cast<double>(exponential(i)) / static_cast<double>(sum);
-    append(round_to_type(share * scale, operation.out_zero, operation.out_type), operation.out_type, results);
+    append(requantize_real(share, scale, operation.out_zero, operation.out_type), operation.out_type, results);
   }
 }
 
@@ -118,7 +117,7 @@ void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
     if (operation.kind == VectorKind::kScale) {
       const auto channel = static_cast<std::size_t>((first + i) % operation.channels);
       value = static_cast<double>(x) * factor(1 + 2 * channel) + factor(2 + 2 * channel);
-      append(round_to_type(value * factor(0), operation.out_zero, operation.out_type), operation.out_type,
+      append(requantize_real(value, factor(0), operation.out_zero, operation.out_type), operation.out_type,
              results);
       continue;
     }
@@ -126,7 +125,7 @@ void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
     const double q = static_cast<double>(element(b, index, operation.b_type) - operation.b_zero) * factor(1);
     value = operation.kind == VectorKind::kAdd ? p + q : operation.kind == VectorKind::kSub ? p - q : p * q;
     if (operation.relu) value = std::max(value, 0.0);
-    append(round_to_type(value * factor(2), operation.out_zero, operation.out_type), operation.out_type,
+    append(requantize_real(value, factor(2), operation.out_zero, operation.out_type), operation.out_type,
            results);
   }
 }

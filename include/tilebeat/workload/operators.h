@@ -1,0 +1,116 @@
+#pragma once
+
+#include "tilebeat/workload/tensor.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace tilebeat {
+
+// What the operators of a workload compute (SPEC UI-6, docs/workloads.md): one struct a family. `x` is an
+// element of the input and `zx` the input's zero point, both from the TensorInfo of the tensor that is read;
+// the dtype and zero point of the result are those of the layer's output. Real numbers are IEEE doubles and
+// computed in the order that is written here; `round` rounds halves to even, `sat` saturates to the output's
+// dtype. Pairs are [height, width], pads are [top, left, bottom, right].
+
+/// An activation between bias and requantisation (SPEC NU-2). `kClamp` keeps low <= acc <= high in
+/// accumulator units.
+enum class ActivationKind : std::uint8_t { kNone, kRelu, kClamp };
+struct Activation {
+  ActivationKind kind = ActivationKind::kNone;
+  std::int32_t low = INT32_MIN;
+  std::int32_t high = INT32_MAX;
+};
+
+/// Requantisation of accumulators: sat(round(acc * scale[c]) + zero_point) (SPEC NU-2).
+struct Requant {
+  std::vector<double> scale;  ///< one element, or one an output channel
+  std::int32_t zero_point = 0;
+  DType dtype = DType::kInt8;
+};
+
+/// Requantisation of real values v: sat(round(v * scale) + zero_point), one scale for the whole tensor.
+struct TensorRequant {
+  double scale = 1;
+  std::int32_t zero_point = 0;
+  DType dtype = DType::kInt8;
+};
+
+/// conv2d, and fully_connected: that is a convolution whose kernel covers the whole map, without stride, pads
+/// and groups (the bytes of its weights [Co, K] are those of [Co, H, W, C]).
+struct Conv2d {
+  std::array<int, 2> kernel{1, 1};
+  std::array<int, 2> stride{1, 1};
+  std::array<int, 2> dilation{1, 1};
+  std::array<int, 4> pads{0, 0, 0, 0};
+  int groups = 1;
+  int out_channels = 1;
+  Tensor weights;  ///< int8 [Co, Kh, Kw, Ci/groups]; uint8 files are shifted by -128 when loaded
+  std::int32_t weight_zero_point = 0;  ///< shifted along
+  std::vector<std::int32_t> bias;      ///< empty, or one an output channel
+  Activation activation;
+  std::optional<Requant> requant;  ///< absent: int32 accumulators are the output
+};
+
+/// max_pool, average_pool and, with a kernel as large as the map, global_max_pool and global_average_pool.
+/// Only taps on the map count, and every window has one. max: the greatest x. average:
+/// sat(round(sum(x - zx) / count) + zx), one division. dtype and zero point are the input's.
+struct Pooling {
+  enum class Kind : std::uint8_t { kMax, kAverage };
+  Kind kind = Kind::kMax;
+  std::array<int, 2> kernel{1, 1};
+  std::array<int, 2> stride{1, 1};
+  std::array<int, 2> dilation{1, 1};  ///< 1 for averages
+  std::array<int, 4> pads{0, 0, 0, 0};
+  bool count_include_pad = false;  ///< average: count is the kernel's area instead of the taps on the map
+};
+
+/// add, sub, mul of tensors a and b of one shape: with p = (a - za) * input_scales[0] and
+/// q = (b - zb) * input_scales[1], v = p + q, p - q or p * q; with `relu` then max(v, 0); then requantised.
+struct Elementwise {
+  enum class Kind : std::uint8_t { kAdd, kSub, kMul };
+  Kind kind = Kind::kAdd;
+  std::array<double, 2> input_scales{1, 1};
+  bool relu = false;
+  TensorRequant requant;
+};
+
+/// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu: the result's byte for every byte of the input
+/// (an int8 element as its two's complement).
+struct ByteTable {
+  std::array<std::uint8_t, 256> table{};
+};
+
+/// scale and batchnorm: v = (x - zx) * scale[c] + offset[c], then requantised.
+struct ChannelScale {
+  std::vector<double> scale;   ///< one a channel
+  std::vector<double> offset;  ///< one a channel
+  TensorRequant requant;
+};
+
+/// requantize: v = (x - zx) * input_scale, then requantised. x may be int32, with zero point 0.
+struct Requantize {
+  double input_scale = 1;
+  TensorRequant requant;
+};
+
+/// softmax over the channels of each pixel: with d = (greatest x of the pixel) - x,
+/// p = exponentials[d] / (their exact sum over the channels), one division; then requantised.
+struct Softmax {
+  std::array<std::int64_t, 256> exponentials{};  ///< round(exp(-d * input_scale) * 2^24)
+  TensorRequant requant;
+};
+
+/// flatten, reshape, dropout: the bytes of the input under the output's shape.
+struct Reshape {};
+
+/// concat over channels of inputs with one dtype and zero point.
+struct Concat {};
+
+using Operation =
+    std::variant<Conv2d, Pooling, Elementwise, ByteTable, ChannelScale, Requantize, Softmax, Reshape, Concat>;
+
+}  // namespace tilebeat

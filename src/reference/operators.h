@@ -1,0 +1,18 @@
+#pragma once
+
+#include "tilebeat/reference/reference.h"
+
+namespace tilebeat {
+
+// The operators but for the convolution, one function a family. `output` describes the result.
+
+Tensor reference_pool(const Operand& x, const Pooling& pool, const TensorInfo& output);
+Tensor reference_elementwise(const Operand& a, const Operand& b, const Elementwise& operation,
+                             const TensorInfo& output);
+Tensor reference_table(const Operand& x, const ByteTable& table, const TensorInfo& output);
+Tensor reference_scale(const Operand& x, const ChannelScale& operation, const TensorInfo& output);
+Tensor reference_requantize(const Operand& x, const Requantize& operation, const TensorInfo& output);
+Tensor reference_softmax(const Operand& x, const Softmax& operation, const TensorInfo& output);
+Tensor reference_concat(const std::vector<Operand>& inputs, const TensorInfo& output);
+
+}  // namespace tilebeat

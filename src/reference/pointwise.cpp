@@ -1,0 +1,103 @@
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+
+#include "arithmetic.h"
+#include "operators.h"
+
+namespace tilebeat {
+namespace {
+
+/// A tensor like `output` of `value(i)` for every element i.
+template <class Value>
+Tensor tensor_of(const TensorInfo& output, Value value) {
+  Tensor tensor{output.shape, output.dtype, {}};
+  tensor.bytes.resize(static_cast<std::size_t>(output.elements()));
+  for (std::size_t i = 0; i < tensor.bytes.size(); ++i) tensor.bytes[i] = static_cast<std::uint8_t>(value(i));
+  return tensor;
+}
+
+std::int32_t requantised(double value, const TensorRequant& requant) {
+  return rounded(value * requant.scale, requant.zero_point, requant.dtype);
+}
+
+double combined(Elementwise::Kind kind, double p, double q) {
+  switch (kind) {
+    case Elementwise::Kind::kAdd:
+      return p + q;
+    case Elementwise::Kind::kSub:
+      return p - q;
+    case Elementwise::Kind::kMul:
+      return p * q;
+  }
+  throw SimulationError("an operator of two tensors is not known");
+}
+
+}  // namespace
+
+Tensor reference_elementwise(const Operand& a, const Operand& b, const Elementwise& operation,
+                             const TensorInfo& output) {
+  const std::vector<std::int32_t> left = centred<std::int32_t>(a.tensor, a.info.zero_point);
+  const std::vector<std::int32_t> right = centred<std::int32_t>(b.tensor, b.info.zero_point);
+  return tensor_of(output, [&](std::size_t i) {
+    const double p = left[i] * operation.input_scales[0], q = right[i] * operation.input_scales[1];
+    const double value = combined(operation.kind, p, q);
+    return requantised(operation.relu ? std::max(value, 0.0) : value, operation.requant);
+  });
+}
+
+Tensor reference_table(const Operand& x, const ByteTable& table, const TensorInfo& output) {
+  return tensor_of(output, [&](std::size_t i) { return table.table[x.tensor.bytes[i]]; });
+}
+
+Tensor reference_scale(const Operand& x, const ChannelScale& operation, const TensorInfo& output) {
+  const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, x.info.zero_point);
+  return tensor_of(output, [&](std::size_t i) {
+    const std::size_t c = i % operation.scale.size();
+    const double product = values[i] * operation.scale[c];
+    return requantised(product + operation.offset[c], operation.requant);
+  });
+}
+
+Tensor reference_requantize(const Operand& x, const Requantize& operation, const TensorInfo& output) {
+  const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, x.info.zero_point);
+  return tensor_of(output, [&](std::size_t i) {
+    return requantised(values[i] * operation.input_scale, operation.requant);
+  });
+}
+
+Tensor reference_softmax(const Operand& x, const Softmax& operation, const TensorInfo& output) {
+  const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, 0);
+  const auto channels = static_cast<std::size_t>(output.shape.back());
+  std::size_t pixel = 0;
+  std::int32_t greatest = 0;
+  std::int64_t sum = 0;
+  const auto exponential = [&](std::size_t i) {
+    return operation.exponentials[static_cast<std::size_t>(greatest - values[i])];
+  };
+  return tensor_of(output, [&](std::size_t i) {
+    if (i % channels == 0) {
+      pixel = i;
+      greatest = *std::max_element(&values[pixel], &values[pixel] + channels);
+      sum = 0;
+      for (std::size_t c = 0; c < channels; ++c) sum += exponential(pixel + c);
+    }
+    return requantised(static_cast<double>(exponential(i)) / static_cast<double>(sum), operation.requant);
+  });
+}
+
+Tensor reference_concat(const std::vector<Operand>& inputs, const TensorInfo& output) {
+  Tensor tensor{output.shape, output.dtype, {}};
+  tensor.bytes.reserve(static_cast<std::size_t>(output.elements()));
+  const std::int64_t pixels = output.elements() / output.shape.back();
+  for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
+    for (const Operand& input : inputs) {
+      const std::int64_t channels = input.info.shape.back();
+      const auto first = input.tensor.bytes.begin() + pixel * channels;
+      tensor.bytes.insert(tensor.bytes.end(), first, first + channels);
+    }
+  }
+  return tensor;
+}
+
+}  // namespace tilebeat

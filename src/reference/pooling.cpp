@@ -1,0 +1,82 @@
+#include <algorithm>
+
+#include "arithmetic.h"
+#include "operators.h"
+
+namespace tilebeat {
+namespace {
+
+/// One pooling layer. Elements are taken less their zero point, which changes no maximum but for that shift.
+class Pool {
+ public:
+  Pool(const Operand& x, const Pooling& pool, const TensorInfo& output)
+      : pool_(pool),
+        in_(x.info.shape),
+        zero_point_(x.info.zero_point),
+        map_(centred<std::int32_t>(x.tensor, zero_point_)),
+        best_(static_cast<std::size_t>(in_[3])),
+        sums_(best_.size()),
+        output_{output.shape, output.dtype, {}} {
+    output_.bytes.reserve(static_cast<std::size_t>(output.elements()));
+  }
+
+  Tensor compute() {
+    for (std::int64_t n = 0; n < output_.shape[0]; ++n) {
+      for (std::int64_t oh = 0; oh < output_.shape[1]; ++oh) {
+        for (std::int64_t ow = 0; ow < output_.shape[2]; ++ow) add_pixel(n, oh, ow);
+      }
+    }
+    return std::move(output_);
+  }
+
+ private:
+  void add_pixel(std::int64_t n, std::int64_t oh, std::int64_t ow) {
+    std::fill(best_.begin(), best_.end(), INT32_MIN);
+    std::fill(sums_.begin(), sums_.end(), 0);
+    std::int64_t taps = 0;
+    for (std::int64_t r = 0; r < pool_.kernel[0]; ++r) {
+      const std::int64_t h = oh * pool_.stride[0] + r * pool_.dilation[0] - pool_.pads[0];
+      if (h < 0 || h >= in_[1]) continue;
+      for (std::int64_t s = 0; s < pool_.kernel[1]; ++s) {
+        const std::int64_t w = ow * pool_.stride[1] + s * pool_.dilation[1] - pool_.pads[1];
+        if (w < 0 || w >= in_[2]) continue;
+        ++taps;
+        add_tap(&map_[static_cast<std::size_t>(((n * in_[1] + h) * in_[2] + w) * in_[3])]);
+      }
+    }
+    const std::int64_t area = std::int64_t{pool_.kernel[0]} * pool_.kernel[1];
+    for (std::size_t c = 0; c < best_.size(); ++c) store(c, pool_.count_include_pad ? area : taps);
+  }
+
+  void add_tap(const std::int32_t* pixel) {
+    if (pool_.kind == Pooling::Kind::kMax) {
+      for (std::size_t c = 0; c < best_.size(); ++c) best_[c] = std::max(best_[c], pixel[c]);
+    } else {
+      for (std::size_t c = 0; c < sums_.size(); ++c) sums_[c] += pixel[c];
+    }
+  }
+
+  void store(std::size_t channel, std::int64_t count) {
+    const std::int32_t value = pool_.kind == Pooling::Kind::kMax
+                                   ? best_[channel] + zero_point_
+                                   : rounded(static_cast<double>(sums_[channel]) / static_cast<double>(count),
+                                             zero_point_, output_.dtype);
+    output_.bytes.push_back(static_cast<std::uint8_t>(value));
+  }
+
+  const Pooling& pool_;
+  const std::vector<std::int64_t>& in_;
+  std::int32_t zero_point_;
+  std::vector<std::int32_t> map_;
+  std::vector<std::int32_t> best_;  // of each channel
+  std::vector<std::int64_t> sums_;
+  Tensor output_;
+};
+
+}  // namespace
+
+Tensor reference_pool(const Operand& x, const Pooling& pool, const TensorInfo& output) {
+  return Pool(x, pool, output).compute();
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,108 @@
+#include "layer_spec.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+/// The fields of an operator, with their defaults.
+OperatorSpec parameters_of(Operator op) {
+  switch (op) {
+    case Operator::kConv2d:
+      return Conv2dSpec{};
+    case Operator::kFullyConnected:
+      return FullyConnectedSpec{};
+    case Operator::kMaxPool:
+      return MaxPoolSpec{};
+    case Operator::kAveragePool:
+      return AveragePoolSpec{};
+    case Operator::kAdd:
+    case Operator::kSub:
+    case Operator::kMul:
+      return ElementwiseSpec{};
+    case Operator::kClamp:
+      return ClampSpec{};
+    case Operator::kLeakyRelu:
+      return LeakyReluSpec{};
+    case Operator::kSigmoid:
+    case Operator::kTanh:
+    case Operator::kHardSwish:
+    case Operator::kGelu:
+      return FunctionSpec{};
+    case Operator::kScale:
+      return ScaleSpec{};
+    case Operator::kBatchnorm:
+      return BatchnormSpec{};
+    case Operator::kRequantize:
+      return RequantizeSpec{};
+    case Operator::kSoftmax:
+      return SoftmaxSpec{};
+    case Operator::kReshape:
+      return ReshapeSpec{};
+    case Operator::kConcat:
+      return ConcatSpec{};
+    case Operator::kGlobalMaxPool:
+    case Operator::kGlobalAveragePool:
+    case Operator::kRelu:
+    case Operator::kFlatten:
+    case Operator::kDropout:
+      return PlainSpec{};
+  }
+  throw SimulationError("an operator is not known");
+}
+
+/// The names of the operators that have the fields of `op`.
+std::vector<std::string> operators_like(Operator op) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kOperatorNames.size(); ++i) {
+    if (parameters_of(static_cast<Operator>(i)).index() == parameters_of(op).index()) {
+      names.emplace_back(kOperatorNames[i]);
+    }
+  }
+  return names;
+}
+
+LayerSpec sample(Operator op) {
+  LayerSpec layer;
+  layer.op = op;
+  layer.parameters = parameters_of(op);
+  return layer;
+}
+
+}  // namespace
+
+std::string LayerSpec::kind() const {
+  return fmt::format("op {}", operator_name(op));
+}
+
+std::string LayerSpec::kind_title() const {
+  return fmt::format("op {}", fmt::join(operators_like(op), ", "));
+}
+
+std::vector<LayerSpec> LayerSpec::kinds() {
+  std::vector<LayerSpec> kinds;
+  for (std::size_t i = 0; i < kOperatorNames.size(); ++i) {
+    LayerSpec layer = sample(static_cast<Operator>(i));
+    const auto same = [&layer](const LayerSpec& kind) {
+      return kind.parameters.index() == layer.parameters.index();
+    };
+    if (std::none_of(kinds.begin(), kinds.end(), same)) kinds.push_back(std::move(layer));
+  }
+  return kinds;
+}
+
+void OperatorValue::read(const Json& json, const Place& place) {
+  const std::vector<std::string> names(kOperatorNames.begin(), kOperatorNames.end());
+  layer.op = static_cast<Operator>(read_choice(json, place, names));
+  layer.parameters = parameters_of(layer.op);
+}
+
+OrderedJson OperatorValue::schema() const {
+  return {{"enum", operators_like(layer.op)}};
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "operator_specs.h"
+
+namespace tilebeat {
+
+/// The operators that layers can have.
+enum class Operator : std::uint8_t {
+  kConv2d,
+  kFullyConnected,
+  kMaxPool,
+  kAveragePool,
+  kGlobalMaxPool,
+  kGlobalAveragePool,
+  kAdd,
+  kSub,
+  kMul,
+  kRelu,
+  kClamp,
+  kLeakyRelu,
+  kSigmoid,
+  kTanh,
+  kHardSwish,
+  kGelu,
+  kScale,
+  kBatchnorm,
+  kRequantize,
+  kSoftmax,
+  kFlatten,
+  kReshape,
+  kDropout,
+  kConcat,
+};
+
+/// By the number of the Operator.
+constexpr std::array<std::string_view, 24> kOperatorNames{"conv2d",
+                                                          "fully_connected",
+                                                          "max_pool",
+                                                          "average_pool",
+                                                          "global_max_pool",
+                                                          "global_average_pool",
+                                                          "add",
+                                                          "sub",
+                                                          "mul",
+                                                          "relu",
+                                                          "clamp",
+                                                          "leaky_relu",
+                                                          "sigmoid",
+                                                          "tanh",
+                                                          "hard_swish",
+                                                          "gelu",
+                                                          "scale",
+                                                          "batchnorm",
+                                                          "requantize",
+                                                          "softmax",
+                                                          "flatten",
+                                                          "reshape",
+                                                          "dropout",
+                                                          "concat"};
+
+constexpr std::string_view operator_name(Operator op) {
+  return kOperatorNames[static_cast<std::size_t>(op)];
+}
+
+/// A layer as it is written. Which fields it has besides the common ones depends on the operator.
+struct LayerSpec {
+  std::string name;
+  Operator op = Operator::kConv2d;
+  std::string scene = "main";
+  std::vector<std::string> inputs;
+  OperatorSpec parameters;  ///< the alternative that `op` has
+
+  // What KindValue asks for.
+  std::string kind() const;        ///< "op add"
+  std::string kind_title() const;  ///< all operators with the same fields: "op add, sub, mul"
+  static std::vector<LayerSpec> kinds();
+};
+
+/// The name of an operator; reading it also gives the layer that operator's fields with their defaults.
+struct OperatorValue {
+  LayerSpec& layer;
+  void read(const Json& json, const Place& place);
+  OrderedJson write() const { return operator_name(layer.op); }
+  /// Allows the operators that have the same fields.
+  OrderedJson schema() const;
+};
+
+template <class V>
+void describe(V& v, LayerSpec& s) {
+  v.required().name("name", s.name, "name of the layer and of its output");
+  v.required().special("op", OperatorValue{s}, "operator");
+  v.name("scene", s.scene,
+         "label of the program that the layer belongs to; scenes run in the order of first mention");
+  std::visit(
+      [&](auto& parameters) {
+        v.required().names("inputs", s.inputs, parameters.kInputs,
+                           "workload inputs or layers that are read, in the operator's order");
+        describe(v, parameters);
+      },
+      s.parameters);
+}
+
+}  // namespace tilebeat

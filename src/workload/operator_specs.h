@@ -1,0 +1,246 @@
+#pragma once
+
+#include "tilebeat/workload/operators.h"
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "source_spec.h"
+#include "workload_values.h"
+
+namespace tilebeat {
+
+// The fields that the operators of a workload file have besides those of every layer: one struct for every
+// set of fields, each with the number of inputs that it takes.
+
+constexpr Count kOneInput{1, 1};
+constexpr Count kTwoInputs{2, 2};
+constexpr Bounds kPositiveScale{1e-30, 1e9};
+constexpr Bounds kReal{-1e12, 1e12};
+constexpr Bounds kVariance{0, 1e12};
+constexpr Bounds kEpsilon{1e-12, 1e3};
+constexpr Bounds kSlope{-1e6, 1e6};
+
+struct Conv2dSpec {
+  static constexpr Count kInputs = kOneInput;
+  Conv2d conv;  ///< without tensors
+  WeightsSpec weights;
+  std::optional<SourceSpec> bias;
+};
+struct FullyConnectedSpec {
+  static constexpr Count kInputs = kOneInput;
+  Conv2dSpec layer;  ///< `out_features` are its out_channels; the kernel follows from the input
+};
+struct MaxPoolSpec {
+  static constexpr Count kInputs = kOneInput;
+  Pooling pool;
+  std::optional<std::array<int, 2>> stride;
+};
+struct AveragePoolSpec {
+  static constexpr Count kInputs = kOneInput;
+  Pooling pool;
+  std::optional<std::array<int, 2>> stride;
+};
+/// Operators without parameters: global pools, relu, flatten, dropout.
+struct PlainSpec {
+  static constexpr Count kInputs = kOneInput;
+};
+struct ConcatSpec {
+  static constexpr Count kInputs{2, 16};
+};
+/// add, sub, mul.
+struct ElementwiseSpec {
+  static constexpr Count kInputs = kTwoInputs;
+  std::array<double, 2> input_scales{1, 1};
+  bool relu = false;
+  TensorRequant requant;
+};
+struct ClampSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::int32_t low = 0, high = 0;
+};
+/// sigmoid, tanh, hard_swish, gelu.
+struct FunctionSpec {
+  static constexpr Count kInputs = kOneInput;
+  double input_scale = 1;
+  TensorRequant requant;
+};
+struct LeakyReluSpec {
+  static constexpr Count kInputs = kOneInput;
+  double slope = 0.01;
+  FunctionSpec function;
+};
+struct ScaleSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::vector<double> scale{1}, offset{0};
+  TensorRequant requant;
+};
+struct BatchnormSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::vector<double> mean, variance, gamma{1}, beta{0};
+  double epsilon = 1e-5;
+  double input_scale = 1;
+  TensorRequant requant;
+};
+struct RequantizeSpec {
+  static constexpr Count kInputs = kOneInput;
+  double input_scale = 1;
+  TensorRequant requant;
+};
+struct SoftmaxSpec {
+  static constexpr Count kInputs = kOneInput;
+  double input_scale = 1;
+  std::optional<TensorRequant> requant;
+};
+struct ReshapeSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::vector<std::int64_t> shape;
+};
+
+using OperatorSpec = std::variant<Conv2dSpec, FullyConnectedSpec, MaxPoolSpec, AveragePoolSpec, PlainSpec,
+                                  ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec,
+                                  ScaleSpec, BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec>;
+
+template <class V>
+void describe(V& v, Requant& r) {
+  v.required().special("scale", PerChannelValue{r.scale, kPositiveScale},
+                       "factor from accumulator to output, or one an output channel");
+  v.integer("zero_point", r.zero_point, kZeroPoint, "added after scaling, within the type's range");
+  v.choice("dtype", r.dtype, kByteTypeNames, "type of the output");
+}
+
+template <class V>
+void describe(V& v, TensorRequant& r) {
+  v.required().number("scale", r.scale, kPositiveScale, "factor from real value to output");
+  v.integer("zero_point", r.zero_point, kZeroPoint, "added after scaling, within the type's range");
+  v.choice("dtype", r.dtype, kByteTypeNames, "type of the output");
+}
+
+template <class V>
+void describe_requant(V& v, TensorRequant& r) {
+  v.required().object("requant", r, "saturate(round_half_even(value * scale) + zero_point)");
+}
+
+/// What follows the accumulators of a convolution or a fully connected layer.
+template <class V>
+void describe_accumulators(V& v, Conv2dSpec& s) {
+  v.special("activation", ActivationValue{s.conv.activation}, "applied to the accumulator, bias added");
+  v.optional_object(
+      "requant", s.conv.requant,
+      "saturate(round_half_even(accumulator * scale) + zero_point); without it int32 is the output");
+}
+
+template <class V>
+void describe(V& v, Conv2dSpec& s) {
+  v.required().integer("out_channels", s.conv.out_channels, kExtent, "kernels");
+  v.required().integers("kernel", s.conv.kernel, kExtent, "[height, width] in taps");
+  v.integers("stride", s.conv.stride, kExtent, "[height, width] in pixels");
+  v.integers("dilation", s.conv.dilation, kExtent, "[height, width] in pixels from tap to tap, 1 is dense");
+  v.integers("pads", s.conv.pads, {0, kMaxDimension}, "[top, left, bottom, right] in pixels");
+  v.integer("groups", s.conv.groups, kExtent, "groups; divides the channels and the kernels");
+  v.required().object("weights", s.weights, "kernels [out_channels, height, width, channels / groups]");
+  v.optional_object("bias", s.bias, "int32 [out_channels]");
+  describe_accumulators(v, s);
+}
+
+template <class V>
+void describe(V& v, FullyConnectedSpec& s) {
+  v.required().integer("out_features", s.layer.conv.out_channels, kExtent, "outputs of each map");
+  v.required().object("weights", s.layer.weights,
+                      "[out_features, K], K = height * width * channels in the map's order");
+  v.optional_object("bias", s.layer.bias, "int32 [out_features]");
+  describe_accumulators(v, s.layer);
+}
+
+template <class V>
+void describe_window(V& v, Pooling& pool, std::optional<std::array<int, 2>>& stride) {
+  v.required().integers("kernel", pool.kernel, kExtent, "[height, width] in taps");
+  v.optional_integers("stride", stride, kExtent, "[height, width] in pixels; without it the kernel");
+  v.integers("pads", pool.pads, {0, kMaxDimension},
+             "[top, left, bottom, right] in pixels; every window keeps a tap on the map");
+}
+
+template <class V>
+void describe(V& v, MaxPoolSpec& s) {
+  describe_window(v, s.pool, s.stride);
+  v.integers("dilation", s.pool.dilation, kExtent, "[height, width] in pixels from tap to tap, 1 is dense");
+}
+
+template <class V>
+void describe(V& v, AveragePoolSpec& s) {
+  describe_window(v, s.pool, s.stride);
+  v.boolean("count_include_pad", s.pool.count_include_pad,
+            "divide by the kernel's area instead of the taps on the map");
+}
+
+template <class V>
+void describe(V&, PlainSpec&) {}
+
+template <class V>
+void describe(V&, ConcatSpec&) {}
+
+template <class V>
+void describe(V& v, ElementwiseSpec& s) {
+  v.numbers("input_scales", s.input_scales, kPositiveScale, "real value of one step of each input");
+  v.special("activation", ReluValue{s.relu}, "applied to the result before it is requantised");
+  describe_requant(v, s.requant);
+}
+
+template <class V>
+void describe(V& v, ClampSpec& s) {
+  v.required().integer("low", s.low, kElement, "least element less the zero point");
+  v.required().integer("high", s.high, kElement, "greatest element less the zero point");
+}
+
+template <class V>
+void describe(V& v, FunctionSpec& s) {
+  v.required().number("input_scale", s.input_scale, kPositiveScale, "real value of one step of the input");
+  describe_requant(v, s.requant);
+}
+
+template <class V>
+void describe(V& v, LeakyReluSpec& s) {
+  v.number("slope", s.slope, kSlope, "factor of negative values");
+  describe(v, s.function);
+}
+
+template <class V>
+void describe(V& v, ScaleSpec& s) {
+  v.required().special("scale", PerChannelValue{s.scale, kReal},
+                       "factor of an element less its zero point, or one a channel");
+  v.special("offset", PerChannelValue{s.offset, kReal}, "added to the product, or one a channel");
+  describe_requant(v, s.requant);
+}
+
+template <class V>
+void describe(V& v, BatchnormSpec& s) {
+  v.required().special("mean", PerChannelValue{s.mean, kReal}, "mean, or one a channel");
+  v.required().special("variance", PerChannelValue{s.variance, kVariance}, "variance, or one a channel");
+  v.special("gamma", PerChannelValue{s.gamma, kReal}, "scale, or one a channel");
+  v.special("beta", PerChannelValue{s.beta, kReal}, "offset, or one a channel");
+  v.number("epsilon", s.epsilon, kEpsilon, "added to the variance");
+  v.required().number("input_scale", s.input_scale, kPositiveScale, "real value of one step of the input");
+  describe_requant(v, s.requant);
+}
+
+template <class V>
+void describe(V& v, RequantizeSpec& s) {
+  v.number("input_scale", s.input_scale, kPositiveScale, "real value of one step of the input");
+  describe_requant(v, s.requant);
+}
+
+template <class V>
+void describe(V& v, SoftmaxSpec& s) {
+  v.required().number("input_scale", s.input_scale, kPositiveScale, "real value of one step of the input");
+  v.optional_object("requant", s.requant,
+                    "saturate(round_half_even(probability * scale) + zero_point); without it scale 256, "
+                    "zero_point -128, int8");
+}
+
+template <class V>
+void describe(V& v, ReshapeSpec& s) {
+  v.required().integers("shape", s.shape, kExtent, {1, 8}, "extents of the output, as many elements");
+}
+
+}  // namespace tilebeat

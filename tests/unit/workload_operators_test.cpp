@@ -1,0 +1,198 @@
+// What the loader makes of layers other than convolutions: shapes, types, tables, graphs (SPEC UI-6).
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "../data/sample_layers.h"
+#include "operator_run.h"
+
+namespace tilebeat::testing {
+namespace {
+
+using nlohmann::json;
+using Shape = std::vector<std::int64_t>;
+
+constexpr const char* kModels = TILEBEAT_SOURCE_DIR "/models/";
+
+Workload load(const json& file) {
+  const TemporaryFolder folder;
+  return load_workload(folder.write("w.json", file.dump()));
+}
+Workload load_sample(const std::string& op) {
+  return load(sample_workload(sample_layers().at(op)));
+}
+std::string complaint(const json& file) {
+  return refusal([&] { load(file); });
+}
+
+TEST(WorkloadOperators, UI_6_shapes_and_types) {
+  const std::map<std::string, Shape> shapes{
+      {"conv2d", {1, 4, 1, 4}},          {"fully_connected", {1, 1, 1, 3}},
+      {"max_pool", {1, 3, 2, 2}},        {"average_pool", {1, 4, 3, 2}},
+      {"global_max_pool", {1, 1, 1, 2}}, {"global_average_pool", {1, 1, 1, 2}},
+      {"flatten", {1, 1, 1, 32}},        {"reshape", {2, 4, 4}},
+      {"concat", {1, 4, 4, 6}}};
+  for (const auto& [op, layer] : sample_layers()) {
+    const Workload workload = load(sample_workload(layer));
+    const TensorInfo& y = workload.tensor("y");
+    const auto shape = shapes.find(op);
+    EXPECT_EQ(y.shape, shape == shapes.end() ? (Shape{1, 4, 4, 2}) : shape->second) << op;
+    const json requant = layer.value("requant", json::object());
+    EXPECT_EQ(dtype_name(y.dtype), requant.value("dtype", "int8")) << op;
+    EXPECT_EQ(y.zero_point, requant.value("zero_point", 0)) << op;
+    EXPECT_EQ(run_reference(workload).at("y").shape, y.shape) << op;
+  }
+}
+
+TEST(WorkloadOperators, UI_6_fully_connected_is_a_convolution_over_the_whole_map) {
+  const Workload workload = load_sample("fully_connected");
+  const Layer& layer = workload.layers.at(0);
+  const auto& conv = std::get<Conv2d>(layer.operation);
+  EXPECT_EQ(layer.op, "fully_connected");
+  EXPECT_EQ(conv.kernel, (std::array<int, 2>{4, 4}));
+  EXPECT_EQ(conv.out_channels, 3);
+  EXPECT_EQ(conv.weights.shape, (Shape{3, 4, 4, 2}));
+  EXPECT_EQ(useful_macs(workload, layer), 96);
+}
+
+TEST(WorkloadOperators, UI_6_fully_connected_weights_are_two_dimensional) {
+  const TemporaryFolder folder;
+  json layer = sample_layers().at("fully_connected");
+  layer["weights"] = {{"file", "w.npy"}};
+  write_npy(folder.path("w.npy"), Tensor{{3, 4, 4, 2}, DType::kInt8, std::vector<std::uint8_t>(96)});
+  const std::string path = folder.write("w.json", sample_workload(layer).dump());
+  EXPECT_NE(refusal([&] { load_workload(path); }).find("allowed is shape [3, 32] of int8"),
+            std::string::npos);
+  write_npy(folder.path("w.npy"), Tensor{{3, 32}, DType::kInt8, std::vector<std::uint8_t>(96, 5)});
+  EXPECT_EQ(std::get<Conv2d>(load_workload(path).layers[0].operation).weights.at(95), 5);
+}
+
+TEST(WorkloadOperators, UI_6_windows) {
+  json layer = sample_layers().at("max_pool");
+  layer.erase("stride");
+  const auto pool = std::get<Pooling>(load(sample_workload(layer)).layers[0].operation);
+  EXPECT_EQ(pool.stride, pool.kernel) << "the default";
+  const auto global = std::get<Pooling>(load_sample("global_average_pool").layers[0].operation);
+  EXPECT_EQ(global.kind, Pooling::Kind::kAverage);
+  EXPECT_EQ(global.kernel, (std::array<int, 2>{4, 4}));
+  layer["kernel"] = {2, 2}, layer["dilation"] = {5, 1}, layer["pads"] = {1, 0, 1, 0};
+  EXPECT_NE(complaint(sample_workload(layer))
+                .find("/layers/0/pads: top and bottom 1 and 1 with a window of 6 on a map of 4"),
+            std::string::npos)
+      << "one tap above the map, one below";
+}
+
+TEST(WorkloadOperators, UI_6_functions_are_tables_over_the_input_byte) {
+  const json fields{
+      {"op", "sigmoid"}, {"input_scale", 0.05}, {"requant", {{"scale", 256}, {"zero_point", -128}}}};
+  for (const DType dtype : {DType::kInt8, DType::kUint8}) {
+    const int zero_point = dtype == DType::kInt8 ? -3 : 130;
+    const Workload workload = load_one_layer(fields, {{{1, 1, 1, 1}, {0}, dtype, zero_point}});
+    const auto& table = std::get<ByteTable>(workload.layers[0].operation).table;
+    for (int raw = 0; raw < 256; ++raw) {
+      const int x = dtype == DType::kInt8 && raw > 127 ? raw - 256 : raw;
+      const double value = 256 / (1 + std::exp(-0.05 * (x - zero_point))) - 128;
+      const int y = static_cast<std::int8_t>(table[static_cast<std::size_t>(raw)]);
+      EXPECT_LE(std::abs(y - std::min(value, 127.0)), 0.5 + 1e-9) << "of " << x;
+    }
+  }
+}
+
+TEST(WorkloadOperators, UI_6_softmax_carries_its_exponentials) {
+  json layer = sample_layers().at("softmax");
+  layer.erase("requant");
+  const Workload workload = load(sample_workload(layer));
+  const auto& softmax = std::get<Softmax>(workload.layers[0].operation);
+  EXPECT_EQ(softmax.exponentials[0], 16777216);
+  EXPECT_EQ(softmax.exponentials[10], 6171993) << "2^24 / e";
+  EXPECT_EQ(softmax.exponentials[255], 0);
+  EXPECT_EQ(softmax.requant.scale, 256);
+  EXPECT_EQ(workload.tensor("y").zero_point, -128);
+}
+
+TEST(WorkloadOperators, UI_6_layers_with_several_inputs_come_after_all_of_them) {
+  const json requant{{"scale", 1}};
+  json file = sample_workload({{"name", "y"}, {"op", "add"}, {"inputs", {"q", "p"}}, {"requant", requant}});
+  file["layers"].push_back({{"name", "p"}, {"op", "mul"}, {"inputs", {"q", "q"}}, {"requant", requant}});
+  file["layers"].push_back({{"name", "q"}, {"op", "relu"}, {"inputs", {"a"}}});
+  std::vector<std::string> order;
+  for (const Layer& layer : load(file).layers) order.push_back(layer.name);
+  EXPECT_EQ(order, (std::vector<std::string>{"sums", "q", "p", "y"}));
+  file["layers"][3]["inputs"] = {"y"};
+  EXPECT_NE(complaint(file).find("layers read each other in a cycle: \"y\" reads \"q\" reads \"y\""),
+            std::string::npos)
+      << complaint(file);
+  file["layers"][3]["inputs"] = {"z"};
+  EXPECT_NE(complaint(file).find("/layers/3/inputs/0: \"z\" is not allowed"), std::string::npos);
+}
+
+TEST(WorkloadOperators, UI_6_only_requantize_reads_accumulators) {
+  for (auto& [op, layer] : sample_layers()) {
+    json reads_sums = layer;
+    for (json& input : reads_sums["inputs"]) input = "sums";
+    const std::string message = complaint(sample_workload(reads_sums));
+    if (op == "requantize") {
+      EXPECT_EQ(message, "");
+    } else {
+      EXPECT_NE(message.find("\"sums\" with int32 accumulators"), std::string::npos) << op << ": " << message;
+    }
+  }
+}
+
+TEST(WorkloadOperators, UI_6_expected_tensors_may_lack_extents_of_one) {
+  const TemporaryFolder folder;
+  json file = sample_workload(sample_layers().at("fully_connected"));
+  file["expected"] = {{"y", "y.npy"}};
+  write_npy(folder.path("y.npy"), byte_tensor({{1, 3}, {1, 2, 3}}));
+  const std::string path = folder.write("w.json", file.dump());
+  EXPECT_EQ(load_workload(path).expected.at("y").shape, (Shape{1, 1, 1, 3}));
+  write_npy(folder.path("y.npy"), byte_tensor({{1, 4}, {1, 2, 3, 4}}));
+  EXPECT_NE(refusal([&] { load_workload(path); }).find("allowed is shape [1, 1, 1, 3] of int8"),
+            std::string::npos);
+}
+
+TEST(WorkloadOperators, UI_4_only_convolutions_have_useful_macs) {
+  for (const auto& [op, layer] : sample_layers()) {
+    const Workload workload = load(sample_workload(layer));
+    const bool convolves = op == "conv2d" || op == "fully_connected";
+    EXPECT_EQ(useful_macs(workload, workload.layers[0]) > 0, convolves) << op;
+  }
+}
+
+struct Network {
+  const char* name;
+  std::int64_t macs, parameters;
+};
+
+// Parameters as published: 60,965,224 and 138,357,544, biases included.
+TEST(WorkloadNetworks, FU_7_alexnet_and_vgg16_have_their_sizes) {
+  for (const Network& network :
+       {Network{"alexnet", 724406816, 60965224}, Network{"vgg16", 15470264320, 138357544}}) {
+    const Workload workload = load_workload(std::string(kModels) + network.name + ".json");
+    std::int64_t macs = 0, parameters = 0;
+    for (const Layer& layer : workload.layers) {
+      macs += useful_macs(workload, layer);
+      if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
+        parameters += conv->weights.elements() + static_cast<std::int64_t>(conv->bias.size());
+      }
+    }
+    EXPECT_EQ(macs, network.macs) << network.name;
+    EXPECT_EQ(parameters, network.parameters) << network.name;
+    EXPECT_EQ(workload.tensor("pool5").shape,
+              network.macs < 1000000000 ? (Shape{1, 6, 6, 256}) : (Shape{1, 7, 7, 512}));
+    EXPECT_EQ(workload.tensor("softmax").shape, (Shape{1, 1, 1, 1000}));
+  }
+}
+
+TEST(WorkloadNetworks, FU_7_the_small_network_has_every_operator) {
+  const Workload small = load_workload(std::string(kModels) + "alexnet_small.json");
+  std::set<std::string> used, known;
+  for (const Layer& layer : small.layers) used.insert(layer.op);
+  for (const auto& [op, layer] : sample_layers()) known.insert(op);
+  EXPECT_EQ(used, known);
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
