@@ -65,6 +65,10 @@ struct WorkloadSpec {
 };
 
 constexpr Range kExtent{1, kMaxDimension};
+// What an instruction holds (docs/isa.md): kernels, strides and dilations in 16 bits, offsets in 16 signed
+// ones.
+constexpr Range kTapExtent{1, UINT16_MAX};
+constexpr Range kPadding{0, INT16_MAX};
 constexpr Range kElement{INT32_MIN, INT32_MAX};
 constexpr Range kZeroPoint{-128, 255};
 constexpr Count kTensorNames{1, 65536};
@@ -124,10 +128,11 @@ void describe(V& v, LayerSpec& s) {
          "label of the program that the layer belongs to; scenes run in the order of first mention");
   v.required().names("inputs", s.inputs, {1, 1}, "workload input or layer that is read");
   v.required().integer("out_channels", s.conv.out_channels, kExtent, "kernels");
-  v.required().integers("kernel", s.conv.kernel, kExtent, "[height, width] in taps");
-  v.integers("stride", s.conv.stride, kExtent, "[height, width] in pixels");
-  v.integers("dilation", s.conv.dilation, kExtent, "[height, width] in pixels from tap to tap, 1 is dense");
-  v.integers("pads", s.conv.pads, {0, kMaxDimension}, "[top, left, bottom, right] in pixels");
+  v.required().integers("kernel", s.conv.kernel, kTapExtent, "[height, width] in taps");
+  v.integers("stride", s.conv.stride, kTapExtent, "[height, width] in pixels");
+  v.integers("dilation", s.conv.dilation, kTapExtent,
+             "[height, width] in pixels from tap to tap, 1 is dense");
+  v.integers("pads", s.conv.pads, kPadding, "[top, left, bottom, right] in pixels");
   v.integer("groups", s.conv.groups, kExtent, "groups; divides the channels and the kernels");
   v.required().object("weights", s.weights, "kernels [out_channels, height, width, channels / groups]");
   v.optional_object("bias", s.bias, "int32 [out_channels]");
