@@ -47,8 +47,10 @@ void define_run(CLI::App& app, RunCommand& c) {
   app.add_flag("--vcd-accumulators", c.vcd_accumulators, "trace the accumulator of every PE as well");
   app.add_option("--timeline", c.timeline, "write a timeline for Perfetto (Chrome trace events)")
       ->type_name("FILE");
-  app.add_option("--fault", c.faults,
-                 "a stuck cell of an input bank: bits of MASK flip in byte BYTE of bank BANK")
+  app.add_option(
+         "--fault", c.faults,
+         "a broken cell of an input bank: what is written to byte BYTE of bank BANK is stored with the bits "
+         "of MASK flipped")
       ->type_name("BANK:BYTE:MASK");
   app.add_option("--jitter-seed", c.jitter_seed,
                  "hold processes back by random delta cycles; results do not change")
