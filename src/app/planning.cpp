@@ -12,7 +12,7 @@ namespace {
 
 // The place of a layer in its file, where layers may stand in any order.
 Place place_of_layer(const std::string& file, const std::string& name) {
-  const Place root(file);
+  Place root(file);
   if (name.empty() || !std::filesystem::is_regular_file(file)) return root;  // a pipe cannot be read again
   const nlohmann::json workload = read_json_file(file);
   const nlohmann::json& layers = workload.at("layers");
