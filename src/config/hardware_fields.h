@@ -122,6 +122,47 @@ void describe(V& v, PlannerConfig& c) {
 }
 
 template <class V>
+void describe(V& v, MemoryConfig& c) {
+  v.integer("size_bytes", c.size_bytes, {0, std::int64_t{1} << 30},
+            "bytes, a multiple of banks x bank_bytes; 0 for the SRAM: cores_per_cluster x nram.size_bytes");
+  v.integer("banks", c.banks, {1, 256}, "banks with one port each; consecutive words lie in consecutive banks");
+  v.integer("bank_bytes", c.bank_bytes, {1, 256}, "width of a bank in bytes, a power of two that divides the bus's width");
+  v.integer("latency_cycles", c.latency_cycles, kCycles, "clocks from the arrival of a request to its first word");
+}
+
+template <class V>
+void describe(V& v, VectorConfig& c) {
+  v.integer("lanes", c.lanes, {1, 4096}, "elements of one operation a clock");
+  v.integer("latency_cycles", c.latency_cycles, kCycles, "clocks from the last operand of a result to the result");
+  v.integer("row_elements", c.row_elements, {64, 1 << 20}, "longest channel vector of a softmax and of a pooling");
+}
+
+template <class V>
+void describe(V& v, CoreConfig& c) {
+  v.object("nram", c.nram, "memory for maps and intermediates");
+  v.object("wram", c.wram, "memory for kernels");
+  v.object("bus", c.bus, "the bus that joins the core's units to NRAM and WRAM");
+  v.object("copy", c.copy, "IODMA and MVDMA");
+  v.object("vector", c.vector, "the vector unit");
+}
+
+template <class V>
+void describe(V& v, ChipConfig& c) {
+  v.integer("clusters", c.clusters, {1, 64}, "clusters");
+  v.integer("cores_per_cluster", c.cores_per_cluster, {1, 16}, "cores of a cluster");
+  v.integer("memory_controllers", c.memory_controllers, {1, 16},
+            "DRAM controllers, each with dram.channels channels; addresses alternate between them every 4096 bytes");
+  v.object("core", c.core, "a core");
+  v.object("sram", c.sram, "the shared memory of a cluster");
+  v.object("cluster_bus", c.cluster_bus, "the bus between SRAM and cores, with broadcast");
+  v.object("cluster_link", c.cluster_link, "the links between clusters that CDMA uses");
+  v.object("copy", c.copy, "GDMA, CDMA and broadcast");
+  v.integer("sync_cycles", c.sync_cycles, {1, 1024}, "clocks of a signal between processors, and of a barrier's release");
+  v.choice("dram_path", c.dram_path, kDramPathNames,
+           "how data comes from DRAM to a core: direct by IODMA, through the SRAM by GDMA and broadcast, or as planned");
+}
+
+template <class V>
 void describe(V& v, HardwareConfig& c) {
   v.name("name", c.name, "name of the hardware, shown in reports");
   v.number("clock_mhz", c.clock_mhz, kClockMhz, "clock of the NPU in MHz");
@@ -132,6 +173,8 @@ void describe(V& v, HardwareConfig& c) {
   v.object("interconnect", c.interconnect, "the bus between DMA, host and DRAM");
   v.object("dram", c.dram, "the DRAM behind its memory controller");
   v.object("host", c.host, "host CPU and instruction fetch");
+  v.optional_object("chip", c.chip,
+                    "clusters of cores with NRAM, WRAM and SRAM; without it the system on chip of one engine");
   v.object("planner", c.planner, "how work is mapped");
 }
 

@@ -91,6 +91,39 @@ void check_dram(const DramConfig& c, const Place& place) {
                    longest * c.clock_ps, longest, c.clock_ps, kCommands));
 }
 
+void check_memory(const MemoryConfig& c, std::int64_t size_bytes, int bus_bytes, const Place& place) {
+  need_power_of_two(c.bank_bytes, place.key("bank_bytes"));
+  need(c.bank_bytes <= bus_bytes, place.key("bank_bytes"), c.bank_bytes,
+       fmt::format("at most the {} bytes of the bus", bus_bytes));
+  const std::int64_t row = std::int64_t{c.banks} * c.bank_bytes;
+  need(size_bytes > 0 && size_bytes % row == 0, place.key("size_bytes"), c.size_bytes,
+       fmt::format("a positive multiple of {} (banks * bank_bytes)", row));
+}
+
+void check_copy(const DmaConfig& c, int bus_bytes, const Place& place) {
+  need_power_of_two(c.burst_bytes, place.key("burst_bytes"));
+  need(c.burst_bytes >= bus_bytes, place.key("burst_bytes"), c.burst_bytes,
+       fmt::format("at least {}, the width of the bus", bus_bytes));
+  need(c.buffer_bytes >= 2 * c.burst_bytes, place.key("buffer_bytes"), c.buffer_bytes,
+       fmt::format("at least two bursts ({})", 2 * c.burst_bytes));
+}
+
+void check_chip(const ChipConfig& c, const Place& place) {
+  const Place core = place.key("core");
+  need_power_of_two(c.core.bus.bytes_per_clock, core.key("bus").key("bytes_per_clock"));
+  need_power_of_two(c.cluster_bus.bytes_per_clock, place.key("cluster_bus").key("bytes_per_clock"));
+  need_power_of_two(c.cluster_link.bytes_per_clock, place.key("cluster_link").key("bytes_per_clock"));
+  check_memory(c.core.nram, c.core.nram.size_bytes, c.core.bus.bytes_per_clock, core.key("nram"));
+  check_memory(c.core.wram, c.core.wram.size_bytes, c.core.bus.bytes_per_clock, core.key("wram"));
+  check_memory(c.sram, c.sram_bytes(), c.cluster_bus.bytes_per_clock, place.key("sram"));
+  check_copy(c.core.copy, c.core.bus.bytes_per_clock, core.key("copy"));
+  check_copy(c.copy, c.cluster_bus.bytes_per_clock, place.key("copy"));
+  constexpr std::int64_t kMost = std::int64_t{1} << 32;
+  const std::int64_t bytes = c.clusters * (c.sram_bytes() + c.cores_per_cluster * (c.core.nram.size_bytes + c.core.wram.size_bytes));
+  need(bytes <= kMost, place.key("clusters"), c.clusters,
+       fmt::format("fewer clusters or smaller memories: they take {} bytes in all, {} are the limit", bytes, kMost));
+}
+
 }  // namespace
 
 Picoseconds HardwareConfig::clock_ps() const {
@@ -107,6 +140,7 @@ void check_hardware(const HardwareConfig& config, const std::string& file) {
   check_switch_array(config.switch_array, root.key("switch_array"));
   check_transfers(config, root);
   check_dram(config.dram, root.key("dram"));
+  if (config.chip) check_chip(*config.chip, root.key("chip"));
 }
 
 HardwareConfig parse_hardware(const nlohmann::json& json, const std::string& file) {

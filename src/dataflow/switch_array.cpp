@@ -103,6 +103,7 @@ BankCensus take_census(const SwitchSchedule& schedule, const Arrangement& arrang
             census.read_words += reads[b];
           }
           clocks += most;
+          census.conflict_clocks += most - 1;
         }
       }
       census.cycle_clocks.push_back(clocks);

@@ -27,6 +27,7 @@ void BurstPort::issue(tlm::tlm_command command, std::uint64_t address, int bytes
   Burst& burst = under_way_.back();
   burst.payload = &pool_.acquire(command, address, burst.data.data(), bytes);
   ungranted_ = true;
+  waits_for_ = Activity::kBusGrant;
   tlm::tlm_phase phase = tlm::BEGIN_REQ;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   const tlm::tlm_sync_enum answer = socket->nb_transport_fw(*burst.payload, phase, delay);
@@ -48,6 +49,11 @@ tlm::tlm_sync_enum BurstPort::nb_transport_bw(tlm::tlm_generic_payload& payload,
     notify_next_clock();
     return tlm::TLM_ACCEPTED;
   }
+  if (phase == kStillWaiting) {
+    waits_for_ = BurstPool::extension(payload).waits_for;
+    notify_next_clock();
+    return tlm::TLM_ACCEPTED;
+  }
   mark_completed(payload);
   return tlm::TLM_COMPLETED;
 }
@@ -59,9 +65,30 @@ void BurstPort::mark_completed(const tlm::tlm_generic_payload& payload) {
   notify_next_clock();
 }
 
+std::deque<BurstPort::Burst>::const_iterator BurstPort::oldest(tlm::tlm_command direction) const {
+  return std::find_if(under_way_.begin(), under_way_.end(),
+                      [direction](const Burst& b) { return b.payload->get_command() == direction; });
+}
+
+bool BurstPort::ready(tlm::tlm_command direction, Cycle now) const {
+  const auto burst = oldest(direction);
+  return burst != under_way_.end() && burst->completed >= 0 && burst->completed < now;
+}
+
+std::vector<std::uint8_t> BurstPort::take(tlm::tlm_command direction) {
+  const auto place = under_way_.begin() + (oldest(direction) - under_way_.cbegin());
+  Burst burst = std::move(*place);
+  under_way_.erase(place);
+  return finish(std::move(burst));
+}
+
 std::vector<std::uint8_t> BurstPort::take_front() {
   Burst burst = std::move(under_way_.front());
   under_way_.pop_front();
+  return finish(std::move(burst));
+}
+
+std::vector<std::uint8_t> BurstPort::finish(Burst burst) {
   const tlm::tlm_response_status status = burst.payload->get_response_status();
   const std::uint64_t address = burst.payload->get_address();
   burst.payload->release();

@@ -112,6 +112,7 @@ tlm::tlm_sync_enum Interconnect::receive_request(int port_index, Payload& payloa
   extension.initiator = PortId(port_index);
   extension.issued_at = now;
   extension.id = port.bursts++;
+  extension.waits_for = Activity::kBusGrant;
   extension.beats =
       static_cast<int>(ceil_div<std::uint64_t>(bytes, static_cast<unsigned>(config_.bytes_per_clock)));
   port.request = &payload;
@@ -271,7 +272,8 @@ void Interconnect::grant(int index, Cycle now) {
 }
 
 void Interconnect::note_waiting(Cycle now) {
-  for (Port& port : ports_) {
+  for (std::size_t index = 0; index < ports_.size(); ++index) {
+    Port& port = ports_[index];
     if (port.request == nullptr) continue;
     Lane& lane = port.request->is_read() ? port.read : port.write;
     account(lane, now);
@@ -283,6 +285,12 @@ void Interconnect::note_waiting(Cycle now) {
     } else {
       lane.cause = Activity::kBusGrant;
     }
+    Activity& told = BurstPool::extension(*port.request).waits_for;
+    if (told == lane.cause) continue;
+    told = lane.cause;
+    tlm::tlm_phase phase = kStillWaiting;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    initiator_ports[index]->nb_transport_bw(*port.request, phase, delay);
   }
 }
 

@@ -62,8 +62,11 @@ void SramBank::access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc
   const std::uint64_t address = payload.get_address();
   const unsigned length = payload.get_data_length();
   if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) {
-    port.stats.accesses += static_cast<std::int64_t>(address);
-    port.stats.bytes += static_cast<std::int64_t>(address) * length;
+    const auto* count = payload.get_extension<AccessCount>();
+    if (count != nullptr) {
+      port.stats.accesses += count->accesses;
+      port.stats.bytes += count->accesses * length;
+    }
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
     return;
   }

@@ -21,7 +21,9 @@ struct Candidate {
 };
 
 // Of tilings that are expected to take about the same time the one that moves fewest bytes is taken.
+// The estimate knows nothing of latencies: a difference below `kUncertainClocks` means nothing.
 constexpr double kSameTime = 1.02;
+constexpr double kUncertainClocks = 100;
 
 class Search {
  public:
@@ -169,7 +171,8 @@ class Search {
                          [](const Candidate& a, const Candidate& b) { return a.clocks < b.clocks; });
     const Candidate* best = &*fastest;
     for (const Candidate& c : candidates_) {
-      if (c.clocks <= kSameTime * fastest->clocks && c.bytes < best->bytes) best = &c;
+      const double limit = std::max(kSameTime * fastest->clocks, fastest->clocks + kUncertainClocks);
+      if (c.clocks <= limit && c.bytes < best->bytes) best = &c;
     }
     reason = fmt::format(
         "{}; {} outermost; of {} tilings the fastest is expected to take {:.0f} clocks, this one {:.0f} with "

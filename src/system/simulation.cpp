@@ -80,10 +80,10 @@ void run_programs(Soc& soc, const SimulationOptions& options, const ClockDomain&
   sc_core::sc_start(sc_core::SC_ZERO_TIME);  // the initial runs of the processes
   while (!soc.finished()) {
     if (!sc_core::sc_pending_activity()) {
-      throw SimulationError(fmt::format("deadlock at clock {}: nothing can happen any more\n{}", soc.now(),
-                                        soc.describe_state()));
+      throw SimulationError(fmt::format("deadlock: nothing can happen any more\n{}", soc.describe_state()));
     }
-    sc_core::sc_start(to_sc_time(kSliceCycles * clock.period_ps()));
+    // Without anything left to happen time stands where it is.
+    sc_core::sc_start(to_sc_time(kSliceCycles * clock.period_ps()), sc_core::SC_EXIT_ON_STARVATION);
     if (options.progress) options.progress(soc.now(), soc.layer_ends().size());
   }
 }
@@ -102,6 +102,8 @@ void collect(const Plan& plan, const Workload& workload, Soc& soc, Timeline* tim
       timeline->span("layers", plan.layers[number].name, clock.at(before.at), clock.at(snapshot.at));
     before = snapshot;
   }
+  // A run that was cut short is reported up to where it came.
+  if (!run.failures.empty()) before = soc.snapshot_now();
   run.cycles = before.at;
   run.macs = before.macs;
   run.bytes = before.bytes;

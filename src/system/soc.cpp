@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint64_t kRegisterBase = std::uint64_t{1} << 44;  // above any DRAM
 enum BusPort { kHostPort, kFetchPort, kLoadPort, kParameterPort, kStorePort };
 const std::vector<std::string> kBusPorts{"host", "fetch", "load", "parameter", "store"};
+const std::vector<Unit> kUnits{Unit::kLoad, Unit::kParameter, Unit::kMatrix, Unit::kStore};
 enum BusTarget { kDramTarget, kRegisterTarget };
 enum CompletionPort { kLoadDone, kParameterDone, kStoreDone, kSwitchDone, kPostDone, kCompletionPorts };
 
@@ -48,9 +49,10 @@ Soc::Soc(sc_core::sc_module_name name, const HardwareConfig& hardware, const Pla
 void Soc::build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {
   const int bus = hardware.interconnect.bytes_per_clock;
   const int word_bytes = hardware.switch_array.columns * hardware.switch_array.port_channels;
-  std::vector<ProgramEntry> programs;
+  std::vector<ProgramSet> programs;
   for (const ProgramImage& program : plan.programs) {
-    programs.push_back({program.label, program.address, program.instructions.size() * kInstructionBytes});
+    programs.push_back(
+        {program.label, {{kRegisterBase, program.address, program.instructions.size() * kInstructionBytes}}});
   }
   const std::vector<AddressRange> map{
       {0, static_cast<std::uint64_t>(hardware.dram.size_bytes), kDramTarget},
@@ -61,10 +63,10 @@ void Soc::build(const HardwareConfig& hardware, const Plan& plan, const Simulati
             std::make_unique<Interconnect>("bus", hardware.interconnect, context_, kBusPorts, map);
       },
       [&] { dram_ = std::make_unique<DramController>("dram", hardware.dram, context_); },
-      [&] { host_ = std::make_unique<Host>("host", context_, hardware.host, programs, kRegisterBase); },
+      [&] { host_ = std::make_unique<Host>("host", context_, hardware.host, programs, 1); },
       [&] {
         control_ = std::make_unique<CommandProcessor>("control", context_, hardware.host, hardware.dma,
-                                                      kCompletionPorts, kRegisterBase);
+                                                      kUnits, kCompletionPorts, kRegisterBase);
       },
       [&] {
         load_ = std::make_unique<ReadChannel>("dma_load", context_, hardware.dma, Unit::kLoad, word_bytes);
@@ -91,15 +93,12 @@ void Soc::bind() {
   store_->port.socket.bind(ports[kStorePort]);
   interconnect_->target_ports[kDramTarget].bind(dram_->socket);
   interconnect_->target_ports[kRegisterTarget].bind(control_->registers);
-  control_->interrupt.bind(host_->interrupt);
+  control_->interrupt.bind(host_->interrupts[0]);
 
-  const auto unit = [&](Unit u) -> auto& {
-    return control_->units[static_cast<std::size_t>(u)];
-  };
-  unit(Unit::kLoad).bind(load_->command);
-  unit(Unit::kParameter).bind(parameter_->command);
-  unit(Unit::kStore).bind(store_->command);
-  unit(Unit::kMatrix).bind(engine_->switch_network->command);
+  control_->units[0].bind(load_->command);
+  control_->units[1].bind(parameter_->command);
+  control_->units[2].bind(engine_->switch_network->command);
+  control_->units[3].bind(store_->command);
   load_->completion.bind(control_->completions[kLoadDone]);
   parameter_->completion.bind(control_->completions[kParameterDone]);
   store_->completion.bind(control_->completions[kStoreDone]);
@@ -135,24 +134,33 @@ Snapshot Soc::take_snapshot(Cycle at) {
   return snapshot;
 }
 
+Snapshot Soc::snapshot_now() {
+  Cycle at = now();
+  for (const auto& [name, ledger] : ledgers()) at = std::max(at, ledger->settled_at());
+  return take_snapshot(at);
+}
+
+std::vector<std::pair<const char*, CycleLedger*>> Soc::ledgers() {
+  return {{"host", &host_->ledger},
+          {"control.decode", &control_->ledger},
+          {"control.fetch", &control_->fetch.ledger},
+          {"dma_load.request", &load_->port.ledger},
+          {"dma_load.stream", &load_->data_ledger},
+          {"dma_parameter.request", &parameter_->port.ledger},
+          {"dma_parameter.stream", &parameter_->data_ledger},
+          {"dma_store.request", &store_->port.ledger},
+          {"dma_store.read", &store_->data_ledger},
+          {"engine.arrangement", &engine_->arrangement->ledger},
+          {"engine.parameter_loader", &engine_->parameter_loader->ledger},
+          {"engine.array", &engine_->switch_network->ledger},
+          {"engine.post", &engine_->post_processor->ledger}};
+}
+
 void Soc::collect_ledgers(Snapshot& snapshot, Cycle at) {
-  const auto add = [&](const char* name, CycleLedger& ledger) {
-    ledger.settle(at);
-    snapshot.modules.push_back({name, "npu", at, ledger.cycles()});
-  };
-  add("host", host_->ledger);
-  add("control.decode", control_->ledger);
-  add("control.fetch", control_->fetch.ledger);
-  add("dma_load.request", load_->port.ledger);
-  add("dma_load.stream", load_->data_ledger);
-  add("dma_parameter.request", parameter_->port.ledger);
-  add("dma_parameter.stream", parameter_->data_ledger);
-  add("dma_store.request", store_->port.ledger);
-  add("dma_store.read", store_->data_ledger);
-  add("engine.arrangement", engine_->arrangement->ledger);
-  add("engine.parameter_loader", engine_->parameter_loader->ledger);
-  add("engine.array", engine_->switch_network->ledger);
-  add("engine.post", engine_->post_processor->ledger);
+  for (const auto& [name, ledger] : ledgers()) {
+    ledger->settle(at);
+    snapshot.modules.push_back({name, "npu", at, ledger->cycles()});
+  }
   const SwitchStats& stats = engine_->switch_network->stats;
   snapshot.array = engine_->switch_network->ledger.cycles();
   snapshot.beats = stats.beats;
@@ -201,6 +209,9 @@ void Soc::collect_fabric(Snapshot& snapshot, Cycle at) {
     count("read", "bytes", channel.read_bytes);
     count("written", "bytes", channel.write_bytes);
     count("data_bus", "bytes", channel.bus_bytes);
+    // Bytes a picosecond times 10^6 are megabytes a second.
+    const std::int64_t payload = channel.read_bytes + channel.write_bytes;
+    count("achieved_bandwidth", "MB/s", at > 0 ? payload * 1'000'000 / context_.clock.at(at) : 0);
     snapshot.bytes.dram_read += channel.read_bytes;
     snapshot.bytes.dram_write += channel.write_bytes;
   }

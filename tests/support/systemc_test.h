@@ -159,6 +159,7 @@ class ScriptedInitiator : public sc_core::sc_module {
       granted_.notify(to_sc_time(1));
       return tlm::TLM_ACCEPTED;
     }
+    if (phase != tlm::BEGIN_RESP) return tlm::TLM_ACCEPTED;  // an extended phase: ignorable
     finish(burst);
     return tlm::TLM_COMPLETED;
   }

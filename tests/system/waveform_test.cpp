@@ -49,47 +49,15 @@ struct WorkedData {
   Workload workload;
 };
 
-TEST(BankWaveform, SW_1_bank_contents_equal_table_1) {
-  // Dilation 3 leaves two output rows, so that all eight rows of the map are one tile.
-  const CommandFolder folder;
-  nlohmann::json model =
-      nlohmann::json::parse(read_bytes(source_path("models/worked_dense.json")), nullptr, true, true);
-  model["layers"][0]["dilation"] = {3, 2};
-  const std::string file = folder.write("one_tile.json", model.dump());
-  const CommandResult result = folder.run(
-      {"run", "--config", source_path("configs/switch16.json"), "--layer", file, "--vcd", "wave.vcd"});
-  ASSERT_EQ(result.status, 0) << result.err;
-  const WorkedData data(file);
-  const Vcd vcd(read_bytes(folder.path("wave.vcd")));
-  const auto table = table1();
-  for (int bank = 0; bank < kTableBanks; ++bank) {
-    const VcdSignal& words = vcd.signal(fmt::format("b{}_write", bank));
-    const VcdSignal& address = vcd.signal(fmt::format("b{}_write_addr", bank));
-    std::map<std::uint64_t, std::uint64_t> contents;
-    for (const VcdSignal* signal : {&words, &address}) {
-      for (const auto& [when, value] : signal->changes) {
-        if (words.at(when) && address.at(when)) contents[*address.at(when)] = *words.at(when);
-      }
-    }
-    ASSERT_EQ(contents.size(), static_cast<std::size_t>(kTableWords)) << "words written to b" << bank;
-    for (int at = 0; at < kTableWords; ++at) {
-      const auto [h, w] = table.at(static_cast<std::size_t>(bank)).at(static_cast<std::size_t>(at));
-      EXPECT_EQ(contents.at(static_cast<std::uint64_t>(at)), data.word(h, w))
-          << "b" << bank << " addr" << at << " holds d" << h << "." << w;
-    }
-  }
-}
-
 /// A beat of a run: when the switch delivers it, its operation cycle and tap.
 struct TimedBeat {
   std::int64_t time = 0;
-  int first_row = 0;  ///< of the outputs of its tile; the map's rows are tile-local from there
   int row_block = 0, column_block = 0, tap = 0;
 
-  /// The output that lane `lane` computes, tile-local; no pixel: the lane is surplus.
+  /// The output that lane `lane` computes; no pixel: the lane is surplus.
   std::optional<Pixel> output(int lane, int rows, int columns) const {
     const int row = row_block * 2 + lane / kLanes, column = column_block * kLanes + lane % kLanes;
-    if (first_row + row >= rows || column >= columns) return std::nullopt;
+    if (row >= rows || column >= columns) return std::nullopt;
     return Pixel{row, column};
   }
 };
@@ -111,33 +79,20 @@ class WorkedWaveform : public ::testing::TestWithParam<int> {
     return GetParam() == 1 ? "models/worked_dense.json" : "models/worked_dilated.json";
   }
 
-  /// The beats of a chunk, owb innermost (SPEC SW-2), follow one another without a gap. The planner may cut
-  /// the map into tiles of rows; a chunk's first beat is seen where sw0 goes back to column 0.
+  /// The map is one tile: its beats, owb innermost (SPEC SW-2), follow one another without a gap.
   void find_beats() {
-    const Plan plan = make_plan(data_.workload, load_hardware(source_path("configs/switch16.json")));
-    const int tile_rows = plan.layers.at(0).tiling.tile_rows;
-    const VcdSignal& column = vcd_->signal("sw0_w");
-    std::int64_t end = -1;  // of the beats so far
-    for (int first_row = 0; first_row < out_height_; first_row += tile_rows) {
-      std::int64_t time = -1;
-      for (const auto& [when, value] : column.changes) {
-        if (time < 0 && when >= end && value == 0U) time = when;
+    std::int64_t time = vcd_->signal("sw0_w").first_known();
+    for (int row_block = 0; row_block < (out_height_ + 1) / 2; ++row_block) {
+      for (int column_block = 0; column_block < (out_width_ + kLanes - 1) / kLanes; ++column_block) {
+        for (int tap = 0; tap < kTaps; ++tap, time += kPeriod)
+          beats_.push_back({time, row_block, column_block, tap});
       }
-      if (time < 0) throw std::runtime_error("a chunk is missing in the waveform");
-      const int rows = std::min(tile_rows, out_height_ - first_row);
-      for (int row_block = 0; row_block < (rows + 1) / 2; ++row_block) {
-        for (int column_block = 0; column_block < (out_width_ + kLanes - 1) / kLanes; ++column_block) {
-          for (int tap = 0; tap < kTaps; ++tap, time += kPeriod)
-            beats_.push_back({time, first_row, row_block, column_block, tap});
-        }
-      }
-      end = time;
     }
   }
   std::optional<Pixel> output_of(const TimedBeat& beat, int lane) const {
     return beat.output(lane, out_height_, out_width_);
   }
-  /// The tile-local pixel that lies under a beat's tap.
+  /// The pixel that lies under a beat's tap.
   Pixel input_of(const Pixel& output, int tap) const {
     return {output.first + tap / 3 * GetParam(), output.second + tap % 3 * GetParam()};
   }
@@ -148,6 +103,26 @@ class WorkedWaveform : public ::testing::TestWithParam<int> {
   std::unique_ptr<Vcd> vcd_;
   std::vector<TimedBeat> beats_;
 };
+
+TEST_P(WorkedWaveform, SW_1_bank_contents_equal_table_1) {
+  const auto table = table1();
+  for (int bank = 0; bank < kTableBanks; ++bank) {
+    const VcdSignal& words = vcd_->signal(fmt::format("b{}_write", bank));
+    const VcdSignal& address = vcd_->signal(fmt::format("b{}_write_addr", bank));
+    std::map<std::uint64_t, std::uint64_t> contents;
+    for (const VcdSignal* signal : {&words, &address}) {
+      for (const auto& [when, value] : signal->changes) {
+        if (words.at(when) && address.at(when)) contents[*address.at(when)] = *words.at(when);
+      }
+    }
+    ASSERT_EQ(contents.size(), static_cast<std::size_t>(kTableWords)) << "words written to b" << bank;
+    for (int at = 0; at < kTableWords; ++at) {
+      const auto [h, w] = table.at(static_cast<std::size_t>(bank)).at(static_cast<std::size_t>(at));
+      EXPECT_EQ(contents.at(static_cast<std::uint64_t>(at)), data_.word(h, w))
+          << "b" << bank << " addr" << at << " holds d" << h << "." << w;
+    }
+  }
+}
 
 TEST_P(WorkedWaveform, SW_2_selections_equal_tables_2_and_3) {
   const auto table = GetParam() == 1 ? table2() : table3();
@@ -183,7 +158,7 @@ TEST_P(WorkedWaveform, SW_2_selections_of_all_operation_cycles) {
           << "row of sw" << lane << " at " << beat.time;
       EXPECT_EQ(column.at(beat.time), static_cast<std::uint64_t>(w))
           << "column of sw" << lane << " at " << beat.time;
-      EXPECT_EQ(delivered.at(beat.time), data_.word(beat.first_row + h, w))
+      EXPECT_EQ(delivered.at(beat.time), data_.word(h, w))
           << "word of sw" << lane << " at " << beat.time;
     }
   }
@@ -196,7 +171,7 @@ TEST_P(WorkedWaveform, NU_1_pe1500_multiplies_what_sw15_delivers) {
     if (const auto output = output_of(beat, 15)) {
       const auto [h, w] = input_of(*output, beat.tap);
       for (int c = 0; c < kChannels; ++c)
-        sum += data_.x(beat.first_row + h, w, c) * data_.weight(0, beat.tap, c);
+        sum += data_.x(h, w, c) * data_.weight(0, beat.tap, c);
     }
     EXPECT_EQ(pe.at(beat.time + kPeriod), static_cast<std::uint32_t>(sum))
         << "the MAC stage follows the switch by one clock";
@@ -218,7 +193,7 @@ TEST_P(WorkedWaveform, NU_1_accumulators_end_at_the_raw_sums) {
       const auto output = output_of(beat, row);
       if (!output) continue;
       ++outputs;
-      const std::int64_t pixel = std::int64_t{beat.first_row + output->first} * out_width_ + output->second;
+      const std::int64_t pixel = std::int64_t{output->first} * out_width_ + output->second;
       for (int kernel = 0; kernel < kKernels; ++kernel) {
         EXPECT_EQ(vcd_->signal(fmt::format("pe{}{:02}_acc", row, kernel)).at(beat.time + kPeriod),
                   static_cast<std::uint32_t>(sums.at(pixel * kKernels + kernel)))

@@ -2,6 +2,7 @@
 #include "tilebeat/base/error.h"
 #include "tilebeat/isa/instruction.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 #include <string>
@@ -83,7 +84,36 @@ StoreOutput any_store() {
   return s;
 }
 
-constexpr int kOperations = 7;
+Copy any_copy_operation() {
+  Copy c;
+  c.unit = static_cast<Unit>(static_cast<int>(Unit::kIodma) + below(4));
+  c.source = any_address(), c.destination = any_address(), c.run_bytes = any<std::uint32_t>();
+  c.inner_count = any<std::uint16_t>(), c.outer_count = any<std::uint16_t>();
+  c.source_inner_stride = any<std::uint32_t>(), c.source_outer_stride = any<std::uint32_t>();
+  c.destination_inner_stride = any<std::uint32_t>(), c.destination_outer_stride = any<std::uint32_t>();
+  c.pad_top = any<std::uint8_t>(), c.pad_left = any<std::uint8_t>(), c.pad_bottom = any<std::uint8_t>();
+  c.pad_right = any<std::uint8_t>(), c.fill = any<std::uint8_t>();
+  return c;
+}
+
+VectorRun any_vector_run() {
+  VectorRun v;
+  v.kind = static_cast<VectorKind>(below<int>(kVectorKindNames.size()));
+  v.a_type = any_type(), v.b_type = any_type(), v.out_type = any_type();
+  v.relu = any<bool>(), v.count_padding = any<bool>();
+  v.a_zero = any<std::int16_t>(), v.b_zero = any<std::int16_t>(), v.out_zero = any<std::int16_t>();
+  v.a = any<std::uint32_t>(), v.b = any<std::uint32_t>();
+  v.destination = any<std::uint32_t>(), v.parameters = any<std::uint32_t>();
+  v.rows = any<std::uint16_t>(), v.columns = any<std::uint16_t>(), v.channels = any<std::uint16_t>();
+  v.height = any<std::uint16_t>(), v.width = any<std::uint16_t>();
+  v.kernel_h = any<std::uint16_t>(), v.kernel_w = any<std::uint16_t>();
+  v.stride_h = any<std::uint8_t>(), v.stride_w = any<std::uint8_t>();
+  v.dilation_h = any<std::uint8_t>(), v.dilation_w = any<std::uint8_t>();
+  v.h_offset = any<std::int16_t>(), v.w_offset = any<std::int16_t>();
+  return v;
+}
+
+constexpr int kOperations = 11;
 Instruction any_instruction(int operation) {
   Instruction instruction;
   for (Semaphores* tokens : {&instruction.waits, &instruction.release_signals, &instruction.done_signals}) {
@@ -108,6 +138,18 @@ Instruction any_instruction(int operation) {
     case 5:
       instruction.operation = LayerEnd{any<std::uint32_t>()};
       break;
+    case 6:
+      instruction.operation = Barrier{any<std::uint16_t>(), any<std::uint16_t>()};
+      break;
+    case 7:
+      instruction.operation = Signal{any_address(), any<std::uint8_t>()};
+      break;
+    case 8:
+      instruction.operation = any_copy_operation();
+      break;
+    case 9:
+      instruction.operation = any_vector_run();
+      break;
     default:
       instruction.operation = Halt{};
   }
@@ -124,6 +166,37 @@ RC_GTEST_PROP(Isa, HI_2_decoding_gives_back_what_was_encoded, ()) {
   RC_ASSERT(back.done_signals == instruction.done_signals);
   RC_ASSERT(disassemble(back) == disassemble(instruction));  // every field and every token
   RC_ASSERT(encode(back) == bytes);
+}
+
+RC_GTEST_PROP(Isa, HI_2_text_assembles_to_the_instruction_that_it_shows, ()) {
+  const Instruction instruction = any_instruction(below(kOperations));
+  const std::string text = disassemble(instruction);
+  const Instruction back = assemble(text);
+  RC_ASSERT(disassemble(back) == text);
+  InstructionBytes fields = encode(instruction), assembled = encode(back);
+  constexpr std::ptrdiff_t kTokensEnd = 16;  // text closes gaps between tokens
+  RC_ASSERT(std::equal(fields.begin() + kTokensEnd, fields.end(), assembled.begin() + kTokensEnd));
+}
+
+std::string assembly_error(const std::string& line) {
+  try {
+    assemble(line);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Isa, HI_2_text_that_is_no_instruction_is_refused) {
+  EXPECT_EQ(assembly_error("conv.rum rows=1"), "\"conv.rum\" is no instruction");
+  EXPECT_EQ(assembly_error("barrier id"), "\"id\" is not of the form name=value");
+  EXPECT_EQ(assembly_error("barrier idd=1"), "there is no field \"idd\"; there are id, participants");
+  EXPECT_EQ(assembly_error("barrier id=65536"), "id is 65536, allowed are 0 to 65535");
+  EXPECT_EQ(assembly_error("barrier id=12x"), "\"12x\" is not a number");
+  EXPECT_EQ(assembly_error("halt waits input_ful[0]"), "\"input_ful[0]\" behind \"waits\" is no semaphore");
+  EXPECT_EQ(assembly_error("halt waits"), "\"waits\" names no semaphore");
+  EXPECT_EQ(assembly_error("vector.run kind=tabel").substr(0, 29), "\"tabel\" is no vector operatio");
+  EXPECT_EQ(assembly_error("iodma.copy pad_top=256"), "pad_top is 256, allowed are 0 to 255");
 }
 
 RC_GTEST_PROP(Isa, HI_2_every_bit_matters, ()) {
@@ -151,7 +224,7 @@ std::string refused(const InstructionBytes& bytes) {
 }
 
 TEST(Isa, HI_2_illegal_opcodes_are_refused) {
-  const std::set<int> legal{0x01, 0x02, 0x10, 0x11, 0x12, 0x20, 0x21};
+  const std::set<int> legal{0x01, 0x02, 0x10, 0x11, 0x12, 0x20, 0x21, 0x22, 0x23, 0x30, 0x31, 0x32, 0x33, 0x40};
   for (int opcode = 0; opcode < 256; ++opcode) {
     InstructionBytes bytes{};
     bytes[0] = static_cast<std::uint8_t>(opcode);
@@ -201,7 +274,7 @@ TEST(Isa, UI_1_disassembly_shows_fields_and_tokens) {
   load.copy = 1, load.address = 4096, load.height = 8, load.width = 14, load.channels = 3;
   const Instruction instruction{{input_free(1)}, {}, {input_full(1)}, load};
   const std::string text = disassemble(instruction);
-  for (const char* part : {"load.input", "copy=1", "address=4096", "height=8", "width=14", "channels=3",
+  for (const char* part : {"load.input", "copy=1", "address=0x1000", "height=8", "width=14", "channels=3",
                            "input_free[1]", "input_full[1]"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
   }
@@ -215,6 +288,11 @@ TEST(Isa, SW_8_tokens_of_different_meaning_are_different_numbers) {
   for (int copy = 0; copy < 2; ++copy)
     add(input_full(copy)), add(input_free(copy)), add(output_full(copy)), add(output_free(copy));
   for (int slot = 0; slot < kMaxParameterSlots; ++slot) add(kernels_full(slot)), add(kernels_free(slot));
+  for (int i = 0; i < kMemoryBuffers; ++i) {
+    for (auto* kind : {map_full, map_free, wram_full, wram_free, result_full, result_free}) add(kind(i));
+  }
+  add(kLayerStored);
+  for (int i = 0; i < kPeerSemaphores; ++i) add(peer(i));
   EXPECT_EQ(numbers.size(), tokens);
 }
 

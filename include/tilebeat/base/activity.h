@@ -14,12 +14,17 @@ enum class Activity : std::uint8_t {
   kPipelineFill,      ///< the first stages of a chunk, before its first MAC
   kInputLoad,         ///< the operands of the next chunk are not loaded yet
   kWeightLoad,        ///< the kernels of the next chunk are not loaded yet
-  kParameterLoad,     ///< biases and scales are not loaded yet
   kInputRelease,      ///< a loader waits until a copy of the input banks is free
   kWeightRelease,     ///< a loader waits until a region of the parameter buffer is free
   kOutputSpace,       ///< no half of the output buffer is free
-  kOutputReady,       ///< a store waits for its results
-  kLayerEnd,          ///< waiting for the last store of the previous layer
+  kOutputReady,       ///< results are waited for that are not complete yet
+  kMapLoad,           ///< the tile of a map is not in NRAM yet
+  kMapRelease,        ///< no buffer for a tile is free in NRAM
+  kKernelLoad,        ///< the kernels are not in WRAM yet
+  kKernelRelease,     ///< no region for kernels is free in WRAM
+  kPeer,              ///< another processor of the cluster has not signalled yet
+  kBarrier,           ///< the other participants of a barrier have not arrived
+  kLayerEnd,          ///< a fence holds back what follows until the layer is complete
   kQueueFull,         ///< the decoder waits for a place in the queue of a unit
   kInstructionFetch,  ///< the next instruction has not arrived
   kHost,              ///< no program is running
@@ -27,6 +32,7 @@ enum class Activity : std::uint8_t {
   kBusGrant,          ///< a request waits for the interconnect
   kMemory,            ///< a burst waits for the memory behind the interconnect
   kLanding,           ///< a DMA channel waits for space in its landing buffer
+  kStaging,           ///< a write waits until its data has been read from where it comes from
   kBankWrite,         ///< a bus beat waits for a bank's write queue
   kOutstanding,       ///< the limit of outstanding transactions is reached
   kDramTiming,        ///< the DRAM waits for tRCD, tRP, tCCD, ... with requests pending

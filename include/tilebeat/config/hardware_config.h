@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -60,6 +61,53 @@ struct HostConfig {
   int instruction_buffer_bytes = 4096;
 };
 
+/// An on-chip memory of word-interleaved banks with one port each (SPEC HI-2, HI-3).
+struct MemoryConfig {
+  std::int64_t size_bytes = 0;
+  int banks = 16;
+  int bank_bytes = 16;     ///< width of a bank: bytes that it delivers or takes a clock
+  int latency_cycles = 1;  ///< clocks from a request's arrival to its first word
+};
+
+/// The vector unit of a core (SPEC HI-2).
+struct VectorConfig {
+  int lanes = 64;            ///< elements of one operation a clock
+  int latency_cycles = 4;    ///< clocks from the last operand of a result to the result
+  int row_elements = 16384;  ///< elements that the row buffer holds: the longest channel vector of a softmax
+};
+
+/// A core: its memories, the bus that joins its units to them, its DMA engines (SPEC HI-2).
+struct CoreConfig {
+  MemoryConfig nram{524288, 16, 16, 1};
+  MemoryConfig wram{1048576, 16, 16, 1};
+  InterconnectConfig bus{64, 1, 1, 16};
+  DmaConfig copy;  ///< IODMA and MVDMA
+  VectorConfig vector;
+};
+
+/// How tiles and kernels come from DRAM to a core (SPEC HI-4).
+enum class DramPath : std::uint8_t { kAuto, kDirect, kSram };
+constexpr std::array<std::string_view, 3> kDramPathNames{"auto", "direct", "sram"};
+
+/// Clusters of cores around an interconnect (SPEC HI-1, HI-3, HI-5).
+struct ChipConfig {
+  int clusters = 1;
+  int cores_per_cluster = 4;
+  int memory_controllers = 2;    ///< each with `dram.channels` channels; addresses alternate every 4096 bytes
+  CoreConfig core;
+  MemoryConfig sram{0, 16, 16, 1};              ///< size 0: cores_per_cluster x NRAM
+  InterconnectConfig cluster_bus{64, 1, 1, 16};  ///< the broadcast bus and the other ports of the SRAM
+  InterconnectConfig cluster_link{32, 4, 4, 16};  ///< CDMA between clusters
+  DmaConfig copy;                                ///< GDMA, CDMA and broadcast
+  int sync_cycles = 4;                           ///< clocks of a signal between processors and of a barrier's release
+  DramPath dram_path = DramPath::kAuto;
+
+  int cores() const { return clusters * cores_per_cluster; }
+  std::int64_t sram_bytes() const {
+    return sram.size_bytes > 0 ? sram.size_bytes : cores_per_cluster * core.nram.size_bytes;
+  }
+};
+
 /// What the planner is told (SPEC SW-3, UI-2).
 struct PlannerConfig {
   bool zero_inserted =
@@ -80,6 +128,7 @@ struct HardwareConfig {
   InterconnectConfig interconnect;
   DramConfig dram;
   HostConfig host;
+  std::optional<ChipConfig> chip;  ///< absent: the system on chip of document 000, without NRAM, WRAM and SRAM
   PlannerConfig planner;
 
   /// The length of an NPU clock, rounded to a whole picosecond.

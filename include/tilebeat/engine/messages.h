@@ -31,8 +31,9 @@ constexpr int kUnitDepth = 2;
 
 /// From a DMA channel to the module that takes its data.
 struct StreamMessage {
-  const Instruction* header = nullptr;  ///< a new instruction's data begins; null: `data`
-  const std::uint8_t* data = nullptr;
+  const Instruction* header = nullptr;      ///< a new instruction's data begins
+  const std::uint8_t* data = nullptr;       ///< without header and data: no data for now
+  Activity waits_for = Activity::kNoWork;   ///< what the channel, and so its sink, waits for then
   int bytes = 0;
   bool last = false;   ///< the instruction's last data
   Cycle accepted = 0;  ///< out: the clock after the last bus beat was taken

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/base/activity.h"
 #include "tilebeat/base/types.h"
 
 #include <cstdint>
@@ -17,6 +18,7 @@ struct BurstExtension : tlm::tlm_extension<BurstExtension> {
   Picoseconds issued_at = 0;  ///< when the initiator sent BEGIN_REQ
   std::uint64_t id = 0;       ///< number of the burst at its port, from 0
   int beats = 0;              ///< bus beats of its data
+  Activity waits_for = Activity::kBusGrant;  ///< what keeps the request from being granted
   /// NPU clock in which the first beat of a read reached the initiator (the rest follow one a clock, the last
   /// in the clock of BEGIN_RESP); for a write, the clock of its response.
   Cycle first_beat = 0;
@@ -26,6 +28,10 @@ struct BurstExtension : tlm::tlm_extension<BurstExtension> {
     *this = static_cast<const BurstExtension&>(other);
   }
 };
+
+/// From a target to the initiator of a request without END_REQ: `BurstExtension::waits_for` has changed. Sent in
+/// phase kGrant; only statistics depend on it, so an initiator may ignore it.
+DECLARE_EXTENDED_PHASE(kStillWaiting);
 
 /// Bursts of one initiator: payloads with their extension, used again and again, so that a burst costs no
 /// allocation once the pool has grown to the number of bursts under way. Outlives the simulation run.

@@ -32,6 +32,9 @@ class BurstPort {
 
   /// The previous request has been granted (before this clock) and another burst may be under way.
   bool granted(Cycle now) const { return !ungranted_ && granted_at_ < now; }
+  /// What a request that is not granted yet waits for, as the target said; `changed` is notified when that
+  /// changes.
+  Activity waits_for() const { return waits_for_; }
   bool has_room() const { return static_cast<int>(under_way_.size()) < max_outstanding_; }
   /// Sends a request; `granted` and `has_room` hold. `data` holds what is written, or nothing for a read.
   void issue(tlm::tlm_command command, std::uint64_t address, int bytes, std::vector<std::uint8_t> data,
@@ -42,6 +45,11 @@ class BurstPort {
   bool front_ready(Cycle now) const {
     return !under_way_.empty() && under_way_.front().completed >= 0 && under_way_.front().completed < now;
   }
+  /// The oldest read (write) has its response since before clock `now`; for ports that do both, whose reads and writes
+  /// pass each other.
+  bool ready(tlm::tlm_command direction, Cycle now) const;
+  /// Takes it off, as `take_front` does.
+  std::vector<std::uint8_t> take(tlm::tlm_command direction);
   /// Takes the oldest burst off; throws SimulationError when it was answered with an error.
   std::vector<std::uint8_t> take_front();
   /// A buffer of an earlier burst, to be filled again.
@@ -54,6 +62,8 @@ class BurstPort {
  private:
   tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                      sc_core::sc_time& delay);
+  std::deque<Burst>::const_iterator oldest(tlm::tlm_command direction) const;
+  std::vector<std::uint8_t> finish(Burst burst);
   void mark_completed(const tlm::tlm_generic_payload& payload);
   void notify_next_clock();
 
@@ -64,6 +74,7 @@ class BurstPort {
   std::deque<Burst> under_way_;
   std::vector<std::vector<std::uint8_t>> spare_;
   bool ungranted_ = false;
+  Activity waits_for_ = Activity::kBusGrant;
   Cycle granted_at_ = -1;
 };
 

@@ -52,6 +52,24 @@ class WordAccess {
   tlm::tlm_generic_payload payload_;
 };
 
+/// Accesses that were made through direct memory access and that their target still has to count.
+struct AccessCount : tlm::tlm_extension<AccessCount> {
+  std::int64_t accesses = 0;
+  tlm::tlm_extension_base* clone() const override { return new AccessCount(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const AccessCount&>(other); }
+};
+
+/// Reports `accesses` of `bytes` each through `socket`, as a TLM_IGNORE_COMMAND with an AccessCount. Takes no time.
+template <class Socket>
+void count_accesses(Socket& socket, std::int64_t accesses, int bytes) {
+  AccessCount count;
+  count.accesses = accesses;
+  tlm::tlm_generic_payload payload;
+  payload.set_extension(&count);
+  transport(socket, payload, tlm::TLM_IGNORE_COMMAND, 0, nullptr, static_cast<unsigned>(bytes));
+  payload.clear_extension(&count);
+}
+
 /// Hands `message` to the module behind `socket`: how units exchange typed commands and completions. Takes no
 /// time.
 template <class Socket, class Message>

@@ -5,7 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 #include <variant>
 
 namespace tilebeat {
@@ -15,9 +18,12 @@ constexpr int kInstructionBytes = 64;
 using InstructionBytes = std::array<std::uint8_t, kInstructionBytes>;
 
 /// The units that execute instructions; each has an in-order queue of its own in the command processor.
-enum class Unit : std::uint8_t { kLoad, kParameter, kMatrix, kStore, kSync };
-constexpr int kQueuedUnits = 4;  ///< all but kSync, which the command processor executes itself
-constexpr std::array<const char*, 5> kUnitNames{"load", "parameter", "matrix", "store", "sync"};
+/// The first four are the matrix unit and its channels, the next five the vector unit and the DMA engines of cores
+/// and memory cores (SPEC HI-2, HI-3).
+enum class Unit : std::uint8_t { kLoad, kParameter, kMatrix, kStore, kVector, kIodma, kMvdma, kGdma, kCdma, kSync };
+constexpr int kQueuedUnits = 9;  ///< all but kSync, which the command processor executes itself
+constexpr std::array<const char*, kQueuedUnits + 1> kUnitNames{"load",  "parameter", "matrix", "store", "vector",
+                                                               "iodma", "mvdma",     "gdma",   "cdma",  "sync"};
 
 enum class Opcode : std::uint8_t {
   kConvSetup = 0x01,
@@ -27,6 +33,13 @@ enum class Opcode : std::uint8_t {
   kStoreOutput = 0x12,
   kLayerEnd = 0x20,
   kHalt = 0x21,
+  kBarrier = 0x22,
+  kSignal = 0x23,
+  kCopyIodma = 0x30,
+  kCopyMvdma = 0x31,
+  kCopyGdma = 0x32,
+  kCopyCdma = 0x33,
+  kVectorRun = 0x40,
 };
 
 /// A counting semaphore; 0 means none. An instruction waits until each of its `waits` is above zero and takes
@@ -53,9 +66,39 @@ constexpr Semaphore kernels_free(int slot) {
   return static_cast<Semaphore>(16 + kMaxParameterSlots + slot);
 }
 
+/// Buffers of a core's memories, up to kMemoryBuffers of each kind.
+constexpr int kMemoryBuffers = 8;
+constexpr Semaphore map_full(int buffer) {
+  return static_cast<Semaphore>(144 + buffer);
+}
+constexpr Semaphore map_free(int buffer) {
+  return static_cast<Semaphore>(152 + buffer);
+}
+constexpr Semaphore wram_full(int buffer) {
+  return static_cast<Semaphore>(160 + buffer);
+}
+constexpr Semaphore wram_free(int buffer) {
+  return static_cast<Semaphore>(168 + buffer);
+}
+constexpr Semaphore result_full(int buffer) {
+  return static_cast<Semaphore>(176 + buffer);
+}
+constexpr Semaphore result_free(int buffer) {
+  return static_cast<Semaphore>(184 + buffer);
+}
+/// Every result of a layer lies in memory.
+constexpr Semaphore kLayerStored = 192;
+/// Given by other processors of the cluster.
+constexpr int kPeerSemaphores = 56;
+constexpr Semaphore peer(int number) {
+  return static_cast<Semaphore>(200 + number);
+}
+
 /// What a unit waits for while it waits for `semaphore`, as stall cause and as text.
 Activity semaphore_activity(Semaphore semaphore);
 std::string semaphore_name(Semaphore semaphore);
+/// The semaphore of a name as `semaphore_name` gives it; nothing for any other text.
+std::optional<Semaphore> semaphore_of(std::string_view name);
 
 using Semaphores = std::array<Semaphore, 4>;
 
@@ -127,6 +170,59 @@ struct StoreOutput {
   std::uint16_t rows = 0, columns = 0;
 };
 
+/// Copies `outer_count` x `inner_count` runs of `run_bytes` from one memory to another (SPEC HI-2 to HI-4). `unit`
+/// says which DMA engine does it: IODMA (DRAM and NRAM/WRAM), MVDMA (SRAM and NRAM/WRAM), GDMA (DRAM and SRAM), CDMA
+/// (SRAM to the SRAM of another cluster). The destination may have a border of `fill` bytes: `pad_top` rows above,
+/// `pad_bottom` below, `pad_left` and `pad_right` runs beside each row; it then starts with the border.
+struct Copy {
+  Unit unit = Unit::kIodma;
+  std::uint64_t source = 0, destination = 0;  ///< byte addresses in the chip's address map
+  std::uint32_t run_bytes = 0;
+  std::uint16_t inner_count = 1, outer_count = 1;  ///< of the source
+  std::uint32_t source_inner_stride = 0, source_outer_stride = 0;            ///< bytes
+  std::uint32_t destination_inner_stride = 0, destination_outer_stride = 0;  ///< bytes
+  std::uint8_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  std::uint8_t fill = 0;
+};
+
+/// What the vector unit computes; the formulas are in docs/vector.md.
+enum class VectorKind : std::uint8_t { kTable, kScale, kAdd, kSub, kMul, kMaxPool, kAveragePool, kSoftmax };
+constexpr std::array<const char*, 8> kVectorKindNames{"table", "scale",   "add",         "sub",
+                                                      "mul",   "maxpool", "averagepool", "softmax"};
+
+/// One operation of the vector unit over `rows` x `columns` pixels of `channels` elements in NRAM. Maps lie there
+/// without gaps. For pooling `height` x `width` is the source map and the rest as in ConvRun; otherwise the sources have
+/// the shape of the result. `parameters` is where tables and factors lie: 256 bytes (table), 16 bytes a channel
+/// (scale: factor and offset), 24 bytes (add, sub, mul: two input factors and the output's), 2056 bytes (softmax: 256
+/// exponentials and the output's factor).
+struct VectorRun {
+  VectorKind kind = VectorKind::kTable;
+  DType a_type = DType::kInt8, b_type = DType::kInt8, out_type = DType::kInt8;
+  bool relu = false;                ///< negative values become 0 before requantisation (add, sub, mul)
+  bool count_padding = false;       ///< an average divides by the kernel's taps instead of those inside the map
+  std::int16_t a_zero = 0, b_zero = 0, out_zero = 0;
+  std::uint32_t a = 0, b = 0, destination = 0, parameters = 0;  ///< byte offsets in NRAM
+  std::uint16_t rows = 0, columns = 0, channels = 0;            ///< of the result
+  std::uint16_t height = 0, width = 0;                          ///< of the source of a pooling
+  std::uint16_t kernel_h = 1, kernel_w = 1;
+  std::uint8_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  std::int16_t h_offset = 0, w_offset = 0;  ///< position of output (0,0), tap (0,0) in the source
+};
+
+/// Arrives at barrier `id` of the chip and waits until `participants` processors have (SPEC HI-5). Later instructions
+/// are not decoded before that.
+struct Barrier {
+  std::uint16_t id = 0;
+  std::uint16_t participants = 1;
+};
+
+/// Gives one to `semaphore` of other processors of the cluster: bit i of `processors` is core i, the bit after the last
+/// core the memory core.
+struct Signal {
+  std::uint64_t processors = 0;
+  std::uint8_t semaphore = 0;
+};
+
 /// Fence: nothing later starts before everything earlier is complete, stores included. Ends layer `layer`.
 struct LayerEnd {
   std::uint32_t layer = 0;
@@ -139,7 +235,8 @@ struct Instruction {
   Semaphores waits{};            ///< taken before it is dispatched
   Semaphores release_signals{};  ///< given when its operands are no longer needed
   Semaphores done_signals{};     ///< given when its results are complete
-  std::variant<ConvSetup, ConvRun, LoadInput, LoadKernels, StoreOutput, LayerEnd, Halt> operation;
+  std::variant<ConvSetup, ConvRun, LoadInput, LoadKernels, StoreOutput, LayerEnd, Halt, Barrier, Signal, Copy, VectorRun>
+      operation;
 };
 
 /// The unit whose queue the instruction goes to.
@@ -151,8 +248,11 @@ InstructionBytes encode(const Instruction& instruction);
 Instruction decode(const InstructionBytes& bytes);
 /// What it is and how much it works on, in a few words: "conv.run 20x56x16".
 std::string summary(const Instruction& instruction);
-/// One line of text, with the tokens.
+/// One line of text, with the tokens. Fields that have their default value are left out.
 std::string disassemble(const Instruction& instruction);
+/// The instruction that a line of text in the form of `disassemble` describes. Throws UserError with what is wrong, but
+/// not where: `assemble(disassemble(i)) == i`.
+Instruction assemble(std::string_view line);
 
 /// One record of post-parameters in DRAM: 16 bytes, little-endian (scale: bytes 0-7, bias: 8-11, zero:
 /// 12-15).

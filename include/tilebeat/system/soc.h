@@ -59,6 +59,8 @@ class Soc : public sc_core::sc_module {
   bool finished() const { return host_->finished(); }
   /// Snapshots at the end of each layer, in order of completion, with the layers' numbers.
   const std::vector<std::pair<std::uint32_t, Snapshot>>& layer_ends() const { return layer_ends_; }
+  /// The counters and ledgers as they stand, up to the clock to which every ledger is settled.
+  Snapshot snapshot_now();
   /// What every unit holds and waits for.
   std::string describe_state() const { return control_->describe_state(); }
   Cycle now() const { return context_.clock.cycle_of(now_ps()); }
@@ -66,6 +68,7 @@ class Soc : public sc_core::sc_module {
  private:
   void build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options);
   void bind();
+  std::vector<std::pair<const char*, CycleLedger*>> ledgers();
   Snapshot take_snapshot(Cycle at);
   void collect_ledgers(Snapshot& snapshot, Cycle at);
   void collect_fabric(Snapshot& snapshot, Cycle at);

@@ -10,19 +10,23 @@
 namespace tilebeat {
 
 CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContext& context,
-                                   const HostConfig& host, const DmaConfig& dma, int completion_ports,
-                                   std::uint64_t base)
+                                   const HostConfig& host, const DmaConfig& dma,
+                                   const std::vector<Unit>& present, int completion_ports, std::uint64_t base)
     : sc_module(name),
       registers("registers"),
       fetch("fetch", context, 2, fetch_wake_),
-      units("unit", kQueuedUnits),
+      units("unit", present.size()),
       completions("completion", static_cast<std::size_t>(completion_ports)),
       interrupt("interrupt"),
+      sync_out("sync_out"),
+      sync_in("sync_in"),
       context_(context),
       host_(host),
       dma_(dma),
       base_(base) {
   registers.register_nb_transport_fw(this, &CommandProcessor::write_register, 0);
+  sync_in.register_b_transport(this, &CommandProcessor::receive_sync);
+  for (std::size_t i = 0; i < present.size(); ++i) state_[static_cast<std::size_t>(present[i])].socket = static_cast<int>(i);
   for (int i = 0; i < completion_ports; ++i) {
     completions[static_cast<std::size_t>(i)].register_b_transport(this, &CommandProcessor::receive_completion,
                                                                   i);
@@ -70,6 +74,19 @@ tlm::tlm_sync_enum CommandProcessor::write_register(int, tlm::tlm_generic_payloa
   return tlm::TLM_COMPLETED;
 }
 
+void CommandProcessor::receive_sync(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& message = message_of<SyncMessage>(payload);
+  if (message.kind == SyncMessage::Kind::kRelease) {
+    barrier_ = BarrierState::kReleased;
+  } else {
+    UnitMessage signal;  // as a unit's completion would
+    signal.unit = Unit::kSync;
+    signal.signals[0] = message.semaphore;
+    inbox_.push_back(signal);
+  }
+  wake_control(context_.clock.cycle_of(now_ps()));
+}
+
 void CommandProcessor::receive_completion(int, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   inbox_.push_back(message_of<UnitMessage>(payload));
   wake_control(context_.clock.cycle_of(now_ps()));
@@ -108,16 +125,17 @@ void CommandProcessor::fetch_step() {
     fetch.ledger.enter(running_ ? Activity::kNoWork : Activity::kHost, now);
     return;
   }
-  constexpr int kFetchBytes =
+  constexpr std::uint64_t kFetchBytes =
       256;  // four instructions: a longer burst would make the first of them wait for its end
-  const auto window =
-      static_cast<std::uint64_t>(std::min({dma_.burst_bytes, kFetchBytes, host_.instruction_buffer_bytes}));
+  // A power of two that fits the buffer: bursts of 64 bytes and more then hold whole instructions.
+  std::uint64_t window = kFetchBytes;
+  while (window > static_cast<std::uint64_t>(std::min(dma_.burst_bytes, host_.instruction_buffer_bytes))) window /= 2;
   const auto bytes = static_cast<int>(std::min(end - fetch_address_, window - fetch_address_ % window));
   const auto used = static_cast<std::int64_t>(buffer_.size()) + buffer_reserved_;
   if (used + bytes > host_.instruction_buffer_bytes) {
     fetch.ledger.enter(Activity::kLanding, now);
   } else if (!fetch.granted(now)) {
-    fetch.ledger.enter(Activity::kBusGrant, now);
+    fetch.ledger.enter(fetch.waits_for(), now);
   } else if (!fetch.has_room()) {
     fetch.ledger.enter(Activity::kOutstanding, now);
   } else {
@@ -134,8 +152,10 @@ void CommandProcessor::control_step() {
   // Completions of this clock, in a fixed order: counting up commutes, so the order of arrival does not
   // matter.
   for (const UnitMessage& message : inbox_) {
-    UnitState& unit = state_[static_cast<std::size_t>(message.unit)];
-    (message.kind == UnitMessage::Kind::kReleased ? unit.held : unit.under_way) -= 1;
+    if (message.unit != Unit::kSync) {
+      UnitState& unit = state_[static_cast<std::size_t>(message.unit)];
+      (message.kind == UnitMessage::Kind::kReleased ? unit.held : unit.under_way) -= 1;
+    }
     for (const Semaphore s : message.signals) {
       if (s != 0) ++semaphores_[s];
     }
@@ -162,6 +182,7 @@ void CommandProcessor::declare_signals() {
   Trace& trace = *context_.observers.trace;
   address_signal_ = trace.add_signal(name(), "decode_addr", 48);
   for (std::size_t i = 0; i < state_.size(); ++i) {
+    if (state_[i].socket < 0) continue;
     state_[i].queue_signal = trace.add_signal(name(), fmt::format("{}_queue", kUnitNames[i]), 8);
     state_[i].held_signal = trace.add_signal(name(), fmt::format("{}_held", kUnitNames[i]), 8);
   }
@@ -173,6 +194,7 @@ void CommandProcessor::trace_queues(Cycle now) {
       context_.clock.at(now + 1);  // what was decided in this clock holds from the next edge on
   trace.change(address_signal_, at, decode_address_);
   for (const UnitState& unit : state_) {
+    if (unit.socket < 0) continue;
     trace.change(unit.queue_signal, at, unit.queue.size());
     trace.change(unit.held_signal, at, static_cast<std::uint64_t>(unit.held));
   }
@@ -199,12 +221,17 @@ void CommandProcessor::decode_one(Cycle now) {
   const Unit unit = unit_of(queued.instruction);
   if (unit == Unit::kSync) {
     if (!execute_sync(queued, now)) {
-      decode_blocker_ = Activity::kLayerEnd;
+      decode_blocker_ = sync_blocker_;
       ledger.enter(decode_blocker_, now);
       return;
     }
+    tokens_taken_ = false;
   } else {
     UnitState& state = state_[static_cast<std::size_t>(unit)];
+    if (state.socket < 0) {
+      throw SimulationError(fmt::format("instruction at {:#x}: this processor has no {} unit", decode_address_,
+                                        kUnitNames[static_cast<std::size_t>(unit)]));
+    }
     if (static_cast<int>(state.queue.size()) >= dma_.command_queue) {
       decode_blocker_ = Activity::kQueueFull;
       ledger.enter(decode_blocker_, now);
@@ -227,7 +254,59 @@ bool CommandProcessor::all_idle() const {
                      [](const UnitState& u) { return u.queue.empty() && u.held == 0 && u.under_way == 0; });
 }
 
+// Takes one from each of `waits`, or none when one of them is zero.
+bool CommandProcessor::take_tokens(const Semaphores& waits) {
+  std::array<std::uint32_t, kSemaphores> taken = semaphores_;
+  for (const Semaphore s : waits) {
+    if (s == 0) continue;
+    if (taken[s] == 0) return false;
+    --taken[s];
+  }
+  semaphores_ = taken;
+  return true;
+}
+
+bool CommandProcessor::execute_barrier(const Barrier& barrier) {
+  if (barrier_ == BarrierState::kReleased) {
+    barrier_ = BarrierState::kNone;
+    return true;
+  }
+  if (barrier_ == BarrierState::kNone) {
+    if (sync_out.size() == 0) throw SimulationError("barrier: this processor has no barrier controller");
+    if (barrier.participants == 0) throw SimulationError("barrier: no participants");
+    SyncMessage message;
+    message.id = barrier.id, message.participants = barrier.participants;
+    barrier_ = BarrierState::kArrived;
+    send_message(sync_out, payload_, message);
+  }
+  sync_blocker_ = Activity::kBarrier;
+  return false;
+}
+
+void CommandProcessor::execute_signal(const Signal& signal) {
+  if (sync_out.size() == 0) throw SimulationError("signal: this processor has no others beside it");
+  SyncMessage message;
+  message.kind = SyncMessage::Kind::kSignal;
+  message.processors = signal.processors;
+  message.semaphore = signal.semaphore;
+  send_message(sync_out, payload_, message);
+}
+
+// Executes an instruction of the command processor itself; false: not yet, `sync_blocker_` says why.
 bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
+  if (!tokens_taken_ && !take_tokens(queued.instruction.waits)) {
+    for (const Semaphore s : queued.instruction.waits) {
+      if (s != 0 && semaphores_[s] == 0) sync_blocker_ = semaphore_activity(s);
+    }
+    return false;
+  }
+  tokens_taken_ = true;
+  if (const auto* barrier = std::get_if<Barrier>(&queued.instruction.operation)) return execute_barrier(*barrier);
+  if (const auto* signal = std::get_if<Signal>(&queued.instruction.operation)) {
+    execute_signal(*signal);
+    return true;
+  }
+  sync_blocker_ = Activity::kLayerEnd;
   if (!all_idle()) return false;
   if (const auto* end = std::get_if<LayerEnd>(&queued.instruction.operation)) {
     if (on_layer_end) on_layer_end(end->layer, now);
@@ -243,24 +322,14 @@ bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
 void CommandProcessor::dispatch(Cycle now) {
   for (std::size_t i = 0; i < state_.size(); ++i) {
     UnitState& unit = state_[i];
-    if (unit.queue.empty() || unit.held >= kUnitDepth) continue;
-    const Instruction& head = unit.queue.front().instruction;
-    std::array<std::uint32_t, kSemaphores> taken = semaphores_;
-    bool available = true;
-    for (const Semaphore s : head.waits) {
-      if (s == 0) continue;
-      available = available && taken[s] > 0;
-      if (available) --taken[s];
-    }
-    if (!available) continue;
-    semaphores_ = taken;
-    unit.dispatched = head;
+    if (unit.queue.empty() || unit.held >= kUnitDepth || !take_tokens(unit.queue.front().instruction.waits)) continue;
+    unit.dispatched = unit.queue.front().instruction;
     unit.queue.pop_front();
     ++unit.held;
     ++unit.under_way;
     unit.told = blocker_of(unit);
     UnitCommand command{&unit.dispatched, unit.told};
-    send_message(units[i], payload_, command);
+    send_message(units[static_cast<std::size_t>(unit.socket)], payload_, command);
     wake_control(now + 1);
   }
 }
@@ -279,11 +348,12 @@ Activity CommandProcessor::blocker_of(const UnitState& unit) const {
 void CommandProcessor::tell_blockers() {
   for (std::size_t i = 0; i < state_.size(); ++i) {
     UnitState& unit = state_[i];
+    if (unit.socket < 0) continue;
     const Activity blocker = blocker_of(unit);
     if (blocker == unit.told) continue;
     unit.told = blocker;
     UnitCommand command{nullptr, blocker};
-    send_message(units[i], payload_, command);
+    send_message(units[static_cast<std::size_t>(unit.socket)], payload_, command);
   }
 }
 
@@ -293,6 +363,7 @@ std::string CommandProcessor::describe_state() const {
                               : std::string("  no program is running\n");
   for (std::size_t i = 0; i < state_.size(); ++i) {
     const UnitState& unit = state_[i];
+    if (unit.socket < 0) continue;
     text += fmt::format("  {:<9} holds {}, {} under way, {} queued", kUnitNames[i], unit.held, unit.under_way,
                         unit.queue.size());
     if (!unit.queue.empty()) {

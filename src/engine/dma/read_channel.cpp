@@ -150,7 +150,7 @@ void ReadChannel::request(Cycle now) {
   BurstCutter& cutter = cutter_.front();
   const int burst_bytes = cutter.bytes();
   if (!port.granted(now)) {
-    port.ledger.enter(Activity::kBusGrant, now);
+    port.ledger.enter(port.waits_for(), now);
   } else if (landing_used_ + burst_bytes > config_.buffer_bytes) {
     port.ledger.enter(Activity::kLanding, now);
   } else if (!port.has_room()) {
@@ -178,7 +178,12 @@ void ReadChannel::account(Cycle now) {
   }
   if (now < stream_free_) return;
   const bool idle = order_.empty() && !requesting_ && commands_.empty();
-  data_ledger.enter(idle ? blocker_ : Activity::kMemory, now);
+  const Activity waiting = idle ? blocker_ : Activity::kMemory;
+  if (data_ledger.current() == waiting) return;
+  data_ledger.enter(waiting, now);
+  StreamMessage message;  // the sink waits for the same
+  message.waits_for = waiting;
+  send_message(stream, payload_, message);
 }
 
 void ReadChannel::schedule(Cycle now) {

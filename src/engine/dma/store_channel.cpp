@@ -39,8 +39,9 @@ void StoreChannel::step() {
   const Cycle now = context_.clock.cycle_of(now_ps());
   take_responses(now);
   release(now);
+  const bool issued = request(now);
   read_source(now);
-  request(now);
+  if (!issued) port.ledger.enter(request_blocker(now), now);
   schedule(now);
 }
 
@@ -67,10 +68,6 @@ void StoreChannel::release(Cycle now) {
 }
 
 void StoreChannel::read_source(Cycle now) {
-  if (port.granted(now)) {  // what was granted has left the staging buffer
-    staged_bytes_ -= granting_bytes_;
-    granting_bytes_ = 0;
-  }
   if (now < read_free_) return;
   if (cutter_.empty() && !commands_.empty()) {
     const auto& store = std::get<StoreOutput>(commands_.front().operation);
@@ -89,7 +86,7 @@ void StoreChannel::read_source(Cycle now) {
   BurstCutter& cutter = cutter_.front();
   const int burst_bytes = cutter.bytes();
   if (staged_bytes_ + burst_bytes > config_.buffer_bytes) {
-    data_ledger.enter(Activity::kBusGrant, now);
+    data_ledger.enter(request_blocker(now), now);
     return;
   }
   Staged staged;
@@ -122,26 +119,28 @@ void StoreChannel::read_source(Cycle now) {
   }
 }
 
-void StoreChannel::request(Cycle now) {
-  if (staged_.empty() || staged_.front().ready > now) {
-    port.ledger.enter(
-        staged_.empty() ? (port.empty() ? blocker_ : Activity::kMemory) : Activity::kOutputReady, now);
-    return;
+// What keeps the front burst from being requested; kBusy when nothing does.
+Activity StoreChannel::request_blocker(Cycle now) const {
+  if (!port.granted(now)) return port.waits_for();
+  if (staged_.empty()) return port.empty() ? blocker_ : Activity::kMemory;
+  if (staged_.front().ready > now) return Activity::kStaging;
+  if (!port.has_room()) return Activity::kOutstanding;
+  return Activity::kBusy;
+}
+
+bool StoreChannel::request(Cycle now) {
+  if (port.granted(now)) {  // what was granted has left the staging buffer
+    staged_bytes_ -= granting_bytes_;
+    granting_bytes_ = 0;
   }
-  if (!port.granted(now)) {
-    port.ledger.enter(Activity::kBusGrant, now);
-    return;
-  }
-  if (!port.has_room()) {
-    port.ledger.enter(Activity::kOutstanding, now);
-    return;
-  }
+  if (request_blocker(now) != Activity::kBusy) return false;
   Staged staged = std::move(staged_.front());
   staged_.pop_front();
   const int burst_bytes = static_cast<int>(staged.data.size());
   granting_bytes_ += burst_bytes;
   last_flags_.push_back(staged.last);
   port.issue(tlm::TLM_WRITE_COMMAND, staged.address, burst_bytes, std::move(staged.data), now);
+  return true;
 }
 
 void StoreChannel::schedule(Cycle now) {

@@ -47,6 +47,10 @@ void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc
     begin(std::get<LoadKernels>(message.header->operation));
     return;
   }
+  if (message.data == nullptr) {
+    ledger.enter(message.waits_for, context_.clock.cycle_of(now_ps()));
+    return;
+  }
   take_stream(message, queues_, ledger, context_.clock.cycle_of(now_ps()), bytes_per_clock_,
               [this](const std::uint8_t* bytes, int count, Cycle ready) { take_beat(bytes, count, ready); });
 }

@@ -50,6 +50,10 @@ void PeArray::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) 
     DrainMessage forward;
     forward.setup = message.setup;
     send_message(drain, payload_, forward);
+  } else if (message.waits_for != nullptr) {
+    DrainMessage forward;
+    forward.waits_for = message.waits_for;
+    send_message(drain, payload_, forward);
   } else if (message.beat != nullptr) {
     run_beat(message);
   } else {
@@ -177,8 +181,7 @@ const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const
   if (run.parameter_word + words > config_.parameter_depth_words)
     throw SimulationError("conv.run: reads beyond the parameter buffer");
   for (auto& bank : parameter_read) {
-    transport(bank, payload_, tlm::TLM_IGNORE_COMMAND, static_cast<std::uint64_t>(beats), nullptr,
-              static_cast<unsigned>(p));
+    count_accesses(bank, beats, p);
   }
   const std::size_t elements = static_cast<std::size_t>(words) * config_.columns * padded_;
   std::vector<std::int16_t>& packed = chunk_kernels_[run.parameter_word];

@@ -41,6 +41,11 @@ void PostProcessor::take_results(tlm::tlm_generic_payload& payload, sc_core::sc_
     setup_ = *message.setup;
     return;
   }
+  if (message.waits_for != nullptr) {  // the latest drain may go on beyond this clock
+    const Cycle next = context_.clock.cycle_of(now_ps());
+    ledger.enter(*message.waits_for, std::max(next, ledger.settled_at()));
+    return;
+  }
   if (message.run->slot >= config_.parameter_slots || message.run->kernels > config_.columns) {
     throw SimulationError(
         fmt::format("conv.run: slot {} or {} kernels do not exist", message.run->slot, message.run->kernels));
@@ -54,7 +59,7 @@ void PostProcessor::take_results(tlm::tlm_generic_payload& payload, sc_core::sc_
   const Cycle clocks = Cycle{shape_.lanes()} * config_.drain_clocks_per_lane;
   for (int i = 0; i < message.operation_cycles; ++i) {
     ledger.enter(Activity::kBusy, message.last_macs[i] + 1);
-    ledger.enter(Activity::kNoWork, message.last_macs[i] + 1 + clocks);
+    ledger.enter(Activity::kOutputReady, message.last_macs[i] + 1 + clocks);
   }
   if (Timeline* timeline = context_.observers.timeline; timeline != nullptr && message.chunk_complete) {
     timeline->span(name(), "last drain of " + summary(*message.instruction),
@@ -110,9 +115,7 @@ void PostProcessor::drain_chunk(const DrainMessage& message) {
   }
   for (int group = 0; group < shape_.groups; ++group) {
     const int rows = (g.rows - group + shape_.groups - 1) / shape_.groups;
-    transport(output[static_cast<std::size_t>(group)], payload_, tlm::TLM_IGNORE_COMMAND,
-              static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(g.columns), nullptr,
-              static_cast<unsigned>(pixel_bytes_));
+    count_accesses(output[static_cast<std::size_t>(group)], std::int64_t{rows} * g.columns, pixel_bytes_);
   }
 }
 

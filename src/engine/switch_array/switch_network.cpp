@@ -82,7 +82,7 @@ void SwitchNetwork::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&
     queue_.push_back(*message.instruction);
     if (state_ == State::kIdle) wake_at(next);
   } else if (state_ == State::kIdle && queue_.empty()) {
-    ledger.enter(blocker_, next);
+    wake_at(next);
   }
 }
 
@@ -123,6 +123,16 @@ void SwitchNetwork::begin_next(Cycle now) {
   }
   state_ = State::kIdle;
   ledger.enter(blocker_, now);
+  tell_array(blocker_);
+}
+
+// What the modules behind the switch wait for from now on.
+void SwitchNetwork::tell_array(Activity waits_for) {
+  if (waits_for == told_) return;
+  told_ = waits_for;
+  ArrayOperands operands;
+  operands.waits_for = &told_;
+  send_message(to_array, payload_, operands);
 }
 
 void SwitchNetwork::begin_chunk(Cycle now) {
@@ -143,6 +153,7 @@ void SwitchNetwork::begin_chunk(Cycle now) {
   ++stats.chunks;
   chunk_begin_ = now;
   ledger.enter(Activity::kPipelineFill, now);
+  tell_array(Activity::kOutputReady);
   if (granularity_ == Granularity::kTile) {
     run_tile(now);
     return;
@@ -150,7 +161,7 @@ void SwitchNetwork::begin_chunk(Cycle now) {
   state_ = State::kRunning;
   next_beat_ = schedule_->first();
   more_beats_ = true;
-  fill_left_ = kFillClocks;
+  switch_.bubble = mac_.bubble = Activity::kPipelineFill;
   load_read_stage();
   if (mac_stage(now)) advance_pipeline(now);
 }
@@ -176,9 +187,7 @@ void SwitchNetwork::tell(UnitMessage::Kind kind, const Semaphores& signals) {
 // The MAC stage's clock. False: the array cannot copy its accumulators yet and every stage stands still.
 bool SwitchNetwork::mac_stage(Cycle now) {
   if (!mac_.valid) {
-    const bool filling = fill_left_ > 0;
-    if (filling) --fill_left_;
-    ledger.spend(filling ? Activity::kPipelineFill : Activity::kBankConflict, 1);
+    ledger.spend(mac_.bubble, 1);
     return true;
   }
   ArrayOperands operands;
@@ -208,9 +217,12 @@ void SwitchNetwork::advance_pipeline(Cycle now) {
     if (!word_signals_.empty()) trace_switch(now);
     std::swap(mac_, switch_);
     switch_.valid = false;
+  } else {
+    mac_.bubble = switch_.bubble;
   }
   if (read_.valid) {
     read_lanes(now);
+    if (!pending_.empty()) switch_.bubble = Activity::kBankConflict;
     if (pending_.empty()) {
       std::swap(switch_, read_);
       read_.valid = false;
@@ -317,7 +329,7 @@ void SwitchNetwork::run_tile(Cycle now) {
   stats.bank_read_words += census_.read_words * run_.planes;
   ledger.spend(Activity::kPipelineFill, kFillClocks);
   ledger.spend(Activity::kBusy, beats);
-  ledger.spend(Activity::kBankConflict, read_clocks - beats);
+  ledger.spend(Activity::kBankConflict, census_.conflict_clocks * run_.planes);
   ledger.spend(Activity::kOutputDrain, operands.stalled);
   state_ = State::kFinishing;
   wake_at(now + kFillClocks + read_clocks + operands.stalled);
@@ -349,9 +361,7 @@ void SwitchNetwork::withdraw_memory(int bank, sc_dt::uint64 begin, sc_dt::uint64
 void SwitchNetwork::read_tile() {
   const int p = config_.port_channels;
   for (std::size_t bank = 0; bank < census_.bank_reads.size(); ++bank) {
-    transport(bank_read[bank], payload_, tlm::TLM_IGNORE_COMMAND,
-              static_cast<std::uint64_t>(census_.bank_reads[bank] * run_.planes), nullptr,
-              static_cast<unsigned>(p));
+    count_accesses(bank_read[bank], census_.bank_reads[bank] * run_.planes, p);
   }
   const bool same = tile_of_ && tile_of_->copy == run_.copy && tile_of_->height == run_.height &&
                     tile_of_->width == run_.width && tile_of_->first_plane == run_.first_plane &&

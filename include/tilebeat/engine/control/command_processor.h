@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/config/hardware_config.h"
+#include "tilebeat/engine/control/sync_network.h"
 #include "tilebeat/engine/messages.h"
 #include "tilebeat/fabric/burst_port.h"
 #include "tilebeat/fabric/transport.h"
@@ -36,7 +37,8 @@ struct CommandStats {
 ///
 /// Throughput: one instruction decoded a clock, one dispatched a unit and clock. An instruction is dispatched
 /// when each of its semaphores can be taken and its unit holds fewer than two. Queues are `command_queue`
-/// deep; a full one holds the decoder. `layer.end` and `halt` wait until all queues and units are empty. What
+/// deep; a full one holds the decoder. `layer.end` and `halt` wait until all queues and units are empty; `barrier`
+/// holds the decoder until the synchronisation network releases it, `signal` goes out to it. What
 /// a unit's next instruction waits for is told to the unit, which books its idle clocks on that cause.
 /// Messages of clock t are dealt with in phase kGrant of clock t; units act in clock t + 1.
 class CommandProcessor : public sc_core::sc_module {
@@ -45,13 +47,16 @@ class CommandProcessor : public sc_core::sc_module {
  public:
   tlm_utils::simple_target_socket_tagged<CommandProcessor> registers;  ///< behind the interconnect
   BurstPort fetch;
-  sc_core::sc_vector<tlm_utils::simple_initiator_socket<CommandProcessor>> units;  ///< by Unit, kQueuedUnits
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<CommandProcessor>> units;  ///< those that are there
   sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<CommandProcessor>> completions;
   tlm_utils::simple_initiator_socket<CommandProcessor> interrupt;
+  tlm_utils::simple_initiator_socket_optional<CommandProcessor> sync_out;  ///< bound where there are several processors
+  tlm_utils::simple_target_socket_optional<CommandProcessor> sync_in;
 
-  /// `completion_ports` units report completions; `base` is the address of the first register.
+  /// `present` are the units that it commands, in the order of their sockets; `completion_ports` modules report
+  /// completions; `base` is the address of the first register.
   CommandProcessor(sc_core::sc_module_name name, const SimContext& context, const HostConfig& host,
-                   const DmaConfig& dma, int completion_ports, std::uint64_t base);
+                   const DmaConfig& dma, const std::vector<Unit>& present, int completion_ports, std::uint64_t base);
   SC_HAS_PROCESS(CommandProcessor);
 
   /// Observer: layer `layer` was complete in the clock `at`.
@@ -69,6 +74,7 @@ class CommandProcessor : public sc_core::sc_module {
     std::uint64_t address = 0;
   };
   struct UnitState {
+    int socket = -1;  // in `units`; -1: there is no such unit
     std::deque<Queued> queue;
     Instruction dispatched;  // scratch that outlives the message
     int held = 0;            // sent and not released
@@ -79,12 +85,16 @@ class CommandProcessor : public sc_core::sc_module {
 
   tlm::tlm_sync_enum write_register(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                     sc_core::sc_time& delay);
+  void receive_sync(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void receive_completion(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void fetch_step();
   void control_step();
   void start();
   void decode_one(Cycle now);
   bool execute_sync(const Queued& queued, Cycle now);
+  bool execute_barrier(const Barrier& barrier);
+  void execute_signal(const Signal& signal);
+  bool take_tokens(const Semaphores& waits);
   void dispatch(Cycle now);
   void tell_blockers();
   Activity blocker_of(const UnitState& unit) const;
@@ -113,6 +123,10 @@ class CommandProcessor : public sc_core::sc_module {
   std::array<std::uint32_t, kSemaphores> semaphores_{};
   std::array<UnitState, kQueuedUnits> state_;
   std::vector<UnitMessage> inbox_;
+  enum class BarrierState : std::uint8_t { kNone, kArrived, kReleased };
+  BarrierState barrier_ = BarrierState::kNone;
+  bool tokens_taken_ = false;  // those of the synchronising instruction that holds the decoder
+  Activity sync_blocker_ = Activity::kLayerEnd;
   SignalId address_signal_ = -1;
   tlm::tlm_generic_payload payload_;
 };

@@ -14,32 +14,38 @@
 
 namespace tilebeat {
 
-/// A program in memory under a label (SPEC SW-6).
+/// A program in memory, and the processor that runs it.
 struct ProgramEntry {
-  std::string label;
+  std::uint64_t registers = 0;  ///< address of the processor's first register
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
 };
+/// Programs that run at the same time, one a processor, under a label (SPEC SW-6).
+struct ProgramSet {
+  std::string label;
+  std::vector<ProgramEntry> programs;
+};
 
-/// The host CPU (document 000 [0227], 310): starts programs by writing the command processor's registers over
-/// the interconnect, one after the other, each when the previous one has interrupted.
+/// The host CPU (document 000 [0227], 310): starts programs by writing the command processors' registers over
+/// the interconnect, one set after the other, each when all programs of the previous one have interrupted.
 ///
-/// Three register writes a program; `register_write_cycles` clocks of software before each.
+/// Three register writes a program, first the addresses and lengths of all, then the starts;
+/// `register_write_cycles` clocks of software before each.
 class Host : public sc_core::sc_module {
   sc_core::sc_event wake_;  // declared first: the port notifies it
 
  public:
   BurstPort port;
-  tlm_utils::simple_target_socket<Host> interrupt;
+  sc_core::sc_vector<tlm_utils::simple_target_socket<Host>> interrupts;  ///< one a processor
 
-  /// `programs` run in this order; `registers` is the address of the command processor's first register.
+  /// The sets run in this order.
   Host(sc_core::sc_module_name name, const SimContext& context, const HostConfig& config,
-       std::vector<ProgramEntry> programs, std::uint64_t registers);
+       std::vector<ProgramSet> sets, int processors);
   SC_HAS_PROCESS(Host);
 
   CycleLedger ledger;
   /// All programs have run.
-  bool finished() const { return next_ == programs_.size(); }
+  bool finished() const { return next_ == sets_.size(); }
 
  private:
   void take_interrupt(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
@@ -47,14 +53,13 @@ class Host : public sc_core::sc_module {
 
   SimContext context_;
   HostConfig config_;
-  std::vector<ProgramEntry> programs_;
-  std::uint64_t registers_;
+  std::vector<ProgramSet> sets_;
   MethodGate gate_;
-  std::size_t next_ = 0;  // program
-  int writes_done_ = 0;   // of the three of that program
+  std::size_t next_ = 0;         // set
+  std::size_t writes_done_ = 0;  // of the three of each of its programs
+  std::size_t interrupted_ = 0;  // its programs that have ended
   Cycle write_at_ = 0;    // the next write is sent here
   bool write_under_way_ = false;
-  bool interrupted_ = false;
 };
 
 }  // namespace tilebeat

@@ -51,7 +51,8 @@ class StoreChannel : public sc_core::sc_module {
   void take_responses(Cycle now);
   void release(Cycle now);
   void read_source(Cycle now);
-  void request(Cycle now);
+  Activity request_blocker(Cycle now) const;
+  bool request(Cycle now);
   void schedule(Cycle now);
   void tell(UnitMessage::Kind kind, const Semaphores& signals);
 

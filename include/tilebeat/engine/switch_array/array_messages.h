@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/base/activity.h"
 #include "tilebeat/dataflow/switch_array.h"
 #include "tilebeat/isa/instruction.h"
 #include "tilebeat/kernels/mac.h"
@@ -13,6 +14,7 @@ namespace tilebeat {
 /// granularity).
 struct ArrayOperands {
   const ConvSetup* setup = nullptr;          ///< not null: registers change, nothing is computed
+  const Activity* waits_for = nullptr;       ///< not null: from now on the switch waits for this, or is at work again
   const ConvRun* run = nullptr;              ///< the chunk that beats belong to
   const Instruction* instruction = nullptr;  ///< whose completion the last results report
   const SwitchSchedule* schedule = nullptr;
@@ -33,6 +35,7 @@ struct ArrayOperands {
 /// granularity) or all results of a chunk (tile granularity).
 struct DrainMessage {
   const ConvSetup* setup = nullptr;
+  const Activity* waits_for = nullptr;  ///< not null: what the post-processor waits for when it has drained everything
   const ConvRun* run = nullptr;
   const Instruction* instruction = nullptr;
   const SwitchSchedule* schedule = nullptr;

@@ -10,8 +10,8 @@ namespace tilebeat {
 
 /// Takes the data of a stream message beat by beat: `take_beat(bytes, count, ready)` puts the words of one
 /// bus beat into `queues`. Fills in when the beats were taken and written, and books the sink's clocks: busy
-/// for a beat, `bank_write` while one waits for a queue, and afterwards `memory`, or `no_work` behind an
-/// instruction's last data.
+/// for a beat, `bank_write` while one waits for a queue. What it waits for afterwards the channel says in the clock
+/// after the last beat.
 template <class TakeBeat>
 void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledger, Cycle now,
                  int bytes_per_clock, TakeBeat take_beat) {
@@ -28,7 +28,6 @@ void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledge
   }
   message.accepted = queues.next_beat();
   message.written = queues.drained();
-  ledger.enter(message.last ? Activity::kNoWork : Activity::kMemory, message.accepted);
 }
 
 }  // namespace tilebeat

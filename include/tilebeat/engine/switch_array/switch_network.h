@@ -59,6 +59,7 @@ class SwitchNetwork : public sc_core::sc_module {
   // A pipeline register: a beat and the word of every lane.
   struct Stage {
     bool valid = false;
+    Activity bubble = Activity::kPipelineFill;  // why there is no beat
     Beat beat;
     std::vector<Lane> lanes;
     std::vector<std::uint8_t> words;
@@ -70,6 +71,7 @@ class SwitchNetwork : public sc_core::sc_module {
   void begin_chunk(Cycle now);
   void finish_chunk(Cycle now);
   void tell(UnitMessage::Kind kind, const Semaphores& signals);
+  void tell_array(Activity waits_for);
   void wake_at(Cycle cycle);
   void declare_signals();
 
@@ -96,6 +98,7 @@ class SwitchNetwork : public sc_core::sc_module {
   std::deque<Instruction>
       queue_;  // what the command processor sent; while running, the front one is under way
   Activity blocker_ = Activity::kHost;
+  Activity told_ = Activity::kHost;  // what the array was told to wait for
   State state_ = State::kIdle;
 
   ConvSetup setup_;
@@ -105,7 +108,6 @@ class SwitchNetwork : public sc_core::sc_module {
 
   Beat next_beat_;
   bool more_beats_ = false;
-  int fill_left_ = 0;
   Cycle chunk_begin_ = 0;
   Stage read_, switch_, mac_;
   std::vector<int> pending_;         // lanes in the read stage that still have to read

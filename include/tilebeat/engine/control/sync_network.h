@@ -1,0 +1,77 @@
+#pragma once
+
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/sim/context.h"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <systemc>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+
+namespace tilebeat {
+
+/// Between a processor and the synchronisation network.
+struct SyncMessage {
+  enum class Kind : std::uint8_t {
+    kArrive,   ///< to the network: the processor is at barrier `id` of `participants`
+    kRelease,  ///< from the network: all have arrived
+    kSignal    ///< to the network: one for `semaphore` of `processors`; from it: one for yours
+  };
+  Kind kind = Kind::kArrive;
+  std::uint16_t id = 0;
+  std::uint16_t participants = 0;
+  std::uint64_t processors = 0;  ///< bits of processors of the same cluster
+  std::uint8_t semaphore = 0;
+};
+
+/// The global barrier controller of the chip and the signal wires inside its clusters (SPEC HI-5).
+///
+/// A barrier is named by its number; its participants are as many processors as its instructions say, whichever
+/// arrive. Latency: a release or a signal reaches its processors `sync_cycles` after the message that caused it.
+/// Throughput: any number of messages a clock.
+class SyncNetwork : public sc_core::sc_module {
+ public:
+  sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<SyncNetwork>> from;    ///< one a processor
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<SyncNetwork>> to;  ///< one a processor
+
+  /// `processors` in all, `cluster_size` consecutive ones a cluster.
+  SyncNetwork(sc_core::sc_module_name name, const SimContext& context, int processors, int cluster_size,
+              int sync_cycles);
+  SC_HAS_PROCESS(SyncNetwork);
+
+  std::int64_t barriers = 0;  ///< released
+  std::int64_t signals = 0;   ///< delivered
+  /// The barriers that some have reached and not all, one line each.
+  std::string describe_state() const;
+
+ private:
+  struct Delivery {
+    Cycle at = 0;
+    int processor = 0;
+    SyncMessage message;
+  };
+  struct Waiting {
+    int participants = 0;
+    std::vector<int> arrived;
+  };
+  void receive(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void arrive(int processor, const SyncMessage& message, Cycle at);
+  void deliver();
+
+  SimContext context_;
+  int cluster_size_;
+  int sync_cycles_;
+  MethodGate gate_;
+  std::map<int, Waiting> waiting_;
+  std::deque<Delivery> deliveries_;  // in rising order of their clocks
+  sc_core::sc_event wake_;
+  tlm::tlm_generic_payload payload_;
+  SignalId waiting_signal_ = -1;
+};
+
+}  // namespace tilebeat
