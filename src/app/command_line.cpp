@@ -1,6 +1,12 @@
 #include "tilebeat/app/command_line.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/schema/place.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -19,36 +25,59 @@ void add_files(CLI::App& app, std::string& config, std::string& layer) {
       ->type_name("WORKLOAD.json");
 }
 
+// An empty name would be taken for "none".
+const CLI::Validator kNotEmpty(
+    [](const std::string& text) { return text.empty() ? "a name is expected" : std::string(); }, "");
+
+// Clocks of at most 1 us: a picosecond count of them fits.
+constexpr Cycle kMostCycles = 1'000'000'000'000;
+
+void define_waveform(CLI::App& app, RunCommand& c) {
+  CLI::Option* vcd =
+      app.add_option("--vcd", c.vcd, "write a waveform for GTKWave; implies --granularity clock")
+          ->check(kNotEmpty)
+          ->type_name("FILE");
+  const CLI::Range clocks(Cycle{0}, kMostCycles);
+  app.add_option("--vcd-signals", c.vcd_signals,
+                 "only signals that match one of these patterns, such as 'sw*' 'soc.bus.*'")
+      ->needs(vcd)
+      ->type_name("PATTERN");
+  app.add_option("--vcd-from", c.vcd_from, "first clock of the waveform")
+      ->needs(vcd)
+      ->check(clocks)
+      ->type_name("CLOCK");
+  app.add_option("--vcd-to", c.vcd_to, "first clock that is not in the waveform any more")
+      ->needs(vcd)
+      ->check(clocks)
+      ->type_name("CLOCK");
+  app.add_option("--vcd-max-mb", c.vcd_max_mb, "the waveform ends, valid, at this size")
+      ->needs(vcd)
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("MB");
+  app.add_flag("--vcd-accumulators", c.vcd_accumulators, "trace the accumulator of every PE as well")
+      ->needs(vcd);
+}
+
 void define_run(CLI::App& app, RunCommand& c) {
   add_files(app, c.config, c.layer);
   app.add_option("--out", c.out, "folder for report.json and outputs/")
       ->capture_default_str()
+      ->check(kNotEmpty)
       ->type_name("DIR");
   app.add_option("--granularity", c.granularity,
                  "clock: every beat is simulated; tile: a chunk at a time, same results (default)")
       ->check(CLI::IsMember({"clock", "tile"}));
   app.add_option("--check", c.check, "compare outputs with the reference (default: on up to 4e9 MACs)")
       ->check(CLI::IsMember({"on", "off"}));
-  app.add_option("--vcd", c.vcd, "write a waveform for GTKWave; implies --granularity clock")
-      ->type_name("FILE");
-  app.add_option("--vcd-signals", c.vcd_signals,
-                 "only signals that match one of these patterns, such as 'sw*' 'soc.bus.*'")
-      ->type_name("PATTERN");
-  app.add_option("--vcd-from", c.vcd_from, "first clock of the waveform")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("CLOCK");
-  app.add_option("--vcd-to", c.vcd_to, "first clock that is not in the waveform any more")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("CLOCK");
-  app.add_option("--vcd-max-mb", c.vcd_max_mb, "the waveform ends, valid, at this size")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1 << 20))
-      ->type_name("MB");
-  app.add_flag("--vcd-accumulators", c.vcd_accumulators, "trace the accumulator of every PE as well");
+  define_waveform(app, c);
   app.add_option("--timeline", c.timeline, "write a timeline for Perfetto (Chrome trace events)")
+      ->check(kNotEmpty)
       ->type_name("FILE");
-  app.add_option("--fault", c.faults,
-                 "a stuck cell of an input bank: bits of MASK flip in byte BYTE of bank BANK")
+  app.add_option(
+         "--fault", c.faults,
+         "a broken cell of an input bank: what is written to byte BYTE of bank BANK is stored with the bits "
+         "of MASK flipped")
       ->type_name("BANK:BYTE:MASK");
   app.add_option("--jitter-seed", c.jitter_seed,
                  "hold processes back by random delta cycles; results do not change")
@@ -60,6 +89,23 @@ void define_run(CLI::App& app, RunCommand& c) {
   tilebeat run --config configs/switch16.json --layer models/worked_dilated.json
   tilebeat run --config configs/switch16.json --layer models/worked_dilated.json --vcd wave.vcd --vcd-signals 'sw*' 'b*'
   tilebeat run --config configs/switch16.json --layer models/vgg16_conv3_2.json --timeline timeline.json --out vgg)");
+}
+
+// The parser itself would only say that a subcommand is missing.
+void check_command_name(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
+  if (name.empty() || name[0] == '-' || std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw UserError(one_line(fmt::format("'{}' is no subcommand, there are {} ('tilebeat --help' shows how)",
+                                       name, fmt::join(known, ", "))));
+}
+
+// A table that does not reach its reader must not look like success.
+int check_printed(int status) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  fmt::print(stderr, "tilebeat: the output cannot be printed: {}\n", std::strerror(errno != 0 ? errno : EIO));
+  return status == 0 ? kFailed : status;
 }
 
 int dispatch(int argc, char** argv) {
@@ -92,6 +138,7 @@ int dispatch(int argc, char** argv) {
   compare_app.add_option("right", compare_command.right, "another report.json")->required();
   compare_app.footer("Example:\n  tilebeat compare dense/report.json dilated/report.json");
 
+  if (argc > 1) check_command_name(app, argv[1]);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -108,7 +155,7 @@ int dispatch(int argc, char** argv) {
 
 int run_command_line(int argc, char** argv) {
   try {
-    return dispatch(argc, argv);
+    return check_printed(dispatch(argc, argv));
   } catch (const UserError& error) {
     fmt::print(stderr, "tilebeat: {}\n", error.what());
     return kBadInput;

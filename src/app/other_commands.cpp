@@ -1,6 +1,5 @@
 #include "tilebeat/base/error.h"
 #include "tilebeat/config/hardware_file.h"
-#include "tilebeat/planner/plan.h"
 #include "tilebeat/report/report.h"
 #include "tilebeat/schema/fields.h"
 #include "tilebeat/schema/json_file.h"
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "planning.h"
 
 namespace tilebeat {
 namespace {
@@ -38,11 +38,9 @@ nlohmann::ordered_json read_report(const std::string& path) {
     throw UserError(fmt::format("{}: /tilebeat_report: {} is another version, {} is read", path,
                                 report["tilebeat_report"].dump(), kReportVersion));
   }
-  try {
-    return nlohmann::ordered_json::parse(report.dump());
-  } catch (const nlohmann::json::exception& error) {
-    throw UserError(fmt::format("{}: {}", path, error.what()));
-  }
+  nlohmann::ordered_json ordered = report;
+  check_report(ordered, path);
+  return ordered;
 }
 
 }  // namespace
@@ -50,7 +48,7 @@ nlohmann::ordered_json read_report(const std::string& path) {
 int plan(const PlanCommand& command) {
   const HardwareConfig hardware = load_hardware(command.config);
   const Workload workload = load_workload(command.layer);
-  const Plan made = make_plan(workload, hardware);
+  const Plan made = plan_workload(workload, hardware, command.layer);
   for (const LayerPlan& layer : made.layers) print_layer(layer);
   for (const ProgramImage& program : made.programs) {
     fmt::print("program {} at {:#x}: {} instructions of {} bytes\n", program.label, program.address,
@@ -76,12 +74,7 @@ int schema(const SchemaCommand& command) {
 
 int compare(const CompareCommand& command) {
   const nlohmann::ordered_json left = read_report(command.left), right = read_report(command.right);
-  try {
-    fmt::print("{}", compare_reports(left, right, command.left, command.right));
-  } catch (const nlohmann::json::exception& error) {
-    throw UserError(fmt::format("{} or {}: a field of the report is missing or wrong: {}", command.left,
-                                command.right, error.what()));
-  }
+  fmt::print("{}", compare_reports(left, right, command.left, command.right));
   return 0;
 }
 

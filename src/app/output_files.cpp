@@ -3,75 +3,145 @@
 #include "tilebeat/base/error.h"
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <system_error>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "output_places.h"
+#include "replacement.h"
 
 namespace tilebeat {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string partial(const std::string& path) {
-  return path + ".partial";
+constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
+constexpr mode_t kReadWrite = 0666;
+
+// The mode that a new file gets, as if open(2) had made it.
+mode_t new_file_mode() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return kReadWrite & ~mask;
 }
 
 }  // namespace
 
-OutputFiles::~OutputFiles() {
-  std::error_code ignored;
-  for (const File& file : files_) fs::remove(partial(file.path), ignored);
-  for (const Folder& folder : folders_) fs::remove_all(partial(folder.path), ignored);
+OutputFile::OutputFile(int descriptor, std::string path, std::string target, std::string temporary)
+    : path_(std::move(path)),
+      target_(std::move(target)),
+      temporary_(std::move(temporary)),
+      buffer_(kBufferBytes),
+      file_(fdopen(descriptor, "wb")) {
+  if (file_ == nullptr) refuse_to_write(path_, errno);
+  std::setvbuf(file_, buffer_.data(), _IOFBF, buffer_.size());
 }
 
-std::ofstream& OutputFiles::open_file(const std::string& path) {
-  if (fs::is_directory(path))
-    throw UserError(fmt::format("{}: is a folder, a file is to be written there", path));
+OutputFile::~OutputFile() {
+  close();
+}
+
+void OutputFile::write(std::string_view text) {
+  if (error_ != 0) return;
   errno = 0;
-  std::ofstream stream(partial(path), std::ios::binary | std::ios::trunc);
-  if (!stream) throw UserError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
-  files_.push_back({path, std::move(stream)});
-  return files_.back().stream;
+  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) error_ = errno != 0 ? errno : EIO;
 }
 
-std::string OutputFiles::open_folder(const std::string& path, const std::vector<std::string>& entries) {
-  fs::path trimmed = fs::path(path).lexically_normal();
-  if (!trimmed.has_filename()) trimmed = trimmed.parent_path();
-  const std::string folder = trimmed.empty() ? "." : trimmed.string();
-  std::error_code error;
-  if (fs::exists(folder, error) && !fs::is_directory(folder, error)) {
+void OutputFile::close() {
+  if (file_ == nullptr) return;
+  errno = 0;
+  if (std::fclose(file_) != 0 && error_ == 0) error_ = errno != 0 ? errno : EIO;
+  file_ = nullptr;
+  std::vector<char>().swap(buffer_);
+}
+
+void OutputFile::check() const {
+  if (error_ != 0) refuse_to_write(path_, error_);
+}
+
+OutputFiles::~OutputFiles() {
+  discard();
+}
+
+void OutputFiles::discard() {
+  Uninterrupted uninterrupted;
+  for (OutputFile& file : files_) {
+    file.close();
+    if (!file.temporary().empty()) unlink(file.temporary().c_str());
+  }
+  // Folders that somebody else has filled meanwhile stay.
+  for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) rmdir(folder->c_str());
+  uninterrupted.let_go();
+}
+
+void OutputFiles::make_folder(const std::string& path) {
+  const fs::path folder = place_of(path);
+  std::error_code ignored;
+  if (fs::is_directory(folder, ignored)) {
+    if (access(folder.c_str(), W_OK | X_OK) != 0) refuse_to_write(path, errno);
+    return;
+  }
+  if (fs::exists(folder, ignored))
     throw UserError(fmt::format("{}: is a file, a folder is to be written there", path));
+  fs::path part;
+  for (const fs::path& name : folder) {
+    part /= name;
+    if (fs::is_directory(part, ignored)) continue;
+    if (fs::exists(part, ignored)) refuse_to_write(path, ENOTDIR);
+    Uninterrupted uninterrupted;
+    if (mkdir(part.c_str(), 0777) != 0) refuse_to_write(path, errno);
+    folders_.push_back(part.string());
+    uninterrupted.hold(part.string());
   }
-  fs::remove_all(partial(folder), error);
-  fs::create_directories(partial(folder), error);
-  if (error) throw UserError(fmt::format("{}: cannot be written: {}", path, error.message()));
-  folders_.push_back({folder, entries});
-  return partial(folder);
 }
 
-void OutputFiles::commit() {
-  try {
-    for (File& file : files_) {
-      file.stream.close();
-      if (!file.stream)
-        throw UserError(fmt::format("{}: cannot be written: {}", file.path, std::strerror(errno)));
-      fs::rename(partial(file.path), file.path);
-    }
-    for (const Folder& folder : folders_) {
-      if (!fs::exists(folder.path)) {
-        fs::rename(partial(folder.path), folder.path);
-        continue;
-      }
-      for (const std::string& entry : folder.entries) {
-        fs::remove_all(fs::path(folder.path) / entry);
-        fs::rename(fs::path(partial(folder.path)) / entry, fs::path(folder.path) / entry);
-      }
-    }
-  } catch (const fs::filesystem_error& error) {
-    throw UserError(fmt::format("{}: cannot be written: {}", error.path1().string(), error.code().message()));
+OutputFile& OutputFiles::open(const std::string& path) {
+  struct stat status {};
+  const bool exists = stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode))
+    throw UserError(fmt::format("{}: is a folder, a file is to be written there", path));
+  if (exists && !S_ISREG(status.st_mode)) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (descriptor < 0) refuse_to_write(path, errno);
+    return files_.emplace_back(descriptor, path, path, "");
   }
+  const std::string target = place_of(path).string();
+  if (exists && access(target.c_str(), W_OK) != 0) refuse_to_write(path, errno);
+  Uninterrupted uninterrupted;
+  int descriptor = -1;
+  const std::string temporary = make_file_beside(target, path, descriptor);
+  uninterrupted.hold(temporary);
+  fchmod(descriptor, exists ? status.st_mode & 07777 : new_file_mode());
+  return files_.emplace_back(descriptor, path, target, temporary);
+}
+
+void OutputFiles::write(const std::string& path, std::string_view bytes) {
+  OutputFile& file = open(path);
+  file.write(bytes);
+  file.close();
+  file.check();
+}
+
+void OutputFiles::check() const {
+  for (const OutputFile& file : files_) file.check();
+}
+
+void OutputFiles::commit(const std::vector<std::string>& obsolete) {
+  for (OutputFile& file : files_) file.close();
+  check();
+  Uninterrupted uninterrupted;
+  Replacement replacement;
+  for (const std::string& path : obsolete) replacement.remove(path);
+  for (const OutputFile& file : files_) {
+    if (!file.temporary().empty()) replacement.put(file.temporary(), file.target());
+  }
+  replacement.keep();
+  files_.clear();
+  folders_.clear();
+  uninterrupted.let_go();
 }
 
 }  // namespace tilebeat

@@ -1,14 +1,44 @@
 #pragma once
 
+#include <cstdio>
 #include <deque>
-#include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "interruption.h"
 
 namespace tilebeat {
 
-/// The files that a run writes. They are written beside their places under a name that ends in `.partial` and
-/// moved there by `commit`; without it they vanish (SPEC UI-5: outputs appear whole or not at all).
+/// A file while it is written. The first error is kept; what comes behind it is dropped.
+class OutputFile {
+ public:
+  /// Takes over `descriptor`. `path` is the name in messages; the contents are to go to `target`, and are
+  /// collected in `temporary` until then; empty: they go there at once.
+  OutputFile(int descriptor, std::string path, std::string target, std::string temporary);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::string_view text);
+  void close();
+  /// Throws UserError when something could not be written.
+  void check() const;
+
+  const std::string& target() const { return target_; }
+  const std::string& temporary() const { return temporary_; }
+
+ private:
+  std::string path_, target_, temporary_;
+  std::vector<char> buffer_;
+  std::FILE* file_;
+  int error_ = 0;  // errno of the first write that failed
+};
+
+/// The files that a run writes. They are collected under hidden names beside their places and moved there by
+/// `commit`; without it they vanish, also when the process is interrupted (SPEC UI-5: outputs appear whole or
+/// not at all). What is no regular file, such as /dev/null or a pipe, is written straight through; a symbolic
+/// link keeps pointing to what is written. At most one object exists at a time.
 class OutputFiles {
  public:
   OutputFiles() = default;
@@ -16,25 +46,24 @@ class OutputFiles {
   OutputFiles& operator=(const OutputFiles&) = delete;
   ~OutputFiles();
 
-  /// A file of its own. Throws UserError when it cannot be created.
-  std::ofstream& open_file(const std::string& path);
-  /// The folder `path`, of which `entries` are replaced on commit. Returns the folder to write them into.
-  /// Throws UserError when it cannot be created.
-  std::string open_folder(const std::string& path, const std::vector<std::string>& entries);
-  /// Moves everything to its place. Throws UserError when that fails.
-  void commit();
+  /// Makes the folder and those above it where they are missing. Throws UserError when that fails.
+  void make_folder(const std::string& path);
+  /// Begins a file. Throws UserError when it cannot be written.
+  OutputFile& open(const std::string& path);
+  /// Writes a whole file. Throws UserError when that fails.
+  void write(const std::string& path, std::string_view bytes);
+  /// Throws UserError when something could not be written so far.
+  void check() const;
+  /// Moves everything to its place, in the order in which it was begun, and removes `obsolete` files. Throws
+  /// UserError when that fails, and then all is as it was before.
+  void commit(const std::vector<std::string>& obsolete);
 
  private:
-  struct File {
-    std::string path;
-    std::ofstream stream;
-  };
-  struct Folder {
-    std::string path;
-    std::vector<std::string> entries;
-  };
-  std::deque<File> files_;  // callers hold references to the streams
-  std::vector<Folder> folders_;
+  void discard();
+
+  Interruption interruption_;
+  std::deque<OutputFile> files_;  // callers hold references
+  std::vector<std::string> folders_;
 };
 
 }  // namespace tilebeat

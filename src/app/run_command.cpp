@@ -2,7 +2,6 @@
 #include "tilebeat/config/hardware_file.h"
 #include "tilebeat/observe/chrome_timeline.h"
 #include "tilebeat/observe/vcd_writer.h"
-#include "tilebeat/planner/plan.h"
 #include "tilebeat/reference/reference.h"
 #include "tilebeat/report/report.h"
 #include "tilebeat/system/simulation.h"
@@ -11,7 +10,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <numeric>
 #include <optional>
 
@@ -21,6 +19,8 @@
 
 #include "commands.h"
 #include "output_files.h"
+#include "output_places.h"
+#include "planning.h"
 
 namespace tilebeat {
 namespace {
@@ -53,8 +53,10 @@ Fault parse_fault(const std::string& text, const SwitchArrayConfig& array) {
 class Progress {
  public:
   explicit Progress(std::size_t layers) : layers_(layers), shown_(isatty(STDERR_FILENO) != 0) {}
-  ~Progress() {
+  ~Progress() { clear(); }
+  void clear() {
     if (printed_) fmt::print(stderr, "\r{:60}\r", "");
+    printed_ = false;
   }
   void operator()(Cycle now, std::size_t done) {
     const auto time = std::chrono::steady_clock::now();
@@ -94,21 +96,6 @@ void check_outputs(const Workload& workload, RunResult& result) {
   }
 }
 
-void write_folder(const std::string& folder, const Workload& workload, const HardwareConfig& hardware,
-                  const RunResult& result) {
-  const std::string report = folder + "/report.json";
-  std::ofstream stream(report, std::ios::binary);
-  stream << report_json(result, hardware_to_json(hardware)).dump(1) << "\n";
-  stream.close();
-  if (!stream) throw UserError(report + ": cannot be written");
-  std::filesystem::create_directory(folder + "/outputs");
-  for (const std::string& name : workload.outputs) {
-    const auto output = result.outputs.find(name);
-    if (output != result.outputs.end())
-      write_npy(fmt::format("{}/outputs/{}.npy", folder, name), output->second);
-  }
-}
-
 Granularity granularity_of(const RunCommand& command) {
   if (command.granularity == "tile" && !command.vcd.empty()) {
     throw UserError(
@@ -117,67 +104,129 @@ Granularity granularity_of(const RunCommand& command) {
   return command.granularity == "clock" || !command.vcd.empty() ? Granularity::kClock : Granularity::kTile;
 }
 
+OutputPlaces places_of(const RunCommand& command, const Workload& workload) {
+  return {command.out, workload.outputs, command.vcd, command.timeline};
+}
+
+TraceFilter filter_of(const RunCommand& command, Picoseconds period) {
+  TraceFilter filter;
+  filter.patterns = command.vcd_signals;
+  filter.begin = command.vcd_from * period;
+  if (command.vcd_to >= 0) filter.end = command.vcd_to * period;
+  filter.max_bytes = command.vcd_max_mb << 20;
+  return filter;
+}
+
+// The observers of a run, and the files that they write.
+class RunOutputs {
+ public:
+  RunOutputs(const RunCommand& command, const Workload& workload, Picoseconds period)
+      : places_(places_of(command, workload)),
+        inputs_(files_read(command.config, command.layer)),
+        period_(period) {
+    check_places(places_, inputs_);
+    files_.make_folder(places_.out);
+    files_.make_folder(places_.outputs());
+    if (!command.vcd.empty()) {
+      OutputFile& file = files_.open(command.vcd);
+      vcd_.emplace(filter_of(command, period), period, now_ps,
+                   [&file](const std::string& text) { file.write(text); });
+    }
+    if (!command.timeline.empty()) {
+      timeline_file_ = &files_.open(command.timeline);
+      timeline_.emplace();
+    }
+  }
+
+  Observers observers() { return {vcd_ ? &*vcd_ : nullptr, timeline_ ? &*timeline_ : nullptr}; }
+  /// Throws UserError when it is certain already that the files cannot be what is asked for.
+  void check() const {
+    files_.check();
+    if (!vcd_ || vcd_->unmatched_patterns().empty()) return;
+    throw UserError(
+        fmt::format("--vcd-signals {}: no signal is called like that", vcd_->unmatched_patterns().front()));
+  }
+  /// Writes everything; before that `result` learns what is written.
+  void write(const HardwareConfig& hardware, RunResult& result) {
+    if (vcd_) vcd_->finish((result.cycles + 1) * period_);
+    if (timeline_) timeline_file_->write(timeline_->json());
+    for (const std::string& name : places_.names) {
+      const auto output = result.outputs.find(name);
+      if (output == result.outputs.end()) continue;  // never computed: `failures` says why
+      files_.write(places_.tensor(name), npy_bytes(output->second));
+      result.written.push_back(name);
+    }
+    files_.write(places_.report(), report_json(result, hardware_to_json(hardware)).dump(1) + "\n");
+    files_.commit(obsolete_outputs(places_, inputs_));
+  }
+  bool truncated() const { return vcd_ && vcd_->truncated(); }
+
+ private:
+  OutputPlaces places_;
+  std::vector<std::string> inputs_;
+  Picoseconds period_;
+  OutputFiles files_;
+  std::optional<VcdWriter> vcd_;
+  std::optional<ChromeTimeline> timeline_;
+  OutputFile* timeline_file_ = nullptr;
+};
+
+void print_result(const RunCommand& command, const RunResult& result, bool checked, bool truncated) {
+  fmt::print("{}", report_table(result));
+  if (!checked)
+    fmt::print("\n{}", command.check == "off" ? "Outputs were not checked (--check off).\n"
+                                              : "Outputs were not checked: over 4e9 MACs, say --check on.\n");
+  if (truncated)
+    fmt::print(stderr, "tilebeat: {} ends early: it reached the cap of {} MB (--vcd-max-mb)\n", command.vcd,
+               command.vcd_max_mb);
+  fmt::print("\nWrote {0}/report.json, {0}/outputs/{1}{2}\n", command.out,
+             command.vcd.empty() ? "" : ", " + command.vcd,
+             command.timeline.empty() ? "" : ", " + command.timeline);
+}
+
+void check_command(const RunCommand& command) {
+  if (command.vcd_to >= 0 && command.vcd_to <= command.vcd_from) {
+    throw UserError(
+        fmt::format("--vcd-to {}: more than --vcd-from ({}) is expected", command.vcd_to, command.vcd_from));
+  }
+}
+
 }  // namespace
 
 int run(const RunCommand& command) {
+  check_command(command);
   SimulationOptions options;
   options.granularity = granularity_of(command);
   const HardwareConfig hardware = load_hardware(command.config);
   const Workload workload = load_workload(command.layer);
   for (const std::string& fault : command.faults)
     options.faults.push_back(parse_fault(fault, hardware.switch_array));
-  const Plan made = make_plan(workload, hardware);
+  const Plan made = plan_workload(workload, hardware, command.layer);
   const std::int64_t macs =
       std::accumulate(made.layers.begin(), made.layers.end(), std::int64_t{0},
                       [](std::int64_t sum, const LayerPlan& l) { return sum + l.macs; });
   const bool check = command.check == "on" || (command.check.empty() && macs <= kCheckedMacs);
-
-  OutputFiles files;
-  const std::string folder = files.open_folder(command.out, {"report.json", "outputs"});
-  std::optional<VcdWriter> vcd;
-  std::optional<ChromeTimeline> timeline;
-  const Picoseconds period = hardware.clock_ps();
-  if (!command.vcd.empty()) {
-    TraceFilter filter;
-    filter.patterns = command.vcd_signals;
-    filter.begin = command.vcd_from * period;
-    if (command.vcd_to >= 0) filter.end = command.vcd_to * period;
-    filter.max_bytes = command.vcd_max_mb << 20;
-    std::ofstream& stream = files.open_file(command.vcd);
-    vcd.emplace(filter, period, now_ps, [&stream](const std::string& text) { stream << text; });
-    options.observers.trace = &*vcd;
-  }
-  std::ofstream* timeline_stream = nullptr;
-  if (!command.timeline.empty()) {
-    timeline_stream = &files.open_file(command.timeline);
-    timeline.emplace();
-    options.observers.timeline = &*timeline;
-  }
   options.trace_accumulators = command.vcd_accumulators;
   options.jitter_seed = command.jitter_seed;
   options.build_order_seed = command.build_order_seed;
 
   RunResult result;
+  bool truncated = false;
   {
+    RunOutputs outputs(command, workload, hardware.clock_ps());
+    options.observers = outputs.observers();
     Progress progress(workload.layers.size());
-    options.progress = [&](Cycle now, std::size_t done) { progress(now, done); };
+    options.progress = [&](Cycle now, std::size_t done) {
+      outputs.check();
+      progress(now, done);
+    };
     result = simulate(workload, hardware, made, options);
+    progress.clear();
+    if (check) check_outputs(workload, result);
+    outputs.write(hardware, result);
+    truncated = outputs.truncated();
   }
-  if (check) check_outputs(workload, result);
-  if (vcd) vcd->finish((result.cycles + 1) * period);
-  if (timeline) *timeline_stream << timeline->json();
-  write_folder(folder, workload, hardware, result);
-  files.commit();
-
-  fmt::print("{}", report_table(result));
-  if (!check)
-    fmt::print("\n{}", command.check == "off" ? "Outputs were not checked (--check off).\n"
-                                              : "Outputs were not checked: over 4e9 MACs, say --check on.\n");
-  if (vcd && vcd->truncated())
-    fmt::print(stderr, "tilebeat: {} ends early: it reached the cap of {} MB (--vcd-max-mb)\n", command.vcd,
-               command.vcd_max_mb);
-  fmt::print("\nWrote {0}/report.json, {0}/outputs/{1}{2}\n", command.out, vcd ? ", " + command.vcd : "",
-             timeline ? ", " + command.timeline : "");
+  print_result(command, result, check, truncated);
   return result.passed() ? 0 : 1;
 }
 

@@ -73,14 +73,18 @@ void describe(V& v, DramConfig& c) {
             "payload bytes of one open row of one bank, a power of two");
   v.integer("data_bits", c.data_bits, {8, 512}, "payload bits of a channel's data bus, a power of two");
   v.integer("ecc_bits", c.ecc_bits, {0, 128}, "bits of a channel's data bus that carry no payload");
-  v.integer("burst_length", c.burst_length, {1, 64}, "transfers of one burst, a power of two");
+  v.integer("burst_length", c.burst_length, {2, 64},
+            "transfers of one burst, a power of two; two transfers take a clock");
   v.integer("clock_ps", c.clock_ps, {100, 1000000}, "period of the DRAM clock in ps; two transfers a clock");
   v.integer("tRCD_ps", c.tRCD_ps, kDramPicoseconds, "ps from activating a row to the first read or write");
   v.integer("tRP_ps", c.tRP_ps, kDramPicoseconds, "ps to close a row");
   v.integer("tCL_ps", c.tCL_ps, kDramPicoseconds, "ps from a read command to its first data");
   v.integer("tRAS_ps", c.tRAS_ps, kDramPicoseconds, "least ps from activating a row to closing it");
   v.integer("tCCD_ps", c.tCCD_ps, kDramPicoseconds, "least ps between two reads or writes of a channel");
-  v.integer("tREFI_ps", c.tREFI_ps, {10000, 1000000000}, "ps between two refreshes");
+  v.integer(
+      "tREFI_ps", c.tREFI_ps, {10000, 1000000000},
+      "ps between two refreshes; longer than tRAS_ps + 2 tRP_ps + tRFC_ps, each in whole DRAM clocks, and "
+      "2 clocks");
   v.integer("tRFC_ps", c.tRFC_ps, {0, 10000000}, "ps of one refresh, less than tREFI_ps");
   v.boolean("refresh", c.refresh, "false: the DRAM is never refreshed");
   v.integer("queue_depth", c.queue_depth, {1, 4096}, "bursts that a channel's scheduler chooses from");
@@ -104,10 +108,17 @@ void describe(V& v, PlannerConfig& c) {
             "run dilated kernels as larger dense ones filled with zeros: the baseline of document 000");
   v.choice(
       "loop_order", c.loop_order, kLoopOrderNames,
-      "outer loop over tiles or over kernel blocks; auto takes the one that fetches fewer bytes from DRAM");
-  v.integer("max_tile_rows", c.max_tile_rows, kTileExtent, "most output rows a tile; 0: as many as fit");
-  v.integer("max_tile_columns", c.max_tile_columns, kTileExtent,
-            "most output columns a tile; 0: as many as fit");
+      "outer loop over tiles or over kernel blocks; auto tries both and takes, of all tilings that are "
+      "expected "
+      "to take at most 2 % longer than the fastest, the one that moves the fewest bytes on the DRAM bus");
+  v.integer(
+      "max_tile_rows", c.max_tile_rows, kTileExtent,
+      "most output rows a tile, rounded down to a multiple of switch_array.groups but at least that many; 0: "
+      "as many as fit");
+  v.integer(
+      "max_tile_columns", c.max_tile_columns, kTileExtent,
+      "most output columns a tile, rounded down to a multiple of the lanes (rows / groups) but at least that "
+      "many; 0: as many as fit");
 }
 
 template <class V>

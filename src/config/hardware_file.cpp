@@ -1,5 +1,6 @@
 #include "tilebeat/config/hardware_file.h"
 
+#include "tilebeat/base/math.h"
 #include "tilebeat/schema/json_file.h"
 
 #include <cmath>
@@ -81,6 +82,13 @@ void check_dram(const DramConfig& c, const Place& place) {
        fmt::format("at least {}: one row in every bank of every channel", one_row_each));
   need(!c.refresh || c.tRFC_ps < c.tREFI_ps, place.key("tRFC_ps"), c.tRFC_ps,
        fmt::format("less than tREFI_ps ({})", c.tREFI_ps));
+  // A refresh must be over, whatever the banks held, before the next one falls due.
+  const auto clocks = [&c](Picoseconds duration) { return ceil_div(duration, c.clock_ps); };
+  constexpr Cycle kCommands = 2;
+  const Cycle longest = clocks(c.tRAS_ps) + 2 * clocks(c.tRP_ps) + clocks(c.tRFC_ps) + kCommands;
+  need(!c.refresh || clocks(c.tREFI_ps) > longest, place.key("tREFI_ps"), c.tREFI_ps,
+       fmt::format("more than {}: {} clocks of {} ps for tRAS_ps, twice tRP_ps, tRFC_ps and {} commands",
+                   longest * c.clock_ps, longest, c.clock_ps, kCommands));
 }
 
 void check_memory(const MemoryConfig& c, std::int64_t size_bytes, int bus_bytes, const Place& place) {

@@ -59,16 +59,33 @@ bool natural_less(const std::string& a, const std::string& b) {
 
 VcdWriter::VcdWriter(TraceFilter filter, Picoseconds clock_period, std::function<Picoseconds()> now,
                      std::function<void(const std::string&)> sink)
-    : filter_(std::move(filter)), clock_period_(clock_period), now_(std::move(now)), sink_(std::move(sink)) {}
+    : filter_(std::move(filter)), clock_period_(clock_period), now_(std::move(now)), sink_(std::move(sink)) {
+  matched_.resize(filter_.patterns.size(), false);
+  wanted("soc.clk", "clk");  // is always there
+}
+
+// Whether a pattern matches; no patterns match everything.
+bool VcdWriter::wanted(const std::string& path, const std::string& name) {
+  bool any = filter_.patterns.empty();
+  for (std::size_t i = 0; i < filter_.patterns.size(); ++i) {
+    const char* pattern = filter_.patterns[i].c_str();
+    if (fnmatch(pattern, path.c_str(), 0) != 0 && fnmatch(pattern, name.c_str(), 0) != 0) continue;
+    matched_[i] = true;
+    any = true;
+  }
+  return any;
+}
+
+std::vector<std::string> VcdWriter::unmatched_patterns() const {
+  std::vector<std::string> unmatched;
+  for (std::size_t i = 0; i < matched_.size(); ++i) {
+    if (!matched_[i]) unmatched.push_back(filter_.patterns[i]);
+  }
+  return unmatched;
+}
 
 SignalId VcdWriter::add_signal(const std::string& scope, const std::string& name, int width_bits) {
-  const std::string path = scope + "." + name;
-  const bool wanted =
-      filter_.patterns.empty() ||
-      std::any_of(filter_.patterns.begin(), filter_.patterns.end(), [&](const std::string& p) {
-        return fnmatch(p.c_str(), path.c_str(), 0) == 0 || fnmatch(p.c_str(), name.c_str(), 0) == 0;
-      });
-  if (!wanted) return -1;
+  if (!wanted(scope + "." + name, name)) return -1;
   Signal signal;
   signal.scope = scope, signal.name = name, signal.width = width_bits;
   signals_.push_back(signal);

@@ -1,6 +1,5 @@
 #include "tilebeat/planner/plan.h"
 
-#include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
@@ -65,14 +64,22 @@ class Builder {
       plan_.tensors[layer.name] = {allocate(static_cast<std::uint64_t>(layer.output.size_bytes())),
                                    layer.output};
     }
-    for (const Layer& layer : workload_.layers) add_layer(layer);
+    for (const Layer& layer : workload_.layers) {
+      try {
+        add_layer(layer);
+      } catch (const UserError& error) {
+        throw PlanError(layer.name, error.what());
+      }
+    }
     for (ProgramImage& program : plan_.programs) finish(program);
     plan_.dram_bytes = next_;
     const auto size = static_cast<std::uint64_t>(hardware_.dram.size_bytes);
     if (next_ > size) {
-      throw UserError(fmt::format(
-          "workload '{}' cannot fit: tensors, kernels and programs take {} bytes, dram.size_bytes is {}",
-          workload_.name, next_, size));
+      throw PlanError(
+          "",
+          fmt::format(
+              "workload '{}' cannot fit: tensors, kernels and programs take {} bytes, dram.size_bytes is {}",
+              workload_.name, next_, size));
     }
     return std::move(plan_);
   }

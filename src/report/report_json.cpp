@@ -1,5 +1,7 @@
 #include "tilebeat/report/report.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -78,6 +80,7 @@ nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered
                                   {"value", counter.value},
                                   {"unit", counter.unit}});
   }
+  report["outputs"] = run.written;
   report["differences"] = Json::array();
   for (const CheckDifference& d : run.differences) {
     report["differences"].push_back({{"layer", d.layer},
@@ -153,6 +156,7 @@ nlohmann::ordered_json report_schema() {
                                 {"busy", count},
                                 {"stall_cycles", stalls}}))},
        {"counters", list(object({{"module", text}, {"name", text}, {"value", count}, {"unit", text}}))},
+       {"outputs", list(text)},
        {"differences", list(object({{"layer", text},
                                     {"against", text},
                                     {"index", list(count)},
@@ -160,6 +164,8 @@ nlohmann::ordered_json report_schema() {
                                     {"got", {{"type", "integer"}}}}))},
        {"failures", list(text)},
        {"configuration", {{"type", "object"}, {"description", "the effective hardware configuration"}}}});
+  // Files of this version from before there was `outputs` are reports as well.
+  schema["required"].erase(std::find(schema["required"].begin(), schema["required"].end(), "outputs"));
   Json result{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "tilebeat report"}};
   result.update(schema);
   return result;

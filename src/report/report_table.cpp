@@ -3,37 +3,11 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include "text_table.h"
 
 namespace tilebeat {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string grouped(std::int64_t value) {
-  std::string digits = std::to_string(value);
-  for (int at = static_cast<int>(digits.size()) - 3; at > (value < 0 ? 1 : 0); at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
-}
-
-// Columns as wide as their widest cell; the first column to the left, the others to the right.
-std::string format_rows(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line = " ";
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += i == 0 ? fmt::format(" {:<{}}", row[i], widths[i]) : fmt::format("  {:>{}}", row[i], widths[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
 
 std::string layers_table(const RunResult& run) {
   std::vector<std::vector<std::string>> rows{
@@ -90,46 +64,6 @@ std::string report_table(const RunResult& run) {
   for (const std::string& failure : run.failures) text += "\nFAILED: " + failure;
   if (!run.passed()) text += "\n";
   return text;
-}
-
-std::string compare_reports(const Json& left, const Json& right, const std::string& a, const std::string& b) {
-  std::vector<std::vector<std::string>> rows{{"", a, b, "ratio"}};
-  const auto add = [&](const std::string& what, double l, double r, bool percent) {
-    const auto show = [&](double v) {
-      return percent ? fmt::format("{:.2f} %", 100 * v) : grouped(static_cast<std::int64_t>(v));
-    };
-    rows.push_back({what, show(l), show(r), l != 0 ? fmt::format("{:.3f}", r / l) : (r == 0 ? "" : "-")});
-  };
-  const auto add_layer = [&](const std::string& prefix, const Json& l, const Json& r) {
-    for (const char* key : {"cycles", "beats", "bank_conflict_cycles", "macs"})
-      add(prefix + key, l[key].get<double>(), r[key].get<double>(), false);
-    add(prefix + "utilization", l["utilization"].get<double>(), r["utilization"].get<double>(), true);
-    for (int i = 1; i < kActivityCount; ++i) {
-      const std::string cause(activity_name(static_cast<Activity>(i)));
-      const double x = l["stall_cycles"].value(cause, 0.0), y = r["stall_cycles"].value(cause, 0.0);
-      if (x != 0 || y != 0) add(prefix + "stall " + cause, x, y, false);
-    }
-    for (const auto& [level, directions] : l["bytes"].items()) {
-      for (const auto& [direction, value] : directions.items()) {
-        const double other = r["bytes"].contains(level) ? r["bytes"][level].value(direction, 0.0) : 0.0;
-        add(prefix + level + " " + direction + " bytes", value.get<double>(), other, false);
-      }
-    }
-  };
-  add("total cycles", left["total"]["cycles"].get<double>(), right["total"]["cycles"].get<double>(), false);
-  add("total macs", left["total"]["macs"].get<double>(), right["total"]["macs"].get<double>(), false);
-  add("total utilization", left["total"]["utilization"].get<double>(),
-      right["total"]["utilization"].get<double>(), true);
-  add("total DRAM read bytes", left["total"]["dram_read_bytes"].get<double>(),
-      right["total"]["dram_read_bytes"].get<double>(), false);
-  add("total DRAM write bytes", left["total"]["dram_write_bytes"].get<double>(),
-      right["total"]["dram_write_bytes"].get<double>(), false);
-  for (const Json& l : left["layers"]) {
-    for (const Json& r : right["layers"]) {
-      if (l["name"] == r["name"]) add_layer(l["name"].get<std::string>() + ": ", l, r);
-    }
-  }
-  return format_rows(rows);
 }
 
 }  // namespace tilebeat

@@ -55,6 +55,17 @@ class StructureGuard {
     return true;
   }
 
+  /// Where the value stands that the parser would have told next.
+  Place next() const {
+    Place place(file_);
+    for (std::size_t i = 0; i < open_.size(); ++i) {
+      const bool innermost = i + 1 == open_.size();
+      const Level& level = open_[i];
+      place = level.list ? place.item(innermost ? level.items : level.items - 1) : place.key(level.key);
+    }
+    return place;
+  }
+
  private:
   struct Level {
     bool list;
@@ -75,6 +86,12 @@ class StructureGuard {
   std::string file_;
   std::vector<Level> open_;
 };
+
+/// The number in the library's message "number overflow parsing '1e999'".
+std::string quoted(const std::string& message) {
+  const std::size_t begin = message.find('\''), end = message.rfind('\'');
+  return begin == end ? "the number" : message.substr(begin + 1, end - begin - 1);
+}
 
 /// The library's message without its identifier: "parse error at line 3, column 7: ...".
 std::string without_identifier(const std::string& message) {
@@ -113,6 +130,8 @@ json parse_json(const std::string& text, const std::string& file) {
     return json::parse(
         text, [&guard](int, json::parse_event_t event, json& parsed) { return guard(event, parsed); }, true,
         true);
+  } catch (const json::out_of_range& error) {  // a number that no double holds, told without its place
+    guard.next().refuse(quoted(error.what()), "a number up to 1.8e308");
   } catch (const json::exception& error) {
     fail(file, without_identifier(error.what()));
   }

@@ -134,10 +134,10 @@ void describe_accumulators(V& v, Conv2dSpec& s) {
 template <class V>
 void describe(V& v, Conv2dSpec& s) {
   v.required().integer("out_channels", s.conv.out_channels, kExtent, "kernels");
-  v.required().integers("kernel", s.conv.kernel, kExtent, "[height, width] in taps");
-  v.integers("stride", s.conv.stride, kExtent, "[height, width] in pixels");
-  v.integers("dilation", s.conv.dilation, kExtent, "[height, width] in pixels from tap to tap, 1 is dense");
-  v.integers("pads", s.conv.pads, {0, kMaxDimension}, "[top, left, bottom, right] in pixels");
+  v.required().integers("kernel", s.conv.kernel, kTapExtent, "[height, width] in taps");
+  v.integers("stride", s.conv.stride, kTapExtent, "[height, width] in pixels");
+  v.integers("dilation", s.conv.dilation, kTapExtent, "[height, width] in pixels from tap to tap, 1 is dense");
+  v.integers("pads", s.conv.pads, kPadding, "[top, left, bottom, right] in pixels");
   v.integer("groups", s.conv.groups, kExtent, "groups; divides the channels and the kernels");
   v.required().object("weights", s.weights, "kernels [out_channels, height, width, channels / groups]");
   v.optional_object("bias", s.bias, "int32 [out_channels]");
@@ -155,16 +155,16 @@ void describe(V& v, FullyConnectedSpec& s) {
 
 template <class V>
 void describe_window(V& v, Pooling& pool, std::optional<std::array<int, 2>>& stride) {
-  v.required().integers("kernel", pool.kernel, kExtent, "[height, width] in taps");
-  v.optional_integers("stride", stride, kExtent, "[height, width] in pixels; without it the kernel");
-  v.integers("pads", pool.pads, {0, kMaxDimension},
+  v.required().integers("kernel", pool.kernel, kTapExtent, "[height, width] in taps");
+  v.optional_integers("stride", stride, kTapExtent, "[height, width] in pixels; without it the kernel");
+  v.integers("pads", pool.pads, kPadding,
              "[top, left, bottom, right] in pixels; every window keeps a tap on the map");
 }
 
 template <class V>
 void describe(V& v, MaxPoolSpec& s) {
   describe_window(v, s.pool, s.stride);
-  v.integers("dilation", s.pool.dilation, kExtent, "[height, width] in pixels from tap to tap, 1 is dense");
+  v.integers("dilation", s.pool.dilation, kTapExtent, "[height, width] in pixels from tap to tap, 1 is dense");
 }
 
 template <class V>

@@ -4,6 +4,7 @@
 // files.
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -15,6 +16,7 @@
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,19 +43,66 @@ struct CommandResult {
   std::string out, err;
 };
 
+/// What a command finds around it, besides its folder.
+struct CommandSetting {
+  std::string out;                        ///< file that stdout goes to instead of CommandResult::out
+  rlim_t max_file_bytes = RLIM_INFINITY;  ///< no file of the command can grow beyond
+  bool interrupts_ignored = false;        ///< as under nohup
+};
+
+/// A command that runs.
+class StartedCommand {
+ public:
+  StartedCommand(const std::string& folder, const std::vector<std::string>& arguments,
+                 const CommandSetting& setting)
+      : out_(setting.out.empty() ? streams_.path("out") : setting.out), child_(fork()) {
+    if (child_ == 0) execute(folder, arguments, setting);
+  }
+  void signal(int number) const { kill(child_, number); }
+  /// Waits until it ends.
+  CommandResult finish() const {
+    int status = 0;
+    waitpid(child_, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+            out_ == streams_.path("out") ? read_bytes(out_) : "", read_bytes(streams_.path("err"))};
+  }
+
+ private:
+  [[noreturn]] void execute(const std::string& folder, const std::vector<std::string>& arguments,
+                            const CommandSetting& setting) const {
+    if (chdir(folder.c_str()) != 0) _exit(126);
+    const auto redirect = [](const std::string& file, int to) {
+      const int from = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      if (from < 0 || dup2(from, to) < 0) _exit(126);
+      close(from);
+    };
+    redirect(out_, STDOUT_FILENO);
+    redirect(streams_.path("err"), STDERR_FILENO);
+    const rlimit limit{setting.max_file_bytes, setting.max_file_bytes};
+    if (setting.max_file_bytes != RLIM_INFINITY && setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(126);
+    if (setting.interrupts_ignored) std::signal(SIGINT, SIG_IGN);
+    std::vector<char*> raw{const_cast<char*>(TILEBEAT_BINARY)};
+    for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
+    raw.push_back(nullptr);
+    execv(TILEBEAT_BINARY, raw.data());
+    _exit(126);
+  }
+
+  TemporaryFolder streams_;
+  std::string out_;
+  pid_t child_;
+};
+
 /// A folder in which the binary runs, with whatever it writes there.
 class CommandFolder {
  public:
+  /// Starts `tilebeat ARGUMENTS...` in this folder.
+  StartedCommand start(const std::vector<std::string>& arguments, const CommandSetting& setting = {}) const {
+    return {path(""), arguments, setting};
+  }
   /// Runs `tilebeat ARGUMENTS...` in this folder.
-  CommandResult run(const std::vector<std::string>& arguments) const {
-    const TemporaryFolder streams;
-    const std::string out = streams.path("out"), err = streams.path("err");
-    const pid_t child = fork();
-    if (child == 0) execute(arguments, out, err);
-    int status = 0;
-    waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_bytes(out),
-            read_bytes(err)};
+  CommandResult run(const std::vector<std::string>& arguments, const CommandSetting& setting = {}) const {
+    return start(arguments, setting).finish();
   }
   /// `run --config CONFIG --layer WORKLOAD more...`, with files of the source tree.
   CommandResult run_layer(const std::string& config, const std::string& workload,
@@ -83,23 +132,6 @@ class CommandFolder {
   }
 
  private:
-  [[noreturn]] void execute(const std::vector<std::string>& arguments, const std::string& out,
-                            const std::string& err) const {
-    if (chdir(path("").c_str()) != 0) _exit(126);
-    const auto redirect = [](const std::string& file, int to) {
-      const int from = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-      if (from < 0 || dup2(from, to) < 0) _exit(126);
-      close(from);
-    };
-    redirect(out, STDOUT_FILENO);
-    redirect(err, STDERR_FILENO);
-    std::vector<char*> raw{const_cast<char*>(TILEBEAT_BINARY)};
-    for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
-    raw.push_back(nullptr);
-    execv(TILEBEAT_BINARY, raw.data());
-    _exit(126);
-  }
-
   TemporaryFolder folder_;
 };
 

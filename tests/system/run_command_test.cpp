@@ -170,7 +170,8 @@ std::vector<std::string> with(std::vector<std::string> more) {
 INSTANTIATE_TEST_SUITE_P(
     Command, RefusedCommand,
     ::testing::Values(
-        Refusal{"no_command", {}, "subcommand"}, Refusal{"unknown_command", {"walk"}, "subcommand"},
+        Refusal{"no_command", {}, "subcommand"},
+        Refusal{"unknown_command", {"walk"}, "'walk' is no subcommand"},
         Refusal{"no_files", {"run"}, "--config"},
         Refusal{"unknown_option", with({"--speed", "9"}), "--speed"},
         Refusal{"granularity", with({"--granularity", "beat"}), "beat"},
@@ -179,7 +180,20 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"fault_bank", with({"--fault", "16:0:1"}), "bank 0 to 15"},
         Refusal{"fault_text", with({"--fault", "one"}), "BANK:BYTE:MASK"},
         Refusal{"fault_mask", with({"--fault", "0:0:0"}), "mask 1 to 255"},
-        Refusal{"vcd_from", with({"--vcd", "w.vcd", "--vcd-from", "-1"}), "--vcd-from"},
+        Refusal{"vcd_from_negative", with({"--vcd", "w.vcd", "--vcd-from", "-1"}),
+                "--vcd-from: Value -1 not in range 0 to 1000000000000 "},
+        Refusal{"vcd_from_text", with({"--vcd", "w.vcd", "--vcd-from", "abc"}),
+                "--vcd-from: Value abc not in range 0 to 1000000000000 "},
+        Refusal{"vcd_to_beyond_time", with({"--vcd", "w.vcd", "--vcd-to", "1000000000001"}), "--vcd-to"},
+        Refusal{"vcd_window_backwards", with({"--vcd", "w.vcd", "--vcd-from", "100", "--vcd-to", "50"}),
+                "--vcd-to 50: more than --vcd-from (100)"},
+        Refusal{"vcd_signals_of_nothing", with({"--vcd", "w.vcd", "--vcd-signals", "sw1", "nothing*"}),
+                "nothing*"},
+        Refusal{"vcd_from_alone", with({"--vcd-from", "1"}), "--vcd-from requires --vcd"},
+        Refusal{"vcd_to_alone", with({"--vcd-to", "1"}), "--vcd-to requires --vcd"},
+        Refusal{"vcd_signals_alone", with({"--vcd-signals", "sw1"}), "--vcd-signals requires --vcd"},
+        Refusal{"vcd_max_mb_alone", with({"--vcd-max-mb", "1"}), "--vcd-max-mb requires --vcd"},
+        Refusal{"vcd_accumulators_alone", with({"--vcd-accumulators"}), "--vcd-accumulators requires --vcd"},
         Refusal{"missing_config",
                 {"run", "--config", "none.json", "--layer", source_path(kDilated)},
                 "none.json"},
@@ -207,10 +221,51 @@ TEST(RunCommand, UI_5_a_layer_that_cannot_fit_is_exit_2) {
   const CommandResult result =
       folder.run({"run", "--config", config, "--layer", source_path("models/resnet50_conv1.json")});
   EXPECT_EQ(result.status, 2) << result.err;
-  EXPECT_NE(result.err.find("'conv'"), std::string::npos) << "the layer is named: " << result.err;
+  EXPECT_NE(result.err.find(source_path("models/resnet50_conv1.json") + ": /layers/0: layer 'conv'"),
+            std::string::npos)
+      << "file, path and layer are named: " << result.err;
   EXPECT_NE(result.err.find("parameter_depth_words"), std::string::npos)
       << "what is too small is named: " << result.err;
   EXPECT_EQ(names_of(folder.files()), std::set<std::string>{"small.json"});
+}
+
+TEST(RunCommand, UI_2_a_layer_that_cannot_fit_is_found_in_its_file) {
+  const CommandFolder folder;
+  nlohmann::json model =
+      nlohmann::json::parse(read_bytes(source_path("models/small_chain.json")), nullptr, true, true);
+  nlohmann::json& layers = model.at("layers");
+  std::reverse(layers.begin(), layers.end());  // read in another order than they are computed
+  nlohmann::json large = layers.back();
+  large["name"] = "large", large["pads"] = {40, 40, 40, 40}, large["kernel"] = {60, 60};
+  layers.insert(layers.begin() + 1, large);
+  const std::string file = folder.write("chain.json", model.dump());
+  const std::string config = folder.write("small.json", R"({"switch_array": {"parameter_depth_words": 64}})");
+  for (const char* command : {"run", "plan"}) {
+    const CommandResult result = folder.run({command, "--config", config, "--layer", file});
+    EXPECT_EQ(result.status, 2) << result.err;
+    EXPECT_NE(result.err.find("chain.json: /layers/1: layer 'large' cannot fit"), std::string::npos)
+        << result.err;
+  }
+  const std::string tiny = folder.write("tiny.json", R"({"dram": {"size_bytes": 1048576}})");
+  const CommandResult result =
+      folder.run({"plan", "--config", tiny, "--layer", source_path("models/vgg16_conv3_2.json")});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_NE(result.err.find("vgg16_conv3_2.json: /: workload"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("dram.size_bytes"), std::string::npos) << result.err;
+}
+
+TEST(RunCommand, UI_5_output_that_cannot_be_printed_is_no_success) {
+  const CommandFolder folder;
+  CommandSetting full;
+  full.out = "/dev/full";
+  std::vector<std::vector<std::string>> commands{
+      run_arguments(), run_arguments(), {"schema", "hardware"}, {"--help"}};
+  commands[1][0] = "plan";
+  for (const auto& arguments : commands) {
+    const CommandResult result = folder.run(arguments, full);
+    EXPECT_EQ(result.status, 1) << arguments[0];
+    EXPECT_NE(result.err.find("No space left"), std::string::npos) << arguments[0] << ": " << result.err;
+  }
 }
 
 TEST(RunCommand, UI_5_a_wrong_expected_tensor_is_exit_1_and_everything_is_written) {
@@ -252,18 +307,6 @@ TEST(RunCommand, UI_1_help_everywhere_with_examples) {
     EXPECT_EQ(result.status, 0);
     const std::string example = "tilebeat " + (command.size() == 2 ? command[0] : "COMMAND") + " ";
     EXPECT_NE(result.out.find(example), std::string::npos) << "an example or how to get one: " << result.out;
-  }
-}
-
-TEST(RunCommand, UI_1_compare_shows_both_reports) {
-  const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--out", "a"}).status, 0);
-  ASSERT_EQ(folder.run_layer("configs/switch16_zero_inserted.json", kDilated, {"--out", "b"}).status, 0);
-  const CommandResult result = folder.run({"compare", "a/report.json", "b/report.json"});
-  EXPECT_EQ(result.status, 0) << result.err;
-  for (const char* out : {"a", "b"}) {
-    const auto cycles = std::to_string(folder.report(out).at("total").at("cycles").get<int>());
-    EXPECT_NE(result.out.find(cycles), std::string::npos) << "cycles of " << out << ": " << result.out;
   }
 }
 

@@ -104,6 +104,19 @@ TEST(SwitchSchedule, SW_2_lanes_without_an_output_read_nothing) {
   EXPECT_EQ(schedule.active_lanes(0, 1), 4) << "two lanes in each of two row groups";
 }
 
+TEST(SwitchSchedule, SW_2_lanes_beyond_the_last_row_and_column_compute_nothing) {
+  ChunkGeometry geometry;
+  geometry.rows = geometry.height = 7, geometry.columns = geometry.width = 9;
+  const SwitchSchedule schedule({12, 16, 3, 4}, geometry);  // blocks of 3 rows and 4 columns
+  const int rows[] = {3, 3, 1}, columns[] = {4, 4, 1};
+  for (int row_block = 0; row_block < 3; ++row_block) {
+    for (int column_block = 0; column_block < 3; ++column_block) {
+      EXPECT_EQ(schedule.active_lanes(row_block, column_block), rows[row_block] * columns[column_block])
+          << "operation cycle " << row_block << ", " << column_block;
+    }
+  }
+}
+
 TEST(SwitchSchedule, SW_3_beats_of_the_worked_example) {
   const ArrayShape array{16, 16, 2, 4};
   EXPECT_EQ(SwitchSchedule(array, worked_geometry(1)).beats(), 54) << "dense: 6 operation cycles of 9";

@@ -123,6 +123,17 @@ TEST(VcdWriter, CY_4_bytes_do_not_depend_on_any_order) {
   }
 }
 
+TEST(VcdWriter, UI_3_patterns_without_signals_are_told) {
+  TraceFilter filter;
+  filter.patterns = {"b?", "c*", "soc.x.*", "clk", "soc.y.*"};
+  Dump dump(filter);
+  dump.writer.add_signal("soc", "b1", 1);
+  dump.writer.add_signal("soc.x", "b2", 1);
+  EXPECT_EQ(dump.writer.unmatched_patterns(), (std::vector<std::string>{"soc.y.*"}))
+      << "clk is there without being declared";
+  EXPECT_EQ(Dump().writer.unmatched_patterns(), std::vector<std::string>{});
+}
+
 TEST(VcdWriter, UI_3_patterns_choose_signals) {
   TraceFilter filter;
   filter.patterns = {"b1", "soc.x.*"};

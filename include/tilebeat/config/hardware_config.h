@@ -18,7 +18,8 @@ constexpr std::array<std::string_view, 1> kDataflowNames{"dilated"};
 enum class ArrangementKind : std::uint8_t { kStrideAware, kTable1 };
 constexpr std::array<std::string_view, 2> kArrangementNames{"stride_aware", "table1"};
 
-/// Which loop over tiles is the outer one; `kAuto` takes the one that fetches fewer bytes from DRAM.
+/// Which loop is the outer one; `kAuto` tries both and takes, of all tilings that are expected to take at
+/// most 2 % longer than the fastest, the one that moves the fewest bytes on the DRAM bus.
 enum class LoopOrder : std::uint8_t { kAuto, kTileOuter, kKernelOuter };
 constexpr std::array<std::string_view, 3> kLoopOrderNames{"auto", "tile_outer", "kernel_outer"};
 
@@ -116,8 +117,8 @@ struct PlannerConfig {
   bool zero_inserted =
       false;  ///< run dilated kernels as larger dense kernels with zeros: the baseline of SW-3
   LoopOrder loop_order = LoopOrder::kAuto;
-  int max_tile_rows = 0;     ///< upper bound of output rows a tile; 0: as many as fit
-  int max_tile_columns = 0;  ///< upper bound of output columns a tile; 0: as many as fit
+  int max_tile_rows = 0;     ///< most output rows a tile, in multiples of G and at least G; 0: as many as fit
+  int max_tile_columns = 0;  ///< most output columns a tile, likewise for the L lanes of a group
 };
 
 /// A whole hardware file (SPEC UI-2).

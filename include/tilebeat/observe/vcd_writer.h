@@ -39,6 +39,8 @@ class VcdWriter : public Trace {
   /// The size cap ended the trace.
   bool truncated() const { return truncated_; }
   std::int64_t bytes() const { return bytes_; }
+  /// The patterns of the filter that no signal declared so far matches.
+  std::vector<std::string> unmatched_patterns() const;
 
  private:
   struct Signal {
@@ -63,7 +65,10 @@ class VcdWriter : public Trace {
   void write_value(const Signal& signal);
   void put(const std::string& text);
 
+  bool wanted(const std::string& path, const std::string& name);
+
   TraceFilter filter_;
+  std::vector<bool> matched_;  // by pattern of the filter
   Picoseconds clock_period_;
   std::function<Picoseconds()> now_;
   std::function<void(const std::string&)> sink_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/base/error.h"
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/isa/instruction.h"
 #include "tilebeat/workload/workload.h"
@@ -73,8 +74,18 @@ struct Plan {
   std::uint64_t dram_bytes = 0;  ///< highest address in use
 };
 
-/// Lowers a workload for a switch-array SoC. Throws UserError naming the layer when it cannot fit the
-/// hardware.
+/// A workload does not fit the hardware: `layer` names the layer, empty when it is the workload as a whole.
+class PlanError : public UserError {
+ public:
+  PlanError(std::string layer, const std::string& message) : UserError(message), layer_(std::move(layer)) {}
+  const std::string& layer() const { return layer_; }
+
+ private:
+  std::string layer_;
+};
+
+/// Lowers a workload for a switch-array SoC. Throws PlanError, with the hardware's key that is too small in
+/// its message.
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware);
 
 }  // namespace tilebeat

@@ -18,7 +18,11 @@ nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered
 nlohmann::ordered_json report_schema();
 /// The tables that a run prints: layers, where the array's clocks went, traffic, and what failed.
 std::string report_table(const RunResult& run);
-/// Two reports side by side (`tilebeat compare`); both are parsed report files, `a` and `b` their names.
+/// Throws UserError naming `file` and the JSON path of what does not follow `report_schema`; unknown keys
+/// pass.
+void check_report(const nlohmann::ordered_json& report, const std::string& file);
+/// Two reports side by side (`tilebeat compare`); both have passed `check_report`, `a` and `b` are their
+/// names.
 std::string compare_reports(const nlohmann::ordered_json& left, const nlohmann::ordered_json& right,
                             const std::string& a, const std::string& b);
 

@@ -69,6 +69,7 @@ struct RunResult {
   std::vector<ModuleCycles> modules;
   std::vector<Counter> counters;
   std::map<std::string, Tensor> outputs;  ///< every layer's output
+  std::vector<std::string> written;       ///< layers whose outputs are written as files
   std::vector<CheckDifference> differences;
   std::vector<std::string> failures;  ///< broken invariants, simulation errors: one line or more each
   bool passed() const { return differences.empty() && failures.empty(); }

@@ -1,0 +1,170 @@
+#include "output_places.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/schema/json_file.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+namespace tilebeat {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostLinks = 40;  // as the kernel follows
+
+// /dev/null may be named as often as one likes.
+bool is_device(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_character_file(path, ignored);
+}
+
+// Files by their places and, where they exist, by what the file system calls them.
+class FileSet {
+ public:
+  explicit FileSet(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+      for (const std::string& identity : identities(path)) known_.insert(identity);
+    }
+  }
+  bool has(const std::string& path) const {
+    const auto all = identities(path);
+    return std::any_of(all.begin(), all.end(), [this](const auto& i) { return known_.count(i) != 0; });
+  }
+
+ private:
+  static std::vector<std::string> identities(const std::string& path) {
+    std::vector<std::string> all{place_of(path).string()};
+    struct stat status {};
+    if (stat(path.c_str(), &status) == 0) all.push_back(fmt::format("{}:{}", status.st_dev, status.st_ino));
+    return all;
+  }
+  std::set<std::string> known_;
+};
+
+bool same_file(const std::string& a, const std::string& b) {
+  return FileSet({a}).has(b);
+}
+
+bool lies_in(const std::string& path, const std::string& folder) {
+  const fs::path inner = place_of(path), outer = place_of(folder);
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
+// The values of all keys "file": tensors stand nowhere else but in "expected".
+void collect_files(const nlohmann::json& json, std::vector<std::string>& files) {
+  if (json.is_object() && json.contains("file") && json["file"].is_string())
+    files.push_back(json["file"].get<std::string>());
+  if (!json.is_structured()) return;
+  for (const nlohmann::json& entry : json) collect_files(entry, files);
+}
+
+[[noreturn]] void refuse_input(const char* option, const std::string& path) {
+  throw UserError(fmt::format("{}: {} is read by this run and would be overwritten", option, path));
+}
+
+// An option that names a single file.
+struct FileOption {
+  const char* name;
+  const std::string& path;
+};
+
+void check_against_folder(const FileOption& option, const OutputPlaces& places) {
+  const std::string clash = fmt::format("{} {} and --out {}", option.name, option.path, places.out);
+  if (lies_in(places.out, option.path))
+    throw UserError(clash + ": a folder is to be written where the file is");
+  if (same_file(option.path, places.report())) throw UserError(clash + ": the report is written there");
+  if (lies_in(option.path, places.outputs()))
+    throw UserError(clash + ": the folder outputs is for output tensors");
+}
+
+void check_folder(const OutputPlaces& places) {
+  std::error_code ignored;
+  if (fs::exists(places.outputs(), ignored) && !fs::is_directory(places.outputs(), ignored))
+    throw UserError(fmt::format("{}: is a file, a folder is to be written there", places.outputs()));
+  std::vector<std::string> files{places.report()};
+  for (const std::string& name : places.names) files.push_back(places.tensor(name));
+  for (const std::string& file : files) {
+    if (fs::is_directory(file, ignored))
+      throw UserError(fmt::format("{}: is a folder, a file is to be written there", file));
+  }
+}
+
+}  // namespace
+
+fs::path place_of(const std::string& path) {
+  std::error_code ignored;
+  fs::path place = fs::absolute(path);
+  for (int i = 0; i < kMostLinks && fs::is_symlink(place, ignored); ++i) {
+    const fs::path next = fs::read_symlink(place, ignored);
+    place = next.is_absolute() ? next : place.parent_path() / next;
+  }
+  const fs::path canonical = fs::weakly_canonical(place, ignored);
+  place = canonical.empty() ? place.lexically_normal() : canonical;
+  return place.has_filename() || !place.has_relative_path() ? place : place.parent_path();
+}
+
+std::vector<std::string> files_read(const std::string& config, const std::string& layer) {
+  std::vector<std::string> files{config, layer};
+  if (!fs::is_regular_file(layer)) return files;  // a pipe gives its contents once
+  const nlohmann::json workload = read_json_file(layer);
+  std::vector<std::string> tensors;
+  collect_files(workload, tensors);
+  if (workload.contains("expected")) {
+    for (const auto& file : workload["expected"]) tensors.push_back(file.get<std::string>());
+  }
+  for (const std::string& tensor : tensors)
+    files.push_back((fs::path(layer).parent_path() / tensor).string());
+  return files;
+}
+
+void check_places(const OutputPlaces& places, const std::vector<std::string>& inputs) {
+  std::vector<FileOption> options;
+  if (!places.vcd.empty()) options.push_back({"--vcd", places.vcd});
+  if (!places.timeline.empty()) options.push_back({"--timeline", places.timeline});
+  if (options.size() == 2 && same_file(places.vcd, places.timeline) && !is_device(places.vcd))
+    throw UserError(
+        fmt::format("--vcd {} and --timeline {}: are the same file", places.vcd, places.timeline));
+  for (const FileOption& option : options) check_against_folder(option, places);
+  check_folder(places);
+
+  const FileSet read(inputs);
+  for (const FileOption& option : options) {
+    if (read.has(option.path)) refuse_input(option.name, option.path);
+  }
+  if (read.has(places.report())) refuse_input("--out", places.report());
+  for (const std::string& name : places.names) {
+    if (read.has(places.tensor(name))) refuse_input("--out", places.tensor(name));
+  }
+}
+
+std::vector<std::string> obsolete_outputs(const OutputPlaces& places,
+                                          const std::vector<std::string>& inputs) {
+  std::vector<std::string> obsolete;
+  nlohmann::json report;
+  try {
+    report = read_json_file(places.report());
+  } catch (const UserError&) {
+    return obsolete;  // no report that could tell
+  }
+  if (!report.is_object() || !report.contains("tilebeat_report") || !report.contains("outputs"))
+    return obsolete;
+  const FileSet read(inputs);
+  for (const nlohmann::json& entry : report["outputs"]) {
+    if (!entry.is_string()) continue;
+    const auto name = entry.get<std::string>();
+    if (fs::path(name).filename() != name) continue;
+    if (std::find(places.names.begin(), places.names.end(), name) != places.names.end()) continue;
+    const std::string file = places.tensor(name);
+    std::error_code ignored;
+    if (!read.has(file) && fs::symlink_status(file, ignored).type() == fs::file_type::regular)
+      obsolete.push_back(file);
+  }
+  return obsolete;
+}
+
+}  // namespace tilebeat

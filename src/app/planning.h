@@ -1,0 +1,13 @@
+#pragma once
+
+#include "tilebeat/planner/plan.h"
+
+#include <string>
+
+namespace tilebeat {
+
+/// `make_plan` for the workload that was read from `file`. Throws UserError that names the file and the
+/// layer's JSON path when the workload does not fit the hardware (SPEC UI-2).
+Plan plan_workload(const Workload& workload, const HardwareConfig& hardware, const std::string& file);
+
+}  // namespace tilebeat

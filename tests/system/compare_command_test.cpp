@@ -1,0 +1,106 @@
+// `tilebeat compare`: two reports side by side, and reports that are none (SPEC UI-1, UI-2).
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tilebeat_command.h"
+
+namespace tilebeat::testing {
+namespace {
+
+constexpr const char* kConfig = "configs/switch16.json";
+constexpr const char* kDilated = "models/worked_dilated.json";
+
+TEST(CompareCommand, UI_1_shows_both_reports) {
+  const CommandFolder folder;
+  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--out", "a"}).status, 0);
+  ASSERT_EQ(folder.run_layer("configs/switch16_zero_inserted.json", kDilated, {"--out", "b"}).status, 0);
+  const CommandResult result = folder.run({"compare", "a/report.json", "b/report.json"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  for (const char* out : {"a", "b"}) {
+    const auto cycles = std::to_string(folder.report(out).at("total").at("cycles").get<int>());
+    EXPECT_NE(result.out.find(cycles), std::string::npos) << "cycles of " << out << ": " << result.out;
+  }
+}
+
+/// The line of `text` that begins with `what`, without repeated blanks.
+std::string line_of(const std::string& text, const std::string& what) {
+  const std::size_t begin = text.find("  " + what);
+  if (begin == std::string::npos) return "";
+  std::string line;
+  for (const char c : text.substr(begin, text.find('\n', begin) - begin)) {
+    if (c != ' ' || (!line.empty() && line.back() != ' ')) line += c;
+  }
+  return line;
+}
+
+TEST(CompareCommand, UI_1_layers_of_one_report_alone_are_shown) {
+  const CommandFolder folder;
+  ASSERT_EQ(folder.run_layer(kConfig, kDilated).status, 0);
+  nlohmann::json left = folder.report(), right = left;
+  left["layers"][0]["name"] = "only_left", left["layers"][0]["cycles"] = 123;
+  right["layers"][0]["name"] = "only_right", right["layers"][0]["cycles"] = 4567;
+  folder.write("l.json", left.dump());
+  folder.write("r.json", right.dump());
+  const CommandResult result = folder.run({"compare", "l.json", "r.json"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(line_of(result.out, "only_left: cycles"), "only_left: cycles 123 no layer");
+  EXPECT_EQ(line_of(result.out, "only_right: cycles"), "only_right: cycles no layer 4,567");
+}
+
+struct Damage {
+  const char* pointer;
+  const char* value;  ///< null: the place is removed
+  const char* wanted;
+};
+
+TEST(CompareCommand, UI_2_a_damaged_report_is_named_with_the_place) {
+  const CommandFolder folder;
+  ASSERT_EQ(folder.run_layer(kConfig, kDilated).status, 0);
+  const nlohmann::json good = folder.report();
+  const Damage damages[] = {
+      {"/total", nullptr, "/total: is missing"},
+      {"/total/cycles", "\"many\"", "/total/cycles: \"many\" is not allowed, allowed is a whole number"},
+      {"/total/cycles", "1e300", "/total/cycles: 1e+300"},
+      {"/total/cycles", "18446744073709551615", "/total/cycles: 18446744073709551615"},
+      {"/total/macs", "-1", "/total/macs: -1 is not allowed, allowed is at least 0"},
+      {"/layers", "{}", "/layers: {} is not allowed, allowed is a list"},
+      {"/layers/0", "7", "/layers/0: 7 is not allowed, allowed is an object"},
+      {"/layers/0/name", nullptr, "/layers/0/name: is missing"},
+      {"/layers/0/check", "\"maybe\"", "/layers/0/check: \"maybe\" is not allowed, allowed is one of"},
+      {"/layers/0/utilization", "null", "/layers/0/utilization: null is not allowed, allowed is a number"},
+      {"/layers/0/bytes/dram/read", "[]", "/layers/0/bytes/dram/read: [] is not allowed"},
+      {"/layers/0/stall_cycles/host", "\"x\"", "/layers/0/stall_cycles/host: \"x\""},
+      {"/passed", "1", "/passed: 1 is not allowed, allowed is true or false"},
+      {"/tilebeat_report", "99", "/tilebeat_report: 99 is another version"},
+      {"/tilebeat_report", nullptr, "is no report"},
+  };
+  for (const Damage& damage : damages) {
+    nlohmann::json report = good;
+    const nlohmann::json::json_pointer pointer(damage.pointer);
+    if (damage.value == nullptr) {
+      report[pointer.parent_pointer()].erase(pointer.back());
+    } else {
+      report[pointer] = nlohmann::json::parse(damage.value);
+    }
+    folder.write("damaged.json", report.dump());
+    for (const bool first : {true, false}) {
+      const std::string whole = "tilebeat-out/report.json", damaged = "damaged.json";
+      const CommandResult result = folder.run({"compare", first ? damaged : whole, first ? whole : damaged});
+      EXPECT_EQ(result.status, 2) << damage.pointer;
+      EXPECT_EQ(result.err.rfind("tilebeat: damaged.json: ", 0), 0U) << result.err;
+      EXPECT_NE(result.err.find(damage.wanted), std::string::npos) << result.err;
+      EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << "one line: " << result.err;
+      EXPECT_EQ(result.err.find("json.exception"), std::string::npos) << result.err;
+      EXPECT_EQ(result.out, "");
+    }
+  }
+  nlohmann::json older = good;
+  older.erase("outputs");
+  folder.write("older.json", older.dump());
+  EXPECT_EQ(folder.run({"compare", "older.json", "tilebeat-out/report.json"}).status, 0);
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
