@@ -51,22 +51,26 @@ class Residency {
 
 // The order of (tile, kernel block) pairs; in a pair all channel splits follow one another.
 template <class Visit>
-void visit_pairs(const ConvTiling& tiling, int tiles, Visit visit) {
+void visit_pairs(const ConvTiling& tiling, const Segment& segment, Visit visit) {
   const bool tile_outer = tiling.order == LoopOrder::kTileOuter;
-  const int outer = tile_outer ? tiles : tiling.kernel_blocks;
-  const int inner = tile_outer ? tiling.kernel_blocks : tiles;
+  const int tiles = static_cast<int>(segment.tiles.size());
+  const int first = segment.problem.first_block, blocks = segment.problem.end_block - first;
+  const int outer = tile_outer ? tiles : blocks;
+  const int inner = tile_outer ? blocks : tiles;
   for (int i = 0; i < outer; ++i) {
-    for (int j = 0; j < inner; ++j) tile_outer ? visit(i, j) : visit(j, i);
+    for (int j = 0; j < inner; ++j) tile_outer ? visit(i, first + j) : visit(j, first + i);
   }
 }
 
-void place_stores(const ConvTiling& tiling, std::vector<Chunk>& chunks) {
+void place_stores(const ConvTiling& tiling, const std::vector<Segment>& segments, std::vector<Chunk>& chunks) {
   const int per_store = tiling.order == LoopOrder::kTileOuter ? tiling.kernel_blocks_per_store : 1;
   int store = -1;
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     Chunk& chunk = chunks[i];
-    chunk.first_stored_block = chunk.kernel_block / per_store * per_store;
-    chunk.stored_blocks = std::min(per_store, tiling.kernel_blocks - chunk.first_stored_block);
+    const ConvProblem& p = segments[static_cast<std::size_t>(chunk.segment)].problem;
+    chunk.first_stored_block =
+        p.first_block + (chunk.kernel_block - p.first_block) / per_store * per_store;
+    chunk.stored_blocks = std::min(per_store, p.end_block - chunk.first_stored_block);
     chunk.begins_store = chunk.first && chunk.kernel_block == chunk.first_stored_block;
     chunk.ends_store = chunk.last && chunk.kernel_block == chunk.first_stored_block + chunk.stored_blocks - 1;
     if (chunk.begins_store) ++store;
@@ -87,18 +91,19 @@ void place_stores(const ConvTiling& tiling, std::vector<Chunk>& chunks) {
 int slot_words(const ConvProblem& p, const HardwareConfig& hardware, const ConvTiling& tiling) {
   const ArrayShape array = array_shape(hardware.switch_array);
   int most = 0;
-  for (int kb = 0; kb < tiling.kernel_blocks; ++kb) most = std::max(most, planes_of(p, array, kb).size());
+  for (int kb = p.first_block; kb < p.end_block; ++kb) most = std::max(most, planes_of(p, array, kb).size());
   return std::min(most, tiling.planes_per_chunk) * p.taps();
 }
 
-std::vector<Chunk> chunks_of(const ConvProblem& p, const HardwareConfig& hardware, const ConvTiling& tiling,
-                             const std::vector<Tile>& tiles) {
+std::vector<Chunk> chunks_of(const std::vector<Segment>& segments, const HardwareConfig& hardware,
+                             const ConvTiling& tiling) {
   const SwitchArrayConfig& config = hardware.switch_array;
   const ArrayShape array = array_shape(config);
-  const int slots =
-      std::min(config.parameter_slots, config.parameter_depth_words / slot_words(p, hardware, tiling));
-  using InputKey = std::tuple<int, int, int>;  // tile, first and last channel block
-  using KernelKey = std::pair<int, int>;       // kernel block, first channel block
+  int words = 1;
+  for (const Segment& segment : segments) words = std::max(words, slot_words(segment.problem, hardware, tiling));
+  const int slots = std::min(config.parameter_slots, config.parameter_depth_words / words);
+  using InputKey = std::tuple<int, int, int, int>;  // map, tile, first and last channel block
+  using KernelKey = std::tuple<int, int, int>;      // load, kernel block, first channel block
   Residency<InputKey> inputs(kCopies);
   Residency<KernelKey> kernels(slots);
 
@@ -106,37 +111,46 @@ std::vector<Chunk> chunks_of(const ConvProblem& p, const HardwareConfig& hardwar
   const auto release = [&](int chunk, bool Chunk::*flag) {
     if (chunk >= 0) chunks[static_cast<std::size_t>(chunk)].*flag = true;
   };
-  visit_pairs(tiling, static_cast<int>(tiles.size()), [&](int tile, int kb) {
+  std::vector<int> begins;  // of the segments, in chunks
+  for (std::size_t number = 0; number < segments.size(); ++number) {
+    const Segment& segment = segments[number];
+    const ConvProblem& p = segment.problem;
+    begins.push_back(static_cast<int>(chunks.size()));
+    const int earliest = number == 0 ? 0 : begins[number - 1];
+    visit_pairs(tiling, segment, [&](int tile, int kb) {
     const PlaneRange all = planes_of(p, array, kb);
     for (int begin = all.begin; begin < all.end; begin += tiling.planes_per_chunk) {
       const int index = static_cast<int>(chunks.size());
       Chunk chunk;
+      chunk.segment = static_cast<int>(number);
       chunk.tile = tile;
       chunk.kernel_block = kb;
       chunk.planes = {begin, std::min(all.end, begin + tiling.planes_per_chunk)};
       chunk.first = begin == all.begin;
       chunk.last = chunk.planes.end == all.end;
       const InputKey input_key = tiling.channels_resident
-                                     ? InputKey{tile, 0, 0}
-                                     : InputKey{tile, chunk.planes.begin, chunk.planes.end};
+                                     ? InputKey{segment.map_load, tile, 0, 0}
+                                     : InputKey{segment.map_load, tile, chunk.planes.begin, chunk.planes.end};
       const auto input = inputs.use(input_key, index);
       chunk.copy = input.buffer;
       chunk.loads_input = input.loads;
-      chunk.load_input_before = input.free_from;
+      chunk.waits_input = input.free_from > 0;
+      chunk.load_input_before = std::max(input.free_from, earliest);
       release(input.released_by, &Chunk::releases_input);
-      const auto kernel = kernels.use({kb, begin}, index);
+      const auto kernel = kernels.use({segment.kernel_load, kb, begin}, index);
       chunk.slot = kernel.buffer;
       chunk.loads_kernels = kernel.loads;
       // Kernels are asked for a little ahead; far ahead they would only fill the queue in front of a nearer
       // load.
       constexpr int kKernelLead = 3;
       chunk.waits_kernels = kernel.free_from > 0;
-      chunk.load_kernels_before = std::max(kernel.free_from, index - kKernelLead);
+      chunk.load_kernels_before = std::max({kernel.free_from, index - kKernelLead, earliest});
       release(kernel.released_by, &Chunk::releases_kernels);
       chunks.push_back(chunk);
     }
-  });
-  place_stores(tiling, chunks);
+    });
+  }
+  place_stores(tiling, segments, chunks);
   return chunks;
 }
 
@@ -147,13 +161,15 @@ ChannelRange loaded_channels(const ConvProblem& p, int port_channels, bool chann
   return {begin, std::min(p.channels, chunk.planes.end * port_channels) - begin};
 }
 
-Traffic traffic_of(const ConvProblem& p, const HardwareConfig& hardware, const ConvTiling& tiling,
-                   const std::vector<Tile>& tiles, const std::vector<Chunk>& chunks) {
+Traffic traffic_of(const std::vector<Segment>& segments, const HardwareConfig& hardware, const ConvTiling& tiling,
+                   const std::vector<Chunk>& chunks) {
   const SwitchArrayConfig& config = hardware.switch_array;
-  const bool post = !p.conv.bias.empty() || p.conv.requant;
   Traffic traffic;
   for (const Chunk& chunk : chunks) {
-    const Tile& tile = tiles[static_cast<std::size_t>(chunk.tile)];
+    const Segment& segment = segments[static_cast<std::size_t>(chunk.segment)];
+    const ConvProblem& p = segment.problem;
+    const bool post = !p.conv.bias.empty() || p.conv.requant;
+    const Tile& tile = segment.tiles[static_cast<std::size_t>(chunk.tile)];
     if (chunk.loads_input) {
       const ChannelRange channels = loaded_channels(p, config.port_channels, tiling.channels_resident, chunk);
       traffic.input += std::int64_t{tile.height} * tile.width * channels.count;

@@ -11,22 +11,25 @@ namespace {
 
 class Lowering {
  public:
-  Lowering(const ConvProblem& p, const HardwareConfig& hardware, const ConvTiling& tiling,
-           const PackedKernels& kernels, const ConvAddresses& addresses)
-      : p_(p),
+  Lowering(const std::vector<Segment>& segments, const HardwareConfig& hardware, const ConvTiling& tiling,
+           const PackedKernels& kernels)
+      : p_(segments.front().problem),
+        segments_(segments),
         hardware_(hardware),
         array_(array_shape(hardware.switch_array)),
         tiling_(tiling),
         kernels_(kernels),
-        addresses_(addresses),
-        tiles_(tiles_of(p, tiling)),
-        chunks_(chunks_of(p, hardware, tiling, tiles_)),
-        slot_words_(slot_words(p, hardware, tiling)) {}
+        chunks_(chunks_of(segments, hardware, tiling)) {
+    for (const Segment& segment : segments)
+      slot_words_ = std::max(slot_words_, slot_words(segment.problem, hardware, tiling));
+  }
 
-  void emit(std::vector<Instruction>& program) const {
-    program.push_back({{}, {}, {}, setup()});
+  std::vector<std::vector<Instruction>> emit() {
+    std::vector<std::vector<Instruction>> programs(segments_.size());
+    programs.front().push_back({{}, {}, {}, setup()});
     // Loads are placed as early as their buffer allows, those needed first in front.
     std::vector<std::vector<Instruction>> before(chunks_.size());
+    find_token_owners();
     for (const Chunk& chunk : chunks_) {
       if (chunk.loads_input)
         before[static_cast<std::size_t>(chunk.load_input_before)].push_back(load_input(chunk));
@@ -34,13 +37,34 @@ class Lowering {
         before[static_cast<std::size_t>(chunk.load_kernels_before)].push_back(load_kernels(chunk));
     }
     for (std::size_t i = 0; i < chunks_.size(); ++i) {
+      std::vector<Instruction>& program = programs[static_cast<std::size_t>(chunks_[i].segment)];
       program.insert(program.end(), before[i].begin(), before[i].end());
       program.push_back(run(chunks_[i]));
       if (chunks_[i].ends_store) program.push_back(store(chunks_[i]));
     }
+    return programs;
   }
 
  private:
+  // The chunks whose loads and stores are the first and the last of their map, kernels and results.
+  void find_token_owners() {
+    for (const Chunk& chunk : chunks_) {
+      const Segment& s = segment_of(chunk);
+      if (chunk.loads_input) {
+        map_use_.try_emplace(s.map_load, &chunk, &chunk).first->second.second = &chunk;
+      }
+      if (chunk.loads_kernels) kernel_use_.try_emplace(s.kernel_load, &chunk, &chunk).first->second.second = &chunk;
+      if (chunk.ends_store) store_use_.try_emplace(chunk.segment, &chunk, &chunk).first->second.second = &chunk;
+      // The last segment that finds a map or kernels there says how they are given back.
+      map_free_[s.map_load] = std::max(map_free_[s.map_load], s.tokens.map_free);
+      kernels_free_[s.kernel_load] = std::max(kernels_free_[s.kernel_load], s.tokens.kernels_free);
+    }
+  }
+  const Segment& segment_of(const Chunk& chunk) const { return segments_[static_cast<std::size_t>(chunk.segment)]; }
+  const Tile& tile_of(const Chunk& chunk) const {
+    return segment_of(chunk).tiles[static_cast<std::size_t>(chunk.tile)];
+  }
+
   ConvSetup setup() const {
     const Conv2d& c = p_.conv;
     ConvSetup s;
@@ -61,42 +85,48 @@ class Lowering {
   }
 
   Instruction load_input(const Chunk& chunk) const {
-    const Tile& t = tiles_[static_cast<std::size_t>(chunk.tile)];
+    const Segment& s = segment_of(chunk);
+    const Tile& t = tile_of(chunk);
     const ChannelRange channels = loaded_channels(p_, array_.port_channels, tiling_.channels_resident, chunk);
     LoadInput load;
     load.copy = static_cast<std::uint8_t>(chunk.copy);
-    const std::int64_t pixel = (std::int64_t{t.image} * p_.height + t.in_row) * p_.width + t.in_column;
-    load.address = addresses_.input + static_cast<std::uint64_t>(pixel * p_.channels + channels.begin);
-    load.row_stride = static_cast<std::uint32_t>(std::int64_t{p_.width} * p_.channels);
-    load.pixel_stride = static_cast<std::uint32_t>(p_.channels);
+    load.address = s.input.at(t.image, t.in_row, t.in_column) + static_cast<std::uint64_t>(channels.begin);
+    load.row_stride = static_cast<std::uint32_t>(s.input.row_stride);
+    load.pixel_stride = static_cast<std::uint32_t>(s.input.pixel_stride);
     load.height = narrow(t.height, "tile height"), load.width = narrow(t.width, "tile width");
     load.channels = narrow(channels.count, "channels");
     load.stride_h = narrow(p_.conv.stride[0], "stride"), load.stride_w = narrow(p_.conv.stride[1], "stride");
     load.fill = static_cast<std::uint8_t>(p_.input.zero_point);
-    const bool waits = chunk.load_input_before > 0;
-    return {{waits ? input_free(chunk.copy) : Semaphore{0}}, {}, {input_full(chunk.copy)}, load};
+    Instruction instruction{{chunk.waits_input ? input_free(chunk.copy) : Semaphore{0}}, {}, {input_full(chunk.copy)}, load};
+    const auto& [first, last] = map_use_.at(s.map_load);
+    if (first == &chunk) instruction.waits[1] = s.tokens.map_full;
+    if (last == &chunk) instruction.done_signals[1] = map_free_.at(s.map_load);
+    return instruction;
   }
 
   Instruction load_kernels(const Chunk& chunk) const {
+    const Segment& s = segment_of(chunk);
+    const auto block = static_cast<std::size_t>(s.problem.first_block);
     LoadKernels load;
-    load.address = addresses_.kernels + kernels_.offsets.at({chunk.kernel_block, chunk.planes.begin});
+    load.address = s.kernels + kernels_.offsets.at({chunk.kernel_block, chunk.planes.begin}) - kernels_.blocks[block];
     load.words = static_cast<std::uint32_t>(chunk.planes.size() * p_.taps());
     load.parameter_word = static_cast<std::uint32_t>(chunk.slot * slot_words_);
     load.slot = static_cast<std::uint16_t>(chunk.slot);
-    if (addresses_.post != 0 && chunk.last) {
+    if (s.post != 0 && chunk.last) {
       load.post_records = narrow(array_.columns, "columns");
-      load.post_address =
-          addresses_.post + static_cast<std::uint64_t>(chunk.kernel_block) *
-                                static_cast<std::uint64_t>(array_.columns * kPostParameterBytes);
+      load.post_address = s.post + static_cast<std::uint64_t>(chunk.kernel_block - s.problem.first_block) *
+                                       static_cast<std::uint64_t>(array_.columns * kPostParameterBytes);
     }
-    return {{chunk.waits_kernels ? kernels_free(chunk.slot) : Semaphore{0}},
-            {},
-            {kernels_full(chunk.slot)},
-            load};
+    Instruction instruction{
+        {chunk.waits_kernels ? kernels_free(chunk.slot) : Semaphore{0}}, {}, {kernels_full(chunk.slot)}, load};
+    const auto& [first, last] = kernel_use_.at(s.kernel_load);
+    if (first == &chunk) instruction.waits[1] = s.tokens.kernels_full;
+    if (last == &chunk) instruction.done_signals[1] = kernels_free_.at(s.kernel_load);
+    return instruction;
   }
 
   Instruction run(const Chunk& chunk) const {
-    const Tile& t = tiles_[static_cast<std::size_t>(chunk.tile)];
+    const Tile& t = tile_of(chunk);
     const int kernels = std::min(array_.columns, p_.conv.out_channels - chunk.kernel_block * array_.columns);
     ConvRun r;
     r.copy = static_cast<std::uint8_t>(chunk.copy);
@@ -128,20 +158,24 @@ class Lowering {
   }
 
   Instruction store(const Chunk& chunk) const {
-    const Tile& t = tiles_[static_cast<std::size_t>(chunk.tile)];
+    const Segment& segment = segment_of(chunk);
+    const Tile& t = tile_of(chunk);
     const int element = dtype_size(p_.output.dtype);
     StoreOutput s;
-    const std::int64_t pixel =
-        (std::int64_t{t.image} * p_.out_height + t.out_row) * p_.out_width + t.out_column;
-    const std::int64_t channel = std::int64_t{chunk.first_stored_block} * array_.columns;
-    s.address =
-        addresses_.output + static_cast<std::uint64_t>((pixel * p_.conv.out_channels + channel) * element);
-    s.pixel_stride = static_cast<std::uint32_t>(p_.conv.out_channels * element);
-    s.row_stride = static_cast<std::uint32_t>(std::int64_t{p_.out_width} * p_.conv.out_channels * element);
+    const std::int64_t channel =
+        std::int64_t{chunk.first_stored_block - segment.problem.first_block} * array_.columns;
+    s.address = segment.output.at(t.image, t.out_row, t.out_column) + static_cast<std::uint64_t>(channel * element);
+    s.pixel_stride = static_cast<std::uint32_t>(segment.output.pixel_stride);
+    s.row_stride = static_cast<std::uint32_t>(segment.output.row_stride);
     s.source = static_cast<std::uint32_t>(half_base(chunk));
     s.pixel_bytes = static_cast<std::uint32_t>(stored_bytes(chunk));
     s.rows = narrow(t.rows, "tile rows"), s.columns = narrow(t.columns, "tile columns");
-    return {{output_full(chunk.half)}, {chunk.output_reused ? output_free(chunk.half) : Semaphore{0}}, {}, s};
+    Instruction instruction{
+        {output_full(chunk.half)}, {chunk.output_reused ? output_free(chunk.half) : Semaphore{0}}, {}, s};
+    const auto& [first, last] = store_use_.at(chunk.segment);
+    if (first == &chunk) instruction.waits[1] = segment.tokens.result_free;
+    if (last == &chunk) instruction.done_signals[0] = segment.tokens.result_full;
+    return instruction;
   }
 
   std::int64_t half_base(const Chunk& chunk) const {
@@ -165,24 +199,26 @@ class Lowering {
     return static_cast<std::int16_t>(value);
   }
 
-  const ConvProblem& p_;
+  using Use = std::pair<const Chunk*, const Chunk*>;  // the first and the last
+
+  const ConvProblem& p_;  // what all segments have in common
+  const std::vector<Segment>& segments_;
   const HardwareConfig& hardware_;
   ArrayShape array_;
   const ConvTiling& tiling_;
   const PackedKernels& kernels_;
-  ConvAddresses addresses_;
-  std::vector<Tile> tiles_;
   std::vector<Chunk> chunks_;
-  int slot_words_;
+  std::map<int, Use> map_use_, kernel_use_, store_use_;
+  std::map<int, Semaphore> map_free_, kernels_free_;
+  int slot_words_ = 1;
 };
 
 }  // namespace
 
-void lower_conv(const ConvProblem& problem, const HardwareConfig& hardware, const ConvTiling& tiling,
-                const PackedKernels& kernels, const ConvAddresses& addresses, std::uint32_t layer,
-                std::vector<Instruction>& program) {
-  Lowering(problem, hardware, tiling, kernels, addresses).emit(program);
-  program.push_back({{}, {}, {}, LayerEnd{layer}});
+std::vector<std::vector<Instruction>> lower_segments(const std::vector<Segment>& segments,
+                                                     const HardwareConfig& hardware, const ConvTiling& tiling,
+                                                     const PackedKernels& kernels) {
+  return Lowering(segments, hardware, tiling, kernels).emit();
 }
 
 }  // namespace tilebeat

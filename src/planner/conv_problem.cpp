@@ -1,6 +1,7 @@
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "conv_plan.h"
@@ -8,25 +9,31 @@
 namespace tilebeat {
 namespace {
 
-// The dense kernel with zeros between the taps that equals `conv` at dilation 1: the baseline of SW-3.
-Conv2d insert_zeros(const Conv2d& conv) {
-  Conv2d dense = conv;
-  for (int axis = 0; axis < 2; ++axis) {
-    dense.kernel[axis] = (conv.kernel[axis] - 1) * conv.dilation[axis] + 1;
-    dense.dilation[axis] = 1;
-  }
+// A convolution's parameters without its weights, which can be large.
+Conv2d without_weights(const Conv2d& conv) {
+  Conv2d copy;
+  copy.kernel = conv.kernel, copy.stride = conv.stride, copy.dilation = conv.dilation, copy.pads = conv.pads;
+  copy.groups = conv.groups, copy.out_channels = conv.out_channels;
+  copy.weight_zero_point = conv.weight_zero_point;
+  copy.bias = conv.bias, copy.activation = conv.activation, copy.requant = conv.requant;
+  return copy;
+}
+
+// Weights with zeros between the taps, for the dense kernel that equals `conv` at dilation 1: the baseline of SW-3.
+Tensor insert_zeros(const Conv2d& conv, const std::array<int, 2>& dense_kernel) {
   const std::int64_t depth = conv.weights.shape[3];
-  dense.weights.shape = {conv.out_channels, dense.kernel[0], dense.kernel[1], depth};
-  dense.weights.bytes.assign(static_cast<std::size_t>(dense.weights.elements()),
-                             static_cast<std::uint8_t>(conv.weight_zero_point));
+  Tensor dense;
+  dense.dtype = conv.weights.dtype;
+  dense.shape = {conv.out_channels, dense_kernel[0], dense_kernel[1], depth};
+  dense.bytes.assign(static_cast<std::size_t>(dense.elements()), static_cast<std::uint8_t>(conv.weight_zero_point));
   for (int k = 0; k < conv.out_channels; ++k) {
     for (int r = 0; r < conv.kernel[0]; ++r) {
       for (int s = 0; s < conv.kernel[1]; ++s) {
         const auto from = ((std::int64_t{k} * conv.kernel[0] + r) * conv.kernel[1] + s) * depth;
-        const auto to = ((std::int64_t{k} * dense.kernel[0] + r * conv.dilation[0]) * dense.kernel[1] +
+        const auto to = ((std::int64_t{k} * dense_kernel[0] + r * conv.dilation[0]) * dense_kernel[1] +
                          s * conv.dilation[1]) *
                         depth;
-        std::memcpy(dense.weights.bytes.data() + to, conv.weights.bytes.data() + from,
+        std::memcpy(dense.bytes.data() + to, conv.weights.bytes.data() + from,
                     static_cast<std::size_t>(depth));
       }
     }
@@ -48,12 +55,22 @@ Span span_of(int out, int outs, int extent, int kernel, int stride, int dilation
 
 }  // namespace
 
-ConvProblem make_problem(const Workload& workload, const Layer& layer, const PlannerConfig& planner) {
+ConvProblem make_problem(const Workload& workload, const Layer& layer, const PlannerConfig& planner,
+                         const ArrayShape& array) {
   ConvProblem p;
   p.name = layer.name;
-  p.conv = std::get<Conv2d>(layer.operation);
+  const auto& conv = std::get<Conv2d>(layer.operation);
+  p.conv = without_weights(conv);
+  p.weights = std::shared_ptr<const Tensor>(std::shared_ptr<const Tensor>(), &conv.weights);
   p.useful_taps = p.taps();
-  if (planner.zero_inserted) p.conv = insert_zeros(p.conv);
+  p.end_block = ceil_div(conv.out_channels, array.columns);
+  if (planner.zero_inserted) {
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      p.conv.kernel[axis] = (conv.kernel[axis] - 1) * conv.dilation[axis] + 1;
+      p.conv.dilation[axis] = 1;
+    }
+    p.weights = std::make_shared<const Tensor>(insert_zeros(conv, p.conv.kernel));
+  }
   p.input = workload.tensor(layer.inputs.front());
   p.output = layer.output;
   const auto dim = [](std::int64_t d) { return static_cast<int>(d); };
@@ -113,7 +130,9 @@ PackedKernels pack_kernels(const ConvProblem& p, const ArrayShape& array, const 
   const int kernels_per_group = p.conv.out_channels / p.conv.groups;
   const int channels_per_group = p.channels / p.conv.groups;
   const auto fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
+  const auto word_bytes = static_cast<std::size_t>(array.port_channels);
   for (int kb = 0; kb < tiling.kernel_blocks; ++kb) {
+    packed.blocks.push_back(packed.bytes.size());
     const PlaneRange all = planes_of(p, array, kb);
     for (int begin = all.begin; begin < all.end; begin += tiling.planes_per_chunk) {
       packed.offsets[{kb, begin}] = packed.bytes.size();
@@ -123,17 +142,25 @@ PackedKernels pack_kernels(const ConvProblem& p, const ArrayShape& array, const 
           for (int column = 0; column < array.columns; ++column) {
             const int k = kb * array.columns + column;
             const int group_begin = k / kernels_per_group * channels_per_group;
+            const int first = plane * array.port_channels - group_begin;
+            if (k < p.conv.out_channels && first >= 0 && first + array.port_channels <= channels_per_group) {
+              const std::int64_t from = (std::int64_t{k} * p.taps() + tap) * channels_per_group + first;
+              const std::uint8_t* word = p.weights->bytes.data() + from;
+              packed.bytes.insert(packed.bytes.end(), word, word + word_bytes);
+              continue;
+            }
             for (int i = 0; i < array.port_channels; ++i) {
               const int channel = plane * array.port_channels + i - group_begin;
               const bool exists = k < p.conv.out_channels && channel >= 0 && channel < channels_per_group;
               const std::int64_t at = (std::int64_t{k} * p.taps() + tap) * channels_per_group + channel;
-              packed.bytes.push_back(exists ? p.conv.weights.bytes[static_cast<std::size_t>(at)] : fill);
+              packed.bytes.push_back(exists ? p.weights->bytes[static_cast<std::size_t>(at)] : fill);
             }
           }
         }
       }
     }
   }
+  packed.blocks.push_back(packed.bytes.size());
   return packed;
 }
 

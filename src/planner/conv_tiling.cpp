@@ -27,11 +27,11 @@ constexpr double kUncertainClocks = 100;
 
 class Search {
  public:
-  Search(const ConvProblem& p, const HardwareConfig& hardware)
-      : p_(p), hardware_(hardware), config_(hardware.switch_array), array_(array_shape(config_)) {
-    kernel_blocks_ = ceil_div(p.conv.out_channels, array_.columns);
+  Search(const ConvProblem& p, const HardwareConfig& hardware, const MemoryPath& path)
+      : p_(p), hardware_(hardware), path_(path), config_(hardware.switch_array), array_(array_shape(config_)) {
+    kernel_blocks_ = p.end_block - p.first_block;
     planes_ = ceil_div(p.channels, array_.port_channels);
-    for (int kb = 0; kb < kernel_blocks_; ++kb) widest_ = std::max(widest_, planes_of(p, array_, kb).size());
+    for (int kb = p.first_block; kb < p.end_block; ++kb) widest_ = std::max(widest_, planes_of(p, array_, kb).size());
     kernel_planes_ = std::min(widest_, config_.parameter_depth_words / p.taps());
   }
 
@@ -107,7 +107,7 @@ class Search {
     ConvTiling tiling;
     tiling.tile_rows = rows, tiling.tile_columns = columns;
     tiling.row_tiles = ceil_div(p_.out_height, rows), tiling.column_tiles = ceil_div(p_.out_width, columns);
-    tiling.kernel_blocks = kernel_blocks_;
+    tiling.kernel_blocks = ceil_div(p_.conv.out_channels, array_.columns);
     tiling.planes_per_chunk = planes;
     tiling.channels_resident = resident;
     while (tiling.kernel_blocks_per_store < kernel_blocks_ &&
@@ -124,9 +124,12 @@ class Search {
   // A guide for choosing, never a result: the longest of computing, each bus and DRAM, behind the first load
   // and before the last store.
   Candidate estimate(const ConvTiling& tiling) const {
-    const std::vector<Tile> tiles = tiles_of(p_, tiling);
-    const std::vector<Chunk> chunks = chunks_of(p_, hardware_, tiling, tiles);
-    const Traffic traffic = traffic_of(p_, hardware_, tiling, tiles, chunks);
+    std::vector<Segment> segments(1);
+    segments[0].problem = p_;
+    segments[0].tiles = tiles_of(p_, tiling);
+    const std::vector<Tile>& tiles = segments[0].tiles;
+    const std::vector<Chunk> chunks = chunks_of(segments, hardware_, tiling);
+    const Traffic traffic = traffic_of(segments, hardware_, tiling, chunks);
     double beats = 0;
     for (const Chunk& chunk : chunks) {
       const Tile& tile = tiles[static_cast<std::size_t>(chunk.tile)];
@@ -134,8 +137,8 @@ class Search {
       beats += kChunkOverhead + static_cast<double>(ceil_div(tile.rows, array_.groups)) *
                                     ceil_div(tile.columns, array_.lanes()) * chunk.planes.size() * p_.taps();
     }
-    const double bus = hardware_.interconnect.bytes_per_clock;
-    const double dram = dram_bytes_per_clock();
+    const double bus = path_.bus_bytes;
+    const double dram = path_.memory_bytes;
     const auto kernels = static_cast<double>(traffic.kernels), input = static_cast<double>(traffic.input),
                output = static_cast<double>(traffic.output);
     const double first =
@@ -151,18 +154,12 @@ class Search {
   // What storing costs on the DRAM's bus: a run of a pixel's channels that does not fill whole DRAM bursts
   // takes them whole, and every run is a request of its own.
   std::int64_t stored_bus_bytes(const ConvTiling& tiling, std::int64_t output) const {
-    const std::int64_t burst = std::int64_t{hardware_.dram.burst_length} * hardware_.dram.data_bits / 8;
+    const std::int64_t burst = path_.burst_bytes;
     const std::int64_t run =
         stored_pixel_bytes(tiling.order == LoopOrder::kTileOuter ? tiling.kernel_blocks_per_store : 1);
     if (run == stored_pixel_bytes(kernel_blocks_)) return output;  // whole pixels lie back to back
-    const std::int64_t request =
-        std::int64_t{hardware_.interconnect.request_cycles} * hardware_.interconnect.bytes_per_clock;
+    const std::int64_t request = std::int64_t{path_.request_cycles} * path_.bus_bytes;
     return output / run * (run + request + (run % burst == 0 ? 0 : burst - 1));
-  }
-  double dram_bytes_per_clock() const {
-    const DramConfig& d = hardware_.dram;
-    return d.channels * (d.data_bits / 8.0) * 2 * static_cast<double>(hardware_.clock_ps()) /
-           static_cast<double>(d.clock_ps);
   }
 
   ConvTiling finish(std::string& reason, const char* what) const {
@@ -184,6 +181,7 @@ class Search {
 
   const ConvProblem& p_;
   const HardwareConfig& hardware_;
+  MemoryPath path_;
   const SwitchArrayConfig& config_;
   ArrayShape array_;
   int kernel_blocks_ = 0, planes_ = 0, widest_ = 0, kernel_planes_ = 0;
@@ -192,8 +190,21 @@ class Search {
 
 }  // namespace
 
-ConvTiling choose_tiling(const ConvProblem& problem, const HardwareConfig& hardware, std::string& reason) {
-  return Search(problem, hardware).run(reason);
+double dram_bytes_per_clock(const HardwareConfig& hardware) {
+  const DramConfig& d = hardware.dram;
+  return d.channels * (d.data_bits / 8.0) * 2 * static_cast<double>(hardware.clock_ps()) /
+         static_cast<double>(d.clock_ps);
+}
+
+MemoryPath dram_path(const HardwareConfig& hardware) {
+  return {hardware.interconnect.bytes_per_clock, dram_bytes_per_clock(hardware),
+          std::int64_t{hardware.dram.burst_length} * hardware.dram.data_bits / 8,
+          hardware.interconnect.request_cycles};
+}
+
+ConvTiling choose_tiling(const ConvProblem& problem, const HardwareConfig& hardware, const MemoryPath& path,
+                         std::string& reason) {
+  return Search(problem, hardware, path).run(reason);
 }
 
 }  // namespace tilebeat

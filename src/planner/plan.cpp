@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "conv_plan.h"
+#include "plan_builder.h"
 
 namespace tilebeat {
 namespace {
@@ -25,22 +25,6 @@ std::int64_t touched(int extent, int outs, int kernel, int stride, int dilation,
   return std::count(used.begin(), used.end(), true);
 }
 
-BoundCycles bound_of(const ConvProblem& p, std::int64_t macs, const Conv2d& original,
-                     const HardwareConfig& hardware) {
-  const SwitchArrayConfig& array = hardware.switch_array;
-  const std::int64_t peak = std::int64_t{array.rows} * array.columns * array.port_channels;
-  const auto& c = original;
-  const std::int64_t pixels =
-      touched(p.height, p.out_height, c.kernel[0], c.stride[0], c.dilation[0], c.pads[0]) *
-      touched(p.width, p.out_width, c.kernel[1], c.stride[1], c.dilation[1], c.pads[1]);
-  const std::int64_t bytes = p.batch * pixels * p.channels + c.weights.elements() + p.output.size_bytes();
-  const DramConfig& d = hardware.dram;
-  // Peak: channels * data_bits / 8 bytes a transfer, two transfers a DRAM clock.
-  const std::int64_t transfer = std::int64_t{d.channels} * d.data_bits / 8;
-  const std::int64_t dram_clocks = ceil_div(bytes, transfer * 2);
-  return {ceil_div(macs, peak), dram_clocks * d.clock_ps / hardware.clock_ps()};
-}
-
 // The switch array computes convolutions and nothing else.
 void need_convolution(const Layer& layer) {
   if (std::holds_alternative<Conv2d>(layer.operation)) return;
@@ -48,108 +32,143 @@ void need_convolution(const Layer& layer) {
                               layer.name, layer.op));
 }
 
-class Builder {
- public:
-  Builder(const Workload& workload, const HardwareConfig& hardware)
-      : workload_(workload), hardware_(hardware) {}
+}  // namespace
 
-  Plan build() {
-    for (const Layer& layer : workload_.layers) need_convolution(layer);
-    for (const auto& [name, info] : workload_.inputs) {
-      const std::uint64_t address = allocate(static_cast<std::uint64_t>(info.size_bytes()));
-      plan_.tensors[name] = {address, info};
-      plan_.image.push_back({"input " + name, address, workload_.input_data.at(name).bytes});
-    }
-    for (const Layer& layer : workload_.layers) {
-      plan_.tensors[layer.name] = {allocate(static_cast<std::uint64_t>(layer.output.size_bytes())),
-                                   layer.output};
-    }
-    for (const Layer& layer : workload_.layers) {
-      try {
-        add_layer(layer);
-      } catch (const UserError& error) {
-        throw PlanError(layer.name, error.what());
-      }
-    }
-    for (ProgramImage& program : plan_.programs) finish(program);
-    plan_.dram_bytes = next_;
-    const auto size = static_cast<std::uint64_t>(hardware_.dram.size_bytes);
-    if (next_ > size) {
-      throw PlanError(
-          "",
-          fmt::format(
-              "workload '{}' cannot fit: tensors, kernels and programs take {} bytes, dram.size_bytes is {}",
-              workload_.name, next_, size));
-    }
-    return std::move(plan_);
+void PlanBuilder::place_tensors() {
+  for (const auto& [name, info] : workload.inputs) {
+    const std::uint64_t address = allocate(static_cast<std::uint64_t>(info.size_bytes()));
+    plan.tensors[name] = {address, info};
+    plan.image.push_back({"input " + name, address, workload.input_data.at(name).bytes});
   }
-
- private:
-  std::uint64_t allocate(std::uint64_t bytes) {
-    const std::uint64_t address = next_;
-    next_ = align_up(next_ + std::max<std::uint64_t>(bytes, 1), kAlignment);
-    return address;
+  for (const Layer& layer : workload.layers) {
+    // What only has another shape lies where it lay.
+    const bool in_place = std::holds_alternative<Reshape>(layer.operation) && hardware.chip;
+    const std::uint64_t address = in_place ? plan.tensors.at(layer.inputs.front()).address
+                                           : allocate(static_cast<std::uint64_t>(layer.output.size_bytes()));
+    plan.tensors[layer.name] = {address, layer.output};
   }
+}
 
-  ProgramImage& program_of(const std::string& scene) {
-    const auto found = std::find_if(plan_.programs.begin(), plan_.programs.end(),
-                                    [&](const ProgramImage& p) { return p.label == scene; });
-    if (found != plan_.programs.end()) return *found;
-    plan_.programs.push_back({scene, 0, 0, {}});
-    return plan_.programs.back();
-  }
+std::uint64_t PlanBuilder::allocate(std::uint64_t bytes) {
+  const std::uint64_t address = next_;
+  next_ = align_up(next_ + std::max<std::uint64_t>(bytes, 1), kAlignment);
+  return address;
+}
 
-  void add_layer(const Layer& layer) {
-    const ConvProblem p = make_problem(workload_, layer, hardware_.planner);
-    const ArrayShape array = array_shape(hardware_.switch_array);
-    LayerPlan layer_plan;
-    layer_plan.name = layer.name, layer_plan.op = layer.op, layer_plan.scene = layer.scene;
-    layer_plan.tiling = choose_tiling(p, hardware_, layer_plan.reason);
-    const std::vector<Tile> tiles = tiles_of(p, layer_plan.tiling);
-    const std::vector<Chunk> chunks = chunks_of(p, hardware_, layer_plan.tiling, tiles);
-    const Traffic traffic = traffic_of(p, hardware_, layer_plan.tiling, tiles, chunks);
-    layer_plan.chunks = static_cast<std::int64_t>(chunks.size());
-    layer_plan.input_bytes = traffic.input, layer_plan.kernel_bytes = traffic.kernels,
-    layer_plan.output_bytes = traffic.output;
-    layer_plan.macs = useful_macs(workload_, layer);
-    layer_plan.bound = bound_of(p, layer_plan.macs, std::get<Conv2d>(layer.operation), hardware_);
+std::uint64_t PlanBuilder::place(const std::string& what, std::vector<std::uint8_t> bytes) {
+  if (bytes.empty()) return 0;
+  const std::uint64_t address = allocate(bytes.size());
+  plan.image.push_back({what, address, std::move(bytes)});
+  return address;
+}
 
-    PackedKernels kernels = pack_kernels(p, array, layer_plan.tiling);
-    std::vector<std::uint8_t> post = pack_post_parameters(p, array);
-    ConvAddresses addresses;
-    addresses.input = plan_.tensors.at(layer.inputs.front()).address;
-    addresses.output = plan_.tensors.at(layer.name).address;
-    addresses.kernels = allocate(kernels.bytes.size());
-    addresses.post = post.empty() ? 0 : allocate(post.size());
-    lower_conv(p, hardware_, layer_plan.tiling, kernels, addresses,
-               static_cast<std::uint32_t>(plan_.layers.size()), program_of(layer.scene).instructions);
-    plan_.image.push_back({"kernels of " + layer.name, addresses.kernels, std::move(kernels.bytes)});
-    if (!post.empty())
-      plan_.image.push_back({"post-parameters of " + layer.name, addresses.post, std::move(post)});
-    plan_.layers.push_back(std::move(layer_plan));
-  }
+std::vector<Instruction>& PlanBuilder::program_of(const std::string& scene, int processor) {
+  const auto found =
+      std::find_if(plan.programs.begin(), plan.programs.end(),
+                   [&](const ProgramImage& p) { return p.label == scene && p.processor == processor; });
+  if (found != plan.programs.end()) return found->instructions;
+  plan.programs.push_back({scene, processor, 0, {}});
+  return plan.programs.back().instructions;
+}
 
-  void finish(ProgramImage& program) {
+void PlanBuilder::finish() {
+  for (ProgramImage& program : plan.programs) {
     program.instructions.push_back({{}, {}, {}, Halt{}});
     std::vector<std::uint8_t> bytes;
     for (const Instruction& instruction : program.instructions) {
       const InstructionBytes encoded = encode(instruction);
       bytes.insert(bytes.end(), encoded.begin(), encoded.end());
     }
-    program.address = allocate(bytes.size());
-    plan_.image.push_back({"program " + program.label, program.address, std::move(bytes)});
+    program.address = place("program " + program.label, std::move(bytes));
   }
+  plan.dram_bytes = next_;
+  const auto size = static_cast<std::uint64_t>(hardware.dram.size_bytes);
+  if (next_ > size) {
+    throw PlanError(
+        "", fmt::format(
+                "workload '{}' cannot fit: tensors, kernels and programs take {} bytes, dram.size_bytes is {}",
+                workload.name, next_, size));
+  }
+}
 
-  const Workload& workload_;
-  const HardwareConfig& hardware_;
-  Plan plan_;
-  std::uint64_t next_ = kAlignment;  // address 0 stays unused: it means "none"
-};
+PlacedKernels place_kernels(PlanBuilder& builder, const ConvProblem& p, const ConvTiling& tiling) {
+  const ArrayShape array = array_shape(builder.hardware.switch_array);
+  PlacedKernels placed;
+  placed.packed = pack_kernels(p, array, tiling);
+  placed.address = builder.place("kernels of " + p.name, std::move(placed.packed.bytes));
+  placed.post = builder.place("post-parameters of " + p.name, pack_post_parameters(p, array));
+  return placed;
+}
 
-}  // namespace
+std::int64_t dram_bound(std::int64_t bytes, const HardwareConfig& hardware) {
+  const DramConfig& d = hardware.dram;
+  const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
+  // Peak: data_bits / 8 bytes a transfer and channel, two transfers a DRAM clock.
+  const std::int64_t transfer = std::int64_t{controllers} * d.channels * d.data_bits / 8;
+  return ceil_div(bytes, transfer * 2) * d.clock_ps / hardware.clock_ps();
+}
+
+BoundCycles bound_of(const ConvProblem& p, const Layer& layer, std::int64_t macs, const HardwareConfig& hardware) {
+  const SwitchArrayConfig& array = hardware.switch_array;
+  const int cores = hardware.chip ? hardware.chip->cores() : 1;
+  const std::int64_t peak = std::int64_t{array.rows} * array.columns * array.port_channels * cores;
+  const auto& c = std::get<Conv2d>(layer.operation);
+  const std::int64_t pixels =
+      touched(p.height, p.out_height, c.kernel[0], c.stride[0], c.dilation[0], c.pads[0]) *
+      touched(p.width, p.out_width, c.kernel[1], c.stride[1], c.dilation[1], c.pads[1]);
+  const std::int64_t bytes = p.batch * pixels * p.channels + c.weights.elements() + p.output.size_bytes();
+  return {ceil_div(macs, peak), dram_bound(bytes, hardware)};
+}
+
+MapPlace dense_place(std::uint64_t address, std::int64_t height, std::int64_t width, std::int64_t pixel_bytes) {
+  return {address, height * width * pixel_bytes, width * pixel_bytes, pixel_bytes};
+}
+
+void plan_soc_layer(PlanBuilder& builder, const Layer& layer) {
+  need_convolution(layer);
+  const HardwareConfig& hardware = builder.hardware;
+  const ArrayShape array = array_shape(hardware.switch_array);
+  const ConvProblem p = make_problem(builder.workload, layer, hardware.planner, array);
+  LayerPlan made;
+  made.name = layer.name, made.op = layer.op, made.scene = layer.scene;
+  made.tiling = choose_tiling(p, hardware, dram_path(hardware), made.reason);
+  made.macs = useful_macs(builder.workload, layer);
+  made.bound = bound_of(p, layer, made.macs, hardware);
+
+  const PlacedKernels kernels = place_kernels(builder, p, made.tiling);
+  std::vector<Segment> segments(1);
+  Segment& segment = segments.front();
+  segment.problem = p;
+  segment.tiles = tiles_of(p, made.tiling);
+  segment.input = dense_place(builder.plan.tensors.at(layer.inputs.front()).address, p.height, p.width, p.channels);
+  segment.output = dense_place(builder.plan.tensors.at(layer.name).address, p.out_height, p.out_width,
+                               std::int64_t{p.conv.out_channels} * dtype_size(p.output.dtype));
+  segment.kernels = kernels.address, segment.post = kernels.post;
+  const std::vector<Chunk> chunks = chunks_of(segments, hardware, made.tiling);
+  const Traffic traffic = traffic_of(segments, hardware, made.tiling, chunks);
+  made.chunks = static_cast<std::int64_t>(chunks.size());
+  made.input_bytes = traffic.input, made.kernel_bytes = traffic.kernels, made.output_bytes = traffic.output;
+
+  std::vector<Instruction>& program = builder.program_of(layer.scene, 0);
+  for (const std::vector<Instruction>& part : lower_segments(segments, hardware, made.tiling, kernels.packed))
+    program.insert(program.end(), part.begin(), part.end());
+  program.push_back({{}, {}, {}, LayerEnd{static_cast<std::uint32_t>(builder.plan.layers.size())}});
+  builder.plan.layers.push_back(std::move(made));
+}
 
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware) {
-  return Builder(workload, hardware).build();
+  PlanBuilder builder(workload, hardware);
+  builder.place_tensors();
+  if (hardware.chip) begin_chip(builder);
+  for (const Layer& layer : workload.layers) {
+    try {
+      hardware.chip ? plan_chip_layer(builder, layer) : plan_soc_layer(builder, layer);
+    } catch (const UserError& error) {
+      throw PlanError(layer.name, error.what());
+    }
+  }
+  builder.finish();
+  return std::move(builder.plan);
 }
 
 }  // namespace tilebeat

@@ -122,7 +122,8 @@ void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
       continue;
     }
     const double p = static_cast<double>(x) * factor(0);
-    const double q = static_cast<double>(element(b, index, operation.b_type) - operation.b_zero) * factor(1);
+    const std::int64_t y = std::int64_t{element(b, index, operation.b_type)} - operation.b_zero;
+    const double q = static_cast<double>(y) * factor(1);
     value = operation.kind == VectorKind::kAdd ? p + q : operation.kind == VectorKind::kSub ? p - q : p * q;
     if (operation.relu) value = std::max(value, 0.0);
     append(requantize_real(value, factor(2), operation.out_zero, operation.out_type), operation.out_type,
