@@ -13,18 +13,6 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 4096;
 
-// Rows (columns) of the input that any tap of any output touches.
-std::int64_t touched(int extent, int outs, int kernel, int stride, int dilation, int pad) {
-  std::vector<bool> used(static_cast<std::size_t>(extent), false);
-  for (int o = 0; o < outs; ++o) {
-    for (int k = 0; k < kernel; ++k) {
-      const int at = o * stride + k * dilation - pad;
-      if (at >= 0 && at < extent) used[static_cast<std::size_t>(at)] = true;
-    }
-  }
-  return std::count(used.begin(), used.end(), true);
-}
-
 // The switch array computes convolutions and nothing else.
 void need_convolution(const Layer& layer) {
   if (std::holds_alternative<Conv2d>(layer.operation)) return;
@@ -108,14 +96,25 @@ std::int64_t dram_bound(std::int64_t bytes, const HardwareConfig& hardware) {
   return ceil_div(bytes, transfer * 2) * d.clock_ps / hardware.clock_ps();
 }
 
+std::int64_t touched_pixels(int extent, int outs, int kernel, int stride, int dilation, int pad) {
+  std::vector<bool> used(static_cast<std::size_t>(extent), false);
+  for (int o = 0; o < outs; ++o) {
+    for (int k = 0; k < kernel; ++k) {
+      const int at = o * stride + k * dilation - pad;
+      if (at >= 0 && at < extent) used[static_cast<std::size_t>(at)] = true;
+    }
+  }
+  return std::count(used.begin(), used.end(), true);
+}
+
 BoundCycles bound_of(const ConvProblem& p, const Layer& layer, std::int64_t macs, const HardwareConfig& hardware) {
   const SwitchArrayConfig& array = hardware.switch_array;
   const int cores = hardware.chip ? hardware.chip->cores() : 1;
   const std::int64_t peak = std::int64_t{array.rows} * array.columns * array.port_channels * cores;
   const auto& c = std::get<Conv2d>(layer.operation);
   const std::int64_t pixels =
-      touched(p.height, p.out_height, c.kernel[0], c.stride[0], c.dilation[0], c.pads[0]) *
-      touched(p.width, p.out_width, c.kernel[1], c.stride[1], c.dilation[1], c.pads[1]);
+      touched_pixels(p.height, p.out_height, c.kernel[0], c.stride[0], c.dilation[0], c.pads[0]) *
+      touched_pixels(p.width, p.out_width, c.kernel[1], c.stride[1], c.dilation[1], c.pads[1]);
   const std::int64_t bytes = p.batch * pixels * p.channels + c.weights.elements() + p.output.size_bytes();
   return {ceil_div(macs, peak), dram_bound(bytes, hardware)};
 }

@@ -1,6 +1,121 @@
 #include "tilebeat/base/error.h"
-#include "plan_builder.h"
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "chip_plan.h"
+
 namespace tilebeat {
-void begin_chip(PlanBuilder&) {}
-void plan_chip_layer(PlanBuilder&, const Layer&) { throw UserError("not yet"); }
+namespace {
+
+constexpr int kMostRuns = 65535;  // of a 16-bit field
+
+void append(std::vector<Instruction>& program, const std::vector<Instruction>& more) {
+  program.insert(program.end(), more.begin(), more.end());
 }
+
+}  // namespace
+
+int processor_of(const ChipConfig& chip, int core) {
+  return core / chip.cores_per_cluster * (chip.cores_per_cluster + 1) + core % chip.cores_per_cluster;
+}
+
+Interval part_of(int extent, int parts, int index, int granule) {
+  const std::int64_t units = ceil_div(extent, granule);
+  const auto at = [&](int i) {
+    return static_cast<int>(std::min<std::int64_t>(extent, units * i / parts * granule));
+  };
+  return {at(index), at(index + 1)};
+}
+
+Window window_of(Interval outs, int extent, int kernel, int stride, int dilation, int pad) {
+  const int first = outs.begin * stride - pad;
+  const int last = (outs.end - 1) * stride + (kernel - 1) * dilation - pad;
+  const int begin = std::clamp(first, 0, extent);
+  const int end = std::clamp(last + 1, begin, extent);
+  return {outs.begin, outs.size(), begin, end - begin, first - begin};
+}
+
+std::vector<Instruction> copies_of(Unit unit, std::uint64_t source, std::uint64_t destination, const CopyShape& shape) {
+  std::vector<Instruction> copies;
+  for (std::int64_t row = 0; row < shape.rows; row += kMostRuns) {
+    for (std::int64_t column = 0; column < shape.columns; column += kMostRuns) {
+      Copy copy;
+      copy.unit = unit;
+      copy.source = source + static_cast<std::uint64_t>(row * shape.source_row + column * shape.source_column);
+      copy.destination =
+          destination + static_cast<std::uint64_t>(row * shape.destination_row + column * shape.destination_column);
+      copy.run_bytes = static_cast<std::uint32_t>(shape.run);
+      copy.inner_count = static_cast<std::uint16_t>(std::min<std::int64_t>(kMostRuns, shape.columns - column));
+      copy.outer_count = static_cast<std::uint16_t>(std::min<std::int64_t>(kMostRuns, shape.rows - row));
+      copy.source_inner_stride = static_cast<std::uint32_t>(shape.source_column);
+      copy.source_outer_stride = static_cast<std::uint32_t>(shape.source_row);
+      copy.destination_inner_stride = static_cast<std::uint32_t>(shape.destination_column);
+      copy.destination_outer_stride = static_cast<std::uint32_t>(shape.destination_row);
+      copies.push_back({{}, {}, {}, copy});
+    }
+  }
+  return copies;
+}
+
+std::vector<Instruction> plain_copy(Unit unit, std::uint64_t source, std::uint64_t destination, std::int64_t bytes) {
+  CopyShape shape;
+  shape.run = bytes;
+  return copies_of(unit, source, destination, shape);
+}
+
+void append_work(CoreWork work, std::vector<Instruction>& program) {
+  for (auto store = work.stores.rbegin(); store != work.stores.rend(); ++store) {
+    if (store->empty()) continue;
+    store->back().done_signals[3] = kLayerStored;
+    break;
+  }
+  auto load = work.loads.begin();
+  const auto load_until = [&](int step) {
+    for (; load != work.loads.end() && load->step <= step; ++load) append(program, load->copies);
+  };
+  const int steps = static_cast<int>(work.steps.size());
+  for (int step = 0; step < steps; ++step) {
+    load_until(step + work.ahead);
+    if (step > 0) append(program, work.stores[static_cast<std::size_t>(step - 1)]);
+    append(program, work.steps[static_cast<std::size_t>(step)]);
+  }
+  append(program, work.stores.back());
+}
+
+void begin_chip(PlanBuilder& builder) {
+  const ChipConfig& chip = *builder.hardware.chip;
+  if (chip.core.nram.size_bytes > (std::int64_t{1} << 30)) throw UserError("chip.core.nram.size_bytes is beyond 1 GiB");
+}
+
+void plan_chip_layer(PlanBuilder& builder, const Layer& layer) {
+  const ChipConfig& chip = *builder.hardware.chip;
+  const auto number = static_cast<std::uint32_t>(builder.plan.layers.size());
+  LayerPlan made;
+  made.name = layer.name, made.op = layer.op, made.scene = layer.scene;
+  std::vector<CoreWork> work;
+  if (std::holds_alternative<Conv2d>(layer.operation)) {
+    work = plan_chip_conv(builder, layer, made);
+  } else if (!std::holds_alternative<Reshape>(layer.operation)) {
+    work = plan_chip_vector(builder, layer, made);
+  } else {
+    made.reason = "the tensor stays where it is";
+  }
+  work.resize(static_cast<std::size_t>(chip.cores()));
+  for (int core = 0; core < chip.cores(); ++core) {
+    std::vector<Instruction>& program = builder.program_of(layer.scene, processor_of(chip, core));
+    CoreWork& part = work[static_cast<std::size_t>(core)];
+    const bool works = !part.steps.empty();
+    if (works) append_work(std::move(part), program);
+    // Nobody reads what others have not stored.
+    const Semaphores waits{works ? kLayerStored : Semaphore{0}};
+    const Barrier barrier{static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(chip.cores())};
+    program.push_back({waits, {}, {}, barrier});
+    if (core == 0) program.push_back({{}, {}, {}, LayerEnd{number}});
+  }
+  builder.plan.layers.push_back(std::move(made));
+}
+
+}  // namespace tilebeat

@@ -1,6 +1,7 @@
 #include "tilebeat/report/report.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -11,18 +12,19 @@ namespace {
 
 std::string layers_table(const RunResult& run) {
   std::vector<std::vector<std::string>> rows{
-      {"layer", "cycles", "bound", "beats", "stalls", "MACs", "util", "DRAM read", "DRAM write", "check"}};
+      {"layer", "cycles", "bound", "beats", "stalls", "MACs", "util", "DRAM read", "DRAM write", "busiest", "check"}};
   for (const LayerResult& l : run.layers) {
     const Cycle bound = std::max(l.bound_compute, l.bound_dram);
     rows.push_back({l.scene == "main" ? l.name : fmt::format("{}/{}", l.scene, l.name), grouped(l.cycles),
                     fmt::format("{} {}", grouped(bound), l.bound_compute >= l.bound_dram ? "mac" : "mem"),
-                    grouped(l.beats), grouped(l.cycles - l.beats), grouped(l.macs),
+                    grouped(l.beats), grouped(l.cycles * run.cores - l.beats), grouped(l.macs),
                     fmt::format("{:.1f} %", 100 * l.utilization), grouped(l.bytes.dram_read),
-                    grouped(l.bytes.dram_write), l.check});
+                    grouped(l.bytes.dram_write),
+                    fmt::format("{} {:.0f} %", l.busiest, 100 * l.busiest_share), l.check});
   }
   rows.push_back({"total", grouped(run.cycles), "", "", "", grouped(run.macs),
                   fmt::format("{:.1f} %", 100 * run.utilization), grouped(run.bytes.dram_read),
-                  grouped(run.bytes.dram_write), run.passed() ? "" : "FAILED"});
+                  grouped(run.bytes.dram_write), "", run.passed() ? "" : "FAILED"});
   return format_rows(rows);
 }
 
@@ -31,13 +33,14 @@ std::string activity_table(const RunResult& run) {
   for (const LayerResult& layer : run.layers) {
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += layer.activity[i];
   }
+  const Cycle total = std::max<Cycle>(1, std::accumulate(sums.begin(), sums.end(), Cycle{0}));
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     if (sums[i] == 0) continue;
     const auto activity = static_cast<Activity>(i);
     rows.push_back(
         {std::string(activity_name(activity)), grouped(sums[i]),
-         fmt::format("{:.1f} %", 100.0 * static_cast<double>(sums[i]) / static_cast<double>(run.cycles)),
+         fmt::format("{:.1f} %", 100.0 * static_cast<double>(sums[i]) / static_cast<double>(total)),
          std::string(activity_meaning(activity))});
   }
   std::stable_sort(rows.begin() + (rows.empty() ? 0 : 1), rows.end(), [](const auto& a, const auto& b) {
@@ -56,7 +59,9 @@ std::string report_table(const RunResult& run) {
       fmt::format("{} on {} ({} dataflow, {} granularity, peak {} MACs a clock)\n\n", run.workload,
                   run.hardware, run.dataflow, run.granularity, grouped(run.peak_macs_per_clock));
   text += layers_table(run);
-  text += fmt::format("\nWhere the PE array's {} clocks went:\n", grouped(run.cycles)) + activity_table(run);
+  const std::string arrays = run.cores == 1 ? fmt::format("array's {}", grouped(run.cycles))
+                                            : fmt::format("arrays' {} x {}", run.cores, grouped(run.cycles));
+  text += fmt::format("\nWhere the PE {} clocks went:\n", arrays) + activity_table(run);
   for (const CheckDifference& d : run.differences) {
     text += fmt::format("\nCHECK FAILED: layer '{}', element [{}]: {} says {}, simulated {}", d.layer,
                         fmt::join(d.index, ", "), d.against, d.wanted, d.got);

@@ -47,6 +47,14 @@ LayerResult layer_result(const LayerPlan& plan, const Snapshot& before, const Sn
     layer.activity[index] = after.array[index] - before.array[index];
   }
   layer.bytes = after.bytes - before.bytes;
+  for (std::size_t i = 0; i < after.modules.size(); ++i) {
+    const auto busy = static_cast<std::size_t>(Activity::kBusy);
+    const ModuleCycles& now = after.modules[i];
+    const Cycle cycles = now.cycles - (before.modules.empty() ? 0 : before.modules[i].cycles);
+    const Cycle worked = now.activity[busy] - (before.modules.empty() ? 0 : before.modules[i].activity[busy]);
+    const double share = cycles > 0 ? static_cast<double>(worked) / static_cast<double>(cycles) : 0.0;
+    if (share > layer.busiest_share) layer.busiest = now.name, layer.busiest_share = share;
+  }
   layer.bound_compute = plan.bound.compute, layer.bound_dram = plan.bound.dram;
   return layer;
 }
@@ -136,8 +144,8 @@ RunResult simulate(const Workload& workload, const HardwareConfig& hardware, con
   run.hardware = hardware.name;
   run.granularity = options.granularity == Granularity::kClock ? "clock" : "tile";
   run.dataflow = kDataflowNames[static_cast<std::size_t>(hardware.dataflow)];
-  const int cores = hardware.chip ? hardware.chip->cores() : 1;
-  run.peak_macs_per_clock = std::int64_t{array.rows} * array.columns * array.port_channels * cores;
+  run.cores = hardware.chip ? hardware.chip->cores() : 1;
+  run.peak_macs_per_clock = std::int64_t{array.rows} * array.columns * array.port_channels * run.cores;
 
   DeltaJitter jitter(options.jitter_seed);
   sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);

@@ -75,7 +75,7 @@ struct VectorConfig {
   int latency_cycles = 4;  ///< clocks from the last operand of a result to the result
   int row_elements =
       16384;  ///< elements that the row buffer holds: the longest channel vector of a softmax or pooling
-  int parameter_bytes = 65536;  ///< tables and factors of one operation
+  int parameter_bytes = 131072;  ///< tables and factors of one operation
 };
 
 /// A core: its memories, the bus that joins its units to them, its DMA engines (SPEC HI-2).

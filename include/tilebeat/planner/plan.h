@@ -36,6 +36,7 @@ struct LayerPlan {
   std::string name, op, scene;
   ConvTiling tiling;
   std::string reason;     ///< why this tiling, in words
+  std::string mapping;    ///< in a chip: how the layer is spread over cores and memories
   std::int64_t macs = 0;  ///< useful multiply-accumulates
   std::int64_t chunks = 0;
   std::int64_t input_bytes = 0;   ///< planned DRAM reads of maps, halo and reloads included

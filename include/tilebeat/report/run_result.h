@@ -55,12 +55,15 @@ struct LayerResult {
   MemoryBytes bytes;
   std::int64_t bound_compute = 0, bound_dram = 0;  ///< analytical lower bounds, clocks
   std::string check = "off";                       ///< "passed", "failed" or "off"
+  std::string busiest;       ///< the module that was busy for the greatest share of the layer's clocks
+  double busiest_share = 0;  ///< that share
 };
 
 /// Everything a run found out, as plain values.
 struct RunResult {
   std::string workload, hardware, granularity, dataflow;
   std::int64_t peak_macs_per_clock = 0;
+  int cores = 1;
   Cycle cycles = 0;
   std::int64_t macs = 0;
   double utilization = 0;
