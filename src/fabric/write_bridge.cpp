@@ -44,6 +44,7 @@ tlm::tlm_sync_enum WriteBridge::receive(tlm::tlm_generic_payload& payload, tlm::
   }
   if (static_cast<int>(transfers_.size()) >= max_outstanding_) {
     held_ = &payload;
+    held_since_ = context_.clock.cycle_of(now_ps());
     held_routes_ = std::move(routes);
     return tlm::TLM_ACCEPTED;
   }
@@ -56,6 +57,7 @@ void WriteBridge::accept(tlm::tlm_generic_payload& payload, std::vector<Route> r
   const Cycle now = context_.clock.cycle_of(now_ps());
   const auto bytes = static_cast<std::int64_t>(payload.get_data_length());
   const Cycle first = std::max(now + 1, data_free_);
+  if (first > data_free_) data_begin_ = first;
   data_free_ = first + ceil_div<std::int64_t>(bytes, bytes_per_clock_);
   ++stats.transfers;
   stats.taken_bytes += bytes;
@@ -64,6 +66,7 @@ void WriteBridge::accept(tlm::tlm_generic_payload& payload, std::vector<Route> r
   transfer.payload = &payload;
   transfer.unanswered = static_cast<int>(routes.size());
   transfer.unsent = std::move(routes);
+  transfer.taken = now;
   transfer.ready = data_free_;
   transfers_.push_back(std::move(transfer));
   if (Trace* trace = context_.observers.trace; trace != nullptr) {
@@ -72,9 +75,6 @@ void WriteBridge::accept(tlm::tlm_generic_payload& payload, std::vector<Route> r
     trace->change(w_signal_, context_.clock.at(first), 1);
     trace->change(w_signal_, context_.clock.at(data_free_), 0);
   }
-  ledger.enter(Activity::kNoWork, std::max(first, ledger.settled_at()));
-  ledger.spend(Activity::kBusy, data_free_ - first);
-  wake_.notify(to_sc_time(context_.clock.at(transfers_.front().ready) - now_ps()));
   wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
 }
 
@@ -84,11 +84,22 @@ void WriteBridge::step() {
   take_responses(now);
   respond(now);
   send(now);
-  Cycle next = -1;
-  for (const Transfer& t : transfers_) {
-    if (t.ready > now && (next < 0 || t.ready < next)) next = t.ready;
-  }
-  if (next >= 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+  ledger.enter(activity(now), now);
+  schedule(now);
+}
+
+// What came in in this clock does not count: whether it came before or after this step is not defined.
+Activity WriteBridge::activity(Cycle now) const {
+  if (now >= data_begin_ && now < data_free_) return Activity::kBusy;
+  if (held_ != nullptr && held_since_ < now) return Activity::kOutstanding;
+  return !transfers_.empty() && transfers_.front().taken < now ? Activity::kMemory : Activity::kNoWork;
+}
+
+// Transfers become ready in the order of arrival, the last one when the beats end.
+void WriteBridge::schedule(Cycle now) {
+  const auto next =
+      std::find_if(transfers_.begin(), transfers_.end(), [now](const Transfer& t) { return t.ready > now; });
+  if (next != transfers_.end()) wake_.notify(to_sc_time(context_.clock.at(next->ready) - now_ps()));
 }
 
 void WriteBridge::take_responses(Cycle now) {

@@ -29,7 +29,8 @@ struct BridgeStats {
 /// A burst is taken (AW accepted, END_REQ) while fewer than `max_outstanding` are inside. Its data then
 /// occupies the bridge for ceil(bytes / bytes_per_clock) clocks (W), in the order of arrival; in the clock
 /// after, the write goes out on all of its outputs, each as soon as that bus grants it. The response (B,
-/// BEGIN_RESP) is sent in the clock after the last output's response.
+/// BEGIN_RESP) is sent in the clock after the last output's response, in the order of arrival. One more burst
+/// waits in front of the bridge without END_REQ when it is full.
 ///
 /// Trace signals: aw, w, b.
 class WriteBridge : public sc_core::sc_module {
@@ -51,7 +52,9 @@ class WriteBridge : public sc_core::sc_module {
               int max_outstanding, int output_count, Router router);
   SC_HAS_PROCESS(WriteBridge);
 
-  CycleLedger ledger;  ///< busy: a beat passes
+  /// Busy: a beat passes. Otherwise `outstanding` while a burst waits in front of a full bridge, `memory`
+  /// while bursts inside wait for their outputs.
+  CycleLedger ledger;
   BridgeStats stats;
 
  private:
@@ -59,6 +62,7 @@ class WriteBridge : public sc_core::sc_module {
     tlm::tlm_generic_payload* payload = nullptr;
     std::vector<Route> unsent;
     int unanswered = 0;
+    Cycle taken = 0;  // the clock of AW
     Cycle ready = 0;  // the clock after its last beat
   };
   tlm::tlm_sync_enum receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -68,6 +72,8 @@ class WriteBridge : public sc_core::sc_module {
   void send(Cycle now);
   void respond(Cycle now);
   void accept(tlm::tlm_generic_payload& payload, std::vector<Route> routes);
+  Activity activity(Cycle now) const;
+  void schedule(Cycle now);
 
   SimContext context_;
   int bytes_per_clock_, max_outstanding_;
@@ -77,7 +83,8 @@ class WriteBridge : public sc_core::sc_module {
   std::vector<std::deque<Transfer*>> under_way_;  // by output, oldest first
   tlm::tlm_generic_payload* held_ = nullptr;      // END_REQ withheld
   std::vector<Route> held_routes_;
-  Cycle data_free_ = 0;  // first clock without a beat promised
+  Cycle held_since_ = 0;
+  Cycle data_begin_ = 0, data_free_ = 0;  // beats are promised for the clocks between
   SignalId aw_signal_ = -1, w_signal_ = -1, b_signal_ = -1;
 };
 
