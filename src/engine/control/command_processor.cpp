@@ -104,7 +104,6 @@ void CommandProcessor::start() {
   running_ = true;
   fetch_address_ = decode_address_ = program_address_;
   buffer_.clear();
-  semaphores_.fill(0);
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   fetch_wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
 }
@@ -222,7 +221,13 @@ void CommandProcessor::decode_one(Cycle now) {
   }
   const Unit unit = unit_of(queued.instruction);
   if (unit == Unit::kSync) {
-    if (!execute_sync(queued, now)) {
+    bool executed = false;
+    try {
+      executed = execute_sync(queued, now);
+    } catch (const SimulationError& error) {
+      throw SimulationError(fmt::format("instruction at {:#x}: {}", decode_address_, error.what()));
+    }
+    if (!executed) {
       decode_blocker_ = sync_blocker_;
       ledger.enter(decode_blocker_, now);
       return;
@@ -287,6 +292,8 @@ bool CommandProcessor::execute_barrier(const Barrier& barrier) {
 
 void CommandProcessor::execute_signal(const Signal& signal) {
   if (sync_out.size() == 0) throw SimulationError("signal: this processor has no others beside it");
+  if (signal.processors == 0 || signal.semaphore == 0)
+    throw SimulationError("signal: no processor or no semaphore is named");
   SyncMessage message;
   message.kind = SyncMessage::Kind::kSignal;
   message.processors = signal.processors;
@@ -318,6 +325,7 @@ bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
   if (!fetch.empty())
     return false;  // what was fetched beyond the halt arrives before another program may start
   running_ = false;
+  semaphores_.fill(0);
   send_message(interrupt, payload_, decode_address_);
   return true;
 }
@@ -328,13 +336,23 @@ void CommandProcessor::dispatch(Cycle now) {
     if (unit.queue.empty() || unit.held >= kUnitDepth || !take_tokens(unit.queue.front().instruction.waits))
       continue;
     unit.dispatched = unit.queue.front().instruction;
+    const std::uint64_t address = unit.queue.front().address;
     unit.queue.pop_front();
     ++unit.held;
     ++unit.under_way;
     unit.told = blocker_of(unit);
-    UnitCommand command{&unit.dispatched, unit.told};
-    send_message(units[static_cast<std::size_t>(unit.socket)], payload_, command);
+    send_to_unit(unit, {&unit.dispatched, unit.told}, address);
     wake_control(now + 1);
+  }
+}
+
+// Hands an instruction over; what the unit refuses is told with the instruction's address.
+void CommandProcessor::send_to_unit(UnitState& unit, const UnitCommand& command, std::uint64_t address) {
+  UnitCommand message = command;
+  try {
+    send_message(units[static_cast<std::size_t>(unit.socket)], payload_, message);
+  } catch (const SimulationError& error) {
+    throw SimulationError(fmt::format("instruction at {:#x}: {}", address, error.what()));
   }
 }
 

@@ -22,7 +22,7 @@ namespace tilebeat {
 enum class CommandRegister : std::uint64_t {
   kProgramAddress = 0x00,  ///< DRAM byte address of the program, a multiple of the instruction size
   kProgramBytes = 0x08,    ///< length of the program
-  kStart = 0x10,           ///< any write starts the program from its first instruction, all semaphores zero
+  kStart = 0x10,           ///< any write starts the program from its first instruction
 };
 constexpr std::uint64_t kCommandRegisterBytes = 0x18;
 
@@ -41,6 +41,8 @@ struct CommandStats {
 /// `barrier` holds the decoder until the synchronisation network releases it, `signal` goes out to it. What
 /// a unit's next instruction waits for is told to the unit, which books its idle clocks on that cause.
 /// Messages of clock t are dealt with in phase kGrant of clock t; units act in clock t + 1.
+/// All semaphores are zero after reset and after each halt; what other processors signal before the next
+/// program starts counts for it, because the host starts one processor after the other.
 class CommandProcessor : public sc_core::sc_module {
   sc_core::sc_event fetch_wake_;  // declared first: the port notifies it
 
@@ -94,6 +96,7 @@ class CommandProcessor : public sc_core::sc_module {
   void start();
   void decode_one(Cycle now);
   bool execute_sync(const Queued& queued, Cycle now);
+  void send_to_unit(UnitState& unit, const UnitCommand& command, std::uint64_t address);
   bool execute_barrier(const Barrier& barrier);
   void execute_signal(const Signal& signal);
   bool take_tokens(const Semaphores& waits);
