@@ -93,8 +93,9 @@ std::vector<std::uint8_t> BurstPort::finish(Burst burst) {
   const std::uint64_t address = burst.payload->get_address();
   burst.payload->release();
   if (status != tlm::TLM_OK_RESPONSE) {
+    const char* const what = status == tlm::TLM_COMMAND_ERROR_RESPONSE ? "nothing can be read" : "no memory";
     throw SimulationError(
-        fmt::format("{}: no memory at address {:#x} ({} bytes)", socket.name(), address, burst.data.size()));
+        fmt::format("{}: {} at address {:#x} ({} bytes)", socket.name(), what, address, burst.data.size()));
   }
   return std::move(burst.data);
 }

@@ -12,6 +12,11 @@ struct StridedBlock {
   std::int64_t outer_count = 1, outer_stride = 0;
 
   std::int64_t total_bytes() const { return run_bytes * inner_count * outer_count; }
+  /// The byte after the last one of a block that is not empty.
+  std::uint64_t end() const {
+    return address + static_cast<std::uint64_t>((outer_count - 1) * outer_stride +
+                                                (inner_count - 1) * inner_stride + run_bytes);
+  }
   /// The same bytes in the same order with runs that touch joined.
   StridedBlock merged() const {
     StridedBlock block = *this;

@@ -11,12 +11,14 @@ namespace tilebeat {
 // ---- CopyStream ----
 
 CopyStream::CopyStream(const Copy& copy, int burst_bytes) : copy_(copy), burst_bytes_(burst_bytes) {
-  // Runs that touch are one.
-  if (copy.pad_left == 0 && copy.pad_right == 0 &&
+  // Runs that touch are one, as long as its length fits its field.
+  const auto fits = [](std::uint64_t bytes) { return bytes <= UINT32_MAX; };
+  if (copy.pad_left == 0 && copy.pad_right == 0 && fits(std::uint64_t{copy.run_bytes} * copy.inner_count) &&
       (copy.inner_count == 1 || copy.source_inner_stride == copy.run_bytes)) {
     copy_.run_bytes *= copy.inner_count;
     copy_.inner_count = 1;
-    if (copy.pad_top == 0 && copy.pad_bottom == 0 && copy.source_outer_stride == copy_.run_bytes) {
+    if (copy.pad_top == 0 && copy.pad_bottom == 0 && copy.source_outer_stride == copy_.run_bytes &&
+        fits(std::uint64_t{copy_.run_bytes} * copy.outer_count)) {
       copy_.run_bytes *= copy.outer_count;
       copy_.outer_count = 1;
     }
@@ -27,6 +29,10 @@ CopyStream::CopyStream(const Copy& copy, int burst_bytes) : copy_(copy), burst_b
 std::int64_t CopyStream::total_bytes(const Copy& c) {
   return std::int64_t{c.run_bytes} * (c.pad_left + c.inner_count + c.pad_right) *
          (c.pad_top + c.outer_count + c.pad_bottom);
+}
+
+StridedBlock CopyStream::source(const Copy& c) {
+  return {c.source, c.run_bytes, c.inner_count, c.source_inner_stride, c.outer_count, c.source_outer_stride};
 }
 
 StridedBlock CopyStream::destination(const Copy& c) {
@@ -105,6 +111,18 @@ void CopyEngine::check(const Copy& copy) const {
   if (is_inner(copy.source) == is_inner(copy.destination)) {
     throw SimulationError(
         fmt::format("{}.copy: {:#x} and {:#x} lie on the same side", unit, copy.source, copy.destination));
+  }
+  if (is_inner(copy.source)) check_inside("source", CopyStream::source(copy));
+  if (is_inner(copy.destination)) check_inside("destination", CopyStream::destination(copy));
+}
+
+void CopyEngine::check_inside(const char* what, const StridedBlock& block) const {
+  if (block.total_bytes() == 0) return;  // a destination that is all border has no source
+  for (const AddressRange& range : inner_ranges_) {
+    if (block.address < range.begin || block.address >= range.end || block.end() <= range.end) continue;
+    throw SimulationError(fmt::format("{}.copy: the {} {:#x} to {:#x} leaves the memory at {:#x} to {:#x}",
+                                      kUnitNames[static_cast<std::size_t>(unit_)], what, block.address,
+                                      block.end() - 1, range.begin, range.end - 1));
   }
 }
 

@@ -32,7 +32,8 @@ class CopyStream {
   void advance();
   /// Bytes of the whole stream, border included.
   static std::int64_t total_bytes(const Copy& copy);
-  /// Where they go.
+  /// Where they come from, and where they go.
+  static StridedBlock source(const Copy& copy);
   static StridedBlock destination(const Copy& copy);
 
  private:
@@ -53,7 +54,10 @@ class CopyStream {
 /// of its data arrived. Back-pressure: a burst is read only when the buffer has room for it and fewer than
 /// `max_outstanding` are under way on its side. The next instruction's reads begin while the previous one is
 /// still being written. The source is released when its last byte has arrived, the instruction is done when
-/// the last write's response has.
+/// the last write's response has. A stretch of border takes the place of a read request.
+///
+/// A copy of nothing, one between addresses of the same side and one that leaves a memory of the inner side
+/// is refused when it is dispatched; one that leaves a memory of the outer side when its bus answers.
 class CopyEngine : public sc_core::sc_module {
   sc_core::sc_event wake_;  // declared first: the ports notify it
 
@@ -95,6 +99,7 @@ class CopyEngine : public sc_core::sc_module {
   bool is_inner(std::uint64_t address) const;
   BurstPort& port_of(std::uint64_t address) { return is_inner(address) ? inner : outer; }
   void check(const Copy& copy) const;
+  void check_inside(const char* what, const StridedBlock& block) const;
   void tell(UnitMessage::Kind kind, const Semaphores& signals);
   void trace(Cycle now);
 
