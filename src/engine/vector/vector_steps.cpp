@@ -71,8 +71,8 @@ void VectorSteps::advance() {
 
 void VectorSteps::make_elementwise() {
   const int a_size = dtype_size(run_.a_type), b_size = dtype_size(run_.b_type);
-  const auto count =
-      static_cast<int>(std::min<std::int64_t>(burst_bytes_ / std::max(a_size, b_size), elements_ - at_));
+  const int of_burst = std::max(1, burst_bytes_ / std::max(a_size, has_two_operands(run_.kind) ? b_size : 1));
+  const auto count = static_cast<int>(std::min<std::int64_t>(of_burst, elements_ - at_));
   step_.a = run_.a + static_cast<std::uint64_t>(at_ * a_size);
   step_.a_bytes = count * a_size;
   if (has_two_operands(run_.kind)) {

@@ -36,6 +36,11 @@ void VectorUnit::check(const VectorRun& run) const {
   const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool;
   if (pooling && (run.stride_h == 0 || run.stride_w == 0 || run.kernel_h == 0 || run.kernel_w == 0))
     throw SimulationError("vector.run: a pooling without stride or kernel");
+  const bool bytes_only = pooling || run.kind == VectorKind::kSoftmax || run.kind == VectorKind::kTable;
+  if (bytes_only && (run.a_type == DType::kInt32 || run.out_type == DType::kInt32)) {
+    throw SimulationError(fmt::format("vector.run: {} of int32 elements",
+                                      kVectorKindNames[static_cast<std::size_t>(run.kind)]));
+  }
   const int longest = std::min(config_.row_elements, ports_.buffer_bytes);
   if ((pooling || run.kind == VectorKind::kSoftmax) && run.channels > longest)
     throw SimulationError(
@@ -178,7 +183,9 @@ void VectorUnit::request(BurstPort& port, std::deque<std::size_t>& order, Operan
   const auto wanting = std::find_if(steps_.begin(), steps_.end(),
                                     [&](const Step& s) { return (s.*operand).requested < s.step.*bytes; });
   if (wanting == steps_.end()) {
-    port.ledger.enter(port.empty() ? blocker_ : Activity::kMemory, now);
+    // With steps left, the buffer has no room for the next one.
+    const bool full = stepping_ && stepping_->step().*bytes > 0;
+    port.ledger.enter(!port.empty() ? Activity::kMemory : full ? Activity::kLanding : blocker_, now);
     return;
   }
   if (!port.granted(now) || !port.has_room()) {
