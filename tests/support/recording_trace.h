@@ -54,4 +54,19 @@ class RecordingTrace : public Trace {
   std::vector<std::map<Picoseconds, std::uint64_t>> changes_;
 };
 
+/// A timeline that keeps its spans.
+class RecordingTimeline : public Timeline {
+ public:
+  struct Span {
+    std::string track;
+    std::string what;
+    Picoseconds begin;
+    Picoseconds end;
+  };
+  std::vector<Span> spans;
+  void span(const std::string& track, const std::string& what, Picoseconds begin, Picoseconds end) override {
+    spans.push_back({track, what, begin, end});
+  }
+};
+
 }  // namespace tilebeat::testing

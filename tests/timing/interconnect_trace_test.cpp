@@ -12,20 +12,6 @@
 namespace tilebeat::testing {
 namespace {
 
-class RecordingTimeline : public Timeline {
- public:
-  struct Span {
-    std::string track;
-    std::string what;
-    Picoseconds begin;
-    Picoseconds end;
-  };
-  std::vector<Span> spans;
-  void span(const std::string& track, const std::string& what, Picoseconds begin, Picoseconds end) override {
-    spans.push_back({track, what, begin, end});
-  }
-};
-
 using Changes = std::vector<std::pair<Picoseconds, std::uint64_t>>;
 
 TEST(FabricTrace, UI_3_shows_requests_beats_and_commands) {
