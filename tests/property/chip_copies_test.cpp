@@ -1,18 +1,9 @@
 // Programs of random copies between all memories of a chip: exact bytes, bytes conserved level by level, and
 // results that do not depend on the order of processes (SPEC HI-2, HI-3, HI-4, CY-1, CY-4).
-#include <numeric>
-
-#include "chip_model.h"
-#include "chip_run.h"
+#include "chip_copies.h"
 
 namespace tilebeat::testing {
 namespace {
-
-/// A copy, the processor that commands it and the cluster of that processor.
-struct PlacedCopy {
-  int processor = 0, cluster = 0;
-  Copy copy;
-};
 
 /// A copy by any engine of any processor of the chip.
 PlacedCopy place_copy(const ChipConfig& chip) {
@@ -59,142 +50,105 @@ PlacedCopy place_copy(const ChipConfig& chip) {
   return placed;
 }
 
-HardwareConfig random_chip() {
-  HardwareConfig hardware = small_chip(number(1, 3), number(1, 3));
-  ChipConfig& chip = *hardware.chip;
-  chip.memory_controllers = 1 << number(0, 2);
-  hardware.dram = dram_preset(static_cast<DramPreset>(number(0, 3)));
-  hardware.clock_mhz = number(3, 20) * 100;
-  hardware.interconnect.bytes_per_clock = 1 << number(2, 5);
-  for (InterconnectConfig* bus : {&chip.core.bus, &chip.cluster_bus, &chip.cluster_link}) {
-    *bus = {1 << number(4, 6), number(1, 4), number(1, 4), number(1, 16)};
-  }
-  for (MemoryConfig* memory : {&chip.core.nram, &chip.core.wram, &chip.sram}) {
-    memory->banks = 1 << number(0, 4);
-    memory->bank_bytes = 1 << number(0, 4);
-    memory->latency_cycles = number(0, 5);
-  }
-  for (DmaConfig* copy : {&chip.core.copy, &chip.copy}) {
-    copy->burst_bytes = 64 << number(0, 4);
-    copy->buffer_bytes = 2 * copy->burst_bytes + number(0, 300);
-    copy->max_outstanding = number(1, 8);
-  }
-  chip.sync_cycles = number(1, 8);
-  check_hardware(hardware, "random chip");
-  return hardware;
+/// Random DRAM contents.
+std::vector<std::uint8_t> random_dram() {
+  std::vector<std::uint8_t> dram(kModelDramBytes);
+  for (std::uint8_t& byte : dram) byte = static_cast<std::uint8_t>(number(0, 255));
+  return dram;
 }
 
-/// One copy after the other, a barrier of all processors behind each; then every memory is copied to DRAM,
-/// where `dump` says. Runs of copies without barriers are in the tests of the engines.
-std::vector<HandProgram> programs_of(const ChipConfig& chip, const std::vector<PlacedCopy>& copies) {
-  std::vector<HandProgram> programs;
-  for (int p = 0; p < chip.processors(); ++p) {
-    HandProgram program{p, {}};
-    int id = 0;
-    for (const PlacedCopy& placed : copies) {
-      Instruction barrier;
-      barrier.operation =
-          Barrier{static_cast<std::uint16_t>(++id), static_cast<std::uint16_t>(chip.processors())};
-      if (placed.processor == p) {
-        Instruction copy;
-        copy.operation = placed.copy;
-        copy.done_signals[0] = barrier.waits[0] = kLayerStored;
-        program.lines.push_back(disassemble(copy));
-      }
-      program.lines.push_back(disassemble(barrier));
-    }
-    program.lines.emplace_back("halt");
-    programs.push_back(std::move(program));
-  }
-  return programs;
+/// Runs the phases twice, the second time with random delta delays and another order of construction.
+void check_copies(const HardwareConfig& hardware, const std::vector<CopyPhase>& phases) {
+  const std::vector<std::uint8_t> dram = random_dram();
+  const auto run = [&](const SimulationOptions& options) {
+    return in_child([&] { return run_and_compare(hardware, phases, dram, options); });
+  };
+  const std::string plain = run({});
+  const bool exact = plain.find("difference") == std::string::npos;
+  if (!exact) RC_LOG() << plain.substr(0, 2000);
+  RC_ASSERT(exact);
+  SimulationOptions shaken;
+  shaken.jitter_seed = static_cast<std::uint32_t>(number(1, 1 << 20));
+  shaken.build_order_seed = static_cast<std::uint32_t>(number(1, 1 << 20));
+  RC_ASSERT(run(shaken) == plain);
 }
 
-/// Copies that bring every on-chip memory to DRAM, from `address` on.
-std::vector<PlacedCopy> dump_copies(const ChipConfig& chip, std::uint64_t address) {
-  std::vector<PlacedCopy> copies;
-  const auto add = [&](int cluster, int index, Unit unit, std::uint64_t from, std::int64_t bytes) {
+constexpr std::int64_t kSlot = 1024, kLoaded = 8192;  // bytes of a destination, of what is loaded before
+
+/// What every SRAM and NRAM holds before the traffic: kLoaded bytes of DRAM, in the NRAM behind as many
+/// others.
+CopyPhase loads(const ChipConfig& chip) {
+  CopyPhase phase;
+  const auto load = [&](int cluster, int index, Unit unit, std::uint64_t to) {
     PlacedCopy placed;
     placed.cluster = cluster;
     placed.processor = cluster * (chip.cores_per_cluster + 1) + index;
     placed.copy.unit = unit;
-    placed.copy.source = from;
-    placed.copy.destination = address;
-    placed.copy.run_bytes = static_cast<std::uint32_t>(bytes);
-    copies.push_back(placed);
-    address += static_cast<std::uint64_t>(bytes);
+    placed.copy.source = static_cast<std::uint64_t>(number(0, 20000));
+    placed.copy.destination = to;
+    placed.copy.run_bytes = kLoaded;
+    phase.push_back(placed);
   };
   for (int k = 0; k < chip.clusters; ++k) {
-    add(k, chip.cores_per_cluster, Unit::kGdma, sram_address(k), chip.sram_bytes());
-    for (int i = 0; i < chip.cores_per_cluster; ++i) {
-      const int core = k * chip.cores_per_cluster + i;
-      add(k, i, Unit::kIodma, nram_address(core), chip.core.nram.size_bytes);
-      add(k, i, Unit::kIodma, wram_address(core), chip.core.wram.size_bytes);
-    }
+    load(k, chip.cores_per_cluster, Unit::kGdma, sram_address(k));
+    for (int i = 0; i < chip.cores_per_cluster; ++i)
+      load(k, i, Unit::kIodma, nram_address(k * chip.cores_per_cluster + i) + kLoaded);
   }
-  return copies;
+  return phase;
 }
 
-constexpr std::uint64_t kDump = std::uint64_t{1} << 20;
-
-/// Runs the copies, compares every byte of every memory and every byte count with the model's; returns the
-/// statistics as text, behind a line for each difference.
-std::string run_and_compare(const HardwareConfig& hardware, const std::vector<PlacedCopy>& copies,
-                            const std::vector<std::uint8_t>& dram, const SimulationOptions& options) {
-  const ChipConfig& chip = *hardware.chip;
-  std::vector<PlacedCopy> all = copies;
-  const std::vector<PlacedCopy> dump = dump_copies(chip, kDump);
-  all.insert(all.end(), dump.begin(), dump.end());
-  ChipRun run(hardware, plan_of(programs_of(chip, all)), options);
-  run.write(0, dram);
-  run.run();
-  ChipModel model(chip);
-  model.at(0).bytes = dram;
-  for (const PlacedCopy& placed : copies) model.apply(placed.copy, placed.cluster);
-  std::string text = run.error.empty() ? "" : "difference: " + run.error + "\n";
-  const auto same = [&](const std::string& what, auto found, auto expected) {
-    if (found != expected) text += fmt::format("difference: {} is {}, not {}\n", what, found, expected);
+/// Copies of all engines at once, each into a slot of its own.
+CopyPhase traffic(const ChipConfig& chip) {
+  CopyPhase phase;
+  const int cores = chip.cores_per_cluster;
+  PlacedCopy placed;
+  const auto add = [&](Unit unit, std::uint64_t from, std::int64_t from_bytes, std::uint64_t to, int slot) {
+    if (one_in(4)) return;
+    placed.copy = random_copy(from_bytes, kSlot);
+    placed.copy.unit = unit;
+    placed.copy.source += from;
+    placed.copy.destination += to + static_cast<std::uint64_t>(slot * kSlot);
+    phase.push_back(placed);
   };
-  same("unbalanced modules", run.unbalanced(), std::string());
-  std::int64_t dumped = 0;
-  const auto compare = [&](const ModelMemory& memory, std::uint64_t address) {
-    const auto bytes = run.read(address, static_cast<std::int64_t>(memory.bytes.size()));
-    const auto wrong = std::mismatch(bytes.begin(), bytes.end(), memory.bytes.begin());
-    same(memory.name + ", equal bytes", wrong.first - bytes.begin(), bytes.end() - bytes.begin());
-  };
-  compare(model.at(0), 0);
-  for (const PlacedCopy& placed : dump) {
-    ModelMemory& memory = model.at(placed.copy.source);
-    compare(memory, placed.copy.destination);
-    same(memory.name + " written", run.counter(memory.name, "written"), memory.written);
-    const auto size = static_cast<std::int64_t>(memory.bytes.size());
-    same(memory.name + " read", run.counter(memory.name, "read"), memory.read + size);
-    dumped += size;
+  for (placed.cluster = 0; placed.cluster < chip.clusters; ++placed.cluster) {
+    const std::uint64_t sram = sram_address(placed.cluster);
+    for (int i = 0; i < cores; ++i) {
+      const int core = placed.cluster * cores + i;
+      placed.processor = placed.cluster * (cores + 1) + i;
+      for (int slot = 0; slot < 4; ++slot) {
+        add(Unit::kIodma, 0, kModelDramBytes / 2, nram_address(core), slot);
+        add(Unit::kMvdma, sram, kLoaded, wram_address(core), slot);
+        if (slot < 2) add(Unit::kMvdma, nram_address(core) + kLoaded, kLoaded, sram + kLoaded, 2 * i + slot);
+        if (slot < 3)
+          add(Unit::kIodma, nram_address(core) + kLoaded, kLoaded, kModelDramBytes / 2, 3 * core + slot);
+      }
+    }
+    placed.processor = placed.cluster * (cores + 1) + cores;
+    for (int slot = 0; slot < 4; ++slot) {
+      add(Unit::kMvdma, sram, kLoaded, multicast_address((std::uint64_t{1} << cores) - 1, false, 4 * kSlot),
+          slot);
+      add(Unit::kGdma, 0, kModelDramBytes / 2, sram + 2 * kLoaded, slot);
+      const int other = (placed.cluster + 1) % chip.clusters;
+      if (other != placed.cluster)
+        add(Unit::kCdma, sram, kLoaded, sram_address(other) + 2 * kLoaded + 4 * kSlot, slot);
+    }
   }
-  std::int64_t fetched = 0;
-  for (const Counter& counter : run.snapshot.counters)
-    fetched += counter.name == "fetched" ? counter.value : 0;
-  same("DRAM bytes written", run.snapshot.bytes.dram_write, model.at(0).written + dumped);
-  same("DRAM bytes read", run.snapshot.bytes.dram_read, model.at(0).read + fetched);
-  same("barriers", run.counter("sync", "barriers"), static_cast<std::int64_t>(all.size()));
-  return text + run.statistics();
+  return phase;
 }
 
 TEST(ChipCopies, HI_2_HI_3_HI_4_random_blocks_between_all_memories) {
   check_cases(40, [] {
     const HardwareConfig hardware = random_chip();
-    std::vector<PlacedCopy> copies;
-    for (int i = number(1, 12); i > 0; --i) copies.push_back(place_copy(*hardware.chip));
-    std::vector<std::uint8_t> dram(kModelDramBytes);
-    for (std::uint8_t& byte : dram) byte = static_cast<std::uint8_t>(number(0, 255));
-    const auto run = [&](const SimulationOptions& options) {
-      return in_child([&] { return run_and_compare(hardware, copies, dram, options); });
-    };
-    const std::string plain = run({});
-    RC_ASSERT(plain.find("difference") == std::string::npos || (RC_LOG() << plain.substr(0, 2000), false));
-    SimulationOptions shaken;
-    shaken.jitter_seed = static_cast<std::uint32_t>(number(1, 1 << 20));
-    shaken.build_order_seed = static_cast<std::uint32_t>(number(1, 1 << 20));
-    RC_ASSERT(run(shaken) == plain);
+    std::vector<CopyPhase> phases;
+    for (int i = number(1, 12); i > 0; --i) phases.push_back({place_copy(*hardware.chip)});
+    check_copies(hardware, phases);
+  });
+}
+
+TEST(ChipCopies, HI_3_HI_4_CY_4_all_engines_at_once) {
+  check_cases(25, [] {
+    const HardwareConfig hardware = random_chip();
+    check_copies(hardware, {loads(*hardware.chip), traffic(*hardware.chip)});
   });
 }
 
