@@ -185,7 +185,7 @@ void VectorUnit::request(BurstPort& port, std::deque<std::size_t>& order, Operan
   if (wanting == steps_.end()) {
     // With steps left, the buffer has no room for the next one.
     const bool full = stepping_ && stepping_->step().*bytes > 0;
-    port.ledger.enter(!port.empty() ? Activity::kMemory : full ? Activity::kLanding : blocker_, now);
+    port.ledger.enter(full ? Activity::kLanding : !port.empty() ? Activity::kMemory : blocker_, now);
     return;
   }
   if (!port.granted(now) || !port.has_room()) {
