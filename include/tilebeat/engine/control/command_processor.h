@@ -96,7 +96,6 @@ class CommandProcessor : public sc_core::sc_module {
   void start();
   void decode_one(Cycle now);
   bool execute_sync(const Queued& queued, Cycle now);
-  void send_to_unit(UnitState& unit, const UnitCommand& command, std::uint64_t address);
   bool execute_barrier(const Barrier& barrier);
   void execute_signal(const Signal& signal);
   bool take_tokens(const Semaphores& waits);
