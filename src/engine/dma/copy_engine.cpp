@@ -147,7 +147,7 @@ void CopyEngine::step() {
   const bool read_one = read(now);
   if (!read_one) read_ledger.enter(read_blocker(now), now);
   if (!wrote) write_ledger.enter(write_blocker(now), now);
-  trace(now);
+  trace_state(now);
   if (read_one || wrote) wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
 }
 
@@ -266,7 +266,7 @@ void CopyEngine::tell(UnitMessage::Kind kind, const Semaphores& signals) {
   send_message(completion, payload_, message);
 }
 
-void CopyEngine::trace(Cycle now) {
+void CopyEngine::trace_state(Cycle now) {
   Trace* trace = context_.observers.trace;
   if (trace == nullptr) return;
   const Picoseconds at = context_.clock.at(now);

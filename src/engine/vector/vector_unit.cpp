@@ -62,7 +62,7 @@ void VectorUnit::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
     job.instruction = *message.instruction;
     job.began = next;
     job.unwritten = std::int64_t{run.rows} * run.columns * run.channels * dtype_size(run.out_type);
-    jobs_.push_back(std::move(job));
+    jobs_.push_back(job);
   }
   wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
 }
