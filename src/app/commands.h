@@ -26,7 +26,7 @@ struct RunCommand {
 
 /// Workloads up to this many multiply-accumulates are checked against the reference unless `--check off` is
 /// said.
-constexpr std::int64_t kCheckedMacs = 4'000'000'000;
+constexpr std::int64_t kCheckedMacs = 40'000'000'000;
 
 int run(const RunCommand& command);
 

@@ -42,16 +42,19 @@ class ChipConv {
     made.bound = bound_of(p_, layer, made.macs, hardware_);
   }
 
-  std::vector<CoreWork> run() {
+  ChipWork run() {
     const Split split = choose_split();
     choose_tile(split);
     made_.tiling = choose_tiling(tile_problem({0, inner_h(tile_rows_), inner_w(tile_columns_)}), hardware_,
                                  core_path(), made_.reason);
     kernels_ = place_kernels(builder_, p_, made_.tiling);
     choose_group(split);
+    choose_path(split);
     describe(split);
-    std::vector<CoreWork> work;
-    for (int core = 0; core < split.cores(); ++core) work.push_back(core_work(split, core));
+    ChipWork work;
+    for (int core = 0; core < split.cores(); ++core) work.cores.push_back(core_work(split, core));
+    for (int cluster = 0; through_sram_ && cluster < chip_.clusters; ++cluster)
+      work.memory.push_back(memory_work(split, cluster));
     made_.output_bytes = p_.output.size_bytes();
     return work;
   }
@@ -94,7 +97,12 @@ class ChipConv {
     const std::int64_t kernels = std::int64_t{blocks} * widest() * p_.taps() * array_.columns * array_.port_channels;
     const std::int64_t results = p_.output.size_bytes() / split.cores();
     const std::int64_t a_core = map + kernels + results;
-    bytes = a_core * split.cores();
+    // Cores of a cluster that compute the same kernels can share what the SRAM fetches once.
+    const int clusters = static_cast<int>(ceil_div(split.cores(), chip_.cores_per_cluster));
+    const int fetches = memory_cores_work(chip_) && kernels <= chip_.core.wram.size_bytes
+                            ? std::min(split.cores(), clusters * std::min(split.channels, chip_.cores_per_cluster))
+                            : split.cores();
+    bytes = (map + results) * split.cores() + kernels * fetches;
     const double memory = std::max(static_cast<double>(bytes) / all_dram(),
                                    static_cast<double>(a_core) / hardware_.interconnect.bytes_per_clock);
     const auto compute = static_cast<double>(beats_of(rows, columns, blocks));
@@ -214,8 +222,83 @@ class ChipConv {
   void describe(const Split& split) const {
     made_.mapping = fmt::format(
         "{} of {} cores: {} x {} parts of the map, {} of the channels; tiles of {} x {} outputs in NRAM, {} kernel "
-        "blocks in WRAM",
-        split.cores(), chip_.cores(), split.rows, split.columns, split.channels, tile_rows_, tile_columns_, group_blocks_);
+        "blocks in WRAM, {}",
+        split.cores(), chip_.cores(), split.rows, split.columns, split.channels, tile_rows_, tile_columns_, group_blocks_,
+        through_sram_ ? "fetched once a cluster and broadcast" : "fetched by each core");
+  }
+
+  // How kernels come to WRAM (SPEC HI-4): through the SRAM where several cores of a cluster need the same ones, they stay
+  // there, and DRAM time is saved that is worth the longer way.
+  void choose_path(const Split& split) {
+    if (!memory_cores_work(chip_) || !resident_ || 2 * kernel_buffer_ > chip_.sram_bytes()) return;
+    std::int64_t saved = 0;
+    const std::int64_t bytes = group_bytes(0, part_size(p_.end_block, split.channels, 1));
+    for (int cluster = 0; cluster < chip_.clusters; ++cluster) {
+      for (int channel = 0; channel < split.channels; ++channel) {
+        const int count = sharers(split, cluster, channel).second;
+        saved += std::max(0, count - 1) * bytes;
+      }
+    }
+    constexpr double kLongerWay = 500;  // clocks of store and forward, and of the signals
+    through_sram_ = chip_.dram_path == DramPath::kSram || static_cast<double>(saved) / all_dram() > kLongerWay;
+  }
+
+  // The cores of a cluster that compute one part of the channels: bits, and how many.
+  std::pair<std::uint64_t, int> sharers(const Split& split, int cluster, int channel) const {
+    std::uint64_t mask = 0;
+    int count = 0;
+    for (int i = 0; i < chip_.cores_per_cluster; ++i) {
+      const int core = cluster * chip_.cores_per_cluster + i;
+      if (core >= split.cores() || core % split.channels != channel) continue;
+      const Interval rows = part_of(p_.out_height, split.rows, core / (split.columns * split.channels), array_.groups);
+      const Interval columns = part_of(p_.out_width, split.columns, core / split.channels % split.columns, array_.lanes());
+      if (rows.size() == 0 || columns.size() == 0) continue;
+      mask |= std::uint64_t{1} << i;
+      ++count;
+    }
+    return {mask, count};
+  }
+
+  // The memory core fetches every group of kernels once, broadcasts it to the cores that need it and tells them.
+  std::vector<Instruction> memory_work(const Split& split, int cluster) {
+    struct Fetch {
+      Interval group;
+      int load = 0;
+      std::uint64_t cores = 0;
+    };
+    std::vector<Fetch> fetches;
+    for (int channel = 0; channel < split.channels; ++channel) {
+      const auto [mask, count] = sharers(split, cluster, channel);
+      if (count == 0) continue;
+      const std::vector<Interval> groups = groups_of_part(part_of(p_.end_block, split.channels, channel, 1));
+      for (std::size_t i = 0; i < groups.size(); ++i) fetches.push_back({groups[i], static_cast<int>(i), mask});
+    }
+    std::stable_sort(fetches.begin(), fetches.end(), [](const Fetch& a, const Fetch& b) { return a.load < b.load; });
+    std::vector<Instruction> program;
+    const int count = static_cast<int>(fetches.size());
+    const auto tell = [&](int i) {
+      const Fetch& fetch = fetches[static_cast<std::size_t>(i)];
+      program.push_back({{peer(i % 2)}, {}, {}, Signal{fetch.cores, wram_full(fetch.load % kernel_buffers())}});
+    };
+    for (int i = 0; i < count; ++i) {
+      const Fetch& fetch = fetches[static_cast<std::size_t>(i)];
+      const int buffer = i % 2;
+      const std::uint64_t sram = sram_address(cluster) + static_cast<std::uint64_t>(buffer * kernel_buffer_);
+      std::vector<Instruction> in = kernel_copies(Unit::kGdma, fetch.group, sram);
+      guard(in, i >= 2, wram_full(buffer), wram_free(buffer));
+      program.insert(program.end(), in.begin(), in.end());
+      std::vector<Instruction> out =
+          plain_copy(Unit::kMvdma, sram,
+                     multicast_address(fetch.cores, true, static_cast<std::uint64_t>(fetch.load % kernel_buffers() * kernel_buffer_)),
+                     group_bytes(fetch.group.begin, fetch.group.end));
+      out.front().waits[0] = wram_full(buffer);
+      if (i + 2 < count) out.back().release_signals[0] = wram_free(buffer);
+      out.back().done_signals[0] = peer(buffer);
+      program.insert(program.end(), out.begin(), out.end());
+      if (i > 0) tell(i - 1);
+    }
+    if (count > 0) tell(count - 1);
+    return program;
   }
 
   // A tile as a layer of its own, whose map lies in NRAM.
@@ -358,21 +441,27 @@ class ChipConv {
 
   std::vector<Instruction> load_kernels(Steps& steps, Interval group) {
     const int load = steps.kernel_loads++;
-    const std::uint64_t destination = kernel_address(steps.core, load);
+    if (through_sram_) return {};
+    std::vector<Instruction> copies = kernel_copies(Unit::kIodma, group, kernel_address(steps.core, load));
+    guard(copies, load >= kernel_buffers(), wram_full(load % kernel_buffers()), wram_free(load % kernel_buffers()));
+    return copies;
+  }
+
+  // A group's kernels and post-parameters from DRAM.
+  std::vector<Instruction> kernel_copies(Unit unit, Interval group, std::uint64_t destination) {
     const auto& blocks = kernels_.packed.blocks;
     const std::uint64_t first = blocks[static_cast<std::size_t>(group.begin)], end = blocks[static_cast<std::size_t>(group.end)];
     std::vector<Instruction> copies =
-        plain_copy(Unit::kIodma, kernels_.address + first, destination, static_cast<std::int64_t>(end - first));
+        plain_copy(unit, kernels_.address + first, destination, static_cast<std::int64_t>(end - first));
     made_.kernel_bytes += static_cast<std::int64_t>(end - first);
     if (kernels_.post != 0) {
       const std::int64_t record = std::int64_t{array_.columns} * kPostParameterBytes;
       const std::vector<Instruction> post =
-          plain_copy(Unit::kIodma, kernels_.post + static_cast<std::uint64_t>(group.begin * record),
+          plain_copy(unit, kernels_.post + static_cast<std::uint64_t>(group.begin * record),
                      destination + static_cast<std::uint64_t>(kernel_bytes(group)), group.size() * record);
       copies.insert(copies.end(), post.begin(), post.end());
       made_.kernel_bytes += group.size() * record;
     }
-    guard(copies, load >= kernel_buffers(), wram_full(load % kernel_buffers()), wram_free(load % kernel_buffers()));
     return copies;
   }
 
@@ -423,6 +512,7 @@ class ChipConv {
   LayerPlan& made_;
   int element_;
   int tile_rows_ = 0, tile_columns_ = 0, group_blocks_ = 0, map_buffers_ = 2;
+  bool through_sram_ = false;       // kernels come by GDMA and broadcast
   bool resident_ = false;            // all kernels of a core stay in WRAM
   std::int64_t kernel_buffer_ = 0;  // bytes of a region of WRAM
   PlacedKernels kernels_;
@@ -430,7 +520,7 @@ class ChipConv {
 
 }  // namespace
 
-std::vector<CoreWork> plan_chip_conv(PlanBuilder& builder, const Layer& layer, LayerPlan& made) {
+ChipWork plan_chip_conv(PlanBuilder& builder, const Layer& layer, LayerPlan& made) {
   return ChipConv(builder, layer, made).run();
 }
 

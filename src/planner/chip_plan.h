@@ -56,8 +56,15 @@ struct Window {
 };
 Window window_of(Interval outs, int extent, int kernel, int stride, int dilation, int pad);
 
-/// Works out every core's part of a layer, by core.
-std::vector<CoreWork> plan_chip_conv(PlanBuilder& builder, const Layer& layer, LayerPlan& made);
-std::vector<CoreWork> plan_chip_vector(PlanBuilder& builder, const Layer& layer, LayerPlan& made);
+/// What the processors of a chip do in one layer.
+struct ChipWork {
+  std::vector<CoreWork> cores;                    ///< by core
+  std::vector<std::vector<Instruction>> memory;  ///< by cluster: of its memory core
+};
+ChipWork plan_chip_conv(PlanBuilder& builder, const Layer& layer, LayerPlan& made);
+ChipWork plan_chip_vector(PlanBuilder& builder, const Layer& layer, LayerPlan& made);
+
+/// Whether memory cores have programs: where data may come through the SRAM (SPEC HI-4).
+bool memory_cores_work(const ChipConfig& chip);
 
 }  // namespace tilebeat

@@ -51,18 +51,18 @@ class ChipVector {
     channels_ = static_cast<int>(output_.shape.back());
   }
 
-  std::vector<CoreWork> run() {
+  ChipWork run() {
     std::int64_t bytes = output_.size_bytes();
     for (const Placement& input : inputs_) bytes += input.info.size_bytes();
     made_.bound.dram = dram_bound(bytes, builder_.hardware);
-    std::vector<CoreWork> work;
+    ChipWork work;
     std::visit([&](const auto& operation) { prepare(operation); }, layer_.operation);
     parameters_address_ = builder_.place("factors of " + layer_.name, parameters_);
     for (int core = 0; core < chip_.cores(); ++core) {
       pieces_.clear();
       std::visit([&](const auto& operation) { cut(operation, core); }, layer_.operation);
       cores_ += pieces_.empty() ? 0 : 1;
-      work.push_back(pieces_.empty() ? CoreWork{} : core_work(core));
+      work.cores.push_back(pieces_.empty() ? CoreWork{} : core_work(core));
     }
     made_.output_bytes = output_.size_bytes();
     made_.mapping = fmt::format("{} of {} cores", cores_, chip_.cores());
@@ -364,7 +364,7 @@ class ChipVector {
 
 }  // namespace
 
-std::vector<CoreWork> plan_chip_vector(PlanBuilder& builder, const Layer& layer, LayerPlan& made) {
+ChipWork plan_chip_vector(PlanBuilder& builder, const Layer& layer, LayerPlan& made) {
   return ChipVector(builder, layer, made).run();
 }
 

@@ -85,6 +85,10 @@ void append_work(CoreWork work, std::vector<Instruction>& program) {
   append(program, work.stores.back());
 }
 
+bool memory_cores_work(const ChipConfig& chip) {
+  return chip.dram_path == DramPath::kSram || (chip.dram_path == DramPath::kAuto && chip.cores_per_cluster > 1);
+}
+
 void begin_chip(PlanBuilder& builder) {
   const ChipConfig& chip = *builder.hardware.chip;
   if (chip.core.nram.size_bytes > (std::int64_t{1} << 30)) throw UserError("chip.core.nram.size_bytes is beyond 1 GiB");
@@ -95,7 +99,7 @@ void plan_chip_layer(PlanBuilder& builder, const Layer& layer) {
   const auto number = static_cast<std::uint32_t>(builder.plan.layers.size());
   LayerPlan made;
   made.name = layer.name, made.op = layer.op, made.scene = layer.scene;
-  std::vector<CoreWork> work;
+  ChipWork work;
   if (std::holds_alternative<Conv2d>(layer.operation)) {
     work = plan_chip_conv(builder, layer, made);
   } else if (!std::holds_alternative<Reshape>(layer.operation)) {
@@ -103,17 +107,26 @@ void plan_chip_layer(PlanBuilder& builder, const Layer& layer) {
   } else {
     made.reason = "the tensor stays where it is";
   }
-  work.resize(static_cast<std::size_t>(chip.cores()));
+  work.cores.resize(static_cast<std::size_t>(chip.cores()));
+  work.memory.resize(static_cast<std::size_t>(chip.clusters));
+  const bool memory = memory_cores_work(chip);
+  const auto participants = static_cast<std::uint16_t>(memory ? chip.processors() : chip.cores());
+  const Barrier barrier{static_cast<std::uint16_t>(number), participants};
   for (int core = 0; core < chip.cores(); ++core) {
     std::vector<Instruction>& program = builder.program_of(layer.scene, processor_of(chip, core));
-    CoreWork& part = work[static_cast<std::size_t>(core)];
+    CoreWork& part = work.cores[static_cast<std::size_t>(core)];
     const bool works = !part.steps.empty();
     if (works) append_work(std::move(part), program);
     // Nobody reads what others have not stored.
     const Semaphores waits{works ? kLayerStored : Semaphore{0}};
-    const Barrier barrier{static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(chip.cores())};
     program.push_back({waits, {}, {}, barrier});
     if (core == 0) program.push_back({{}, {}, {}, LayerEnd{number}});
+  }
+  for (int cluster = 0; memory && cluster < chip.clusters; ++cluster) {
+    const int processor = cluster * (chip.cores_per_cluster + 1) + chip.cores_per_cluster;
+    std::vector<Instruction>& program = builder.program_of(layer.scene, processor);
+    append(program, work.memory[static_cast<std::size_t>(cluster)]);
+    program.push_back({{}, {}, {}, barrier});
   }
   builder.plan.layers.push_back(std::move(made));
 }

@@ -136,7 +136,7 @@ void collect(const Plan& plan, const Workload& workload, System& system, Timelin
 
 }  // namespace
 
-RunResult simulate(const Workload& workload, const HardwareConfig& hardware, const Plan& plan,
+RunResult simulate(const Workload& workload, const HardwareConfig& hardware, Plan plan,
                    const SimulationOptions& options) {
   const SwitchArrayConfig& array = hardware.switch_array;
   RunResult run;
@@ -152,7 +152,10 @@ RunResult simulate(const Workload& workload, const HardwareConfig& hardware, con
   const std::unique_ptr<System> made =
       make_system(hardware, plan, options, options.jitter_seed != 0 ? &jitter : nullptr);
   System& system = *made;
-  for (const MemorySegment& segment : plan.image) system.write_memory(segment.address, segment.bytes);
+  for (MemorySegment& segment : plan.image) {
+    system.write_memory(segment.address, segment.bytes);
+    segment.bytes = {};  // weights are large
+  }
   try {
     run_programs(system, options, ClockDomain(hardware.clock_ps()));
   } catch (const SimulationError& error) {
