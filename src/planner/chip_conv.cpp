@@ -11,6 +11,8 @@
 namespace tilebeat {
 namespace {
 
+constexpr int kTiles = 4;  // of a core's part at least, where it has so many rows
+
 // How a layer's outputs are spread over cores.
 struct Split {
   int rows = 1, columns = 1, channels = 1;
@@ -88,26 +90,31 @@ class ChipConv {
     return std::min(extent, static_cast<int>(ceil_div(ceil_div(extent, granule), parts)) * granule);
   }
 
-  // A guide for choosing, never a result: computing, and the bytes over DRAM and over each core's port.
-  double cost(const Split& split, std::int64_t& bytes) const {
+  // A guide for choosing, never a result. The first tile is computed as its kernels arrive, the others behind it; all of
+  // it is no faster than DRAM or a port. `shared`: a cluster fetches kernels once, through one port.
+  double cost(const Split& split, bool shared, std::int64_t& bytes) const {
     const int rows = part_size(p_.out_height, split.rows, array_.groups);
     const int columns = part_size(p_.out_width, split.columns, array_.lanes());
     const int blocks = part_size(p_.end_block, split.channels, 1);
+    const int cores = split.cores();
     const std::int64_t map = std::int64_t{p_.batch} * window_h({0, rows}).ins * window_w({0, columns}).ins * p_.channels;
     const std::int64_t kernels = std::int64_t{blocks} * widest() * p_.taps() * array_.columns * array_.port_channels;
-    const std::int64_t results = p_.output.size_bytes() / split.cores();
-    const std::int64_t a_core = map + kernels + results;
-    // Cores of a cluster that compute the same kernels can share what the SRAM fetches once.
-    const int clusters = static_cast<int>(ceil_div(split.cores(), chip_.cores_per_cluster));
-    const int fetches = memory_cores_work(chip_) && kernels <= chip_.core.wram.size_bytes
-                            ? std::min(split.cores(), clusters * std::min(split.channels, chip_.cores_per_cluster))
-                            : split.cores();
-    bytes = (map + results) * split.cores() + kernels * fetches;
-    const double memory = std::max(static_cast<double>(bytes) / all_dram(),
-                                   static_cast<double>(a_core) / hardware_.interconnect.bytes_per_clock);
+    const std::int64_t results = p_.output.size_bytes() / cores;
+    const auto clusters = static_cast<int>(ceil_div(cores, chip_.cores_per_cluster));
+    const int in_cluster = std::min(split.channels, chip_.cores_per_cluster);
+    bytes = (map + results) * cores + kernels * (shared ? std::min(cores, clusters * in_cluster) : cores);
+    const double port = hardware_.interconnect.bytes_per_clock;
+    const double kernel_clocks = static_cast<double>(shared ? kernels * in_cluster : kernels) / port;
+    const double map_clocks = static_cast<double>(shared ? map + results : map + results + kernels) / port;
     const auto compute = static_cast<double>(beats_of(rows, columns, blocks));
-    constexpr double kNotOverlapped = 0.1;  // beginnings and ends
-    return std::max(compute, memory) + kNotOverlapped * std::min(compute, memory);
+    const double tiles = std::min<double>(kTiles, static_cast<double>(ceil_div(rows, array_.groups)));
+    const double pipelined = std::max(compute / tiles, kernel_clocks) + compute * (tiles - 1) / tiles;
+    return std::max({pipelined, map_clocks, static_cast<double>(bytes) / all_dram()});
+  }
+  bool can_share(const Split& split) const {
+    const int blocks = part_size(p_.end_block, split.channels, 1);
+    return memory_cores_work(chip_) && std::int64_t{blocks} * widest() * p_.taps() * array_.columns * array_.port_channels <=
+                                           chip_.core.wram.size_bytes;
   }
 
   // Of splits that are expected to take about the same time the one with the fewest cores, then the fewest bytes: more
@@ -126,10 +133,13 @@ class ChipConv {
         const int most = std::min<int>(cores / channels / rows, static_cast<int>(ceil_div(p_.out_width, array_.lanes())));
         for (int columns = 1; columns <= most; ++columns) {
           const Split split{rows, columns, channels};
-          std::int64_t bytes = 0;
-          const double clocks = cost(split, bytes);
-          candidates.push_back({split, clocks, bytes});
-          least = std::min(least, clocks);
+          for (const bool shared : {false, true}) {
+            if (shared && !can_share(split)) continue;
+            std::int64_t bytes = 0;
+            const double clocks = cost(split, shared, bytes);
+            candidates.push_back({split, clocks, bytes});
+            least = std::min(least, clocks);
+          }
         }
       }
     }
@@ -162,7 +172,6 @@ class ChipConv {
   // Tiles of whole rows as large as two of them, with their results, fit NRAM, but at least four a part, so that
   // loading, computing and storing overlap; columns are cut when the fewest rows do not fit (SPEC SW-7).
   void choose_tile(const Split& split) {
-    constexpr int kTiles = 4;
     const int rows = part_size(p_.out_height, split.rows, array_.groups);
     const int columns = part_size(p_.out_width, split.columns, array_.lanes());
     const int blocks = part_size(p_.end_block, split.channels, 1);
@@ -227,20 +236,15 @@ class ChipConv {
         through_sram_ ? "fetched once a cluster and broadcast" : "fetched by each core");
   }
 
-  // How kernels come to WRAM (SPEC HI-4): through the SRAM where several cores of a cluster need the same ones, they stay
-  // there, and DRAM time is saved that is worth the longer way.
+  // How kernels come to WRAM (SPEC HI-4): through the SRAM where they stay in WRAM, several cores of a cluster need the
+  // same ones, and that is expected to be faster.
   void choose_path(const Split& split) {
     if (!memory_cores_work(chip_) || !resident_ || 2 * kernel_buffer_ > chip_.sram_bytes()) return;
-    std::int64_t saved = 0;
-    const std::int64_t bytes = group_bytes(0, part_size(p_.end_block, split.channels, 1));
-    for (int cluster = 0; cluster < chip_.clusters; ++cluster) {
-      for (int channel = 0; channel < split.channels; ++channel) {
-        const int count = sharers(split, cluster, channel).second;
-        saved += std::max(0, count - 1) * bytes;
-      }
-    }
-    constexpr double kLongerWay = 500;  // clocks of store and forward, and of the signals
-    through_sram_ = chip_.dram_path == DramPath::kSram || static_cast<double>(saved) / all_dram() > kLongerWay;
+    int most = 0;
+    for (int channel = 0; channel < split.channels; ++channel) most = std::max(most, sharers(split, 0, channel).second);
+    std::int64_t direct = 0, shared = 0;
+    const bool faster = cost(split, true, shared) < cost(split, false, direct);
+    through_sram_ = chip_.dram_path == DramPath::kSram || (most > 1 && faster);
   }
 
   // The cores of a cluster that compute one part of the channels: bits, and how many.
