@@ -12,6 +12,7 @@ namespace tilebeat {
 /// `tilebeat run`, as typed.
 struct RunCommand {
   std::string config, layer;
+  std::string program;  ///< instead of `layer`: programs written by hand
   std::string out = "tilebeat-out";
   std::string granularity;  ///< empty: tile, or clock with a VCD
   std::string vcd, timeline;

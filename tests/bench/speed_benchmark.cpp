@@ -76,7 +76,7 @@ Measurement simulation(const Workload& workload, const HardwareConfig& hardware,
   SimulationOptions options;
   options.granularity = granularity;
   RunResult result;
-  const double seconds = seconds_of([&] { result = simulate(workload, hardware, plan, options); });
+  const double seconds = seconds_of([&] { result = simulate(hardware, plan, options); });
   if (!result.passed()) std::exit(1);
   return {seconds, static_cast<double>(result.cycles), 0};
 }

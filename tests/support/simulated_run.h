@@ -57,7 +57,7 @@ inline SimulatedRun simulate_in_child(const Workload& workload, const HardwareCo
   const std::string bytes = in_child([&] {
     alarm(limit_seconds);
     strict_systemc();
-    const RunResult result = simulate(workload, hardware, plan, options);
+    const RunResult result = simulate(hardware, plan, options);
     json message{{"report", report_json(result, hardware_to_json(hardware)).dump(1)},
                  {"failures", result.failures}};
     message["outputs"] = json::object();
