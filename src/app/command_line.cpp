@@ -60,7 +60,13 @@ void define_waveform(CLI::App& app, RunCommand& c) {
 }
 
 void define_run(CLI::App& app, RunCommand& c) {
-  add_files(app, c.config, c.layer);
+  app.add_option("--config", c.config, "hardware JSON")->required()->type_name("HW.json");
+  CLI::App* work = app.add_option_group("work");
+  work->add_option("--layer", c.layer, "workload JSON: a layer or a network")->type_name("WORKLOAD.json");
+  work->add_option("--program", c.program, "programs written by hand, instead of a workload (docs/isa.md)")
+      ->check(kNotEmpty)
+      ->type_name("FILE");
+  work->require_option(1);
   app.add_option("--out", c.out, "folder for report.json and outputs/")
       ->capture_default_str()
       ->check(kNotEmpty)
@@ -68,7 +74,7 @@ void define_run(CLI::App& app, RunCommand& c) {
   app.add_option("--granularity", c.granularity,
                  "clock: every beat is simulated; tile: a chunk at a time, same results (default)")
       ->check(CLI::IsMember({"clock", "tile"}));
-  app.add_option("--check", c.check, "compare outputs with the reference (default: on up to 4e9 MACs)")
+  app.add_option("--check", c.check, "compare outputs with the reference (default: on up to 4e10 MACs)")
       ->check(CLI::IsMember({"on", "off"}));
   define_waveform(app, c);
   app.add_option("--timeline", c.timeline, "write a timeline for Perfetto (Chrome trace events)")

@@ -12,6 +12,7 @@ namespace tilebeat {
 /// `tilebeat run`, as typed.
 struct RunCommand {
   std::string config, layer;
+  std::string program;  ///< instead of `layer`: programs written by hand
   std::string out = "tilebeat-out";
   std::string granularity;  ///< empty: tile, or clock with a VCD
   std::string vcd, timeline;
@@ -26,7 +27,7 @@ struct RunCommand {
 
 /// Workloads up to this many multiply-accumulates are checked against the reference unless `--check off` is
 /// said.
-constexpr std::int64_t kCheckedMacs = 4'000'000'000;
+constexpr std::int64_t kCheckedMacs = 40'000'000'000;
 
 int run(const RunCommand& command);
 

@@ -14,14 +14,19 @@
 namespace tilebeat {
 namespace {
 
-void print_layer(const LayerPlan& layer) {
+void print_tiling(const LayerPlan& layer) {
   const ConvTiling& t = layer.tiling;
-  fmt::print("layer {} ({}, scene {})\n", layer.name, layer.op, layer.scene);
   fmt::print("  tiles            {} x {} of up to {} x {} output pixels\n", t.row_tiles, t.column_tiles,
              t.tile_rows, t.tile_columns);
   fmt::print("  kernel blocks    {}, results of {} stored together\n", t.kernel_blocks,
              t.order == LoopOrder::kTileOuter ? t.kernel_blocks_per_store : 1);
   fmt::print("  chunks           {}, up to {} channel blocks each\n", layer.chunks, t.planes_per_chunk);
+}
+
+void print_layer(const LayerPlan& layer) {
+  fmt::print("layer {} ({}, scene {})\n", layer.name, layer.op, layer.scene);
+  if (!layer.mapping.empty()) fmt::print("  cores            {}\n", layer.mapping);
+  if (layer.tiling.tile_rows > 0) print_tiling(layer);
   fmt::print("  why              {}\n", layer.reason);
   fmt::print("  DRAM bytes       {} of maps, {} of kernels, {} of results\n", layer.input_bytes,
              layer.kernel_bytes, layer.output_bytes);
@@ -51,8 +56,9 @@ int plan(const PlanCommand& command) {
   const Plan made = plan_workload(workload, hardware, command.layer);
   for (const LayerPlan& layer : made.layers) print_layer(layer);
   for (const ProgramImage& program : made.programs) {
-    fmt::print("program {} at {:#x}: {} instructions of {} bytes\n", program.label, program.address,
-               program.instructions.size(), kInstructionBytes);
+    fmt::print("program {} of {} at {:#x}: {} instructions of {} bytes\n", program.label,
+               processor_name(hardware.chip, program.processor), program.address, program.instructions.size(),
+               kInstructionBytes);
     if (!command.disassemble) continue;
     std::uint64_t address = program.address;
     for (const Instruction& instruction : program.instructions) {

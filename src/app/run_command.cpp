@@ -2,6 +2,7 @@
 #include "tilebeat/config/hardware_file.h"
 #include "tilebeat/observe/chrome_timeline.h"
 #include "tilebeat/observe/vcd_writer.h"
+#include "tilebeat/planner/program_file.h"
 #include "tilebeat/reference/reference.h"
 #include "tilebeat/report/report.h"
 #include "tilebeat/system/simulation.h"
@@ -104,8 +105,8 @@ Granularity granularity_of(const RunCommand& command) {
   return command.granularity == "clock" || !command.vcd.empty() ? Granularity::kClock : Granularity::kTile;
 }
 
-OutputPlaces places_of(const RunCommand& command, const Workload& workload) {
-  return {command.out, workload.outputs, command.vcd, command.timeline};
+OutputPlaces places_of(const RunCommand& command, const Plan& plan) {
+  return {command.out, plan.outputs, command.vcd, command.timeline};
 }
 
 TraceFilter filter_of(const RunCommand& command, Picoseconds period) {
@@ -120,9 +121,10 @@ TraceFilter filter_of(const RunCommand& command, Picoseconds period) {
 // The observers of a run, and the files that they write.
 class RunOutputs {
  public:
-  RunOutputs(const RunCommand& command, const Workload& workload, Picoseconds period)
-      : places_(places_of(command, workload)),
-        inputs_(files_read(command.config, command.layer)),
+  RunOutputs(const RunCommand& command, const Plan& plan, Picoseconds period)
+      : places_(places_of(command, plan)),
+        inputs_(command.program.empty() ? files_read(command.config, command.layer)
+                                        : std::vector{command.config, command.program}),
         period_(period) {
     check_places(places_, inputs_);
     files_.make_folder(places_.out);
@@ -173,9 +175,10 @@ class RunOutputs {
 
 void print_result(const RunCommand& command, const RunResult& result, bool checked, bool truncated) {
   fmt::print("{}", report_table(result));
-  if (!checked)
-    fmt::print("\n{}", command.check == "off" ? "Outputs were not checked (--check off).\n"
-                                              : "Outputs were not checked: over 4e9 MACs, say --check on.\n");
+  if (!checked && command.program.empty())
+    fmt::print("\n{}", command.check == "off"
+                           ? "Outputs were not checked (--check off).\n"
+                           : "Outputs were not checked: over 4e10 MACs, say --check on.\n");
   if (truncated)
     fmt::print(stderr, "tilebeat: {} ends early: it reached the cap of {} MB (--vcd-max-mb)\n", command.vcd,
                command.vcd_max_mb);
@@ -198,14 +201,16 @@ int run(const RunCommand& command) {
   SimulationOptions options;
   options.granularity = granularity_of(command);
   const HardwareConfig hardware = load_hardware(command.config);
-  const Workload workload = load_workload(command.layer);
   for (const std::string& fault : command.faults)
     options.faults.push_back(parse_fault(fault, hardware.switch_array));
-  const Plan made = plan_workload(workload, hardware, command.layer);
+  std::optional<Workload> workload;
+  if (command.program.empty()) workload = load_workload(command.layer);
+  Plan made =
+      workload ? plan_workload(*workload, hardware, command.layer) : load_programs(command.program, hardware);
   const std::int64_t macs =
       std::accumulate(made.layers.begin(), made.layers.end(), std::int64_t{0},
                       [](std::int64_t sum, const LayerPlan& l) { return sum + l.macs; });
-  const bool check = command.check == "on" || (command.check.empty() && macs <= kCheckedMacs);
+  const bool check = workload && (command.check == "on" || (command.check.empty() && macs <= kCheckedMacs));
   options.trace_accumulators = command.vcd_accumulators;
   options.jitter_seed = command.jitter_seed;
   options.build_order_seed = command.build_order_seed;
@@ -213,16 +218,16 @@ int run(const RunCommand& command) {
   RunResult result;
   bool truncated = false;
   {
-    RunOutputs outputs(command, workload, hardware.clock_ps());
+    RunOutputs outputs(command, made, hardware.clock_ps());
     options.observers = outputs.observers();
-    Progress progress(workload.layers.size());
+    Progress progress(made.layers.size());
     options.progress = [&](Cycle now, std::size_t done) {
       outputs.check();
       progress(now, done);
     };
-    result = simulate(workload, hardware, made, options);
+    result = simulate(hardware, std::move(made), options);
     progress.clear();
-    if (check) check_outputs(workload, result);
+    if (check) check_outputs(*workload, result);
     outputs.write(hardware, result);
     truncated = outputs.truncated();
   }

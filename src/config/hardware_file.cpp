@@ -129,6 +129,14 @@ void check_chip(const ChipConfig& c, const Place& place) {
 
 }  // namespace
 
+std::string processor_name(const std::optional<ChipConfig>& chip, int processor) {
+  if (!chip) return "soc";
+  const int cluster = processor / (chip->cores_per_cluster + 1),
+            core = processor % (chip->cores_per_cluster + 1);
+  return core == chip->cores_per_cluster ? fmt::format("memory {}", cluster)
+                                         : fmt::format("core {}.{}", cluster, core);
+}
+
 Picoseconds HardwareConfig::clock_ps() const {
   return std::llround(kPicosecondsTimesMhz / clock_mhz);
 }

@@ -4,7 +4,6 @@
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
-#include <functional>
 
 #include <fmt/format.h>
 
@@ -19,7 +18,8 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
       base_(base),
       size_(static_cast<std::uint64_t>(size_bytes)),
       words_per_clock_(std::max(1, bus_bytes / config.bank_bytes)),
-      bank_ports_("bank_port", static_cast<std::size_t>(config.banks)) {
+      bank_ports_("bank_port", static_cast<std::size_t>(config.banks)),
+      accessed_(static_cast<std::size_t>(config.banks)) {
   socket.register_nb_transport_fw(this, &Scratchpad::receive);
   socket.register_transport_dbg(this, &Scratchpad::debug);
   for (int i = 0; i < config.banks; ++i) {
@@ -27,7 +27,7 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
         std::make_unique<SramBank>(fmt::format("bank{}", i).c_str(), context, size_bytes / config.banks, 1));
     bank_ports_[static_cast<std::size_t>(i)].bind(banks_.back()->ports[0]);
   }
-  SC_METHOD(answer);
+  SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
 }
@@ -45,58 +45,75 @@ tlm::tlm_sync_enum Scratchpad::receive(tlm::tlm_generic_payload& payload, tlm::t
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return tlm::TLM_COMPLETED;
   }
-  const Cycle now = context_.clock.cycle_of(now_ps());
-  const Cycle last = access_words(payload, now + 1 + config_.latency_cycles);
-  answers_.push_back({last + 1, received_++, &payload});
-  std::push_heap(answers_.begin(), answers_.end(), std::greater<>());
-  wake_.notify(to_sc_time(context_.clock.at(answers_.front().at) - now_ps()));
+  const Cycle first = context_.clock.cycle_of(now_ps()) + 1 + config_.latency_cycles;
+  (payload.is_read() ? stats.read_bytes : stats.write_bytes) += payload.get_data_length();
+  requests_.push_back({&payload, first, 0});
+  wake_.notify(to_sc_time(context_.clock.at(first) - now_ps()));  // an event keeps the earliest
   phase = tlm::END_REQ;
   return tlm::TLM_UPDATED;
 }
 
-// Reads or writes the words of a request from clock `first` on; returns the clock of the last access.
-Cycle Scratchpad::access_words(tlm::tlm_generic_payload& payload, Cycle first) {
-  const auto width = static_cast<std::uint64_t>(config_.bank_bytes);
-  const auto banks = static_cast<std::uint64_t>(config_.banks);
-  const std::uint64_t begin = payload.get_address() - base_;
-  const std::uint64_t end = begin + payload.get_data_length();
-  const Picoseconds now = now_ps();
-  const Picoseconds period = context_.clock.period_ps();
-  (payload.is_read() ? stats.read_bytes : stats.write_bytes) += payload.get_data_length();
-  Cycle last = first;
-  int of_clock = 0;  // words accessed in this clock
-  for (std::uint64_t at = begin; at < end;) {
-    const std::uint64_t word = at / width;
-    const std::uint64_t stop = std::min(end, (word + 1) * width);
-    const Picoseconds wanted = context_.clock.at(last) - now;
-    const Picoseconds taken =
-        transport(bank_ports_[static_cast<std::size_t>(word % banks)], payload_, payload.get_command(),
-                  word / banks * width + at % width, payload.get_data_ptr() + (at - begin),
-                  static_cast<unsigned>(stop - at), to_sc_time(wanted));
-    const Cycle waited = (taken - wanted) / period;
-    stats.conflict_clocks += waited;
-    ++stats.words;
-    if (waited > 0) of_clock = 0;
-    last += waited;
-    at = stop;
-    if (++of_clock == words_per_clock_ && at < end) of_clock = 0, ++last;
-  }
-  return last;
-}
-
-void Scratchpad::answer() {
+void Scratchpad::step() {
   if (gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
-  while (!answers_.empty() && answers_.front().at <= now) {
-    tlm::tlm_generic_payload& payload = *answers_.front().payload;
-    std::pop_heap(answers_.begin(), answers_.end(), std::greater<>());
-    answers_.pop_back();
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  respond(now);
+  std::fill(accessed_.begin(), accessed_.end(), 0);
+  for (Request& request : requests_) {
+    if (request.next == now) access_words(request, now);
+  }
+  schedule(now);
+}
+
+// Requests whose last word was accessed in the clock before.
+void Scratchpad::respond(Cycle now) {
+  const auto complete = [now](const Request& r) {
+    return r.next <= now && r.done == r.payload->get_data_length();
+  };
+  for (const Request& request : requests_) {
+    if (!complete(request)) continue;
+    request.payload->set_response_status(tlm::TLM_OK_RESPONSE);
     tlm::tlm_phase phase = tlm::BEGIN_RESP;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    socket->nb_transport_bw(payload, phase, delay);
+    socket->nb_transport_bw(*request.payload, phase, delay);
   }
-  if (!answers_.empty()) wake_.notify(to_sc_time(context_.clock.at(answers_.front().at) - now_ps()));
+  requests_.erase(std::remove_if(requests_.begin(), requests_.end(), complete), requests_.end());
+}
+
+void Scratchpad::access_words(Request& request, Cycle now) {
+  const unsigned length = request.payload->get_data_length();
+  for (int i = 0; i < words_per_clock_ && request.done < length; ++i) {
+    if (access_word(request)) continue;
+    ++stats.conflict_clocks;
+    break;
+  }
+  request.next = now + 1;
+}
+
+// The next word of a request; false when its bank has made its access in this clock.
+bool Scratchpad::access_word(Request& request) {
+  tlm::tlm_generic_payload& payload = *request.payload;
+  const auto width = static_cast<std::uint64_t>(config_.bank_bytes);
+  const auto banks = static_cast<std::uint64_t>(config_.banks);
+  const std::uint64_t at = payload.get_address() - base_ + request.done;
+  const std::uint64_t word = at / width;
+  const auto bank = static_cast<std::size_t>(word % banks);
+  if (accessed_[bank] != 0) return false;
+  accessed_[bank] = 1;
+  const auto bytes = static_cast<unsigned>(
+      std::min<std::uint64_t>((word + 1) * width - at, payload.get_data_length() - request.done));
+  transport(bank_ports_[bank], payload_, payload.get_command(), word / banks * width + at % width,
+            payload.get_data_ptr() + request.done, bytes);
+  ++stats.words;
+  request.done += bytes;
+  return true;
+}
+
+void Scratchpad::schedule(Cycle now) {
+  Cycle next = -1;
+  for (const Request& request : requests_) {
+    if (next < 0 || request.next < next) next = request.next;
+  }
+  if (next > now) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
 }
 
 unsigned Scratchpad::debug(tlm::tlm_generic_payload& payload) {

@@ -97,8 +97,8 @@ Activity WriteBridge::activity(Cycle now) const {
 
 // Transfers become ready in the order of arrival, the last one when the beats end.
 void WriteBridge::schedule(Cycle now) {
-  const auto next = std::find_if(transfers_.begin(), transfers_.end(),
-                                 [now](const Transfer& t) { return t.ready > now; });
+  const auto next =
+      std::find_if(transfers_.begin(), transfers_.end(), [now](const Transfer& t) { return t.ready > now; });
   if (next != transfers_.end()) wake_.notify(to_sc_time(context_.clock.at(next->ready) - now_ps()));
 }
 

@@ -11,6 +11,8 @@
 namespace tilebeat {
 namespace {
 
+constexpr int kTiles = 4;  // of a core's part at least, where it has so many rows
+
 // How a layer's outputs are spread over cores.
 struct Split {
   int rows = 1, columns = 1, channels = 1;
@@ -42,26 +44,31 @@ class ChipConv {
     made.bound = bound_of(p_, layer, made.macs, hardware_);
   }
 
-  std::vector<CoreWork> run() {
+  ChipWork run() {
     const Split split = choose_split();
     choose_tile(split);
     made_.tiling = choose_tiling(tile_problem({0, inner_h(tile_rows_), inner_w(tile_columns_)}), hardware_,
                                  core_path(), made_.reason);
     kernels_ = place_kernels(builder_, p_, made_.tiling);
     choose_group(split);
+    choose_path(split);
     describe(split);
-    std::vector<CoreWork> work;
-    for (int core = 0; core < split.cores(); ++core) work.push_back(core_work(split, core));
+    ChipWork work;
+    for (int core = 0; core < split.cores(); ++core) work.cores.push_back(core_work(split, core));
+    for (int cluster = 0; through_sram_ && cluster < chip_.clusters; ++cluster)
+      work.memory.push_back(memory_work(split, cluster));
     made_.output_bytes = p_.output.size_bytes();
     return work;
   }
 
  private:
   Window window_h(Interval outs) const {
-    return window_of(outs, p_.height, p_.conv.kernel[0], p_.conv.stride[0], p_.conv.dilation[0], p_.conv.pads[0]);
+    return window_of(outs, p_.height, p_.conv.kernel[0], p_.conv.stride[0], p_.conv.dilation[0],
+                     p_.conv.pads[0]);
   }
   Window window_w(Interval outs) const {
-    return window_of(outs, p_.width, p_.conv.kernel[1], p_.conv.stride[1], p_.conv.dilation[1], p_.conv.pads[1]);
+    return window_of(outs, p_.width, p_.conv.kernel[1], p_.conv.stride[1], p_.conv.dilation[1],
+                     p_.conv.pads[1]);
   }
   MemoryPath core_path() const {
     const int bus = chip_.core.bus.bytes_per_clock;
@@ -73,8 +80,8 @@ class ChipConv {
     return std::min<double>(hardware_.interconnect.bytes_per_clock, all_dram() / cores);
   }
   std::int64_t beats_of(int rows, int columns, int blocks) const {
-    return std::int64_t{p_.batch} * ceil_div(rows, array_.groups) * ceil_div(columns, array_.lanes()) * blocks *
-           widest() * p_.taps();
+    return std::int64_t{p_.batch} * ceil_div(rows, array_.groups) * ceil_div(columns, array_.lanes()) *
+           blocks * widest() * p_.taps();
   }
   int widest() const {
     int most = 0;
@@ -85,25 +92,39 @@ class ChipConv {
     return std::min(extent, static_cast<int>(ceil_div(ceil_div(extent, granule), parts)) * granule);
   }
 
-  // A guide for choosing, never a result: computing, and the bytes over DRAM and over each core's port.
-  double cost(const Split& split, std::int64_t& bytes) const {
+  // A guide for choosing, never a result. The first tile is computed as its kernels arrive, the others behind
+  // it; all of it is no faster than DRAM or a port. `shared`: a cluster fetches kernels once, through one
+  // port.
+  double cost(const Split& split, bool shared, std::int64_t& bytes) const {
     const int rows = part_size(p_.out_height, split.rows, array_.groups);
     const int columns = part_size(p_.out_width, split.columns, array_.lanes());
     const int blocks = part_size(p_.end_block, split.channels, 1);
-    const std::int64_t map = std::int64_t{p_.batch} * window_h({0, rows}).ins * window_w({0, columns}).ins * p_.channels;
-    const std::int64_t kernels = std::int64_t{blocks} * widest() * p_.taps() * array_.columns * array_.port_channels;
-    const std::int64_t results = p_.output.size_bytes() / split.cores();
-    const std::int64_t a_core = map + kernels + results;
-    bytes = a_core * split.cores();
-    const double memory = std::max(static_cast<double>(bytes) / all_dram(),
-                                   static_cast<double>(a_core) / hardware_.interconnect.bytes_per_clock);
+    const int cores = split.cores();
+    const std::int64_t map =
+        std::int64_t{p_.batch} * window_h({0, rows}).ins * window_w({0, columns}).ins * p_.channels;
+    const std::int64_t kernels =
+        std::int64_t{blocks} * widest() * p_.taps() * array_.columns * array_.port_channels;
+    const std::int64_t results = p_.output.size_bytes() / cores;
+    const auto clusters = static_cast<int>(ceil_div(cores, chip_.cores_per_cluster));
+    const int in_cluster = std::min(split.channels, chip_.cores_per_cluster);
+    bytes = (map + results) * cores + kernels * (shared ? std::min(cores, clusters * in_cluster) : cores);
+    const double port = hardware_.interconnect.bytes_per_clock;
+    const double kernel_clocks = static_cast<double>(shared ? kernels * in_cluster : kernels) / port;
+    const double map_clocks = static_cast<double>(shared ? map + results : map + results + kernels) / port;
     const auto compute = static_cast<double>(beats_of(rows, columns, blocks));
-    constexpr double kNotOverlapped = 0.1;  // beginnings and ends
-    return std::max(compute, memory) + kNotOverlapped * std::min(compute, memory);
+    const double tiles = std::min<double>(kTiles, static_cast<double>(ceil_div(rows, array_.groups)));
+    const double pipelined = std::max(compute / tiles, kernel_clocks) + compute * (tiles - 1) / tiles;
+    return std::max({pipelined, map_clocks, static_cast<double>(bytes) / all_dram()});
+  }
+  bool can_share(const Split& split) const {
+    const int blocks = part_size(p_.end_block, split.channels, 1);
+    return memory_cores_work(chip_) &&
+           std::int64_t{blocks} * widest() * p_.taps() * array_.columns * array_.port_channels <=
+               chip_.core.wram.size_bytes;
   }
 
-  // Of splits that are expected to take about the same time the one with the fewest cores, then the fewest bytes: more
-  // masters on a saturated DRAM only disturb one another's rows.
+  // Of splits that are expected to take about the same time the one with the fewest cores, then the fewest
+  // bytes: more masters on a saturated DRAM only disturb one another's rows.
   Split choose_split() const {
     struct Candidate {
       Split split;
@@ -114,14 +135,20 @@ class ChipConv {
     double least = std::numeric_limits<double>::max();
     const int cores = chip_.cores();
     for (int channels = 1; channels <= std::min(cores, p_.end_block); ++channels) {
-      for (int rows = 1; rows <= std::min<int>(cores / channels, static_cast<int>(ceil_div(p_.out_height, array_.groups))); ++rows) {
-        const int most = std::min<int>(cores / channels / rows, static_cast<int>(ceil_div(p_.out_width, array_.lanes())));
+      for (int rows = 1;
+           rows <= std::min<int>(cores / channels, static_cast<int>(ceil_div(p_.out_height, array_.groups)));
+           ++rows) {
+        const int most =
+            std::min<int>(cores / channels / rows, static_cast<int>(ceil_div(p_.out_width, array_.lanes())));
         for (int columns = 1; columns <= most; ++columns) {
           const Split split{rows, columns, channels};
-          std::int64_t bytes = 0;
-          const double clocks = cost(split, bytes);
-          candidates.push_back({split, clocks, bytes});
-          least = std::min(least, clocks);
+          for (const bool shared : {false, true}) {
+            if (shared && !can_share(split)) continue;
+            std::int64_t bytes = 0;
+            const double clocks = cost(split, shared, bytes);
+            candidates.push_back({split, clocks, bytes});
+            least = std::min(least, clocks);
+          }
         }
       }
     }
@@ -147,14 +174,13 @@ class ChipConv {
     return aligned(std::int64_t{inner_h(rows).ins} * inner_w(columns).ins * p_.channels);
   }
   std::int64_t result_bytes(int rows, int columns, int blocks) const {
-    return aligned(std::int64_t{rows} * columns *
-                   std::min(blocks * array_.columns, p_.conv.out_channels) * element_);
+    return aligned(std::int64_t{rows} * columns * std::min(blocks * array_.columns, p_.conv.out_channels) *
+                   element_);
   }
 
-  // Tiles of whole rows as large as two of them, with their results, fit NRAM, but at least four a part, so that
-  // loading, computing and storing overlap; columns are cut when the fewest rows do not fit (SPEC SW-7).
+  // Tiles of whole rows as large as two of them, with their results, fit NRAM, but at least four a part, so
+  // that loading, computing and storing overlap; columns are cut when the fewest rows do not fit (SPEC SW-7).
   void choose_tile(const Split& split) {
-    constexpr int kTiles = 4;
     const int rows = part_size(p_.out_height, split.rows, array_.groups);
     const int columns = part_size(p_.out_width, split.columns, array_.lanes());
     const int blocks = part_size(p_.end_block, split.channels, 1);
@@ -163,16 +189,18 @@ class ChipConv {
     };
     if (!fits(std::min(rows, array_.groups), std::min(columns, array_.lanes()))) map_buffers_ = 1;
     tile_columns_ = columns;
-    tile_rows_ = part_size(rows, std::min<int>(kTiles, static_cast<int>(ceil_div(rows, array_.groups))), array_.groups);
+    tile_rows_ = part_size(rows, std::min<int>(kTiles, static_cast<int>(ceil_div(rows, array_.groups))),
+                           array_.groups);
     while (tile_rows_ > array_.groups && !fits(tile_rows_, tile_columns_)) tile_rows_ -= array_.groups;
     tile_rows_ = std::max(1, tile_rows_);
     while (!fits(tile_rows_, tile_columns_)) {
       if (tile_columns_ <= array_.lanes()) {
-        throw UserError(fmt::format("layer '{}' cannot fit: a tile of {} x {} outputs with its inputs takes {} bytes, "
-                                    "chip.core.nram.size_bytes is {}",
-                                    p_.name, tile_rows_, tile_columns_,
-                                    map_bytes(tile_rows_, tile_columns_) + 2 * result_bytes(tile_rows_, tile_columns_, blocks),
-                                    chip_.core.nram.size_bytes));
+        throw UserError(fmt::format(
+            "layer '{}' cannot fit: a tile of {} x {} outputs with its inputs takes {} bytes, "
+            "chip.core.nram.size_bytes is {}",
+            p_.name, tile_rows_, tile_columns_,
+            map_bytes(tile_rows_, tile_columns_) + 2 * result_bytes(tile_rows_, tile_columns_, blocks),
+            chip_.core.nram.size_bytes));
       }
       tile_columns_ = static_cast<int>(align_up(tile_columns_, array_.lanes())) - array_.lanes();
     }
@@ -181,7 +209,8 @@ class ChipConv {
   std::int64_t group_bytes(int first, int end) const {
     const auto kernels = static_cast<std::int64_t>(kernels_.packed.blocks[static_cast<std::size_t>(end)] -
                                                    kernels_.packed.blocks[static_cast<std::size_t>(first)]);
-    const std::int64_t post = kernels_.post == 0 ? 0 : std::int64_t{end - first} * array_.columns * kPostParameterBytes;
+    const std::int64_t post =
+        kernels_.post == 0 ? 0 : std::int64_t{end - first} * array_.columns * kPostParameterBytes;
     return aligned(aligned(kernels) + post);
   }
 
@@ -195,7 +224,8 @@ class ChipConv {
     if (resident_) {
       // In several loads, so that computing begins with the first.
       constexpr std::int64_t kLoadBytes = 32768;
-      const auto loads = std::clamp<std::int64_t>(block * blocks / kLoadBytes, 1, std::min(blocks, kMemoryBuffers));
+      const auto loads =
+          std::clamp<std::int64_t>(block * blocks / kLoadBytes, 1, std::min(blocks, kMemoryBuffers));
       group_blocks_ = static_cast<int>(ceil_div<std::int64_t>(blocks, loads));
       kernel_buffer_ = block * group_blocks_;
       if (kernel_buffer_ * ceil_div(blocks, group_blocks_) <= wram) return;
@@ -205,17 +235,97 @@ class ChipConv {
     kernel_buffer_ = wram / 2;
     group_blocks_ = static_cast<int>(wram / 2 / block);
     if (group_blocks_ == 0) {
-      throw UserError(fmt::format("layer '{}' cannot fit: the kernels of one block take {} bytes, half of "
-                                  "chip.core.wram.size_bytes is {}",
-                                  p_.name, block, wram / 2));
+      throw UserError(
+          fmt::format("layer '{}' cannot fit: the kernels of one block take {} bytes, half of "
+                      "chip.core.wram.size_bytes is {}",
+                      p_.name, block, wram / 2));
     }
   }
 
   void describe(const Split& split) const {
     made_.mapping = fmt::format(
-        "{} of {} cores: {} x {} parts of the map, {} of the channels; tiles of {} x {} outputs in NRAM, {} kernel "
-        "blocks in WRAM",
-        split.cores(), chip_.cores(), split.rows, split.columns, split.channels, tile_rows_, tile_columns_, group_blocks_);
+        "{} of {} cores: {} x {} parts of the map, {} of the channels; tiles of {} x {} outputs in NRAM, {} "
+        "kernel "
+        "blocks in WRAM, {}",
+        split.cores(), chip_.cores(), split.rows, split.columns, split.channels, tile_rows_, tile_columns_,
+        group_blocks_, through_sram_ ? "fetched once a cluster and broadcast" : "fetched by each core");
+  }
+
+  // How kernels come to WRAM (SPEC HI-4): through the SRAM where they stay in WRAM, several cores of a
+  // cluster need the same ones, and that is expected to be faster.
+  void choose_path(const Split& split) {
+    if (!memory_cores_work(chip_) || !resident_ || 2 * kernel_buffer_ > chip_.sram_bytes()) return;
+    int most = 0;
+    for (int channel = 0; channel < split.channels; ++channel)
+      most = std::max(most, sharers(split, 0, channel).second);
+    std::int64_t direct = 0, shared = 0;
+    const bool faster = cost(split, true, shared) < cost(split, false, direct);
+    through_sram_ = chip_.dram_path == DramPath::kSram || (most > 1 && faster);
+  }
+
+  // The cores of a cluster that compute one part of the channels: bits, and how many.
+  std::pair<std::uint64_t, int> sharers(const Split& split, int cluster, int channel) const {
+    std::uint64_t mask = 0;
+    int count = 0;
+    for (int i = 0; i < chip_.cores_per_cluster; ++i) {
+      const int core = cluster * chip_.cores_per_cluster + i;
+      if (core >= split.cores() || core % split.channels != channel) continue;
+      const Interval rows =
+          part_of(p_.out_height, split.rows, core / (split.columns * split.channels), array_.groups);
+      const Interval columns =
+          part_of(p_.out_width, split.columns, core / split.channels % split.columns, array_.lanes());
+      if (rows.size() == 0 || columns.size() == 0) continue;
+      mask |= std::uint64_t{1} << i;
+      ++count;
+    }
+    return {mask, count};
+  }
+
+  // The memory core fetches every group of kernels once, broadcasts it to the cores that need it and tells
+  // them.
+  std::vector<Instruction> memory_work(const Split& split, int cluster) {
+    struct Fetch {
+      Interval group;
+      int load = 0;
+      std::uint64_t cores = 0;
+    };
+    std::vector<Fetch> fetches;
+    for (int channel = 0; channel < split.channels; ++channel) {
+      const auto [mask, count] = sharers(split, cluster, channel);
+      if (count == 0) continue;
+      const std::vector<Interval> groups = groups_of_part(part_of(p_.end_block, split.channels, channel, 1));
+      for (std::size_t i = 0; i < groups.size(); ++i)
+        fetches.push_back({groups[i], static_cast<int>(i), mask});
+    }
+    std::stable_sort(fetches.begin(), fetches.end(),
+                     [](const Fetch& a, const Fetch& b) { return a.load < b.load; });
+    std::vector<Instruction> program;
+    const int count = static_cast<int>(fetches.size());
+    const auto tell = [&](int i) {
+      const Fetch& fetch = fetches[static_cast<std::size_t>(i)];
+      program.push_back(
+          {{peer(i % 2)}, {}, {}, Signal{fetch.cores, wram_full(fetch.load % kernel_buffers())}});
+    };
+    for (int i = 0; i < count; ++i) {
+      const Fetch& fetch = fetches[static_cast<std::size_t>(i)];
+      const int buffer = i % 2;
+      const std::uint64_t sram = sram_address(cluster) + static_cast<std::uint64_t>(buffer * kernel_buffer_);
+      std::vector<Instruction> in = kernel_copies(Unit::kGdma, fetch.group, sram);
+      guard(in, i >= 2, wram_full(buffer), wram_free(buffer));
+      program.insert(program.end(), in.begin(), in.end());
+      std::vector<Instruction> out = plain_copy(
+          Unit::kMvdma, sram,
+          multicast_address(fetch.cores, true,
+                            static_cast<std::uint64_t>(fetch.load % kernel_buffers() * kernel_buffer_)),
+          group_bytes(fetch.group.begin, fetch.group.end));
+      out.front().waits[0] = wram_full(buffer);
+      if (i + 2 < count) out.back().release_signals[0] = wram_free(buffer);
+      out.back().done_signals[0] = peer(buffer);
+      program.insert(program.end(), out.begin(), out.end());
+      if (i > 0) tell(i - 1);
+    }
+    if (count > 0) tell(count - 1);
+    return program;
   }
 
   // A tile as a layer of its own, whose map lies in NRAM.
@@ -249,8 +359,10 @@ class ChipConv {
   }
 
   CoreWork core_work(const Split& split, int core) {
-    const Interval rows = part_of(p_.out_height, split.rows, core / (split.columns * split.channels), array_.groups);
-    const Interval columns = part_of(p_.out_width, split.columns, core / split.channels % split.columns, array_.lanes());
+    const Interval rows =
+        part_of(p_.out_height, split.rows, core / (split.columns * split.channels), array_.groups);
+    const Interval columns =
+        part_of(p_.out_width, split.columns, core / split.channels % split.columns, array_.lanes());
     const Interval blocks = part_of(p_.end_block, split.channels, core % split.channels, 1);
     if (rows.size() == 0 || columns.size() == 0 || blocks.size() == 0) return {};
     const std::vector<NramTile> tiles = tiles_of_part(rows, columns);
@@ -260,8 +372,10 @@ class ChipConv {
     std::int64_t maps = 0, kernels = 0;
     for (const NramTile& t : tiles) maps += std::int64_t{t.h.ins} * t.w.ins * p_.channels;
     for (const Interval& g : groups) kernels += group_bytes(g.begin, g.end);
-    const auto tile_count = static_cast<std::int64_t>(tiles.size()), group_count = static_cast<std::int64_t>(groups.size());
-    const bool tiles_outer = resident_ || group_count == 1 || maps + kernels * tile_count <= maps * group_count + kernels;
+    const auto tile_count = static_cast<std::int64_t>(tiles.size()),
+               group_count = static_cast<std::int64_t>(groups.size());
+    const bool tiles_outer =
+        resident_ || group_count == 1 || maps + kernels * tile_count <= maps * group_count + kernels;
 
     Steps steps{core, {}, {}, {}, -1, -1, 0, 0};
     for (std::size_t i = 0; i < (tiles_outer ? tiles.size() : groups.size()); ++i) {
@@ -278,8 +392,8 @@ class ChipConv {
     std::vector<Segment> segments;
     std::vector<CoreWork::Load> loads;
     std::vector<std::vector<Instruction>> stores;
-    int tile = -1, group = -1;              // that the buffers hold last
-    int map_loads = 0, kernel_loads = 0;    // so far
+    int tile = -1, group = -1;            // that the buffers hold last
+    int map_loads = 0, kernel_loads = 0;  // so far
   };
 
   void add_step(Steps& steps, const NramTile& tile, int tile_number, Interval group, int group_number) {
@@ -294,12 +408,14 @@ class ChipConv {
     }
     steps.group = group_number;
     const int kernel_load = resident_ ? group_number : steps.kernel_loads - 1;
-    const int channels = std::min(group.size() * array_.columns, p_.conv.out_channels - group.begin * array_.columns);
+    const int channels =
+        std::min(group.size() * array_.columns, p_.conv.out_channels - group.begin * array_.columns);
     Segment segment;
     segment.problem = tile_problem(tile);
     segment.problem.first_block = group.begin, segment.problem.end_block = group.end;
     segment.tiles = tiles_of(segment.problem, made_.tiling);
-    segment.input = dense_place(map_address(steps.core, std::max(0, steps.map_loads - 1)), tile.h.ins, tile.w.ins, p_.channels);
+    segment.input = dense_place(map_address(steps.core, std::max(0, steps.map_loads - 1)), tile.h.ins,
+                                tile.w.ins, p_.channels);
     const std::uint64_t result = result_address(steps.core, step);
     segment.output = dense_place(result, tile.h.outs, tile.w.outs, std::int64_t{channels} * element_);
     segment.kernels = kernel_address(steps.core, kernel_load);
@@ -358,33 +474,42 @@ class ChipConv {
 
   std::vector<Instruction> load_kernels(Steps& steps, Interval group) {
     const int load = steps.kernel_loads++;
-    const std::uint64_t destination = kernel_address(steps.core, load);
+    if (through_sram_) return {};
+    std::vector<Instruction> copies = kernel_copies(Unit::kIodma, group, kernel_address(steps.core, load));
+    guard(copies, load >= kernel_buffers(), wram_full(load % kernel_buffers()),
+          wram_free(load % kernel_buffers()));
+    return copies;
+  }
+
+  // A group's kernels and post-parameters from DRAM.
+  std::vector<Instruction> kernel_copies(Unit unit, Interval group, std::uint64_t destination) {
     const auto& blocks = kernels_.packed.blocks;
-    const std::uint64_t first = blocks[static_cast<std::size_t>(group.begin)], end = blocks[static_cast<std::size_t>(group.end)];
+    const std::uint64_t first = blocks[static_cast<std::size_t>(group.begin)],
+                        end = blocks[static_cast<std::size_t>(group.end)];
     std::vector<Instruction> copies =
-        plain_copy(Unit::kIodma, kernels_.address + first, destination, static_cast<std::int64_t>(end - first));
+        plain_copy(unit, kernels_.address + first, destination, static_cast<std::int64_t>(end - first));
     made_.kernel_bytes += static_cast<std::int64_t>(end - first);
     if (kernels_.post != 0) {
       const std::int64_t record = std::int64_t{array_.columns} * kPostParameterBytes;
       const std::vector<Instruction> post =
-          plain_copy(Unit::kIodma, kernels_.post + static_cast<std::uint64_t>(group.begin * record),
+          plain_copy(unit, kernels_.post + static_cast<std::uint64_t>(group.begin * record),
                      destination + static_cast<std::uint64_t>(kernel_bytes(group)), group.size() * record);
       copies.insert(copies.end(), post.begin(), post.end());
       made_.kernel_bytes += group.size() * record;
     }
-    guard(copies, load >= kernel_buffers(), wram_full(load % kernel_buffers()), wram_free(load % kernel_buffers()));
     return copies;
   }
 
-  std::vector<Instruction> store_result(const NramTile& tile, Interval group, int channels, std::uint64_t result,
-                                        int step) const {
+  std::vector<Instruction> store_result(const NramTile& tile, Interval group, int channels,
+                                        std::uint64_t result, int step) const {
     CopyShape shape;
     shape.run = std::int64_t{channels} * element_;
     shape.columns = tile.w.outs, shape.rows = tile.h.outs;
     shape.source_column = shape.run, shape.source_row = shape.run * tile.w.outs;
     shape.destination_column = std::int64_t{p_.conv.out_channels} * element_;
     shape.destination_row = shape.destination_column * p_.out_width;
-    const std::int64_t pixel = (std::int64_t{tile.image} * p_.out_height + tile.h.out) * p_.out_width + tile.w.out;
+    const std::int64_t pixel =
+        (std::int64_t{tile.image} * p_.out_height + tile.h.out) * p_.out_width + tile.w.out;
     const std::int64_t channel = std::int64_t{group.begin} * array_.columns;
     const std::uint64_t destination =
         builder_.plan.tensors.at(layer_.name).address +
@@ -423,14 +548,15 @@ class ChipConv {
   LayerPlan& made_;
   int element_;
   int tile_rows_ = 0, tile_columns_ = 0, group_blocks_ = 0, map_buffers_ = 2;
-  bool resident_ = false;            // all kernels of a core stay in WRAM
+  bool through_sram_ = false;       // kernels come by GDMA and broadcast
+  bool resident_ = false;           // all kernels of a core stay in WRAM
   std::int64_t kernel_buffer_ = 0;  // bytes of a region of WRAM
   PlacedKernels kernels_;
 };
 
 }  // namespace
 
-std::vector<CoreWork> plan_chip_conv(PlanBuilder& builder, const Layer& layer, LayerPlan& made) {
+ChipWork plan_chip_conv(PlanBuilder& builder, const Layer& layer, LayerPlan& made) {
   return ChipConv(builder, layer, made).run();
 }
 

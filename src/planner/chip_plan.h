@@ -8,21 +8,21 @@
 
 namespace tilebeat {
 
-/// The work of one core in one layer: what it fetches, computes and stores, in steps that overlap through pairs of
-/// buffers in NRAM and WRAM.
+/// The work of one core in one layer: what it fetches, computes and stores, in steps that overlap through
+/// pairs of buffers in NRAM and WRAM.
 struct CoreWork {
   struct Load {
     std::vector<Instruction> copies;
     int step = 0;  ///< the first step that needs it
   };
-  std::vector<Load> loads;                      ///< in rising order of `step`
-  std::vector<std::vector<Instruction>> steps;  ///< what computes
+  std::vector<Load> loads;                       ///< in rising order of `step`
+  std::vector<std::vector<Instruction>> steps;   ///< what computes
   std::vector<std::vector<Instruction>> stores;  ///< by step
   int ahead = 1;                                 ///< steps by which loads run ahead; 0 with single buffers
 };
-/// Appends the work to a program: the loads of a step before the step ahead of it, the stores of a step behind the next
-/// step's loads, so that the DMA engine, which works in order, never waits for results before it has fetched ahead. The
-/// last store gives kLayerStored.
+/// Appends the work to a program: the loads of a step before the step ahead of it, the stores of a step
+/// behind the next step's loads, so that the DMA engine, which works in order, never waits for results before
+/// it has fetched ahead. The last store gives kLayerStored.
 void append_work(CoreWork work, std::vector<Instruction>& program);
 
 /// A copy of `rows` x `columns` runs between memories; strides in bytes.
@@ -31,17 +31,19 @@ struct CopyShape {
   std::int64_t source_column = 0, source_row = 0, destination_column = 0, destination_row = 0;
 };
 /// The copies that move it: several when a count is beyond what an instruction holds.
-std::vector<Instruction> copies_of(Unit unit, std::uint64_t source, std::uint64_t destination, const CopyShape& shape);
+std::vector<Instruction> copies_of(Unit unit, std::uint64_t source, std::uint64_t destination,
+                                   const CopyShape& shape);
 /// A copy of bytes that lie without gaps on both sides.
-std::vector<Instruction> plain_copy(Unit unit, std::uint64_t source, std::uint64_t destination, std::int64_t bytes);
+std::vector<Instruction> plain_copy(Unit unit, std::uint64_t source, std::uint64_t destination,
+                                    std::int64_t bytes);
 
 /// An interval of a dimension.
 struct Interval {
   int begin = 0, end = 0;
   int size() const { return end - begin; }
 };
-/// Part `index` of `parts` of [0, extent), sizes multiples of `granule` but the last, as even as that allows; may be
-/// empty.
+/// Part `index` of `parts` of [0, extent), sizes multiples of `granule` but the last, as even as that allows;
+/// may be empty.
 Interval part_of(int extent, int parts, int index, int granule);
 
 /// The command processor of a core.
@@ -49,15 +51,22 @@ int processor_of(const ChipConfig& chip, int core);
 
 constexpr std::int64_t kBufferAlignment = 256;
 
-/// One axis of a map that is read through a window: the outputs of a part, the inputs inside the map that they need,
-/// and where tap 0 of the first output lies counted from the first of these inputs.
+/// One axis of a map that is read through a window: the outputs of a part, the inputs inside the map that
+/// they need, and where tap 0 of the first output lies counted from the first of these inputs.
 struct Window {
   int out = 0, outs = 0, in = 0, ins = 0, offset = 0;
 };
 Window window_of(Interval outs, int extent, int kernel, int stride, int dilation, int pad);
 
-/// Works out every core's part of a layer, by core.
-std::vector<CoreWork> plan_chip_conv(PlanBuilder& builder, const Layer& layer, LayerPlan& made);
-std::vector<CoreWork> plan_chip_vector(PlanBuilder& builder, const Layer& layer, LayerPlan& made);
+/// What the processors of a chip do in one layer.
+struct ChipWork {
+  std::vector<CoreWork> cores;                   ///< by core
+  std::vector<std::vector<Instruction>> memory;  ///< by cluster: of its memory core
+};
+ChipWork plan_chip_conv(PlanBuilder& builder, const Layer& layer, LayerPlan& made);
+ChipWork plan_chip_vector(PlanBuilder& builder, const Layer& layer, LayerPlan& made);
+
+/// Whether memory cores have programs: where data may come through the SRAM (SPEC HI-4).
+bool memory_cores_work(const ChipConfig& chip);
 
 }  // namespace tilebeat

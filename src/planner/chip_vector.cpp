@@ -51,18 +51,18 @@ class ChipVector {
     channels_ = static_cast<int>(output_.shape.back());
   }
 
-  std::vector<CoreWork> run() {
+  ChipWork run() {
     std::int64_t bytes = output_.size_bytes();
     for (const Placement& input : inputs_) bytes += input.info.size_bytes();
     made_.bound.dram = dram_bound(bytes, builder_.hardware);
-    std::vector<CoreWork> work;
+    ChipWork work;
     std::visit([&](const auto& operation) { prepare(operation); }, layer_.operation);
     parameters_address_ = builder_.place("factors of " + layer_.name, parameters_);
     for (int core = 0; core < chip_.cores(); ++core) {
       pieces_.clear();
       std::visit([&](const auto& operation) { cut(operation, core); }, layer_.operation);
       cores_ += pieces_.empty() ? 0 : 1;
-      work.push_back(pieces_.empty() ? CoreWork{} : core_work(core));
+      work.cores.push_back(pieces_.empty() ? CoreWork{} : core_work(core));
     }
     made_.output_bytes = output_.size_bytes();
     made_.mapping = fmt::format("{} of {} cores", cores_, chip_.cores());
@@ -80,10 +80,13 @@ class ChipVector {
   void prepare(const Pooling& pool) {
     base_.kind = pool.kind == Pooling::Kind::kMax ? VectorKind::kMaxPool : VectorKind::kAveragePool;
     for (const int value : {pool.stride[0], pool.stride[1], pool.dilation[0], pool.dilation[1]}) {
-      if (value > kMostSteps) cannot_fit(fmt::format("a stride or dilation of {} is beyond {}", value, kMostSteps));
+      if (value > kMostSteps)
+        cannot_fit(fmt::format("a stride or dilation of {} is beyond {}", value, kMostSteps));
     }
-    base_.kernel_h = static_cast<std::uint16_t>(pool.kernel[0]), base_.kernel_w = static_cast<std::uint16_t>(pool.kernel[1]);
-    base_.stride_h = static_cast<std::uint8_t>(pool.stride[0]), base_.stride_w = static_cast<std::uint8_t>(pool.stride[1]);
+    base_.kernel_h = static_cast<std::uint16_t>(pool.kernel[0]),
+    base_.kernel_w = static_cast<std::uint16_t>(pool.kernel[1]);
+    base_.stride_h = static_cast<std::uint8_t>(pool.stride[0]),
+    base_.stride_w = static_cast<std::uint8_t>(pool.stride[1]);
     base_.dilation_h = static_cast<std::uint8_t>(pool.dilation[0]);
     base_.dilation_w = static_cast<std::uint8_t>(pool.dilation[1]);
     base_.count_padding = pool.count_include_pad;
@@ -92,10 +95,10 @@ class ChipVector {
     // A pooling need not touch every input.
     const auto& shape = inputs_[0].info.shape;
     const std::int64_t pixels =
-        touched_pixels(static_cast<int>(shape[1]), static_cast<int>(output_.shape[1]), pool.kernel[0], pool.stride[0],
-                       pool.dilation[0], pool.pads[0]) *
-        touched_pixels(static_cast<int>(shape[2]), static_cast<int>(output_.shape[2]), pool.kernel[1], pool.stride[1],
-                       pool.dilation[1], pool.pads[1]);
+        touched_pixels(static_cast<int>(shape[1]), static_cast<int>(output_.shape[1]), pool.kernel[0],
+                       pool.stride[0], pool.dilation[0], pool.pads[0]) *
+        touched_pixels(static_cast<int>(shape[2]), static_cast<int>(output_.shape[2]), pool.kernel[1],
+                       pool.stride[1], pool.dilation[1], pool.pads[1]);
     made_.bound.dram = dram_bound(output_.size_bytes() + shape[0] * pixels * channels_, builder_.hardware);
   }
   void prepare(const Elementwise& operation) {
@@ -106,7 +109,8 @@ class ChipVector {
     for (const double scale : operation.input_scales) append_double(scale, parameters_);
     append_double(operation.requant.scale, parameters_);
     types();
-    if (layer_.inputs[0] == layer_.inputs[1]) made_.bound.dram = dram_bound(2 * output_.size_bytes(), builder_.hardware);
+    if (layer_.inputs[0] == layer_.inputs[1])
+      made_.bound.dram = dram_bound(2 * output_.size_bytes(), builder_.hardware);
   }
   void prepare(const ByteTable& table) {
     base_.kind = VectorKind::kTable;
@@ -149,8 +153,9 @@ class ChipVector {
   void need_row() const {
     const int longest = std::min(chip_.core.vector.row_elements, chip_.core.copy.buffer_bytes);
     if (channels_ > longest) {
-      cannot_fit(fmt::format("{} channels, chip.core.vector.row_elements and chip.core.copy.buffer_bytes hold {}", channels_,
-                             longest));
+      cannot_fit(
+          fmt::format("{} channels, chip.core.vector.row_elements and chip.core.copy.buffer_bytes hold {}",
+                      channels_, longest));
     }
   }
   void types() {
@@ -163,38 +168,48 @@ class ChipVector {
     base_.out_type = output_.dtype;
     base_.out_zero = static_cast<std::int16_t>(output_.zero_point);
     if (static_cast<std::int64_t>(parameters_.size()) > chip_.core.vector.parameter_bytes) {
-      cannot_fit(fmt::format("{} bytes of factors, chip.core.vector.parameter_bytes is {}", parameters_.size(),
-                             chip_.core.vector.parameter_bytes));
+      cannot_fit(fmt::format("{} bytes of factors, chip.core.vector.parameter_bytes is {}",
+                             parameters_.size(), chip_.core.vector.parameter_bytes));
     }
   }
 
   // ---- cutting ----
 
-  std::int64_t parameter_room() const { return align_up(static_cast<std::int64_t>(parameters_.size()), kBufferAlignment); }
+  std::int64_t parameter_room() const {
+    return align_up(static_cast<std::int64_t>(parameters_.size()), kBufferAlignment);
+  }
   // Bytes of fetched and computed data of one step, of which two are there at a time.
-  std::int64_t step_bytes() const { return (chip_.core.nram.size_bytes - parameter_room()) / 2 - 4 * kBufferAlignment; }
+  std::int64_t step_bytes() const {
+    return (chip_.core.nram.size_bytes - parameter_room()) / 2 - 4 * kBufferAlignment;
+  }
 
   void cut(const Pooling& pool, int core) {
     const auto& shape = inputs_[0].info.shape;
     const auto height = static_cast<int>(shape[1]), width = static_cast<int>(shape[2]);
-    const auto out_height = static_cast<int>(output_.shape[1]), out_width = static_cast<int>(output_.shape[2]);
+    const auto out_height = static_cast<int>(output_.shape[1]),
+               out_width = static_cast<int>(output_.shape[2]);
     const Interval part = part_of(out_height, std::min(chip_.cores(), out_height), core, 1);
     if (core >= out_height || part.size() == 0) return;
     const auto fits = [&](int rows, int columns) {
-      const std::int64_t h = std::min(height, (rows - 1) * pool.stride[0] + (pool.kernel[0] - 1) * pool.dilation[0] + 1);
-      const std::int64_t w = std::min(width, (columns - 1) * pool.stride[1] + (pool.kernel[1] - 1) * pool.dilation[1] + 1);
+      const std::int64_t h =
+          std::min(height, (rows - 1) * pool.stride[0] + (pool.kernel[0] - 1) * pool.dilation[0] + 1);
+      const std::int64_t w =
+          std::min(width, (columns - 1) * pool.stride[1] + (pool.kernel[1] - 1) * pool.dilation[1] + 1);
       return (h * w + std::int64_t{rows} * columns) * channels_ <= step_bytes();
     };
     int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = out_width;
     while (rows > 1 && !fits(rows, columns)) --rows;
     while (columns > 1 && !fits(rows, columns)) columns = static_cast<int>(ceil_div(columns, 2));
-    if (!fits(rows, columns)) cannot_fit("a window and its result are beyond half of chip.core.nram.size_bytes");
+    if (!fits(rows, columns))
+      cannot_fit("a window and its result are beyond half of chip.core.nram.size_bytes");
     for (int n = 0; n < static_cast<int>(shape[0]); ++n) {
       for (int r = part.begin; r < part.end; r += rows) {
         for (int c = 0; c < out_width; c += columns) {
           add_pooled(pool, n,
-                     window_of({r, std::min(part.end, r + rows)}, height, pool.kernel[0], pool.stride[0], pool.dilation[0], pool.pads[0]),
-                     window_of({c, std::min(out_width, c + columns)}, width, pool.kernel[1], pool.stride[1], pool.dilation[1], pool.pads[1]));
+                     window_of({r, std::min(part.end, r + rows)}, height, pool.kernel[0], pool.stride[0],
+                               pool.dilation[0], pool.pads[0]),
+                     window_of({c, std::min(out_width, c + columns)}, width, pool.kernel[1], pool.stride[1],
+                               pool.dilation[1], pool.pads[1]));
         }
       }
     }
@@ -211,11 +226,15 @@ class ChipVector {
     piece.in_bytes = shape.run * h.ins;
     piece.out_bytes = std::int64_t{h.outs} * w.outs * channels_;
     piece.run = base_;
-    piece.run->rows = static_cast<std::uint16_t>(h.outs), piece.run->columns = static_cast<std::uint16_t>(w.outs);
+    piece.run->rows = static_cast<std::uint16_t>(h.outs),
+    piece.run->columns = static_cast<std::uint16_t>(w.outs);
     piece.run->channels = static_cast<std::uint16_t>(channels_);
-    piece.run->height = static_cast<std::uint16_t>(h.ins), piece.run->width = static_cast<std::uint16_t>(w.ins);
-    piece.run->h_offset = static_cast<std::int16_t>(h.offset), piece.run->w_offset = static_cast<std::int16_t>(w.offset);
-    piece.destination = builder_.plan.tensors.at(layer_.name).address + static_cast<std::uint64_t>(result * channels_);
+    piece.run->height = static_cast<std::uint16_t>(h.ins),
+    piece.run->width = static_cast<std::uint16_t>(w.ins);
+    piece.run->h_offset = static_cast<std::int16_t>(h.offset),
+    piece.run->w_offset = static_cast<std::int16_t>(w.offset);
+    piece.destination =
+        builder_.plan.tensors.at(layer_.name).address + static_cast<std::uint64_t>(result * channels_);
     piece.store = plain(std::int64_t{w.outs} * channels_);
     piece.store.rows = h.outs, piece.store.source_row = piece.store.run;
     piece.store.destination_row = output_.shape[2] * channels_;
@@ -236,11 +255,14 @@ class ChipVector {
     const std::int64_t units = output_.elements() / unit;
     const int granule = unit == 1 ? kGranule : 1;
     const Interval part = part_of(static_cast<int>(units), chip_.cores(), core, granule);
-    const std::int64_t element = dtype_size(base_.a_type) + (inputs_.size() > 1 ? dtype_size(base_.b_type) : 0) +
+    const std::int64_t element = dtype_size(base_.a_type) +
+                                 (inputs_.size() > 1 ? dtype_size(base_.b_type) : 0) +
                                  dtype_size(base_.out_type);
-    const std::int64_t most = std::min<std::int64_t>({kMostElements, step_bytes() / (element * unit),
-                                                      std::max<std::int64_t>(ceil_div(part.size(), 2), granule)});
-    if (part.size() > 0 && most == 0) cannot_fit("a pixel and its result are beyond half of chip.core.nram.size_bytes");
+    const std::int64_t most =
+        std::min<std::int64_t>({kMostElements, step_bytes() / (element * unit),
+                                std::max<std::int64_t>(ceil_div(part.size(), 2), granule)});
+    if (part.size() > 0 && most == 0)
+      cannot_fit("a pixel and its result are beyond half of chip.core.nram.size_bytes");
     for (int at = part.begin; at < part.end; at += static_cast<int>(most)) {
       const int count = static_cast<int>(std::min<std::int64_t>(most, part.end - at));
       add_flat(std::int64_t{at} * unit, std::int64_t{count} * unit, count, unit);
@@ -252,7 +274,8 @@ class ChipVector {
     for (const Placement& input : inputs_) {
       const int size = dtype_size(input.info.dtype);
       piece.b_offset = piece.in_bytes;  // that of the last operand
-      piece.fetches.push_back({input.address + static_cast<std::uint64_t>(first * size), piece.in_bytes, plain(elements * size)});
+      piece.fetches.push_back(
+          {input.address + static_cast<std::uint64_t>(first * size), piece.in_bytes, plain(elements * size)});
       piece.in_bytes = align_up(piece.in_bytes + elements * size, kBufferAlignment);
     }
     const int size = dtype_size(output_.dtype);
@@ -261,7 +284,8 @@ class ChipVector {
     piece.run->rows = 1;
     piece.run->columns = static_cast<std::uint16_t>(unit == 1 ? 1 : count);
     piece.run->channels = static_cast<std::uint16_t>(unit == 1 ? count : unit);
-    piece.destination = builder_.plan.tensors.at(layer_.name).address + static_cast<std::uint64_t>(first * size);
+    piece.destination =
+        builder_.plan.tensors.at(layer_.name).address + static_cast<std::uint64_t>(first * size);
     piece.store = plain(piece.out_bytes);
     pieces_.push_back(std::move(piece));
   }
@@ -278,8 +302,10 @@ class ChipVector {
         const std::int64_t count = std::min<std::int64_t>(most, part.end - at);
         Piece piece;
         piece.in_bytes = count * depth;
-        piece.fetches.push_back({input.address + static_cast<std::uint64_t>(at * depth), 0, plain(piece.in_bytes)});
-        piece.destination = builder_.plan.tensors.at(layer_.name).address + static_cast<std::uint64_t>(at * channels_ + channel);
+        piece.fetches.push_back(
+            {input.address + static_cast<std::uint64_t>(at * depth), 0, plain(piece.in_bytes)});
+        piece.destination = builder_.plan.tensors.at(layer_.name).address +
+                            static_cast<std::uint64_t>(at * channels_ + channel);
         piece.store.run = depth, piece.store.columns = count;
         piece.store.source_column = depth, piece.store.destination_column = channels_;
         pieces_.push_back(std::move(piece));
@@ -297,7 +323,8 @@ class ChipVector {
       out = std::max(out, align_up(piece.out_bytes, kBufferAlignment));
     }
     CoreWork work;
-    if (!pieces_.front().run) work.ahead = 0;  // a buffer is free when it is stored: fetching ahead would wait in front
+    if (!pieces_.front().run)
+      work.ahead = 0;  // a buffer is free when it is stored: fetching ahead would wait in front
     const int count = static_cast<int>(pieces_.size());
     for (int i = 0; i < count; ++i) {
       const int buffer = i % 2;
@@ -364,7 +391,7 @@ class ChipVector {
 
 }  // namespace
 
-std::vector<CoreWork> plan_chip_vector(PlanBuilder& builder, const Layer& layer, LayerPlan& made) {
+ChipWork plan_chip_vector(PlanBuilder& builder, const Layer& layer, LayerPlan& made) {
   return ChipVector(builder, layer, made).run();
 }
 

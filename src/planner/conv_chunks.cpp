@@ -62,14 +62,14 @@ void visit_pairs(const ConvTiling& tiling, const Segment& segment, Visit visit) 
   }
 }
 
-void place_stores(const ConvTiling& tiling, const std::vector<Segment>& segments, std::vector<Chunk>& chunks) {
+void place_stores(const ConvTiling& tiling, const std::vector<Segment>& segments,
+                  std::vector<Chunk>& chunks) {
   const int per_store = tiling.order == LoopOrder::kTileOuter ? tiling.kernel_blocks_per_store : 1;
   int store = -1;
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     Chunk& chunk = chunks[i];
     const ConvProblem& p = segments[static_cast<std::size_t>(chunk.segment)].problem;
-    chunk.first_stored_block =
-        p.first_block + (chunk.kernel_block - p.first_block) / per_store * per_store;
+    chunk.first_stored_block = p.first_block + (chunk.kernel_block - p.first_block) / per_store * per_store;
     chunk.stored_blocks = std::min(per_store, p.end_block - chunk.first_stored_block);
     chunk.begins_store = chunk.first && chunk.kernel_block == chunk.first_stored_block;
     chunk.ends_store = chunk.last && chunk.kernel_block == chunk.first_stored_block + chunk.stored_blocks - 1;
@@ -100,7 +100,8 @@ std::vector<Chunk> chunks_of(const std::vector<Segment>& segments, const Hardwar
   const SwitchArrayConfig& config = hardware.switch_array;
   const ArrayShape array = array_shape(config);
   int words = 1;
-  for (const Segment& segment : segments) words = std::max(words, slot_words(segment.problem, hardware, tiling));
+  for (const Segment& segment : segments)
+    words = std::max(words, slot_words(segment.problem, hardware, tiling));
   const int slots = std::min(config.parameter_slots, config.parameter_depth_words / words);
   using InputKey = std::tuple<int, int, int, int>;  // map, tile, first and last channel block
   using KernelKey = std::tuple<int, int, int>;      // load, kernel block, first channel block
@@ -118,36 +119,36 @@ std::vector<Chunk> chunks_of(const std::vector<Segment>& segments, const Hardwar
     begins.push_back(static_cast<int>(chunks.size()));
     const int earliest = number == 0 ? 0 : begins[number - 1];
     visit_pairs(tiling, segment, [&](int tile, int kb) {
-    const PlaneRange all = planes_of(p, array, kb);
-    for (int begin = all.begin; begin < all.end; begin += tiling.planes_per_chunk) {
-      const int index = static_cast<int>(chunks.size());
-      Chunk chunk;
-      chunk.segment = static_cast<int>(number);
-      chunk.tile = tile;
-      chunk.kernel_block = kb;
-      chunk.planes = {begin, std::min(all.end, begin + tiling.planes_per_chunk)};
-      chunk.first = begin == all.begin;
-      chunk.last = chunk.planes.end == all.end;
-      const InputKey input_key = tiling.channels_resident
-                                     ? InputKey{segment.map_load, tile, 0, 0}
+      const PlaneRange all = planes_of(p, array, kb);
+      for (int begin = all.begin; begin < all.end; begin += tiling.planes_per_chunk) {
+        const int index = static_cast<int>(chunks.size());
+        Chunk chunk;
+        chunk.segment = static_cast<int>(number);
+        chunk.tile = tile;
+        chunk.kernel_block = kb;
+        chunk.planes = {begin, std::min(all.end, begin + tiling.planes_per_chunk)};
+        chunk.first = begin == all.begin;
+        chunk.last = chunk.planes.end == all.end;
+        const InputKey input_key =
+            tiling.channels_resident ? InputKey{segment.map_load, tile, 0, 0}
                                      : InputKey{segment.map_load, tile, chunk.planes.begin, chunk.planes.end};
-      const auto input = inputs.use(input_key, index);
-      chunk.copy = input.buffer;
-      chunk.loads_input = input.loads;
-      chunk.waits_input = input.free_from > 0;
-      chunk.load_input_before = std::max(input.free_from, earliest);
-      release(input.released_by, &Chunk::releases_input);
-      const auto kernel = kernels.use({segment.kernel_load, kb, begin}, index);
-      chunk.slot = kernel.buffer;
-      chunk.loads_kernels = kernel.loads;
-      // Kernels are asked for a little ahead; far ahead they would only fill the queue in front of a nearer
-      // load.
-      constexpr int kKernelLead = 3;
-      chunk.waits_kernels = kernel.free_from > 0;
-      chunk.load_kernels_before = std::max({kernel.free_from, index - kKernelLead, earliest});
-      release(kernel.released_by, &Chunk::releases_kernels);
-      chunks.push_back(chunk);
-    }
+        const auto input = inputs.use(input_key, index);
+        chunk.copy = input.buffer;
+        chunk.loads_input = input.loads;
+        chunk.waits_input = input.free_from > 0;
+        chunk.load_input_before = std::max(input.free_from, earliest);
+        release(input.released_by, &Chunk::releases_input);
+        const auto kernel = kernels.use({segment.kernel_load, kb, begin}, index);
+        chunk.slot = kernel.buffer;
+        chunk.loads_kernels = kernel.loads;
+        // Kernels are asked for a little ahead; far ahead they would only fill the queue in front of a nearer
+        // load.
+        constexpr int kKernelLead = 3;
+        chunk.waits_kernels = kernel.free_from > 0;
+        chunk.load_kernels_before = std::max({kernel.free_from, index - kKernelLead, earliest});
+        release(kernel.released_by, &Chunk::releases_kernels);
+        chunks.push_back(chunk);
+      }
     });
   }
   place_stores(tiling, segments, chunks);
@@ -161,8 +162,8 @@ ChannelRange loaded_channels(const ConvProblem& p, int port_channels, bool chann
   return {begin, std::min(p.channels, chunk.planes.end * port_channels) - begin};
 }
 
-Traffic traffic_of(const std::vector<Segment>& segments, const HardwareConfig& hardware, const ConvTiling& tiling,
-                   const std::vector<Chunk>& chunks) {
+Traffic traffic_of(const std::vector<Segment>& segments, const HardwareConfig& hardware,
+                   const ConvTiling& tiling, const std::vector<Chunk>& chunks) {
   const SwitchArrayConfig& config = hardware.switch_array;
   Traffic traffic;
   for (const Chunk& chunk : chunks) {

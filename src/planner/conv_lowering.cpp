@@ -53,14 +53,18 @@ class Lowering {
       if (chunk.loads_input) {
         map_use_.try_emplace(s.map_load, &chunk, &chunk).first->second.second = &chunk;
       }
-      if (chunk.loads_kernels) kernel_use_.try_emplace(s.kernel_load, &chunk, &chunk).first->second.second = &chunk;
-      if (chunk.ends_store) store_use_.try_emplace(chunk.segment, &chunk, &chunk).first->second.second = &chunk;
+      if (chunk.loads_kernels)
+        kernel_use_.try_emplace(s.kernel_load, &chunk, &chunk).first->second.second = &chunk;
+      if (chunk.ends_store)
+        store_use_.try_emplace(chunk.segment, &chunk, &chunk).first->second.second = &chunk;
       // The last segment that finds a map or kernels there says how they are given back.
       map_free_[s.map_load] = std::max(map_free_[s.map_load], s.tokens.map_free);
       kernels_free_[s.kernel_load] = std::max(kernels_free_[s.kernel_load], s.tokens.kernels_free);
     }
   }
-  const Segment& segment_of(const Chunk& chunk) const { return segments_[static_cast<std::size_t>(chunk.segment)]; }
+  const Segment& segment_of(const Chunk& chunk) const {
+    return segments_[static_cast<std::size_t>(chunk.segment)];
+  }
   const Tile& tile_of(const Chunk& chunk) const {
     return segment_of(chunk).tiles[static_cast<std::size_t>(chunk.tile)];
   }
@@ -97,7 +101,8 @@ class Lowering {
     load.channels = narrow(channels.count, "channels");
     load.stride_h = narrow(p_.conv.stride[0], "stride"), load.stride_w = narrow(p_.conv.stride[1], "stride");
     load.fill = static_cast<std::uint8_t>(p_.input.zero_point);
-    Instruction instruction{{chunk.waits_input ? input_free(chunk.copy) : Semaphore{0}}, {}, {input_full(chunk.copy)}, load};
+    Instruction instruction{
+        {chunk.waits_input ? input_free(chunk.copy) : Semaphore{0}}, {}, {input_full(chunk.copy)}, load};
     const auto& [first, last] = map_use_.at(s.map_load);
     if (first == &chunk) instruction.waits[1] = s.tokens.map_full;
     if (last == &chunk) instruction.done_signals[1] = map_free_.at(s.map_load);
@@ -108,7 +113,8 @@ class Lowering {
     const Segment& s = segment_of(chunk);
     const auto block = static_cast<std::size_t>(s.problem.first_block);
     LoadKernels load;
-    load.address = s.kernels + kernels_.offsets.at({chunk.kernel_block, chunk.planes.begin}) - kernels_.blocks[block];
+    load.address =
+        s.kernels + kernels_.offsets.at({chunk.kernel_block, chunk.planes.begin}) - kernels_.blocks[block];
     load.words = static_cast<std::uint32_t>(chunk.planes.size() * p_.taps());
     load.parameter_word = static_cast<std::uint32_t>(chunk.slot * slot_words_);
     load.slot = static_cast<std::uint16_t>(chunk.slot);
@@ -117,8 +123,10 @@ class Lowering {
       load.post_address = s.post + static_cast<std::uint64_t>(chunk.kernel_block - s.problem.first_block) *
                                        static_cast<std::uint64_t>(array_.columns * kPostParameterBytes);
     }
-    Instruction instruction{
-        {chunk.waits_kernels ? kernels_free(chunk.slot) : Semaphore{0}}, {}, {kernels_full(chunk.slot)}, load};
+    Instruction instruction{{chunk.waits_kernels ? kernels_free(chunk.slot) : Semaphore{0}},
+                            {},
+                            {kernels_full(chunk.slot)},
+                            load};
     const auto& [first, last] = kernel_use_.at(s.kernel_load);
     if (first == &chunk) instruction.waits[1] = s.tokens.kernels_full;
     if (last == &chunk) instruction.done_signals[1] = kernels_free_.at(s.kernel_load);
@@ -164,7 +172,8 @@ class Lowering {
     StoreOutput s;
     const std::int64_t channel =
         std::int64_t{chunk.first_stored_block - segment.problem.first_block} * array_.columns;
-    s.address = segment.output.at(t.image, t.out_row, t.out_column) + static_cast<std::uint64_t>(channel * element);
+    s.address =
+        segment.output.at(t.image, t.out_row, t.out_column) + static_cast<std::uint64_t>(channel * element);
     s.pixel_stride = static_cast<std::uint32_t>(segment.output.pixel_stride);
     s.row_stride = static_cast<std::uint32_t>(segment.output.row_stride);
     s.source = static_cast<std::uint32_t>(half_base(chunk));

@@ -20,7 +20,7 @@ inline ArrayShape array_shape(const SwitchArrayConfig& c) {
 struct ConvProblem {
   std::string name;
   TensorInfo input, output;
-  Conv2d conv;                   ///< without weights; dense when the zero-inserted baseline is asked for
+  Conv2d conv;  ///< without weights; dense when the zero-inserted baseline is asked for
   std::shared_ptr<const Tensor> weights;  ///< [Co, Kh, Kw, Ci/groups], zeros inserted likewise
   std::int64_t useful_taps = 0;           ///< taps that are useful work (all but inserted zeros)
   int batch = 1, height = 0, width = 0, channels = 0, out_height = 0, out_width = 0;
@@ -52,7 +52,8 @@ struct MapPlace {
   std::uint64_t address = 0;
   std::int64_t image_stride = 0, row_stride = 0, pixel_stride = 0;
   std::uint64_t at(int image, int row, int column) const {
-    return address + static_cast<std::uint64_t>(image * image_stride + row * row_stride + column * pixel_stride);
+    return address +
+           static_cast<std::uint64_t>(image * image_stride + row * row_stride + column * pixel_stride);
   }
 };
 
@@ -66,16 +67,16 @@ struct SegmentTokens {
   Semaphore result_full = 0;  ///< given when the last store is done
 };
 
-/// Work of one matrix unit on one map, range of kernels and place for results. The system on chip has one a layer, with
-/// everything in DRAM; a core has one for every tile in NRAM and group of kernels in WRAM.
+/// Work of one matrix unit on one map, range of kernels and place for results. The system on chip has one a
+/// layer, with everything in DRAM; a core has one for every tile in NRAM and group of kernels in WRAM.
 struct Segment {
   ConvProblem problem;  ///< of the map that lies in memory, and the kernel blocks of the segment
   std::vector<Tile> tiles;
-  MapPlace input, output;       ///< output: its channel 0 is the first kernel's
-  std::uint64_t kernels = 0;    ///< packed kernels of the segment's first kernel block
-  std::uint64_t post = 0;       ///< post-parameter records of that block; 0: none
-  int map_load = 0;             ///< segments of one number find the same map there
-  int kernel_load = 0;          ///< segments of one number find the same kernels there
+  MapPlace input, output;     ///< output: its channel 0 is the first kernel's
+  std::uint64_t kernels = 0;  ///< packed kernels of the segment's first kernel block
+  std::uint64_t post = 0;     ///< post-parameter records of that block; 0: none
+  int map_load = 0;           ///< segments of one number find the same map there
+  int kernel_load = 0;        ///< segments of one number find the same kernels there
   SegmentTokens tokens;
 };
 
@@ -111,8 +112,8 @@ int slot_words(const ConvProblem& problem, const HardwareConfig& hardware, const
 
 /// The way from where maps, kernels and results lie to the engine, for estimates.
 struct MemoryPath {
-  int bus_bytes = 16;           ///< a clock and port
-  double memory_bytes = 16;     ///< a clock
+  int bus_bytes = 16;             ///< a clock and port
+  double memory_bytes = 16;       ///< a clock
   std::int64_t burst_bytes = 64;  ///< that the memory always moves whole
   int request_cycles = 2;
 };
@@ -136,8 +137,8 @@ ChannelRange loaded_channels(const ConvProblem& problem, int port_channels, bool
 struct Traffic {
   std::int64_t input = 0, kernels = 0, output = 0;
 };
-Traffic traffic_of(const std::vector<Segment>& segments, const HardwareConfig& hardware, const ConvTiling& tiling,
-                   const std::vector<Chunk>& chunks);
+Traffic traffic_of(const std::vector<Segment>& segments, const HardwareConfig& hardware,
+                   const ConvTiling& tiling, const std::vector<Chunk>& chunks);
 
 /// Packed kernels of a layer: for each (kernel block, first plane) a run of words.
 struct PackedKernels {
@@ -150,8 +151,8 @@ PackedKernels pack_kernels(const ConvProblem& problem, const ArrayShape& array, 
 /// requantisation.
 std::vector<std::uint8_t> pack_post_parameters(const ConvProblem& problem, const ArrayShape& array);
 
-/// The instructions of the matrix unit and its channels, by the segment before whose chunks they are placed; a load is
-/// placed at most one segment ahead.
+/// The instructions of the matrix unit and its channels, by the segment before whose chunks they are placed;
+/// a load is placed at most one segment ahead.
 std::vector<std::vector<Instruction>> lower_segments(const std::vector<Segment>& segments,
                                                      const HardwareConfig& hardware, const ConvTiling& tiling,
                                                      const PackedKernels& kernels);

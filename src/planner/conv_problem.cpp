@@ -19,13 +19,15 @@ Conv2d without_weights(const Conv2d& conv) {
   return copy;
 }
 
-// Weights with zeros between the taps, for the dense kernel that equals `conv` at dilation 1: the baseline of SW-3.
+// Weights with zeros between the taps, for the dense kernel that equals `conv` at dilation 1: the baseline of
+// SW-3.
 Tensor insert_zeros(const Conv2d& conv, const std::array<int, 2>& dense_kernel) {
   const std::int64_t depth = conv.weights.shape[3];
   Tensor dense;
   dense.dtype = conv.weights.dtype;
   dense.shape = {conv.out_channels, dense_kernel[0], dense_kernel[1], depth};
-  dense.bytes.assign(static_cast<std::size_t>(dense.elements()), static_cast<std::uint8_t>(conv.weight_zero_point));
+  dense.bytes.assign(static_cast<std::size_t>(dense.elements()),
+                     static_cast<std::uint8_t>(conv.weight_zero_point));
   for (int k = 0; k < conv.out_channels; ++k) {
     for (int r = 0; r < conv.kernel[0]; ++r) {
       for (int s = 0; s < conv.kernel[1]; ++s) {

@@ -28,10 +28,15 @@ constexpr double kUncertainClocks = 100;
 class Search {
  public:
   Search(const ConvProblem& p, const HardwareConfig& hardware, const MemoryPath& path)
-      : p_(p), hardware_(hardware), path_(path), config_(hardware.switch_array), array_(array_shape(config_)) {
+      : p_(p),
+        hardware_(hardware),
+        path_(path),
+        config_(hardware.switch_array),
+        array_(array_shape(config_)) {
     kernel_blocks_ = p.end_block - p.first_block;
     planes_ = ceil_div(p.channels, array_.port_channels);
-    for (int kb = p.first_block; kb < p.end_block; ++kb) widest_ = std::max(widest_, planes_of(p, array_, kb).size());
+    for (int kb = p.first_block; kb < p.end_block; ++kb)
+      widest_ = std::max(widest_, planes_of(p, array_, kb).size());
     kernel_planes_ = std::min(widest_, config_.parameter_depth_words / p.taps());
   }
 

@@ -51,9 +51,9 @@ std::uint64_t PlanBuilder::place(const std::string& what, std::vector<std::uint8
 }
 
 std::vector<Instruction>& PlanBuilder::program_of(const std::string& scene, int processor) {
-  const auto found =
-      std::find_if(plan.programs.begin(), plan.programs.end(),
-                   [&](const ProgramImage& p) { return p.label == scene && p.processor == processor; });
+  const auto found = std::find_if(plan.programs.begin(), plan.programs.end(), [&](const ProgramImage& p) {
+    return p.label == scene && p.processor == processor;
+  });
   if (found != plan.programs.end()) return found->instructions;
   plan.programs.push_back({scene, processor, 0, {}});
   return plan.programs.back().instructions;
@@ -73,9 +73,10 @@ void PlanBuilder::finish() {
   const auto size = static_cast<std::uint64_t>(hardware.dram.size_bytes);
   if (next_ > size) {
     throw PlanError(
-        "", fmt::format(
-                "workload '{}' cannot fit: tensors, kernels and programs take {} bytes, dram.size_bytes is {}",
-                workload.name, next_, size));
+        "",
+        fmt::format(
+            "workload '{}' cannot fit: tensors, kernels and programs take {} bytes, dram.size_bytes is {}",
+            workload.name, next_, size));
   }
 }
 
@@ -107,7 +108,8 @@ std::int64_t touched_pixels(int extent, int outs, int kernel, int stride, int di
   return std::count(used.begin(), used.end(), true);
 }
 
-BoundCycles bound_of(const ConvProblem& p, const Layer& layer, std::int64_t macs, const HardwareConfig& hardware) {
+BoundCycles bound_of(const ConvProblem& p, const Layer& layer, std::int64_t macs,
+                     const HardwareConfig& hardware) {
   const SwitchArrayConfig& array = hardware.switch_array;
   const int cores = hardware.chip ? hardware.chip->cores() : 1;
   const std::int64_t peak = std::int64_t{array.rows} * array.columns * array.port_channels * cores;
@@ -119,7 +121,8 @@ BoundCycles bound_of(const ConvProblem& p, const Layer& layer, std::int64_t macs
   return {ceil_div(macs, peak), dram_bound(bytes, hardware)};
 }
 
-MapPlace dense_place(std::uint64_t address, std::int64_t height, std::int64_t width, std::int64_t pixel_bytes) {
+MapPlace dense_place(std::uint64_t address, std::int64_t height, std::int64_t width,
+                     std::int64_t pixel_bytes) {
   return {address, height * width * pixel_bytes, width * pixel_bytes, pixel_bytes};
 }
 
@@ -139,7 +142,8 @@ void plan_soc_layer(PlanBuilder& builder, const Layer& layer) {
   Segment& segment = segments.front();
   segment.problem = p;
   segment.tiles = tiles_of(p, made.tiling);
-  segment.input = dense_place(builder.plan.tensors.at(layer.inputs.front()).address, p.height, p.width, p.channels);
+  segment.input =
+      dense_place(builder.plan.tensors.at(layer.inputs.front()).address, p.height, p.width, p.channels);
   segment.output = dense_place(builder.plan.tensors.at(layer.name).address, p.out_height, p.out_width,
                                std::int64_t{p.conv.out_channels} * dtype_size(p.output.dtype));
   segment.kernels = kernels.address, segment.post = kernels.post;
@@ -157,6 +161,8 @@ void plan_soc_layer(PlanBuilder& builder, const Layer& layer) {
 
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware) {
   PlanBuilder builder(workload, hardware);
+  builder.plan.name = workload.name;
+  builder.plan.outputs = workload.outputs;
   builder.place_tensors();
   if (hardware.chip) begin_chip(builder);
   for (const Layer& layer : workload.layers) {

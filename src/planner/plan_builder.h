@@ -42,13 +42,15 @@ struct PlacedKernels {
 PlacedKernels place_kernels(PlanBuilder& builder, const ConvProblem& problem, const ConvTiling& tiling);
 
 /// Lower bounds of a convolution on `cores` matrix units and `controllers` memory controllers.
-BoundCycles bound_of(const ConvProblem& problem, const Layer& layer, std::int64_t macs, const HardwareConfig& hardware);
+BoundCycles bound_of(const ConvProblem& problem, const Layer& layer, std::int64_t macs,
+                     const HardwareConfig& hardware);
 /// Clocks that DRAM takes for so many bytes at peak bandwidth, all controllers together, rounded down.
 std::int64_t dram_bound(std::int64_t bytes, const HardwareConfig& hardware);
 /// Rows (columns) of an input of `extent` that any tap of any of `outs` outputs touches.
 std::int64_t touched_pixels(int extent, int outs, int kernel, int stride, int dilation, int pad);
 /// Where an NHWC map lies that fills its place without gaps.
-MapPlace dense_place(std::uint64_t address, std::int64_t height, std::int64_t width, std::int64_t pixel_bytes);
+MapPlace dense_place(std::uint64_t address, std::int64_t height, std::int64_t width,
+                     std::int64_t pixel_bytes);
 
 /// Adds one layer for the system on chip (SPEC SW), or for a chip (SPEC HI).
 void plan_soc_layer(PlanBuilder& builder, const Layer& layer);

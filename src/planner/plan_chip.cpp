@@ -38,17 +38,20 @@ Window window_of(Interval outs, int extent, int kernel, int stride, int dilation
   return {outs.begin, outs.size(), begin, end - begin, first - begin};
 }
 
-std::vector<Instruction> copies_of(Unit unit, std::uint64_t source, std::uint64_t destination, const CopyShape& shape) {
+std::vector<Instruction> copies_of(Unit unit, std::uint64_t source, std::uint64_t destination,
+                                   const CopyShape& shape) {
   std::vector<Instruction> copies;
   for (std::int64_t row = 0; row < shape.rows; row += kMostRuns) {
     for (std::int64_t column = 0; column < shape.columns; column += kMostRuns) {
       Copy copy;
       copy.unit = unit;
-      copy.source = source + static_cast<std::uint64_t>(row * shape.source_row + column * shape.source_column);
-      copy.destination =
-          destination + static_cast<std::uint64_t>(row * shape.destination_row + column * shape.destination_column);
+      copy.source =
+          source + static_cast<std::uint64_t>(row * shape.source_row + column * shape.source_column);
+      copy.destination = destination + static_cast<std::uint64_t>(row * shape.destination_row +
+                                                                  column * shape.destination_column);
       copy.run_bytes = static_cast<std::uint32_t>(shape.run);
-      copy.inner_count = static_cast<std::uint16_t>(std::min<std::int64_t>(kMostRuns, shape.columns - column));
+      copy.inner_count =
+          static_cast<std::uint16_t>(std::min<std::int64_t>(kMostRuns, shape.columns - column));
       copy.outer_count = static_cast<std::uint16_t>(std::min<std::int64_t>(kMostRuns, shape.rows - row));
       copy.source_inner_stride = static_cast<std::uint32_t>(shape.source_column);
       copy.source_outer_stride = static_cast<std::uint32_t>(shape.source_row);
@@ -60,7 +63,8 @@ std::vector<Instruction> copies_of(Unit unit, std::uint64_t source, std::uint64_
   return copies;
 }
 
-std::vector<Instruction> plain_copy(Unit unit, std::uint64_t source, std::uint64_t destination, std::int64_t bytes) {
+std::vector<Instruction> plain_copy(Unit unit, std::uint64_t source, std::uint64_t destination,
+                                    std::int64_t bytes) {
   CopyShape shape;
   shape.run = bytes;
   return copies_of(unit, source, destination, shape);
@@ -85,9 +89,15 @@ void append_work(CoreWork work, std::vector<Instruction>& program) {
   append(program, work.stores.back());
 }
 
+bool memory_cores_work(const ChipConfig& chip) {
+  return chip.dram_path == DramPath::kSram ||
+         (chip.dram_path == DramPath::kAuto && chip.cores_per_cluster > 1);
+}
+
 void begin_chip(PlanBuilder& builder) {
   const ChipConfig& chip = *builder.hardware.chip;
-  if (chip.core.nram.size_bytes > (std::int64_t{1} << 30)) throw UserError("chip.core.nram.size_bytes is beyond 1 GiB");
+  if (chip.core.nram.size_bytes > (std::int64_t{1} << 30))
+    throw UserError("chip.core.nram.size_bytes is beyond 1 GiB");
 }
 
 void plan_chip_layer(PlanBuilder& builder, const Layer& layer) {
@@ -95,7 +105,7 @@ void plan_chip_layer(PlanBuilder& builder, const Layer& layer) {
   const auto number = static_cast<std::uint32_t>(builder.plan.layers.size());
   LayerPlan made;
   made.name = layer.name, made.op = layer.op, made.scene = layer.scene;
-  std::vector<CoreWork> work;
+  ChipWork work;
   if (std::holds_alternative<Conv2d>(layer.operation)) {
     work = plan_chip_conv(builder, layer, made);
   } else if (!std::holds_alternative<Reshape>(layer.operation)) {
@@ -103,17 +113,31 @@ void plan_chip_layer(PlanBuilder& builder, const Layer& layer) {
   } else {
     made.reason = "the tensor stays where it is";
   }
-  work.resize(static_cast<std::size_t>(chip.cores()));
+  work.cores.resize(static_cast<std::size_t>(chip.cores()));
+  work.memory.resize(static_cast<std::size_t>(chip.clusters));
+  const bool memory = memory_cores_work(chip);
+  const auto participants = static_cast<std::uint16_t>(memory ? chip.processors() : chip.cores());
+  // The second holds the others back until core 0 has ended the layer: nothing of the next one is in its
+  // statistics.
+  const Barrier stored{static_cast<std::uint16_t>(2 * number), participants};
+  const Barrier ended{static_cast<std::uint16_t>(2 * number + 1), participants};
   for (int core = 0; core < chip.cores(); ++core) {
     std::vector<Instruction>& program = builder.program_of(layer.scene, processor_of(chip, core));
-    CoreWork& part = work[static_cast<std::size_t>(core)];
+    CoreWork& part = work.cores[static_cast<std::size_t>(core)];
     const bool works = !part.steps.empty();
     if (works) append_work(std::move(part), program);
     // Nobody reads what others have not stored.
     const Semaphores waits{works ? kLayerStored : Semaphore{0}};
-    const Barrier barrier{static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(chip.cores())};
-    program.push_back({waits, {}, {}, barrier});
+    program.push_back({waits, {}, {}, stored});
     if (core == 0) program.push_back({{}, {}, {}, LayerEnd{number}});
+    program.push_back({{}, {}, {}, ended});
+  }
+  for (int cluster = 0; memory && cluster < chip.clusters; ++cluster) {
+    const int processor = cluster * (chip.cores_per_cluster + 1) + chip.cores_per_cluster;
+    std::vector<Instruction>& program = builder.program_of(layer.scene, processor);
+    append(program, work.memory[static_cast<std::size_t>(cluster)]);
+    program.push_back({{}, {}, {}, stored});
+    program.push_back({{}, {}, {}, ended});
   }
   builder.plan.layers.push_back(std::move(made));
 }

@@ -11,16 +11,16 @@ namespace tilebeat {
 namespace {
 
 std::string layers_table(const RunResult& run) {
-  std::vector<std::vector<std::string>> rows{
-      {"layer", "cycles", "bound", "beats", "stalls", "MACs", "util", "DRAM read", "DRAM write", "busiest", "check"}};
+  std::vector<std::vector<std::string>> rows{{"layer", "cycles", "bound", "beats", "stalls", "MACs", "util",
+                                              "DRAM read", "DRAM write", "busiest", "check"}};
   for (const LayerResult& l : run.layers) {
     const Cycle bound = std::max(l.bound_compute, l.bound_dram);
     rows.push_back({l.scene == "main" ? l.name : fmt::format("{}/{}", l.scene, l.name), grouped(l.cycles),
                     fmt::format("{} {}", grouped(bound), l.bound_compute >= l.bound_dram ? "mac" : "mem"),
                     grouped(l.beats), grouped(l.cycles * run.cores - l.beats), grouped(l.macs),
                     fmt::format("{:.1f} %", 100 * l.utilization), grouped(l.bytes.dram_read),
-                    grouped(l.bytes.dram_write),
-                    fmt::format("{} {:.0f} %", l.busiest, 100 * l.busiest_share), l.check});
+                    grouped(l.bytes.dram_write), fmt::format("{} {:.0f} %", l.busiest, 100 * l.busiest_share),
+                    l.check});
   }
   rows.push_back({"total", grouped(run.cycles), "", "", "", grouped(run.macs),
                   fmt::format("{:.1f} %", 100 * run.utilization), grouped(run.bytes.dram_read),

@@ -136,7 +136,8 @@ void describe(V& v, Conv2dSpec& s) {
   v.required().integer("out_channels", s.conv.out_channels, kExtent, "kernels");
   v.required().integers("kernel", s.conv.kernel, kTapExtent, "[height, width] in taps");
   v.integers("stride", s.conv.stride, kTapExtent, "[height, width] in pixels");
-  v.integers("dilation", s.conv.dilation, kTapExtent, "[height, width] in pixels from tap to tap, 1 is dense");
+  v.integers("dilation", s.conv.dilation, kTapExtent,
+             "[height, width] in pixels from tap to tap, 1 is dense");
   v.integers("pads", s.conv.pads, kPadding, "[top, left, bottom, right] in pixels");
   v.integer("groups", s.conv.groups, kExtent, "groups; divides the channels and the kernels");
   v.required().object("weights", s.weights, "kernels [out_channels, height, width, channels / groups]");
@@ -164,7 +165,8 @@ void describe_window(V& v, Pooling& pool, std::optional<std::array<int, 2>>& str
 template <class V>
 void describe(V& v, MaxPoolSpec& s) {
   describe_window(v, s.pool, s.stride);
-  v.integers("dilation", s.pool.dilation, kTapExtent, "[height, width] in pixels from tap to tap, 1 is dense");
+  v.integers("dilation", s.pool.dilation, kTapExtent,
+             "[height, width] in pixels from tap to tap, 1 is dense");
 }
 
 template <class V>

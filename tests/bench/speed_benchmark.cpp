@@ -71,12 +71,12 @@ Measurement empty_clock() {
   return {seconds_of([] { sc_core::sc_start(kTicks, sc_core::SC_NS); }), kTicks, 0};
 }
 
-Measurement simulation(const Workload& workload, const HardwareConfig& hardware, const Plan& plan,
+Measurement simulation(const HardwareConfig& hardware, const Plan& plan,
                        Granularity granularity) {
   SimulationOptions options;
   options.granularity = granularity;
   RunResult result;
-  const double seconds = seconds_of([&] { result = simulate(workload, hardware, plan, options); });
+  const double seconds = seconds_of([&] { result = simulate(hardware, plan, options); });
   if (!result.passed()) std::exit(1);
   return {seconds, static_cast<double>(result.cycles), 0};
 }
@@ -134,9 +134,9 @@ int measure(const std::string& config, const std::string& layer_file, int rounds
   for (int round = 0; round < rounds; ++round) {
     const Measurement tick = in_child(empty_clock);
     const Measurement clock =
-        in_child([&] { return simulation(workload, hardware, plan, Granularity::kClock); });
+        in_child([&] { return simulation(hardware, plan, Granularity::kClock); });
     const Measurement tile =
-        in_child([&] { return simulation(workload, hardware, plan, Granularity::kTile); });
+        in_child([&] { return simulation(hardware, plan, Granularity::kTile); });
     const Measurement dnn = in_child([&] { return onednn(workload, layer); });
     tick_rate.push_back(tick.amount / tick.seconds);
     clock_rate.push_back(clock.amount / clock.seconds);

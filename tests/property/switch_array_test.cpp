@@ -68,9 +68,9 @@ void check_layer(const ConvShape& shape, const HardwareConfig& hardware, Tally& 
   }
   SimulationOptions options;
   options.granularity = Granularity::kTile;
-  const SimulatedRun tile = simulate_in_child(workload, hardware, plan, options);
+  const SimulatedRun tile = simulate_in_child(hardware, plan, options);
   options.granularity = Granularity::kClock;
-  const SimulatedRun clock = simulate_in_child(workload, hardware, plan, options);
+  const SimulatedRun clock = simulate_in_child(hardware, plan, options);
   RC_ASSERT(tile.failures == std::vector<std::string>{});
   RC_ASSERT(clock.failures == std::vector<std::string>{});
   compare_outputs(workload, tile, "tile");

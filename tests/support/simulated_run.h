@@ -48,16 +48,16 @@ struct SimulatedRun {
   Cycle cycles() const { return report.at("total").at("cycles").get<Cycle>(); }
 };
 
-/// Runs `plan` of `workload` on `hardware` in a child process. An exception or a crash there is an exception
+/// Runs `plan` on `hardware` in a child process. An exception or a crash there is an exception
 /// here; a child that takes longer than `limit_seconds` is ended.
-inline SimulatedRun simulate_in_child(const Workload& workload, const HardwareConfig& hardware,
+inline SimulatedRun simulate_in_child(const HardwareConfig& hardware,
                                       const Plan& plan, const SimulationOptions& options,
                                       unsigned limit_seconds = 60) {
   using nlohmann::json;
   const std::string bytes = in_child([&] {
     alarm(limit_seconds);
     strict_systemc();
-    const RunResult result = simulate(workload, hardware, plan, options);
+    const RunResult result = simulate(hardware, plan, options);
     json message{{"report", report_json(result, hardware_to_json(hardware)).dump(1)},
                  {"failures", result.failures}};
     message["outputs"] = json::object();
@@ -86,7 +86,7 @@ inline SimulatedRun simulate_in_child(const Workload& workload, const HardwareCo
                                       Granularity granularity = Granularity::kTile) {
   SimulationOptions options;
   options.granularity = granularity;
-  return simulate_in_child(workload, hardware, make_plan(workload, hardware), options);
+  return simulate_in_child(hardware, make_plan(workload, hardware), options);
 }
 
 }  // namespace tilebeat::testing

@@ -154,8 +154,8 @@ TEST(WorkedExample, SW_6_two_programs_one_map_one_run) {
   const CommandResult plan = folder.run({"plan", "--config", source_path("configs/switch16.json"), "--layer",
                                          source_path("models/worked_scenes.json")});
   ASSERT_EQ(plan.status, 0) << plan.err;
-  EXPECT_NE(plan.out.find("program dense at"), std::string::npos) << plan.out;
-  EXPECT_NE(plan.out.find("program dilated at"), std::string::npos) << plan.out;
+  EXPECT_NE(plan.out.find("program dense of soc at"), std::string::npos) << plan.out;
+  EXPECT_NE(plan.out.find("program dilated of soc at"), std::string::npos) << plan.out;
   ASSERT_EQ(folder.run_layer("configs/switch16.json", "models/worked_scenes.json").status, 0);
   const nlohmann::json layers = folder.report().at("layers");
   ASSERT_EQ(layers.size(), 2U);

@@ -53,7 +53,7 @@ ObservedRun observe(std::uint32_t jitter_seed, std::uint32_t build_order_seed) {
     options.granularity = Granularity::kClock;
     options.observers.trace = &trace;
     options.jitter_seed = jitter_seed, options.build_order_seed = build_order_seed;
-    const RunResult result = simulate(workload, hardware, plan, options);
+    const RunResult result = simulate(hardware, plan, options);
     const nlohmann::json told{{"declared", trace.declared()},
                               {"changes", trace.changes()},
                               {"delta_cycles", sc_core::sc_delta_count()},

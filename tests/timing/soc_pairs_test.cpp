@@ -39,7 +39,7 @@ struct PlannedRun {
 PlannedRun plan_and_run(const ConvShape& shape, const HardwareConfig& hardware) {
   const Workload workload = conv_workload(shape);
   const Plan plan = make_plan(workload, hardware);
-  PlannedRun result{plan.layers.at(0).tiling, simulate_in_child(workload, hardware, plan, {})};
+  PlannedRun result{plan.layers.at(0).tiling, simulate_in_child(hardware, plan, {})};
   EXPECT_EQ(result.run.failures, std::vector<std::string>{});
   EXPECT_EQ(result.run.counter("engine.switch", "chunks"), plan.layers.at(0).chunks);
   return result;

@@ -123,8 +123,8 @@ TEST_P(StallCause, CY_2_grows_when_its_resource_is_slower) {
   c.slower(slower);
   const Workload workload = conv_workload(c.shape());
   const Plan plan = make_plan(workload, base);  // the same programs for both
-  const SimulatedRun before = simulate_in_child(workload, base, plan, {});
-  const SimulatedRun after = simulate_in_child(workload, slower, plan, {});
+  const SimulatedRun before = simulate_in_child(base, plan, {});
+  const SimulatedRun after = simulate_in_child(slower, plan, {});
   ASSERT_EQ(before.failures, std::vector<std::string>{});
   ASSERT_EQ(after.failures, std::vector<std::string>{});
   EXPECT_GE(after.cycles(), before.cycles() + (c.takes_longer ? 1 : 0));
@@ -328,9 +328,9 @@ TEST(SharedWaits, CY_2_slower_memory_is_not_the_hosts_time) {
   const Workload workload = conv_workload(all_round());
   HardwareConfig hardware = usual();
   const Plan plan = make_plan(workload, hardware);
-  const SimulatedRun before = simulate_in_child(workload, hardware, plan, {});
+  const SimulatedRun before = simulate_in_child(hardware, plan, {});
   hardware.dram.data_bits = 16;
-  const SimulatedRun after = simulate_in_child(workload, hardware, plan, {});
+  const SimulatedRun after = simulate_in_child(hardware, plan, {});
   for (const std::string& unit : kUnits) {
     EXPECT_EQ(SimulatedRun::stall(after.module(unit), "host"),
               SimulatedRun::stall(before.module(unit), "host"))

@@ -82,7 +82,7 @@ TEST_P(BothGranularities, SW_8_the_pipeline_fills_once_a_chunk) {
     const Plan plan = make_plan(workload, hardware);
     SimulationOptions options;
     options.granularity = GetParam();
-    const SimulatedRun run = simulate_in_child(workload, hardware, plan, options);
+    const SimulatedRun run = simulate_in_child(hardware, plan, options);
     const std::int64_t chunks = ceiling(8, plan.layers.at(0).tiling.tile_rows);
     ASSERT_LE(plan.layers.at(0).tiling.tile_rows, tile_rows);
     EXPECT_EQ(run.counter("engine.switch", "chunks"), chunks);
@@ -157,7 +157,7 @@ TEST(BankWriteQueues, CY_2_short_queues_in_front_of_the_banks) {
   Cycle cycles = 0;
   for (const int words : {256, 32, 16}) {
     hardware.switch_array.arrangement_queue_words = words;
-    const SimulatedRun run = simulate_in_child(workload, hardware, plan, {});
+    const SimulatedRun run = simulate_in_child(hardware, plan, {});
     ASSERT_EQ(run.failures, std::vector<std::string>{});
     const Cycle now = SimulatedRun::stall(run.module("engine.arrangement"), "bank_write");
     EXPECT_EQ(now, SimulatedRun::stall(run.module("dma_load.stream"), "bank_write"))

@@ -228,6 +228,7 @@ TEST(WorkloadModels, UI_6_all_models_load) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(TILEBEAT_SOURCE_DIR "/models")) {
     if (entry.path().extension() != ".json") continue;
+    if (entry.path().extension() != ".json") continue;
     const Workload w = load_workload(entry.path().string());
     EXPECT_EQ(w.name, entry.path().stem().string()) << "a model is called like its file";
     EXPECT_FALSE(w.outputs.empty());

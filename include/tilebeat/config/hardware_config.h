@@ -112,6 +112,9 @@ struct ChipConfig {
   }
 };
 
+/// "core 0.1", "memory 0", or "soc": how programs and their listings name processor `processor`.
+std::string processor_name(const std::optional<ChipConfig>& chip, int processor);
+
 /// What the planner is told (SPEC SW-3, UI-2).
 struct PlannerConfig {
   bool zero_inserted =

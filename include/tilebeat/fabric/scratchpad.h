@@ -6,6 +6,7 @@
 #include "tilebeat/sim/context.h"
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -20,18 +21,19 @@ namespace tilebeat {
 struct ScratchpadStats {
   std::int64_t read_bytes = 0, write_bytes = 0;
   std::int64_t words = 0;            ///< bank accesses
-  std::int64_t conflict_clocks = 0;  ///< clocks that words waited for a bank that another word used
+  std::int64_t conflict_clocks = 0;  ///< clocks in which a request's next word found its bank taken
 };
 
 /// An on-chip memory: NRAM, WRAM or the SRAM of a cluster (SPEC HI-2, HI-3). It occupies `size_bytes` from
 /// `base`; consecutive words of `bank_bytes` lie in consecutive banks, each a target of its own with one
 /// port.
 ///
-/// A request of up to 4096 bytes is taken at once. Its first word is accessed `latency_cycles` after that,
-/// then bus width / bank width words a clock, each as soon as its bank is free: banks serve words in the
-/// order in which requests arrived. Requests to different banks proceed at the same time, so that the banks
-/// together deliver up to banks x bank_bytes a clock. The response is sent in the clock after the last word;
-/// a partly covered word takes a whole access.
+/// A request of up to 4096 bytes that arrives in clock t is taken at once. From clock t + 1 +
+/// `latency_cycles` on, bus width / bank width of its words are accessed a clock, in order. In each clock
+/// requests are served in the order in which they arrived, and a bank makes one access: a request whose next
+/// word lies in a bank that an older one uses goes on in the next clock. Requests to different banks so
+/// proceed at the same time, and the banks together deliver up to banks x bank_bytes a clock. The response is
+/// sent in the clock after the last word; a partly covered word takes a whole access.
 ///
 /// Protocol: nb_transport base protocol as the interconnect speaks it; requests outside the memory are
 /// answered with TLM_ADDRESS_ERROR_RESPONSE at once. transport_dbg reads and writes without time passing.
@@ -48,20 +50,20 @@ class Scratchpad : public sc_core::sc_module {
   void inject_fault(std::int64_t address, std::uint8_t mask);
 
  private:
-  struct Answer {
-    Cycle at;
-    std::uint64_t number;
-    tlm::tlm_generic_payload* payload;
-    friend bool operator>(const Answer& a, const Answer& b) {
-      return a.at != b.at ? a.at > b.at : a.number > b.number;
-    }
+  struct Request {
+    tlm::tlm_generic_payload* payload = nullptr;
+    Cycle next = 0;     ///< the clock of its next words, or of its response
+    unsigned done = 0;  ///< bytes accessed
   };
   tlm::tlm_sync_enum receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                              sc_core::sc_time& delay);
   unsigned debug(tlm::tlm_generic_payload& payload);
   bool inside(const tlm::tlm_generic_payload& payload) const;
-  Cycle access_words(tlm::tlm_generic_payload& payload, Cycle first);
-  void answer();
+  void step();
+  void respond(Cycle now);
+  void access_words(Request& request, Cycle now);
+  bool access_word(Request& request);
+  void schedule(Cycle now);
 
   SimContext context_;
   MemoryConfig config_;
@@ -69,8 +71,8 @@ class Scratchpad : public sc_core::sc_module {
   int words_per_clock_;
   std::vector<std::unique_ptr<SramBank>> banks_;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<Scratchpad>> bank_ports_;
-  std::vector<Answer> answers_;  // a heap, earliest first
-  std::uint64_t received_ = 0;
+  std::deque<Request> requests_;        // oldest first
+  std::vector<std::uint8_t> accessed_;  // by bank: in this clock
   sc_core::sc_event wake_;
   MethodGate gate_;
   tlm::tlm_generic_payload payload_;

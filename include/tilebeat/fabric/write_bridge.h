@@ -52,8 +52,8 @@ class WriteBridge : public sc_core::sc_module {
               int max_outstanding, int output_count, Router router);
   SC_HAS_PROCESS(WriteBridge);
 
-  /// Busy: a beat passes. Otherwise `outstanding` while a burst waits in front of a full bridge, `memory` while
-  /// bursts inside wait for their outputs.
+  /// Busy: a beat passes. Otherwise `outstanding` while a burst waits in front of a full bridge, `memory`
+  /// while bursts inside wait for their outputs.
   CycleLedger ledger;
   BridgeStats stats;
 

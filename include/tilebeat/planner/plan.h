@@ -68,7 +68,10 @@ struct Placement {
 
 /// A workload lowered to programs and a memory image.
 struct Plan {
-  std::vector<LayerPlan> layers;  ///< by the number that `layer.end` carries
+  std::string name;                  ///< the workload's, or the program file's
+  std::vector<std::string> outputs;  ///< tensors that a run writes
+  bool hand_written = false;         ///< programs of a user's own: nothing is known of what they should do
+  std::vector<LayerPlan> layers;     ///< by the number that `layer.end` carries
   std::vector<ProgramImage> programs;
   std::vector<MemorySegment> image;
   std::map<std::string, Placement> tensors;

@@ -11,7 +11,6 @@ namespace tilebeat {
 /// Elaborates the chip, loads `plan` into its memory, runs every program and collects the result, invariants
 /// of SPEC CY-1 checked. Simulation errors do not escape: they are lines of `failures`, with everything known
 /// so far. SystemC elaborates once a process, so this is called once a process.
-RunResult simulate(const Workload& workload, const HardwareConfig& hardware, const Plan& plan,
-                   const SimulationOptions& options);
+RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOptions& options);
 
 }  // namespace tilebeat

@@ -8,6 +8,19 @@
 #include <fmt/format.h>
 
 namespace tilebeat {
+namespace {
+
+// What `action` returns; what it refuses is told with the instruction's address.
+template <class Action>
+auto at_instruction(std::uint64_t address, Action action) {
+  try {
+    return action();
+  } catch (const SimulationError& error) {
+    throw SimulationError(fmt::format("instruction at {:#x}: {}", address, error.what()));
+  }
+}
+
+}  // namespace
 
 CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContext& context,
                                    const HostConfig& host, const DmaConfig& dma,
@@ -214,20 +227,10 @@ void CommandProcessor::decode_one(Cycle now) {
   std::copy_n(buffer_.begin(), kInstructionBytes, bytes.begin());
   Queued queued;
   queued.address = decode_address_;
-  try {
-    queued.instruction = decode(bytes);
-  } catch (const SimulationError& error) {
-    throw SimulationError(fmt::format("instruction at {:#x}: {}", decode_address_, error.what()));
-  }
+  queued.instruction = at_instruction(decode_address_, [&] { return decode(bytes); });
   const Unit unit = unit_of(queued.instruction);
   if (unit == Unit::kSync) {
-    bool executed = false;
-    try {
-      executed = execute_sync(queued, now);
-    } catch (const SimulationError& error) {
-      throw SimulationError(fmt::format("instruction at {:#x}: {}", decode_address_, error.what()));
-    }
-    if (!executed) {
+    if (!at_instruction(decode_address_, [&] { return execute_sync(queued, now); })) {
       decode_blocker_ = sync_blocker_;
       ledger.enter(decode_blocker_, now);
       return;
@@ -341,18 +344,10 @@ void CommandProcessor::dispatch(Cycle now) {
     ++unit.held;
     ++unit.under_way;
     unit.told = blocker_of(unit);
-    send_to_unit(unit, {&unit.dispatched, unit.told}, address);
+    UnitCommand command{&unit.dispatched, unit.told};
+    at_instruction(address,
+                   [&] { send_message(units[static_cast<std::size_t>(unit.socket)], payload_, command); });
     wake_control(now + 1);
-  }
-}
-
-// Hands an instruction over; what the unit refuses is told with the instruction's address.
-void CommandProcessor::send_to_unit(UnitState& unit, const UnitCommand& command, std::uint64_t address) {
-  UnitCommand message = command;
-  try {
-    send_message(units[static_cast<std::size_t>(unit.socket)], payload_, message);
-  } catch (const SimulationError& error) {
-    throw SimulationError(fmt::format("instruction at {:#x}: {}", address, error.what()));
   }
 }
 

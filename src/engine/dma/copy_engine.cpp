@@ -32,8 +32,7 @@ std::int64_t CopyStream::total_bytes(const Copy& c) {
 }
 
 StridedBlock CopyStream::source(const Copy& c) {
-  return {c.source,      c.run_bytes,           c.inner_count, c.source_inner_stride,
-          c.outer_count, c.source_outer_stride};
+  return {c.source, c.run_bytes, c.inner_count, c.source_inner_stride, c.outer_count, c.source_outer_stride};
 }
 
 StridedBlock CopyStream::destination(const Copy& c) {
@@ -148,7 +147,7 @@ void CopyEngine::step() {
   const bool read_one = read(now);
   if (!read_one) read_ledger.enter(read_blocker(now), now);
   if (!wrote) write_ledger.enter(write_blocker(now), now);
-  trace(now);
+  trace_state(now);
   if (read_one || wrote) wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
 }
 
@@ -267,7 +266,7 @@ void CopyEngine::tell(UnitMessage::Kind kind, const Semaphores& signals) {
   send_message(completion, payload_, message);
 }
 
-void CopyEngine::trace(Cycle now) {
+void CopyEngine::trace_state(Cycle now) {
   Trace* trace = context_.observers.trace;
   if (trace == nullptr) return;
   const Picoseconds at = context_.clock.at(now);

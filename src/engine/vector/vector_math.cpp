@@ -4,7 +4,10 @@
 #include "tilebeat/base/numerics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+
+#include <fmt/format.h>
 
 namespace tilebeat {
 namespace {
@@ -31,6 +34,15 @@ void append(std::int32_t value, DType type, std::vector<std::uint8_t>& bytes) {
   const std::size_t at = bytes.size();
   bytes.resize(at + sizeof value);
   std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+// Requantised. Factors come from memory, where a program may find anything.
+std::int32_t result_of(double value, double scale, const VectorRun& operation) {
+  if (std::isnan(value * scale)) {
+    throw SimulationError(fmt::format("vector.run: the factors of a {} give no number",
+                                      kVectorKindNames[static_cast<std::size_t>(operation.kind)]));
+  }
+  return requantize_real(value, scale, operation.out_zero, operation.out_type);
 }
 
 }  // namespace
@@ -74,9 +86,10 @@ void VectorMath::pool(const VectorRun& operation, const VectorStep& step,
 void VectorMath::finish_pool(const VectorRun& operation, const VectorStep& step,
                              std::vector<std::uint8_t>& results) {
   for (const std::int64_t value : row_) {
-    const std::int32_t result = operation.kind == VectorKind::kMaxPool
-                                    ? static_cast<std::int32_t>(value)
-                                    : requantize_real(static_cast<double>(value) / step.average_count, 1.0, operation.out_zero, operation.out_type);
+    const std::int32_t result =
+        operation.kind == VectorKind::kMaxPool
+            ? static_cast<std::int32_t>(value)
+            : result_of(static_cast<double>(value) / step.average_count, 1.0, operation);
     append(result, operation.out_type, results);
   }
 }
@@ -97,7 +110,7 @@ void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint
   const double scale = factor(kEntries);
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double share = static_cast<double>(exponential(i)) / static_cast<double>(sum);
-    append(requantize_real(share, scale, operation.out_zero, operation.out_type), operation.out_type, results);
+    append(result_of(share, scale, operation), operation.out_type, results);
   }
 }
 
@@ -117,8 +130,7 @@ void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
     if (operation.kind == VectorKind::kScale) {
       const auto channel = static_cast<std::size_t>((first + i) % operation.channels);
       value = static_cast<double>(x) * factor(1 + 2 * channel) + factor(2 + 2 * channel);
-      append(requantize_real(value, factor(0), operation.out_zero, operation.out_type), operation.out_type,
-             results);
+      append(result_of(value, factor(0), operation), operation.out_type, results);
       continue;
     }
     const double p = static_cast<double>(x) * factor(0);
@@ -126,8 +138,7 @@ void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
     const double q = static_cast<double>(y) * factor(1);
     value = operation.kind == VectorKind::kAdd ? p + q : operation.kind == VectorKind::kSub ? p - q : p * q;
     if (operation.relu) value = std::max(value, 0.0);
-    append(requantize_real(value, factor(2), operation.out_zero, operation.out_type), operation.out_type,
-           results);
+    append(result_of(value, factor(2), operation), operation.out_type, results);
   }
 }
 

@@ -62,7 +62,7 @@ void VectorUnit::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
     job.instruction = *message.instruction;
     job.began = next;
     job.unwritten = std::int64_t{run.rows} * run.columns * run.channels * dtype_size(run.out_type);
-    jobs_.push_back(std::move(job));
+    jobs_.push_back(job);
   }
   wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
 }
@@ -185,7 +185,7 @@ void VectorUnit::request(BurstPort& port, std::deque<std::size_t>& order, Operan
   if (wanting == steps_.end()) {
     // With steps left, the buffer has no room for the next one.
     const bool full = stepping_ && stepping_->step().*bytes > 0;
-    port.ledger.enter(!port.empty() ? Activity::kMemory : full ? Activity::kLanding : blocker_, now);
+    port.ledger.enter(full ? Activity::kLanding : !port.empty() ? Activity::kMemory : blocker_, now);
     return;
   }
   if (!port.granted(now) || !port.has_room()) {

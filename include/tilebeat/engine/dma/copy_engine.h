@@ -101,7 +101,7 @@ class CopyEngine : public sc_core::sc_module {
   void check(const Copy& copy) const;
   void check_inside(const char* what, const StridedBlock& block) const;
   void tell(UnitMessage::Kind kind, const Semaphores& signals);
-  void trace(Cycle now);
+  void trace_state(Cycle now);
 
   SimContext context_;
   DmaConfig config_;

@@ -23,11 +23,11 @@ namespace tilebeat {
 ///
 /// Throughput: `lanes` elements a clock and pass (see VectorSteps), one read request a clock and operand
 /// port, one write request a clock. Latency: the results of a step whose last clock in the lanes is t can be
-/// written in clock t + 1 + `latency_cycles`. Back-pressure: operands are requested while the operand buffer of `buffer_bytes` has
-/// room for a whole step; a step enters the lanes when all its operands are there and the results waiting to
-/// be written take less than `buffer_bytes`. Steps, also those of successive instructions, follow one another
-/// without a gap. The sources are released when the last step enters the lanes, the instruction is done when
-/// its last write's response has arrived.
+/// written in clock t + 1 + `latency_cycles`. Back-pressure: operands are requested while the operand buffer
+/// of `buffer_bytes` has room for a whole step; a step enters the lanes when all its operands are there and
+/// the results waiting to be written take less than `buffer_bytes`. Steps, also those of successive
+/// instructions, follow one another without a gap. The sources are released when the last step enters the
+/// lanes, the instruction is done when its last write's response has arrived.
 class VectorUnit : public sc_core::sc_module {
   sc_core::sc_event wake_;  // declared first: the ports notify it
 

@@ -1,0 +1,335 @@
+// Every operation of the vector unit on random shapes against the reference operators (SPEC HI-2, NU-1,
+// NU-2).
+#include "tilebeat/engine/vector/vector_unit.h"
+#include "tilebeat/fabric/interconnect.h"
+#include "tilebeat/fabric/scratchpad.h"
+#include "tilebeat/reference/reference.h"
+
+#include <cmath>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "random_cases.h"
+#include "unit_driver.h"
+
+namespace tilebeat::testing {
+namespace {
+
+constexpr std::uint64_t kNram = std::uint64_t{1} << 42;
+constexpr std::int64_t kNramBytes = 1 << 18;
+constexpr std::uint32_t kA = 3, kB = 70001, kDestination = 140003, kParameters = 210000;
+
+/// One operation: the layer, its operands, the instruction and its parameters.
+struct Case {
+  Layer layer;
+  std::vector<TensorInfo> infos;
+  std::vector<Tensor> tensors;
+  VectorRun run;
+  std::vector<std::uint8_t> parameters;
+
+  template <class T>
+  void parameter(T value) {
+    const std::size_t at = parameters.size();
+    parameters.resize(at + sizeof value);
+    std::memcpy(parameters.data() + at, &value, sizeof value);
+  }
+};
+
+DType random_byte_type() {
+  return one_in(2) ? DType::kInt8 : DType::kUint8;
+}
+int random_zero(DType type) {
+  return number(static_cast<int>(dtype_min(type)), static_cast<int>(dtype_max(type)));
+}
+double random_factor() {
+  return (one_in(3) ? -1.0 : 1.0) * number(1, 4000) * (one_in(4) ? 0.5 : 1e-3);
+}
+
+/// Adds an operand of that shape.
+const TensorInfo& add_operand(Case& c, const std::vector<std::int64_t>& shape, DType type) {
+  TensorInfo info{shape, type, type == DType::kInt32 ? 0 : random_zero(type)};
+  Tensor tensor{shape, type, std::vector<std::uint8_t>(static_cast<std::size_t>(info.size_bytes()))};
+  for (auto& byte : tensor.bytes) byte = static_cast<std::uint8_t>(number(0, 255));
+  c.infos.push_back(info);
+  c.tensors.push_back(tensor);
+  return c.infos.back();
+}
+
+/// A shape of one map for an operation that keeps it.
+void keep_shape(Case& c, DType type) {
+  const std::vector<std::int64_t> shape{1, number(1, 9), number(1, 9), skewed(90)};
+  c.layer.output = TensorInfo{shape, type, 0};
+  c.run.rows = static_cast<std::uint16_t>(shape[1]);
+  c.run.columns = static_cast<std::uint16_t>(shape[2]);
+  c.run.channels = static_cast<std::uint16_t>(shape[3]);
+}
+
+TensorRequant random_requant_of(Case& c) {
+  TensorRequant requant;
+  requant.dtype = random_byte_type();
+  requant.zero_point = random_zero(requant.dtype);
+  requant.scale = number(1, 3000) * 1e-3;
+  c.layer.output.dtype = c.run.out_type = requant.dtype;
+  c.layer.output.zero_point = requant.zero_point;
+  c.run.out_zero = static_cast<std::int16_t>(requant.zero_point);
+  return requant;
+}
+
+Case table_case() {
+  Case c;
+  c.run.kind = VectorKind::kTable;
+  keep_shape(c, random_byte_type());
+  add_operand(c, c.layer.output.shape, random_byte_type());
+  ByteTable table;
+  for (auto& entry : table.table) entry = static_cast<std::uint8_t>(number(0, 255));
+  c.parameters.assign(table.table.begin(), table.table.end());
+  c.layer.operation = table;
+  return c;
+}
+
+Case scale_case() {
+  Case c;
+  c.run.kind = VectorKind::kScale;
+  keep_shape(c, DType::kInt8);
+  const bool wide = one_in(2);  // accumulators
+  add_operand(c, c.layer.output.shape, wide ? DType::kInt32 : random_byte_type());
+  if (one_in(3)) {
+    Requantize requantize;
+    requantize.requant = random_requant_of(c);
+    requantize.input_scale = random_factor() * (wide ? 1e-8 : 1);
+    c.parameter(requantize.requant.scale);
+    for (int i = 0; i < c.run.channels; ++i) c.parameter(requantize.input_scale), c.parameter(0.0);
+    c.layer.operation = requantize;
+    return c;
+  }
+  ChannelScale scale;
+  scale.requant = random_requant_of(c);
+  c.parameter(scale.requant.scale);
+  for (int i = 0; i < c.run.channels; ++i) {
+    scale.scale.push_back(random_factor() * (wide ? 1e-8 : 1));
+    scale.offset.push_back(random_factor());
+    c.parameter(scale.scale.back()), c.parameter(scale.offset.back());
+  }
+  c.layer.operation = scale;
+  return c;
+}
+
+Case elementwise_case() {
+  Case c;
+  Elementwise operation;
+  operation.kind = static_cast<Elementwise::Kind>(number(0, 2));
+  c.run.kind = static_cast<VectorKind>(static_cast<int>(VectorKind::kAdd) + static_cast<int>(operation.kind));
+  keep_shape(c, DType::kInt8);
+  add_operand(c, c.layer.output.shape, random_byte_type());
+  add_operand(c, c.layer.output.shape, random_byte_type());
+  operation.input_scales = {random_factor(), random_factor()};
+  operation.relu = c.run.relu = one_in(2);
+  operation.requant = random_requant_of(c);
+  for (const double factor : {operation.input_scales[0], operation.input_scales[1], operation.requant.scale})
+    c.parameter(factor);
+  c.layer.operation = operation;
+  return c;
+}
+
+Case softmax_case() {
+  Case c;
+  c.run.kind = VectorKind::kSoftmax;
+  keep_shape(c, DType::kInt8);
+  add_operand(c, c.layer.output.shape, random_byte_type());
+  Softmax softmax;
+  const double scale = number(1, 200) * 1e-3;
+  for (std::size_t d = 0; d < softmax.exponentials.size(); ++d) {
+    softmax.exponentials[d] = std::llround(std::exp(-static_cast<double>(d) * scale) * (1 << 24));
+    c.parameter(softmax.exponentials[d]);
+  }
+  softmax.requant = random_requant_of(c);
+  softmax.requant.scale *= 100;
+  c.parameter(softmax.requant.scale);
+  c.layer.operation = softmax;
+  return c;
+}
+
+/// Rows, columns and offsets of an axis: every window has a tap on the map.
+struct PoolAxis {
+  int extent = 0, kernel = 1, stride = 1, dilation = 1, before = 0, after = 0, out = 0;
+};
+PoolAxis random_axis() {
+  PoolAxis p;
+  do {
+    p = PoolAxis{};
+    p.extent = number(1, 14), p.kernel = skewed(6), p.stride = skewed(4), p.dilation = skewed(3);
+    p.before = number(0, p.kernel - 1), p.after = number(0, p.kernel - 1);
+    const int window = (p.kernel - 1) * p.dilation + 1;
+    p.out = (p.extent + p.before + p.after - window) / p.stride + 1;
+    if (p.extent + p.before + p.after < window) p.out = 0;
+    for (int o = 0; o < p.out; ++o) {
+      int taps = 0;
+      for (int k = 0; k < p.kernel; ++k) {
+        const int at = o * p.stride + k * p.dilation - p.before;
+        taps += at >= 0 && at < p.extent ? 1 : 0;
+      }
+      if (taps == 0) p.out = 0;
+    }
+  } while (p.out == 0);
+  return p;
+}
+
+Case pool_case() {
+  Case c;
+  const PoolAxis h = random_axis(), w = random_axis();
+  Pooling pool;
+  pool.kind = one_in(2) ? Pooling::Kind::kMax : Pooling::Kind::kAverage;
+  pool.kernel = {h.kernel, w.kernel}, pool.stride = {h.stride, w.stride};
+  pool.dilation = {h.dilation, w.dilation};
+  pool.pads = {h.before, w.before, h.after, w.after};
+  pool.count_include_pad = pool.kind == Pooling::Kind::kAverage && one_in(2);
+  const DType type = random_byte_type();
+  const std::int64_t channels = skewed(90);
+  const TensorInfo& info = add_operand(c, {1, h.extent, w.extent, channels}, type);
+  c.layer.output = TensorInfo{{1, h.out, w.out, channels}, type, info.zero_point};
+  VectorRun& run = c.run;
+  run.kind = pool.kind == Pooling::Kind::kMax ? VectorKind::kMaxPool : VectorKind::kAveragePool;
+  run.out_type = type, run.out_zero = static_cast<std::int16_t>(info.zero_point);
+  run.count_padding = pool.count_include_pad;
+  run.rows = static_cast<std::uint16_t>(h.out), run.columns = static_cast<std::uint16_t>(w.out);
+  run.height = static_cast<std::uint16_t>(h.extent), run.width = static_cast<std::uint16_t>(w.extent);
+  run.channels = static_cast<std::uint16_t>(channels);
+  run.kernel_h = static_cast<std::uint16_t>(h.kernel), run.kernel_w = static_cast<std::uint16_t>(w.kernel);
+  run.stride_h = static_cast<std::uint8_t>(h.stride), run.stride_w = static_cast<std::uint8_t>(w.stride);
+  run.dilation_h = static_cast<std::uint8_t>(h.dilation);
+  run.dilation_w = static_cast<std::uint8_t>(w.dilation);
+  run.h_offset = static_cast<std::int16_t>(-h.before), run.w_offset = static_cast<std::int16_t>(-w.before);
+  c.layer.operation = pool;
+  return c;
+}
+
+/// Clocks of the lanes after docs/vector.md.
+std::int64_t lane_clocks(const Case& c, int lanes, int burst_bytes) {
+  const auto passes = [lanes](std::int64_t elements) { return (elements + lanes - 1) / lanes; };
+  const VectorRun& run = c.run;
+  const std::int64_t pixels = std::int64_t{run.rows} * run.columns;
+  if (run.kind == VectorKind::kSoftmax) return 3 * pixels * passes(run.channels);
+  if (run.kind != VectorKind::kMaxPool && run.kind != VectorKind::kAveragePool) {
+    const std::int64_t elements = pixels * run.channels, step = burst_bytes / dtype_size(run.a_type);
+    return elements / step * passes(step) + passes(elements % step);
+  }
+  std::int64_t taps = 0;
+  const auto on_map = [](int out, int extent, int kernel, int stride, int dilation, int offset) {
+    std::int64_t count = 0;
+    for (int o = 0; o < out; ++o) {
+      for (int k = 0; k < kernel; ++k) {
+        const int at = o * stride + k * dilation + offset;
+        count += at >= 0 && at < extent ? 1 : 0;
+      }
+    }
+    return count;
+  };
+  taps = on_map(run.rows, run.height, run.kernel_h, run.stride_h, run.dilation_h, run.h_offset) *
+         on_map(run.columns, run.width, run.kernel_w, run.stride_w, run.dilation_w, run.w_offset);
+  return taps * passes(run.channels);
+}
+
+/// A vector unit on the bus of a core with its NRAM.
+struct Bench {
+  Bench(const VectorConfig& config, const DmaConfig& ports, const InterconnectConfig& bus_config)
+      : bus("bus", bus_config, context, {"a", "b", "result", "loader"}, {{kNram, kNram + kNramBytes, 0}}),
+        nram("nram", context, {kNramBytes, 8, 16, 1}, kNramBytes, kNram, bus_config.bytes_per_clock),
+        unit("unit", context, config, ports, kNram) {
+    bus.target_ports[0].bind(nram.socket);
+    unit.a.socket.bind(bus.initiator_ports[0]);
+    unit.b.socket.bind(bus.initiator_ports[1]);
+    unit.result.socket.bind(bus.initiator_ports[2]);
+    loader.socket.bind(bus.initiator_ports[3]);
+    driver.command.bind(unit.command);
+    unit.completion.bind(driver.completion);
+  }
+  void access(tlm::tlm_command command, std::uint32_t offset, std::vector<std::uint8_t>& bytes) {
+    if (bytes.empty()) return;
+    tlm::tlm_generic_payload payload;
+    payload.set_command(command);
+    payload.set_address(kNram + offset);
+    payload.set_data_ptr(bytes.data());
+    payload.set_data_length(static_cast<unsigned>(bytes.size()));
+    if (loader.socket->transport_dbg(payload) != bytes.size()) throw std::logic_error("loader");
+  }
+  SimContext context{ClockDomain(1000)};
+  Interconnect bus;
+  Scratchpad nram;
+  VectorUnit unit;
+  UnitDriver driver{"driver", context};
+  ScriptedInitiator loader{"loader", context};
+};
+
+/// Runs a case; nothing, or what is wrong.
+std::string run_case(Case& c, const VectorConfig& config, const DmaConfig& ports,
+                     const InterconnectConfig& bus) {
+  strict_systemc();
+  Bench bench(config, ports, bus);
+  std::vector<std::uint8_t> memory(kNramBytes, 0x5a);
+  const auto place = [&](std::uint32_t at, const std::vector<std::uint8_t>& bytes) {
+    std::copy(bytes.begin(), bytes.end(), memory.begin() + at);
+  };
+  place(kA, c.tensors[0].bytes);
+  if (c.tensors.size() > 1) place(kB, c.tensors[1].bytes);
+  place(kParameters, c.parameters);
+  bench.access(tlm::TLM_WRITE_COMMAND, 0, memory);
+  VectorRun& run = c.run;
+  run.a = kA, run.b = kB, run.destination = kDestination, run.parameters = kParameters;
+  run.a_type = c.infos[0].dtype, run.a_zero = static_cast<std::int16_t>(c.infos[0].zero_point);
+  if (c.infos.size() > 1)
+    run.b_type = c.infos[1].dtype, run.b_zero = static_cast<std::int16_t>(c.infos[1].zero_point);
+  bench.driver.send(5, run);
+  sc_core::sc_start(to_sc_time(1'000'000'000));
+  if (bench.driver.done(1) < 0) return "not done";
+  std::vector<Operand> operands;
+  for (std::size_t i = 0; i < c.tensors.size(); ++i) operands.push_back({c.tensors[i], c.infos[i]});
+  const Tensor expected = reference_layer(c.layer, operands);
+  place(kDestination, expected.bytes);
+  std::vector<std::uint8_t> after(kNramBytes);
+  bench.access(tlm::TLM_READ_COMMAND, 0, after);
+  const auto wrong = std::mismatch(after.begin(), after.end(), memory.begin());
+  if (wrong.first != after.end()) {
+    return "byte " + std::to_string(wrong.first - after.begin() - kDestination) + " of the result is " +
+           std::to_string(*wrong.first) + ", not " + std::to_string(*wrong.second);
+  }
+  if (bench.unit.results != expected.elements()) return "results counted";
+  const std::int64_t clocks = lane_clocks(c, config.lanes, ports.burst_bytes);
+  if (bench.unit.lane_clocks != clocks)
+    return "lane clocks " + std::to_string(bench.unit.lane_clocks) + ", not " + std::to_string(clocks);
+  return "";
+}
+
+void check_operator(int cases, Case (*make)()) {
+  check_cases(cases, [make] {
+    Case c = make();
+    VectorConfig config;
+    config.lanes = skewed(80), config.latency_cycles = number(0, 6), config.row_elements = 96;
+    const InterconnectConfig bus{16 << number(0, 2), number(1, 3), number(1, 3), number(1, 16)};
+    DmaConfig ports;
+    ports.burst_bytes = bus.bytes_per_clock << number(0, 4);
+    ports.buffer_bytes = std::max(2 * ports.burst_bytes, 96) + number(0, 200);
+    ports.max_outstanding = number(1, 8);
+    const std::string wrong = in_child([&] { return run_case(c, config, ports, bus); });
+    RC_ASSERT(wrong == "");
+  });
+}
+
+TEST(VectorOperators, HI_2_table) {
+  check_operator(40, table_case);
+}
+TEST(VectorOperators, HI_2_scale_and_requantize) {
+  check_operator(60, scale_case);
+}
+TEST(VectorOperators, HI_2_add_sub_mul) {
+  check_operator(60, elementwise_case);
+}
+TEST(VectorOperators, HI_2_pooling) {
+  check_operator(100, pool_case);
+}
+TEST(VectorOperators, HI_2_softmax) {
+  check_operator(40, softmax_case);
+}
+
+}  // namespace
+}  // namespace tilebeat::testing

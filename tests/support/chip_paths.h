@@ -1,0 +1,66 @@
+#pragma once
+
+// When a burst is where on an idle chip, computed from the configuration alone (docs/chip.md).
+
+#include "tilebeat/base/math.h"
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/sim/clock.h"
+
+namespace tilebeat::testing {
+
+/// Clocks are those in which the named step happens; each function gets the clock of a request (BEGIN_REQ)
+/// and returns the clock in which the initiator gets the response.
+struct PathTimes {
+  const HardwareConfig& hardware;
+
+  const ChipConfig& chip() const { return *hardware.chip; }
+  static Cycle beats(const InterconnectConfig& bus, int bytes) {
+    return ceil_div(bytes, bus.bytes_per_clock);
+  }
+  /// From a request's arrival at a scratchpad to its answer; the words begin a bank row.
+  static Cycle scratchpad(const MemoryConfig& memory, const InterconnectConfig& bus, int bytes) {
+    return 1 + memory.latency_cycles +
+           ceil_div(ceil_div(bytes, memory.bank_bytes), bus.bytes_per_clock / memory.bank_bytes);
+  }
+  Cycle read(Cycle at, const InterconnectConfig& bus, const MemoryConfig& memory, int bytes) const {
+    const Cycle answer = at + bus.request_cycles + scratchpad(memory, bus, bytes);
+    return answer + bus.response_cycles + beats(bus, bytes) - 1;
+  }
+  Cycle write(Cycle at, const InterconnectConfig& bus, const MemoryConfig& memory, int bytes) const {
+    return at + beats(bus, bytes) + bus.request_cycles + scratchpad(memory, bus, bytes) + bus.response_cycles;
+  }
+  /// The NPU clock of the answer to a request that reaches an idle DRAM with a closed bank in clock
+  /// `arrival`.
+  Cycle dram_answer(Cycle arrival, int bytes) const {
+    const DramConfig& dram = hardware.dram;
+    const ClockDomain npu(hardware.clock_ps());
+    const auto clocks = [&](Picoseconds time) { return ceil_div(time, dram.clock_ps); };
+    const Cycle activate = npu.at(arrival, Phase::kGrant) / dram.clock_ps + 1;
+    const Cycle bursts = ceil_div(bytes, dram.data_bits / 8 * dram.burst_length);
+    const Cycle data = dram.burst_length / 2;
+    const Cycle last = activate + clocks(dram.tRCD_ps) + (bursts - 1) * std::max(clocks(dram.tCCD_ps), data);
+    return npu.round_up((last + clocks(dram.tCL_ps) + data) * dram.clock_ps);
+  }
+  Cycle read_dram(Cycle at, int bytes) const {
+    const InterconnectConfig& bus = hardware.interconnect;
+    return dram_answer(at + bus.request_cycles, bytes) + bus.response_cycles + beats(bus, bytes) - 1;
+  }
+  Cycle write_dram(Cycle at, int bytes) const {
+    const InterconnectConfig& bus = hardware.interconnect;
+    return dram_answer(at + beats(bus, bytes) + bus.request_cycles, bytes) + bus.response_cycles;
+  }
+  /// Through the broadcast bus to NRAM: AW in clock `at`, then the beats, the write in the core, B a clock
+  /// after its response.
+  Cycle broadcast(Cycle at, int bytes) const {
+    return write(at + 1 + beats(chip().cluster_bus, bytes), chip().core.bus, chip().core.nram, bytes) + 1;
+  }
+  /// Over the link into the SRAM of another cluster.
+  Cycle cdma(Cycle at, int bytes) const {
+    const InterconnectConfig& link = chip().cluster_link;
+    const Cycle arrival = at + beats(link, bytes) + link.request_cycles;
+    return write(arrival + 1 + beats(link, bytes), chip().cluster_bus, chip().sram, bytes) + 1 +
+           link.response_cycles;
+  }
+};
+
+}  // namespace tilebeat::testing

@@ -1,0 +1,87 @@
+#pragma once
+
+// The command processor's side of a unit, for tests of the unit alone.
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/engine/messages.h"
+#include "tilebeat/fabric/transport.h"
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "systemc_test.h"
+
+namespace tilebeat::testing {
+
+/// Sends instructions in phase kGrant of given clocks, as the command processor does, and keeps what the unit
+/// reports. A unit acts upon an instruction of clock t in clock t + 1.
+class UnitDriver : public sc_core::sc_module {
+ public:
+  struct Report {
+    Cycle at;
+    UnitMessage::Kind kind;
+    Semaphore signal;  ///< the first one
+  };
+  tlm_utils::simple_initiator_socket<UnitDriver> command;
+  tlm_utils::simple_target_socket<UnitDriver> completion;
+  std::vector<Report> reports;
+
+  UnitDriver(const sc_core::sc_module_name& name, const SimContext& context)
+      : sc_module(name), command("command"), completion("completion"), context_(context) {
+    completion.register_b_transport(this, &UnitDriver::take);
+    SC_HAS_PROCESS(UnitDriver);
+    SC_THREAD(run);
+  }
+  /// The instructions' clocks rise. Done and release signals are the instruction's number, from 1.
+  void send(Cycle at, const decltype(Instruction::operation)& operation) {
+    Instruction instruction;
+    instruction.operation = operation;
+    instruction.done_signals[0] = instruction.release_signals[0] = static_cast<Semaphore>(script_.size() + 1);
+    script_.push_back({at, instruction});
+  }
+  /// The clock in which instruction `number` (from 1) was released or done; -1: it was not.
+  Cycle when(int number, UnitMessage::Kind kind) const {
+    for (const Report& report : reports) {
+      if (report.signal == number && report.kind == kind) return report.at;
+    }
+    return -1;
+  }
+  Cycle done(int number) const { return when(number, UnitMessage::Kind::kDone); }
+  Cycle released(int number) const { return when(number, UnitMessage::Kind::kReleased); }
+
+ private:
+  struct Entry {
+    Cycle at;
+    Instruction instruction;
+  };
+  void run() {
+    for (Entry& entry : script_) {
+      wait(to_sc_time(context_.clock.at(entry.at, Phase::kGrant) - now_ps()));
+      UnitCommand message{&entry.instruction, Activity::kNoWork};
+      send_message(command, payload_, message);
+    }
+  }
+  void take(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+    const auto& message = message_of<UnitMessage>(payload);
+    reports.push_back({context_.clock.cycle_of(now_ps()), message.kind, message.signals[0]});
+  }
+
+  SimContext context_;
+  std::deque<Entry> script_;
+  tlm::tlm_generic_payload payload_;
+};
+
+/// What sc_start throws: the message of a SimulationError in a process.
+inline std::string error_of_run(Cycle cycles, Picoseconds period) {
+  try {
+    sc_core::sc_start(to_sc_time(cycles * period));
+  } catch (const SimulationError& error) {
+    return error.what();
+  } catch (const sc_core::sc_report& report) {
+    return report.get_msg();
+  }
+  return "";
+}
+
+}  // namespace tilebeat::testing

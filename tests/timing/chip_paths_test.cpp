@@ -1,0 +1,233 @@
+// Every way between two memories of a chip takes the clocks that the configuration gives, alone and in
+// company (SPEC HI-2 to HI-5, CY-1).
+#include "chip_paths.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "chip_run.h"
+#include "recording_trace.h"
+
+namespace tilebeat::testing {
+namespace {
+
+constexpr int kBytes = 256;
+
+/// Two clusters of two cores; every number differs from the others.
+HardwareConfig path_chip() {
+  HardwareConfig hardware = small_chip(2, 2);
+  hardware.dram.refresh = false;
+  hardware.interconnect = {16, 2, 3, 16};
+  ChipConfig& chip = *hardware.chip;
+  chip.core.bus = {64, 1, 2, 16};
+  chip.cluster_bus = {32, 3, 1, 16};
+  chip.cluster_link = {16, 5, 4, 16};
+  chip.core.copy.burst_bytes = chip.copy.burst_bytes = kBytes;
+  chip.sync_cycles = 6;
+  check_hardware(hardware, "chip of the paths");
+  return hardware;
+}
+
+/// The first span on a track.
+const RecordingTimeline::Span& span_of(const RecordingTimeline& timeline, const std::string& track) {
+  for (const auto& span : timeline.spans) {
+    if (span.track == track) return span;
+  }
+  throw std::runtime_error("no span on " + track);
+}
+
+struct Path {
+  std::string unit, engine;  // mnemonic and module
+  int processor;
+  std::uint64_t source, destination;
+  // From the clock of the read's request to the clock in which the response of the write arrives.
+  Cycle (*done)(const PathTimes&, Cycle);
+};
+
+constexpr int kMemory0 = 2, kMemory1 = 5;  // processors: two cores and a memory core a cluster
+constexpr std::uint64_t kDram = 0x44000;   // in a DRAM bank without programs, whose row is closed
+
+// The data of a read can be written in the clock after it arrived.
+const std::vector<Path> kPaths{
+    {"iodma", "chip.cluster0.core0.iodma", 0, kDram, nram_address(0),
+     [](const PathTimes& t, Cycle at) {
+       return t.write(t.read_dram(at, kBytes) + 1, t.chip().core.bus, t.chip().core.nram, kBytes);
+     }},
+    {"iodma", "chip.cluster1.core1.iodma", 4, kDram, wram_address(3),
+     [](const PathTimes& t, Cycle at) {
+       return t.write(t.read_dram(at, kBytes) + 1, t.chip().core.bus, t.chip().core.wram, kBytes);
+     }},
+    {"iodma", "chip.cluster0.core1.iodma", 1, nram_address(1), kDram,
+     [](const PathTimes& t, Cycle at) {
+       return t.write_dram(t.read(at, t.chip().core.bus, t.chip().core.nram, kBytes) + 1, kBytes);
+     }},
+    {"gdma", "chip.cluster0.memory.gdma", kMemory0, kDram, sram_address(0),
+     [](const PathTimes& t, Cycle at) {
+       return t.write(t.read_dram(at, kBytes) + 1, t.chip().cluster_bus, t.chip().sram, kBytes);
+     }},
+    {"gdma", "chip.cluster1.memory.gdma", kMemory1, sram_address(1), kDram,
+     [](const PathTimes& t, Cycle at) {
+       return t.write_dram(t.read(at, t.chip().cluster_bus, t.chip().sram, kBytes) + 1, kBytes);
+     }},
+    {"mvdma", "chip.cluster0.core0.mvdma", 0, sram_address(0), wram_address(0),
+     [](const PathTimes& t, Cycle at) {
+       return t.write(t.read(at, t.chip().cluster_bus, t.chip().sram, kBytes) + 1, t.chip().core.bus,
+                      t.chip().core.wram, kBytes);
+     }},
+    {"mvdma", "chip.cluster0.core1.mvdma", 1, nram_address(1), sram_address(0),
+     [](const PathTimes& t, Cycle at) {
+       return t.write(t.read(at, t.chip().core.bus, t.chip().core.nram, kBytes) + 1, t.chip().cluster_bus,
+                      t.chip().sram, kBytes);
+     }},
+    {"mvdma", "chip.cluster1.memory.mvdma", kMemory1, sram_address(1), multicast_address(3, false, 512),
+     [](const PathTimes& t, Cycle at) {
+       return t.broadcast(t.read(at, t.chip().cluster_bus, t.chip().sram, kBytes) + 1, kBytes);
+     }},
+    {"cdma", "chip.cluster0.memory.cdma", kMemory0, sram_address(0), sram_address(1),
+     [](const PathTimes& t, Cycle at) {
+       return t.cdma(t.read(at, t.chip().cluster_bus, t.chip().sram, kBytes) + 1, kBytes);
+     }},
+};
+
+std::string copy_line(const Path& path) {
+  return fmt::format("{}.copy source={:#x} destination={:#x} run_bytes={}", path.unit, path.source,
+                     path.destination, kBytes);
+}
+
+class ChipPath : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(ChipPath, HI_2_HI_3_HI_4_idle_burst) {
+  const Path& path = kPaths[GetParam()];
+  const HardwareConfig hardware = path_chip();
+  RecordingTimeline timeline;
+  SimulationOptions options;
+  options.observers.timeline = &timeline;
+  ChipRun run(hardware, plan_of({{path.processor, {copy_line(path), "halt"}}}), options);
+  run.run();
+  ASSERT_EQ(run.error, "");
+  const auto& span = span_of(timeline, path.engine);
+  const Cycle begin = span.begin / hardware.clock_ps();
+  EXPECT_EQ(span.end / hardware.clock_ps() - begin, path.done({hardware}, begin) + 1 - begin)
+      << "done in the clock after the response";
+  EXPECT_EQ(run.unbalanced(), "");
+}
+INSTANTIATE_TEST_SUITE_P(All, ChipPath, ::testing::Range(std::size_t{0}, kPaths.size()));
+
+/// Two engines that begin in the same clock: the clocks in which each is done, less the one in which they
+/// began.
+std::pair<Cycle, Cycle> race(const HardwareConfig& hardware, const Path& a, const Path& b) {
+  RecordingTimeline timeline;
+  SimulationOptions options;
+  options.observers.timeline = &timeline;
+  const std::string barrier = "barrier id=1 participants=2";  // lines both up, their copies fetched
+  ChipRun run(hardware,
+              plan_of({{a.processor, {barrier, copy_line(a), "halt"}},
+                       {b.processor, {barrier, copy_line(b), "halt"}}}),
+              options);
+  run.run();
+  EXPECT_EQ(run.error, "");
+  const auto& first = span_of(timeline, a.engine);
+  const auto& second = span_of(timeline, b.engine);
+  EXPECT_EQ(first.begin, second.begin);
+  return {(first.end - first.begin) / hardware.clock_ps(), (second.end - second.begin) / hardware.clock_ps()};
+}
+
+Path sram_read(int core, std::uint64_t offset) {
+  return {"mvdma",
+          fmt::format("chip.cluster0.core{}.mvdma", core),
+          core,
+          sram_address(0) + offset,
+          nram_address(core),
+          nullptr};
+}
+
+TEST(ChipContention, HI_3_two_cores_read_different_banks_of_one_sram) {
+  HardwareConfig hardware = path_chip();
+  hardware.chip->sram = {32768, 16, 16, 3};  // eight rounds of two banks for the 32 bytes a clock of the bus
+  const auto [a, b] = race(hardware, sram_read(0, 0), sram_read(1, 1024));
+  const PathTimes times{hardware};
+  const ChipConfig& chip = *hardware.chip;
+  const Cycle alone = times.write(times.read(0, chip.cluster_bus, chip.sram, kBytes) + 1, chip.core.bus,
+                                  chip.core.nram, kBytes) +
+                      1;
+  EXPECT_EQ(a, alone);
+  EXPECT_EQ(b, alone + 1) << "the SRAM takes one request a clock, the lower port first";
+}
+
+TEST(ChipContention, HI_3_two_cores_read_the_same_banks_of_one_sram) {
+  HardwareConfig hardware = path_chip();
+  hardware.chip->sram = {32768, 2, 16, 3};  // two banks: no more than the bus of one reader
+  const auto [a, b] = race(hardware, sram_read(0, 0), sram_read(1, 1024));
+  const PathTimes times{hardware};
+  const ChipConfig& chip = *hardware.chip;
+  const Cycle alone = times.write(times.read(0, chip.cluster_bus, chip.sram, kBytes) + 1, chip.core.bus,
+                                  chip.core.nram, kBytes) +
+                      1;
+  EXPECT_EQ(a, alone);
+  EXPECT_EQ(b, alone + kBytes / 32) << "the banks serve the older request first";
+}
+
+TEST(ChipContention, HI_6_two_cores_read_rows_of_one_dram_bank) {
+  const HardwareConfig hardware = path_chip();
+  const DramConfig& dram = hardware.dram;
+  Path a = kPaths[0], b = kPaths[0];
+  b.engine = "chip.cluster0.core1.iodma", b.processor = 1, b.destination = nram_address(1);
+  // The next row of the same bank of the same controller: each controller has every second granule.
+  b.source = a.source + static_cast<std::uint64_t>(2 * dram.row_bytes * dram.banks);
+  RecordingTimeline timeline;
+  SimulationOptions options;
+  options.observers.timeline = &timeline;
+  const std::string barrier = "barrier id=1 participants=2";
+  ChipRun run(hardware, plan_of({{0, {barrier, copy_line(a), "halt"}}, {1, {barrier, copy_line(b), "halt"}}}),
+              options);
+  run.run();
+  ASSERT_EQ(run.error, "");
+  const Picoseconds period = hardware.clock_ps();
+  const Cycle begin = span_of(timeline, a.engine).begin / period;
+  ASSERT_EQ(span_of(timeline, b.engine).begin / period, begin);
+  const PathTimes times{hardware};
+  const auto clocks = [&](Picoseconds time) { return ceil_div(time, dram.clock_ps); };
+  // ACT and four RD of the first row, then PRE (tRAS after its ACT), ACT and four RD of the second.
+  const Cycle arrival = begin + hardware.interconnect.request_cycles;
+  const Cycle activate = ClockDomain(period).at(arrival, Phase::kGrant) / dram.clock_ps + 1;
+  const Cycle spacing = std::max<Cycle>(clocks(dram.tCCD_ps), dram.burst_length / 2);
+  const Cycle last_read = activate + clocks(dram.tRCD_ps) + 3 * spacing;
+  const Cycle precharge = std::max(activate + clocks(dram.tRAS_ps), last_read + 1);
+  const Cycle second = precharge + clocks(dram.tRP_ps) + clocks(dram.tRCD_ps) + 3 * spacing;
+  const Cycle answer =
+      ceil_div((second + clocks(dram.tCL_ps) + dram.burst_length / 2) * dram.clock_ps, period);
+  const ChipConfig& chip = *hardware.chip;
+  const Cycle delivered = answer + hardware.interconnect.response_cycles + kBytes / 16 - 1;
+  EXPECT_EQ(span_of(timeline, b.engine).end / period,
+            times.write(delivered + 1, chip.core.bus, chip.core.nram, kBytes) + 1);
+  EXPECT_EQ(span_of(timeline, a.engine).end / period,
+            times.write(times.read_dram(begin, kBytes) + 1, chip.core.bus, chip.core.nram, kBytes) + 1);
+}
+
+TEST(ChipThroughput, HI_3_a_long_copy_runs_at_the_width_of_its_bus) {
+  HardwareConfig hardware = path_chip();
+  hardware.chip->sram = {32768, 16, 16, 3};
+  RecordingTimeline timeline;
+  SimulationOptions options;
+  options.observers.timeline = &timeline;
+  constexpr int kBursts = 32;
+  ChipRun run(hardware,
+              plan_of({{0,
+                        {fmt::format("mvdma.copy source={:#x} destination={:#x} run_bytes={}",
+                                     sram_address(0), nram_address(0), kBursts * kBytes),
+                         "halt"}}}),
+              options);
+  run.run();
+  ASSERT_EQ(run.error, "");
+  const PathTimes times{hardware};
+  const ChipConfig& chip = *hardware.chip;
+  const auto& span = span_of(timeline, "chip.cluster0.core0.mvdma");
+  const Cycle one = times.write(times.read(0, chip.cluster_bus, chip.sram, kBytes) + 1, chip.core.bus,
+                                chip.core.nram, kBytes) +
+                    1;
+  EXPECT_EQ((span.end - span.begin) / hardware.clock_ps(), one + (kBursts - 1) * kBytes / 32)
+      << "a burst every 8 clocks on the 32 bytes of the cluster's bus";
+}
+
+}  // namespace
+}  // namespace tilebeat::testing

@@ -1,0 +1,255 @@
+// NRAM, WRAM and SRAM: contents, latency, throughput, banks (SPEC HI-2, HI-3, HI-7, CY-1).
+#include "tilebeat/fabric/scratchpad.h"
+
+#include <map>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "random_cases.h"
+#include "systemc_test.h"
+
+namespace tilebeat::testing {
+namespace {
+
+constexpr Picoseconds kPeriod = 1000;
+constexpr std::uint64_t kBase = std::uint64_t{1} << 42;
+
+/// A scratchpad whose only initiator is a stub that sends what it is told in the clocks it is told.
+class Direct : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_initiator_socket<Direct> socket;
+  struct Burst {
+    Cycle at = 0;
+    tlm::tlm_command command = tlm::TLM_READ_COMMAND;
+    std::uint64_t address = 0;
+    std::vector<std::uint8_t> data;
+    Cycle responded = -1;
+    tlm::tlm_response_status status = tlm::TLM_INCOMPLETE_RESPONSE;
+    tlm::tlm_generic_payload payload{};
+  };
+  std::deque<Burst> bursts;
+
+  Direct(const sc_core::sc_module_name& name, const SimContext& context)
+      : sc_module(name), socket("socket"), context_(context) {
+    socket.register_nb_transport_bw(this, &Direct::answer);
+    SC_HAS_PROCESS(Direct);
+    SC_THREAD(run);
+  }
+  /// Arrives in phase kGrant of clock `at`, as from an interconnect; clocks do not fall.
+  Burst& send(Cycle at, tlm::tlm_command command, std::uint64_t address, std::vector<std::uint8_t> data) {
+    bursts.emplace_back();
+    Burst& burst = bursts.back();
+    burst.at = at, burst.command = command, burst.address = address, burst.data = std::move(data);
+    return burst;
+  }
+  Burst& read(Cycle at, std::uint64_t address, std::size_t bytes) {
+    return send(at, tlm::TLM_READ_COMMAND, address, std::vector<std::uint8_t>(bytes));
+  }
+  Burst& write(Cycle at, std::uint64_t address, std::vector<std::uint8_t> data) {
+    return send(at, tlm::TLM_WRITE_COMMAND, address, std::move(data));
+  }
+
+ private:
+  void run() {
+    for (Burst& burst : bursts) {
+      const Picoseconds wanted = context_.clock.at(burst.at, Phase::kGrant);
+      if (wanted > now_ps()) wait(to_sc_time(wanted - now_ps()));
+      burst.payload.set_command(burst.command);
+      burst.payload.set_address(burst.address);
+      burst.payload.set_data_ptr(burst.data.data());
+      burst.payload.set_data_length(static_cast<unsigned>(burst.data.size()));
+      tlm::tlm_phase phase = tlm::BEGIN_REQ;
+      sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+      if (socket->nb_transport_fw(burst.payload, phase, delay) == tlm::TLM_COMPLETED) finish(burst);
+    }
+  }
+  tlm::tlm_sync_enum answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+    for (Burst& burst : bursts) {
+      if (&burst.payload == &payload) finish(burst);
+    }
+    return tlm::TLM_COMPLETED;
+  }
+  void finish(Burst& burst) {
+    burst.responded = context_.clock.cycle_of(now_ps());
+    burst.status = burst.payload.get_response_status();
+  }
+  SimContext context_;
+};
+
+class ScratchpadTest : public ::testing::Test {
+ protected:
+  ScratchpadTest() { strict_systemc(); }
+  void build() {
+    memory_ = std::make_unique<Scratchpad>("memory", context_, config_, config_.size_bytes, kBase, kBus);
+    port_ = std::make_unique<Direct>("port", context_);
+    port_->socket.bind(memory_->socket);
+  }
+  void run(Cycle cycles) { sc_core::sc_start(to_sc_time(context_.clock.at(cycles))); }
+  /// Clocks that an undisturbed request's words take.
+  Cycle word_clocks(std::uint64_t address, std::uint64_t bytes) const {
+    const auto width = static_cast<std::uint64_t>(config_.bank_bytes);
+    const std::uint64_t words = (address + bytes + width - 1) / width - address / width;
+    return static_cast<Cycle>(ceil_div<std::uint64_t>(words, kBus / width));
+  }
+
+  static constexpr int kBus = 64;
+  SimContext context_{ClockDomain(kPeriod)};
+  MemoryConfig config_{4096, 16, 16, 3};
+  std::unique_ptr<Scratchpad> memory_;
+  std::unique_ptr<Direct> port_;
+};
+
+TEST_F(ScratchpadTest, HI_2_latency_pair) {
+  build();
+  auto& burst = port_->read(10, kBase + 32, 16);
+  // Taken in clock 10, known from clock 11 on, the word `latency_cycles` later, the response a clock after.
+  const Cycle response = 10 + 1 + config_.latency_cycles + 1;
+  sc_core::sc_start(to_sc_time(context_.clock.at(response) - 1));
+  EXPECT_EQ(burst.responded, -1) << "not before clock " << response;
+  sc_core::sc_start(to_sc_time(1));
+  sc_core::sc_start(to_sc_time(1));
+  EXPECT_EQ(burst.responded, response);
+  EXPECT_EQ(burst.status, tlm::TLM_OK_RESPONSE);
+  EXPECT_EQ(memory_->stats.words, 1);
+}
+
+TEST_F(ScratchpadTest, HI_2_words_a_clock) {
+  build();
+  auto& whole = port_->read(10, kBase, 1024);
+  auto& ragged = port_->read(200, kBase + 8, 1024);  // a word more, two of them partly covered
+  auto& one = port_->write(400, kBase + 77, {1});
+  run(600);
+  const Cycle before = 1 + config_.latency_cycles;
+  EXPECT_EQ(whole.responded - whole.at, before + 1024 / kBus);
+  EXPECT_EQ(ragged.responded - ragged.at, before + word_clocks(8, 1024));
+  EXPECT_EQ(word_clocks(8, 1024), 17);
+  EXPECT_EQ(one.responded - one.at, before + 1);
+  EXPECT_EQ(memory_->stats.words, 64 + 65 + 1);
+  EXPECT_EQ(memory_->stats.read_bytes, 2048);
+  EXPECT_EQ(memory_->stats.write_bytes, 1);
+  EXPECT_EQ(memory_->stats.conflict_clocks, 0);
+}
+
+TEST_F(ScratchpadTest, HI_2_two_requests_share_the_banks_without_delay) {
+  build();
+  // 1024 bytes are four rounds over the sixteen banks, four banks a clock: a request that starts a clock
+  // later in the first bank is always four banks behind.
+  auto& a = port_->read(10, kBase, 1024);
+  auto& b = port_->read(11, kBase + 1024, 1024);
+  auto& c = port_->write(12, kBase + 2048, std::vector<std::uint8_t>(1024));
+  run(100);
+  const Cycle alone = 1 + config_.latency_cycles + 16;
+  EXPECT_EQ(a.responded - a.at, alone);
+  EXPECT_EQ(b.responded - b.at, alone) << "the banks deliver 256 bytes a clock together";
+  EXPECT_EQ(c.responded - c.at, alone);
+  EXPECT_EQ(memory_->stats.conflict_clocks, 0);
+}
+
+TEST_F(ScratchpadTest, HI_2_requests_to_the_same_banks_wait_by_age) {
+  build();
+  // Both begin in bank 0 in the same clock: the younger one follows the older a clock behind.
+  auto& a = port_->read(10, kBase, 256);
+  auto& b = port_->read(10, kBase + 256, 256);
+  run(100);
+  EXPECT_EQ(a.responded - a.at, 1 + config_.latency_cycles + 4);
+  EXPECT_EQ(b.responded - b.at, 1 + config_.latency_cycles + 4 + 1);
+  EXPECT_EQ(memory_->stats.conflict_clocks, 1);
+}
+
+TEST_F(ScratchpadTest, HI_2_one_bank_serves_a_word_a_clock) {
+  config_.banks = 1;
+  build();
+  auto& a = port_->read(10, kBase, 64);
+  auto& b = port_->read(10, kBase + 64, 64);
+  auto& late = port_->read(14, kBase + 128, 16);
+  run(100);
+  const Cycle first = 10 + 1 + config_.latency_cycles;
+  EXPECT_EQ(a.responded, first + 4) << "four words of one bank, though the bus takes four words a clock";
+  EXPECT_EQ(b.responded, first + 8);
+  EXPECT_EQ(late.responded, first + 9);
+  // a: 3 clocks with a second word refused (the fourth ends it); b: the 4 clocks of a, then 3 of its own;
+  // late: from its first possible clock (14 + 1 + latency) to the one before its word.
+  EXPECT_EQ(memory_->stats.conflict_clocks, 3 + 4 + 3 + (first + 8 - (14 + 1 + config_.latency_cycles)));
+}
+
+TEST_F(ScratchpadTest, HI_2_outside_is_an_address_error) {
+  build();
+  const auto size = static_cast<std::uint64_t>(config_.size_bytes);
+  auto& below = port_->read(1, kBase - 1, 1);
+  auto& across = port_->write(2, kBase + size - 4, std::vector<std::uint8_t>(8));
+  auto& above = port_->read(3, kBase + size, 1);
+  auto& last = port_->read(4, kBase + size - 1, 1);
+  run(50);
+  for (const auto* burst : {&below, &across, &above}) {
+    EXPECT_EQ(burst->status, tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    EXPECT_EQ(burst->responded, burst->at) << "at once";
+  }
+  EXPECT_EQ(last.status, tlm::TLM_OK_RESPONSE);
+  EXPECT_EQ(memory_->stats.read_bytes, 1) << "refused bytes are not counted";
+  EXPECT_EQ(memory_->stats.write_bytes, 0);
+}
+
+TEST_F(ScratchpadTest, CY_3_a_stuck_cell_flips_what_is_written) {
+  build();
+  memory_->inject_fault(100, 0x40);
+  port_->write(1, kBase + 96, std::vector<std::uint8_t>(16, 0x0f));
+  auto& read = port_->read(50, kBase + 96, 16);
+  run(100);
+  for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(read.data[i], i == 4 ? 0x4f : 0x0f);
+}
+
+TEST(ScratchpadProperty, HI_2_random_blocks) {
+  check_cases(30, [] {
+    MemoryConfig config{0, number(1, 12), 1 << number(0, 5), number(0, 4)};
+    config.size_bytes = std::int64_t{config.banks} * config.bank_bytes * number(1, 40);
+    const std::string text = in_child([&] {
+      strict_systemc();
+      const SimContext context{ClockDomain(kPeriod)};
+      Scratchpad memory("memory", context, config, config.size_bytes, kBase, 32);
+      Direct port("port", context);
+      port.socket.bind(memory.socket);
+      std::vector<std::uint8_t> model(static_cast<std::size_t>(config.size_bytes));
+      std::vector<std::vector<std::uint8_t>> expected;
+      Cycle at = 0;
+      std::int64_t read = 0, written = 0;
+      const auto size = static_cast<int>(config.size_bytes);
+      for (int i = 0; i < 60; ++i) {
+        const int bytes = number(1, std::min(size, 4096)), offset = number(0, size - bytes);
+        const auto address = kBase + static_cast<std::uint64_t>(offset);
+        if (one_in(2)) {
+          std::vector<std::uint8_t> data(static_cast<std::size_t>(bytes));
+          for (auto& byte : data) byte = static_cast<std::uint8_t>(number(0, 255));
+          std::copy(data.begin(), data.end(), model.begin() + offset);
+          port.write(at, address, data);
+          expected.push_back(data);
+          written += bytes;
+        } else {
+          port.read(at, address, static_cast<std::size_t>(bytes));
+          expected.emplace_back(model.begin() + offset, model.begin() + offset + bytes);
+          read += bytes;
+        }
+        at += 4200 + number(0, 3);  // after the one before: order in time is order of requests
+      }
+      sc_core::sc_start(to_sc_time(context.clock.at(at)));
+      std::string wrong;
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        if (port.bursts[i].data != expected[i] || port.bursts[i].status != tlm::TLM_OK_RESPONSE)
+          wrong += "burst " + std::to_string(i) + " ";
+      }
+      std::vector<std::uint8_t> all(model.size());
+      tlm::tlm_generic_payload debug;
+      debug.set_command(tlm::TLM_READ_COMMAND);
+      debug.set_address(kBase);
+      debug.set_data_ptr(all.data());
+      debug.set_data_length(static_cast<unsigned>(all.size()));
+      if (port.socket->transport_dbg(debug) != all.size() || all != model) wrong += "debug ";
+      if (memory.stats.read_bytes != read || memory.stats.write_bytes != written) wrong += "counts ";
+      return wrong;
+    });
+    RC_ASSERT(text == "");
+  });
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
