@@ -1,6 +1,7 @@
 // Every example that is shipped runs and is right; the worked examples give the document's numbers (SPEC
 // SW-3, SW-6).
-#include <set>
+#include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,33 +12,85 @@
 namespace tilebeat::testing {
 namespace {
 
-/// Networks that no hardware of configs/ can run yet: they need a vector unit.
-const std::set<std::string> kNeedVectorUnit{"models/alexnet.json", "models/alexnet_small.json",
-                                            "models/vgg16.json"};
+/// Networks: they need a vector unit, which only the cores of a chip have.
+const std::vector<std::string> kNetworks{"models/alexnet.json", "models/alexnet_small.json",
+                                         "models/vgg16.json"};
+
+/// Files of a folder that are (not) in `listed`.
+std::vector<std::string> filtered(const std::string& folder, const std::vector<std::string>& listed,
+                                  bool in) {
+  std::vector<std::string> found;
+  for (const std::string& file : json_files(folder)) {
+    if ((std::find(listed.begin(), listed.end(), file) != listed.end()) == in) found.push_back(file);
+  }
+  return found;
+}
+
+nlohmann::json parsed(const std::string& file) {
+  return nlohmann::json::parse(read_bytes(source_path(file)), nullptr, true, true);
+}
+
+/// The hardware files with or without a chip of cores.
+std::vector<std::string> configs(bool chips) {
+  std::vector<std::string> found;
+  for (const std::string& file : json_files("configs")) {
+    if (parsed(file).contains("chip") == chips) found.push_back(file);
+  }
+  return found;
+}
+
+void expect_checked(const CommandFolder& folder, const CommandResult& result) {
+  ASSERT_EQ(result.status, 0) << result.out << result.err;
+  for (const auto& layer : folder.report().at("layers"))
+    EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
+}
 
 class Model : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Model, NU_5_passes_its_check) {
   const CommandFolder folder;
-  const CommandResult result = folder.run_layer("configs/switch16.json", GetParam(), {"--check", "on"});
-  if (kNeedVectorUnit.count(GetParam()) > 0) {
-    EXPECT_EQ(result.status, 2) << result.out << result.err;
+  expect_checked(folder, folder.run_layer("configs/switch16.json", GetParam(), {"--check", "on"}));
+}
+INSTANTIATE_TEST_SUITE_P(Models, Model, ::testing::ValuesIn(filtered("models", kNetworks, false)),
+                         [](const auto& file) { return test_name(file.param); });
+
+class Network : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Network, UI_5_is_refused_without_a_vector_unit) {
+  // The small network on every system on chip, the large ones on one of them: they take long to load.
+  const bool small = GetParam() == "models/alexnet_small.json";
+  for (const std::string& config :
+       small ? configs(false) : std::vector<std::string>{"configs/switch16.json"}) {
+    const CommandFolder folder;
+    const CommandResult result = folder.run_layer(config, GetParam(), {"--check", "on"});
+    EXPECT_EQ(result.status, 2) << config << ": " << result.out << result.err;
     EXPECT_NE(result.err.find(" needs a vector unit, which this hardware does not have"), std::string::npos)
         << result.err;
     EXPECT_TRUE(folder.files().empty()) << "nothing is written";
-    return;
   }
-  EXPECT_EQ(result.status, 0) << result.out << result.err;
-  for (const auto& layer : folder.report().at("layers"))
-    EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
 }
-INSTANTIATE_TEST_SUITE_P(Models, Model, ::testing::ValuesIn(json_files("models")),
+INSTANTIATE_TEST_SUITE_P(Networks, Network, ::testing::ValuesIn(kNetworks),
+                         [](const auto& file) { return test_name(file.param); });
+
+class ChipConfigFile : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ChipConfigFile, FU_7_CY_3_runs_a_network_in_both_granularities) {
+  std::map<std::string, std::map<std::string, std::string>> files;
+  for (const std::string granularity : {"tile", "clock"}) {
+    const CommandFolder folder;
+    expect_checked(folder, folder.run_layer(GetParam(), "models/alexnet_small.json",
+                                            {"--check", "on", "--granularity", granularity}));
+    files[granularity] = folder.files();
+  }
+  EXPECT_TRUE(files["tile"].count("tilebeat-out/report.json"));
+  EXPECT_TRUE(files["tile"] == files["clock"]) << "report and outputs are the same bytes";
+}
+INSTANTIATE_TEST_SUITE_P(Chips, ChipConfigFile, ::testing::ValuesIn(configs(true)),
                          [](const auto& file) { return test_name(file.param); });
 
 TEST(FullyConnected, UI_6_runs_as_a_convolution) {
   const CommandFolder folder;
-  nlohmann::json model =
-      nlohmann::json::parse(read_bytes(source_path("models/worked_dense.json")), nullptr, true, true);
+  nlohmann::json model = parsed("models/worked_dense.json");
   model["layers"].push_back({{"name", "fc"},
                              {"op", "fully_connected"},
                              {"inputs", {"conv1"}},
@@ -119,8 +172,7 @@ TEST(WorkedExample, SW_6_two_programs_one_map_one_run) {
 TEST(WorkedExample, SW_4_channels_that_are_multiples_of_32_on_ports_of_32) {
   for (const int channels : {32, 64, 96}) {
     const CommandFolder folder;
-    nlohmann::json model =
-        nlohmann::json::parse(read_bytes(source_path("models/worked_dilated.json")), nullptr, true, true);
+    nlohmann::json model = parsed("models/worked_dilated.json");
     model["inputs"][0]["shape"] = {1, 8, 14, channels};
     model["layers"][0]["out_channels"] = 64;
     const std::string file = folder.write("wide.json", model.dump());

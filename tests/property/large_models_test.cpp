@@ -1,0 +1,48 @@
+// What takes longer than a minute in all: the largest models of models/, whose reports and outputs must not
+// depend on the granularity (SPEC CY-3), and AlexNet whole on chips (SPEC FU-7).
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tilebeat_command.h"
+
+namespace tilebeat::testing {
+namespace {
+
+class LargeModel : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(LargeModel, CY_3_clock_and_tile_write_the_same_bytes) {
+  const std::string model = std::string("models/") + GetParam() + ".json";
+  std::map<std::string, std::map<std::string, std::string>> files;
+  for (const std::string granularity : {"tile", "clock"}) {
+    const CommandFolder folder;
+    const CommandResult result = folder.run_layer(
+        "configs/switch16.json", model,
+        {"--granularity", granularity, "--timeline", "t.json", "--check", "off"});  // models_test checks them
+    ASSERT_EQ(result.status, 0) << result.out << result.err;
+    files[granularity] = folder.files();
+  }
+  EXPECT_TRUE(files["tile"] == files["clock"]);
+}
+INSTANTIATE_TEST_SUITE_P(Models, LargeModel,
+                         ::testing::Values("alexnet_conv1", "aspp_head", "matting_block",
+                                           "mobilenet_depthwise", "resnet50_1x1", "resnet50_3x3_s2",
+                                           "resnet50_conv1", "vgg16_conv3_2"),
+                         [](const auto& model) { return model.param; });
+
+class Chip : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Chip, FU_7_runs_alexnet) {
+  const CommandFolder folder;
+  const CommandResult result = folder.run_layer(std::string("configs/") + GetParam() + ".json",
+                                                "models/alexnet.json", {"--check", "on"});
+  ASSERT_EQ(result.status, 0) << result.out << result.err;
+  for (const auto& layer : folder.report().at("layers"))
+    EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
+}
+INSTANTIATE_TEST_SUITE_P(Chips, Chip, ::testing::Values("core1", "cluster4x4"),
+                         [](const auto& chip) { return chip.param; });
+
+}  // namespace
+}  // namespace tilebeat::testing
