@@ -39,8 +39,7 @@ TEST_P(Chip, FU_7_runs_alexnet) {
                                                 "models/alexnet.json", {"--check", "on"});
   ASSERT_EQ(result.status, 0) << result.out << result.err;
   const nlohmann::json report = folder.report();
-  for (const auto& layer : report.at("layers"))
-    EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
+  for (const auto& layer : report.at("layers")) EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
 }
 INSTANTIATE_TEST_SUITE_P(Chips, Chip, ::testing::Values("core1", "cluster4x4"),
                          [](const auto& chip) { return chip.param; });
