@@ -17,16 +17,15 @@ System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, con
       order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()) {}
 
 void System::write_memory(std::uint64_t address, const std::vector<std::uint8_t>& bytes) {
-  std::vector<std::uint8_t> copy = bytes;
-  for (std::size_t done = 0; done < copy.size();) {
+  for (std::size_t done = 0; done < bytes.size();) {
     tlm::tlm_generic_payload payload;
     payload.set_command(tlm::TLM_WRITE_COMMAND);
     payload.set_address(address + done);
-    payload.set_data_ptr(copy.data() + done);
-    payload.set_data_length(static_cast<unsigned>(copy.size() - done));
+    payload.set_data_ptr(const_cast<std::uint8_t*>(bytes.data()) + done);  // a write leaves it alone
+    payload.set_data_length(static_cast<unsigned>(bytes.size() - done));
     const unsigned moved = debug_transport(payload);
     if (moved == 0)
-      throw SimulationError(fmt::format("the loader cannot write {} bytes at {:#x}", copy.size(), address));
+      throw SimulationError(fmt::format("the loader cannot write {} bytes at {:#x}", bytes.size(), address));
     done += moved;
   }
 }
