@@ -71,8 +71,7 @@ Measurement empty_clock() {
   return {seconds_of([] { sc_core::sc_start(kTicks, sc_core::SC_NS); }), kTicks, 0};
 }
 
-Measurement simulation(const HardwareConfig& hardware, const Plan& plan,
-                       Granularity granularity) {
+Measurement simulation(const HardwareConfig& hardware, const Plan& plan, Granularity granularity) {
   SimulationOptions options;
   options.granularity = granularity;
   RunResult result;
@@ -133,10 +132,8 @@ int measure(const std::string& config, const std::string& layer_file, int rounds
       tile_mb, clock_mb;
   for (int round = 0; round < rounds; ++round) {
     const Measurement tick = in_child(empty_clock);
-    const Measurement clock =
-        in_child([&] { return simulation(hardware, plan, Granularity::kClock); });
-    const Measurement tile =
-        in_child([&] { return simulation(hardware, plan, Granularity::kTile); });
+    const Measurement clock = in_child([&] { return simulation(hardware, plan, Granularity::kClock); });
+    const Measurement tile = in_child([&] { return simulation(hardware, plan, Granularity::kTile); });
     const Measurement dnn = in_child([&] { return onednn(workload, layer); });
     tick_rate.push_back(tick.amount / tick.seconds);
     clock_rate.push_back(clock.amount / clock.seconds);

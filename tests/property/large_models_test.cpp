@@ -38,8 +38,8 @@ TEST_P(Chip, FU_7_runs_alexnet) {
   const CommandResult result = folder.run_layer(std::string("configs/") + GetParam() + ".json",
                                                 "models/alexnet.json", {"--check", "on"});
   ASSERT_EQ(result.status, 0) << result.out << result.err;
-  for (const auto& layer : folder.report().at("layers"))
-    EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
+  const nlohmann::json report = folder.report();
+  for (const auto& layer : report.at("layers")) EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
 }
 INSTANTIATE_TEST_SUITE_P(Chips, Chip, ::testing::Values("core1", "cluster4x4"),
                          [](const auto& chip) { return chip.param; });

@@ -50,9 +50,8 @@ struct SimulatedRun {
 
 /// Runs `plan` on `hardware` in a child process. An exception or a crash there is an exception
 /// here; a child that takes longer than `limit_seconds` is ended.
-inline SimulatedRun simulate_in_child(const HardwareConfig& hardware,
-                                      const Plan& plan, const SimulationOptions& options,
-                                      unsigned limit_seconds = 60) {
+inline SimulatedRun simulate_in_child(const HardwareConfig& hardware, const Plan& plan,
+                                      const SimulationOptions& options, unsigned limit_seconds = 60) {
   using nlohmann::json;
   const std::string bytes = in_child([&] {
     alarm(limit_seconds);

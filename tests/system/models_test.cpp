@@ -41,8 +41,8 @@ std::vector<std::string> configs(bool chips) {
 
 void expect_checked(const CommandFolder& folder, const CommandResult& result) {
   ASSERT_EQ(result.status, 0) << result.out << result.err;
-  for (const auto& layer : folder.report().at("layers"))
-    EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
+  const nlohmann::json report = folder.report();
+  for (const auto& layer : report.at("layers")) EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
 }
 
 class Model : public ::testing::TestWithParam<std::string> {};
