@@ -180,7 +180,8 @@ class ChipVector {
   }
   // Bytes of fetched and computed data of one step, of which two are there at a time.
   std::int64_t step_bytes() const {
-    return (chip_.core.nram.size_bytes - parameter_room()) / 2 - 4 * kBufferAlignment;
+    return std::max<std::int64_t>(0,
+                                  (chip_.core.nram.size_bytes - parameter_room()) / 2 - 4 * kBufferAlignment);
   }
 
   void cut(const Pooling& pool, int core) {
