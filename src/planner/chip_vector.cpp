@@ -37,12 +37,6 @@ void append_double(double value, std::vector<std::uint8_t>& bytes) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-CopyShape plain(std::int64_t bytes) {
-  CopyShape shape;
-  shape.run = bytes;
-  return shape;
-}
-
 class ChipVector {
  public:
   ChipVector(PlanBuilder& builder, const Layer& layer, LayerPlan& made)
@@ -73,6 +67,12 @@ class ChipVector {
  private:
   [[noreturn]] void cannot_fit(const std::string& what) const {
     throw UserError(fmt::format("layer '{}' cannot fit: {}", layer_.name, what));
+  }
+
+  [[noreturn]] void beyond_nram(const char* what) const {
+    cannot_fit(
+        fmt::format("{}, twice, and {} bytes of factors do not fit chip.core.nram.size_bytes, which is {}",
+                    what, parameters_.size(), chip_.core.nram.size_bytes));
   }
 
   // ---- parameters, and what VectorRun says of the whole layer ----
@@ -201,8 +201,7 @@ class ChipVector {
     int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = out_width;
     while (rows > 1 && !fits(rows, columns)) --rows;
     while (columns > 1 && !fits(rows, columns)) columns = static_cast<int>(ceil_div(columns, 2));
-    if (!fits(rows, columns))
-      cannot_fit("a window and its result are beyond half of chip.core.nram.size_bytes");
+    if (!fits(rows, columns)) beyond_nram("a window and its result");
     for (int n = 0; n < static_cast<int>(shape[0]); ++n) {
       for (int r = part.begin; r < part.end; r += rows) {
         for (int c = 0; c < out_width; c += columns) {
@@ -264,8 +263,7 @@ class ChipVector {
     const std::int64_t most =
         std::min<std::int64_t>({kMostElements, step_bytes() / (element * unit),
                                 std::max<std::int64_t>(ceil_div(part.size(), 2), granule)});
-    if (part.size() > 0 && most == 0)
-      cannot_fit("a pixel and its result are beyond half of chip.core.nram.size_bytes");
+    if (part.size() > 0 && most == 0) beyond_nram("a pixel and its result");
     for (int at = part.begin; at < part.end; at += static_cast<int>(most)) {
       const int count = static_cast<int>(std::min<std::int64_t>(most, part.end - at));
       add_flat(std::int64_t{at} * unit, std::int64_t{count} * unit, pixel ? count : 1, pixel.value_or(count));
@@ -300,7 +298,7 @@ class ChipVector {
     for (const Placement& input : inputs_) {
       const std::int64_t depth = input.info.shape.back();
       const std::int64_t most = std::min<std::int64_t>(kMostElements, step_bytes() / depth);
-      if (most == 0) cannot_fit("a pixel is beyond half of chip.core.nram.size_bytes");
+      if (most == 0) beyond_nram("a pixel");
       for (std::int64_t at = part.begin; at < part.end; at += most) {
         const std::int64_t count = std::min<std::int64_t>(most, part.end - at);
         Piece piece;

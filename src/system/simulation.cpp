@@ -133,13 +133,17 @@ void run_programs(System& system, const SimulationOptions& options, const ClockD
   }
 }
 
+// What ended the run; errors of units come with the instructions that these work on.
+std::string failure(const System& system, const std::string& what) {
+  const bool named = what.find("instruction at 0x") != std::string::npos;
+  return fmt::format("simulation error at clock {}: {}{}", system.now(), what,
+                     named ? "" : system.describe_under_way());
+}
+
 void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDomain& clock, RunResult& run) {
   Snapshot before;
   std::vector<bool> done(plan.layers.size(), false);
   for (const auto& [number, snapshot] : system.layer_ends()) {
-    if (number >= plan.layers.size())
-      throw SimulationError(
-          fmt::format("layer.end names layer {}, there are {}", number, plan.layers.size()));
     run.layers.push_back(layer_result(plan.layers[number], before, snapshot, run));
     done[number] = true;
     if (timeline != nullptr)
@@ -190,9 +194,9 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
   try {
     run_programs(system, options, ClockDomain(hardware.clock_ps()));
   } catch (const SimulationError& error) {
-    run.failures.push_back(fmt::format("simulation error at clock {}: {}", system.now(), error.what()));
+    run.failures.push_back(failure(system, error.what()));
   } catch (const sc_core::sc_report& report) {  // what a process throws reaches sc_start's caller as a report
-    run.failures.push_back(fmt::format("simulation error at clock {}: {}", system.now(), report.get_msg()));
+    run.failures.push_back(failure(system, report.get_msg()));
   }
   collect(plan, system, options.observers.timeline, ClockDomain(hardware.clock_ps()), run);
   if (run.failures.empty()) assert_invariants(plan, run);

@@ -16,6 +16,16 @@ System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, con
       context_{ClockDomain(hardware.clock_ps()), options.observers, jitter},
       order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()) {}
 
+void System::check_layer(std::uint32_t layer, std::size_t layers) {
+  if (layer >= layers)
+    throw SimulationError(fmt::format("layer.end names layer {}, there are {}", layer, layers));
+}
+
+std::string System::under_way_line(const CommandProcessor& control) {
+  const std::string instructions = control.describe_under_way();
+  return instructions.empty() ? "" : fmt::format("\n{} works on {}", control.name(), instructions);
+}
+
 void System::write_memory(std::uint64_t address, const std::vector<std::uint8_t>& bytes) {
   for (std::size_t done = 0; done < bytes.size();) {
     tlm::tlm_generic_payload payload;

@@ -125,7 +125,8 @@ class RandomNetwork {
   }
   void convolution(Map map) {
     json layer{{"op", "conv2d"}, {"inputs", {map.name}}, {"weights", seed()}};
-    if (!window(layer, map, false)) return plain(map);
+    const Map before = map;
+    if (!window(layer, map, false)) return plain(before);
     const int channels = map.shape[3];
     const bool depthwise = one_in(3);
     const int out = depthwise ? channels : skewed(40);
@@ -143,7 +144,8 @@ class RandomNetwork {
       map.shape[1] = map.shape[2] = 1;
       return finish(layer, map);
     }
-    if (!window(layer, map, true)) return plain(map);
+    const Map before = map;
+    if (!window(layer, map, true)) return plain(before);
     finish(layer, map);
   }
   void elementwise(Map map) {
