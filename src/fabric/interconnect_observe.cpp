@@ -97,7 +97,7 @@ void Interconnect::trace_delivery(const Port& port, const Payload& payload, Cycl
   if (context_.observers.timeline == nullptr) return;
   const BurstExtension& extension = BurstPool::extension(payload);
   context_.observers.timeline->span(
-      fmt::format("bus.{}", port.statistics.name),
+      fmt::format("{}.{}", name(), port.statistics.name),
       fmt::format("{} {} B @{:#x}", payload.is_read() ? "read" : "write", payload.get_data_length(),
                   static_cast<std::uint64_t>(payload.get_address())),
       extension.issued_at, at);

@@ -88,6 +88,7 @@ SignalId VcdWriter::add_signal(const std::string& scope, const std::string& name
   if (!wanted(scope + "." + name, name)) return -1;
   Signal signal;
   signal.scope = scope, signal.name = name, signal.width = width_bits;
+  signal.known = width_bits == 1;  // a strobe is low until it is heard of
   signals_.push_back(signal);
   return static_cast<SignalId>(signals_.size()) - 1;
 }
@@ -126,8 +127,10 @@ void VcdWriter::write_header() {
     return x.scope != y.scope ? split(x.scope) < split(y.scope) : natural_less(x.name, y.name);
   });
   std::string text = "$version tilebeat $end\n$timescale 1ps $end\n";
-  std::vector<std::string> open{"soc"};
-  text += fmt::format("$scope module soc $end\n$var wire 1 {} clk $end\n", kClockCode);
+  const std::string top =
+      order_.empty() ? "soc" : split(signals_[static_cast<std::size_t>(order_.front())].scope).front();
+  std::vector<std::string> open{top};
+  text += fmt::format("$scope module {} $end\n$var wire 1 {} clk $end\n", top, kClockCode);
   for (std::size_t rank = 0; rank < order_.size(); ++rank) {
     Signal& signal = signals_[static_cast<std::size_t>(order_[rank])];
     rank_[static_cast<std::size_t>(order_[rank])] = static_cast<int>(rank);

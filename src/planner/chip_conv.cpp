@@ -230,6 +230,7 @@ class ChipConv {
       kernel_buffer_ = block * group_blocks_;
       if (kernel_buffer_ * ceil_div(blocks, group_blocks_) <= wram) return;
       group_blocks_ = blocks;
+      kernel_buffer_ = block * blocks;
       return;
     }
     kernel_buffer_ = wram / 2;

@@ -30,6 +30,12 @@ struct CopyShape {
   std::int64_t run = 0, columns = 1, rows = 1;
   std::int64_t source_column = 0, source_row = 0, destination_column = 0, destination_row = 0;
 };
+/// One run of bytes.
+inline CopyShape plain(std::int64_t bytes) {
+  CopyShape shape;
+  shape.run = bytes;
+  return shape;
+}
 /// The copies that move it: several when a count is beyond what an instruction holds.
 std::vector<Instruction> copies_of(Unit unit, std::uint64_t source, std::uint64_t destination,
                                    const CopyShape& shape);

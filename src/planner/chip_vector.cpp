@@ -37,12 +37,6 @@ void append_double(double value, std::vector<std::uint8_t>& bytes) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-CopyShape plain(std::int64_t bytes) {
-  CopyShape shape;
-  shape.run = bytes;
-  return shape;
-}
-
 class ChipVector {
  public:
   ChipVector(PlanBuilder& builder, const Layer& layer, LayerPlan& made)
@@ -73,6 +67,12 @@ class ChipVector {
  private:
   [[noreturn]] void cannot_fit(const std::string& what) const {
     throw UserError(fmt::format("layer '{}' cannot fit: {}", layer_.name, what));
+  }
+
+  [[noreturn]] void beyond_nram(const char* what) const {
+    cannot_fit(
+        fmt::format("{}, twice, and {} bytes of factors do not fit chip.core.nram.size_bytes, which is {}",
+                    what, parameters_.size(), chip_.core.nram.size_bytes));
   }
 
   // ---- parameters, and what VectorRun says of the whole layer ----
@@ -180,7 +180,8 @@ class ChipVector {
   }
   // Bytes of fetched and computed data of one step, of which two are there at a time.
   std::int64_t step_bytes() const {
-    return (chip_.core.nram.size_bytes - parameter_room()) / 2 - 4 * kBufferAlignment;
+    return std::max<std::int64_t>(0,
+                                  (chip_.core.nram.size_bytes - parameter_room()) / 2 - 4 * kBufferAlignment);
   }
 
   void cut(const Pooling& pool, int core) {
@@ -200,8 +201,7 @@ class ChipVector {
     int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = out_width;
     while (rows > 1 && !fits(rows, columns)) --rows;
     while (columns > 1 && !fits(rows, columns)) columns = static_cast<int>(ceil_div(columns, 2));
-    if (!fits(rows, columns))
-      cannot_fit("a window and its result are beyond half of chip.core.nram.size_bytes");
+    if (!fits(rows, columns)) beyond_nram("a window and its result");
     for (int n = 0; n < static_cast<int>(shape[0]); ++n) {
       for (int r = part.begin; r < part.end; r += rows) {
         for (int c = 0; c < out_width; c += columns) {
@@ -242,18 +242,20 @@ class ChipVector {
   }
 
   // Elements without a channel of their own are spread one by one, others pixel by pixel.
-  void cut(const Elementwise&, int core) { cut_flat(core, 1); }
-  void cut(const ByteTable&, int core) { cut_flat(core, 1); }
+  void cut(const Elementwise&, int core) { cut_flat(core, std::nullopt); }
+  void cut(const ByteTable&, int core) { cut_flat(core, std::nullopt); }
   void cut(const ChannelScale&, int core) { cut_flat(core, channels_); }
   void cut(const Requantize&, int core) { cut_flat(core, channels_); }
   void cut(const Softmax&, int core) { cut_flat(core, channels_); }
   void cut(const Conv2d&, int) {}
   void cut(const Reshape&, int) {}
 
-  void cut_flat(int core, int unit) {
+  // `pixel`: elements that stay together, one a channel; nothing: elements have no channel.
+  void cut_flat(int core, std::optional<int> pixel) {
     constexpr int kGranule = 64;  // elements that a core gets at least
+    const int unit = pixel.value_or(1);
     const std::int64_t units = output_.elements() / unit;
-    const int granule = unit == 1 ? kGranule : 1;
+    const int granule = pixel ? 1 : kGranule;
     const Interval part = part_of(static_cast<int>(units), chip_.cores(), core, granule);
     const std::int64_t element = dtype_size(base_.a_type) +
                                  (inputs_.size() > 1 ? dtype_size(base_.b_type) : 0) +
@@ -261,15 +263,14 @@ class ChipVector {
     const std::int64_t most =
         std::min<std::int64_t>({kMostElements, step_bytes() / (element * unit),
                                 std::max<std::int64_t>(ceil_div(part.size(), 2), granule)});
-    if (part.size() > 0 && most == 0)
-      cannot_fit("a pixel and its result are beyond half of chip.core.nram.size_bytes");
+    if (part.size() > 0 && most == 0) beyond_nram("a pixel and its result");
     for (int at = part.begin; at < part.end; at += static_cast<int>(most)) {
       const int count = static_cast<int>(std::min<std::int64_t>(most, part.end - at));
-      add_flat(std::int64_t{at} * unit, std::int64_t{count} * unit, count, unit);
+      add_flat(std::int64_t{at} * unit, std::int64_t{count} * unit, pixel ? count : 1, pixel.value_or(count));
     }
   }
 
-  void add_flat(std::int64_t first, std::int64_t elements, int count, int unit) {
+  void add_flat(std::int64_t first, std::int64_t elements, int columns, int channels) {
     Piece piece;
     for (const Placement& input : inputs_) {
       const int size = dtype_size(input.info.dtype);
@@ -282,8 +283,8 @@ class ChipVector {
     piece.out_bytes = elements * size;
     piece.run = base_;
     piece.run->rows = 1;
-    piece.run->columns = static_cast<std::uint16_t>(unit == 1 ? 1 : count);
-    piece.run->channels = static_cast<std::uint16_t>(unit == 1 ? count : unit);
+    piece.run->columns = static_cast<std::uint16_t>(columns);
+    piece.run->channels = static_cast<std::uint16_t>(channels);
     piece.destination =
         builder_.plan.tensors.at(layer_.name).address + static_cast<std::uint64_t>(first * size);
     piece.store = plain(piece.out_bytes);
@@ -297,7 +298,7 @@ class ChipVector {
     for (const Placement& input : inputs_) {
       const std::int64_t depth = input.info.shape.back();
       const std::int64_t most = std::min<std::int64_t>(kMostElements, step_bytes() / depth);
-      if (most == 0) cannot_fit("a pixel is beyond half of chip.core.nram.size_bytes");
+      if (most == 0) beyond_nram("a pixel");
       for (std::int64_t at = part.begin; at < part.end; at += most) {
         const std::int64_t count = std::min<std::int64_t>(most, part.end - at);
         Piece piece;

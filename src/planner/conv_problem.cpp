@@ -133,6 +133,10 @@ PackedKernels pack_kernels(const ConvProblem& p, const ArrayShape& array, const 
   const int channels_per_group = p.channels / p.conv.groups;
   const auto fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
   const auto word_bytes = static_cast<std::size_t>(array.port_channels);
+  std::size_t words = 0;
+  for (int kb = 0; kb < tiling.kernel_blocks; ++kb)
+    words += static_cast<std::size_t>(planes_of(p, array, kb).size() * p.taps() * array.columns);
+  packed.bytes.reserve(words * word_bytes);
   for (int kb = 0; kb < tiling.kernel_blocks; ++kb) {
     packed.blocks.push_back(packed.bytes.size());
     const PlaneRange all = planes_of(p, array, kb);

@@ -65,9 +65,7 @@ std::vector<Instruction> copies_of(Unit unit, std::uint64_t source, std::uint64_
 
 std::vector<Instruction> plain_copy(Unit unit, std::uint64_t source, std::uint64_t destination,
                                     std::int64_t bytes) {
-  CopyShape shape;
-  shape.run = bytes;
-  return copies_of(unit, source, destination, shape);
+  return copies_of(unit, source, destination, plain(bytes));
 }
 
 void append_work(CoreWork work, std::vector<Instruction>& program) {

@@ -31,6 +31,7 @@ class ProgramReader {
         throw UserError(fmt::format("{}:{}: {}", path_, number, error.what()));
       }
     }
+    if (stream.bad()) throw UserError(fmt::format("{}: cannot be read", path_));  // such as a folder
     if (plan_.programs.empty()) throw UserError(fmt::format("{}: there is no .program", path_));
     place_programs();
     plan_.hand_written = true;
@@ -117,7 +118,8 @@ class ProgramReader {
     if (kind != "core")
       throw UserError(fmt::format("\"{}\": \"core CLUSTER.CORE\" or \"memory CLUSTER\" is expected", kind));
     const std::string place = word(words, "CLUSTER.CORE");
-    const std::size_t dot = std::min(place.find('.'), place.size() - 1);
+    const std::size_t dot = place.find('.');
+    if (dot == std::string::npos) throw UserError(fmt::format("\"{}\": CLUSTER.CORE is expected", place));
     const auto cluster = static_cast<int>(number(place.substr(0, dot), most_cluster));
     const auto core = static_cast<int>(
         number(place.substr(dot + 1), static_cast<std::uint64_t>(chip.cores_per_cluster - 1)));
@@ -152,11 +154,15 @@ class ProgramReader {
       throw UserError(fmt::format("\"{}\": int8, uint8 or int32 is expected", type));
     placement.info.dtype = type == "int8" ? DType::kInt8 : type == "uint8" ? DType::kUint8 : DType::kInt32;
     constexpr std::uint64_t kMostExtent = 1 << 20;
-    for (std::string text; words >> text;)
-      placement.info.shape.push_back(
-          static_cast<std::int64_t>(std::max<std::uint64_t>(1, number(text, kMostExtent))));
+    auto bytes = static_cast<std::uint64_t>(dtype_size(placement.info.dtype));
+    for (std::string text; words >> text;) {
+      const std::uint64_t extent = number(text, kMostExtent);
+      if (extent == 0) throw UserError("an extent is 0, at least 1 is expected");
+      placement.info.shape.push_back(static_cast<std::int64_t>(extent));
+      bytes *= extent;  // at most 2^20 times what fits DRAM
+      need_room(placement.address, bytes);
+    }
     if (placement.info.shape.empty()) throw UserError("extents are expected");
-    need_room(placement.address, static_cast<std::uint64_t>(placement.info.size_bytes()));
     plan_.tensors[name] = placement;
     plan_.outputs.push_back(name);
   }

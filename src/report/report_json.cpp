@@ -66,6 +66,15 @@ nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered
                 {"bytes", bytes_json(run.bytes)}}}};
   report["layers"] = Json::array();
   for (const LayerResult& layer : run.layers) report["layers"].push_back(layer_json(layer));
+  report["cores"] = Json::array();
+  for (const CoreResult& core : run.core_results) {
+    report["cores"].push_back({{"name", core.name},
+                               {"macs", core.macs},
+                               {"utilization", core.utilization},
+                               {"busy", core.busy},
+                               {"barrier", core.barrier},
+                               {"peer", core.peer}});
+  }
   report["modules"] = Json::array();
   for (const ModuleCycles& module : run.modules) {
     report["modules"].push_back({{"name", module.name},
@@ -152,6 +161,12 @@ nlohmann::ordered_json report_schema() {
                          {"dram_write_bytes", count},
                          {"bytes", bytes}})},
        {"layers", list(layer)},
+       {"cores", list(object({{"name", text},
+                              {"macs", count},
+                              {"utilization", share},
+                              {"busy", count},
+                              {"barrier", count},
+                              {"peer", count}}))},
        {"modules", list(object({{"name", text},
                                 {"clock", {{"enum", {"npu", "dram"}}}},
                                 {"cycles", count},

@@ -62,6 +62,20 @@ std::string report_table(const RunResult& run) {
   const std::string arrays = run.cores == 1 ? fmt::format("array's {}", grouped(run.cycles))
                                             : fmt::format("arrays' {} x {}", run.cores, grouped(run.cycles));
   text += fmt::format("\nWhere the PE {} clocks went:\n", arrays) + activity_table(run);
+  if (run.core_results.size() > 1) {
+    const auto by = [](double (*value)(const CoreResult&)) {
+      return [value](const CoreResult& a, const CoreResult& b) { return value(a) < value(b); };
+    };
+    const auto [least, most] = std::minmax_element(run.core_results.begin(), run.core_results.end(),
+                                                   by([](const CoreResult& c) { return c.utilization; }));
+    const auto wait =
+        std::max_element(run.core_results.begin(), run.core_results.end(),
+                         by([](const CoreResult& c) { return static_cast<double>(c.barrier); }));
+    text += fmt::format(
+        "\nUtilization by core: {:.1f} % ({}) to {:.1f} % ({}); {} waited longest at barriers, {} clocks.\n",
+        100 * least->utilization, least->name, 100 * most->utilization, most->name, wait->name,
+        grouped(wait->barrier));
+  }
   for (const CheckDifference& d : run.differences) {
     text += fmt::format("\nCHECK FAILED: layer '{}', element [{}]: {} says {}, simulated {}", d.layer,
                         fmt::join(d.index, ", "), d.against, d.wanted, d.got);

@@ -90,7 +90,8 @@ Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const P
         ->engine->input_banks.at(static_cast<std::size_t>(fault.bank))
         ->inject_fault(fault.address, fault.mask);
   }
-  cores_.front()->control->on_layer_end = [this](std::uint32_t layer, Cycle at) {
+  cores_.front()->control->on_layer_end = [this, layers = plan.layers.size()](std::uint32_t layer, Cycle at) {
+    check_layer(layer, layers);
     layer_ends_.emplace_back(layer, take_snapshot(at));
   };
 }
@@ -206,6 +207,13 @@ std::string Chip::describe_state() const {
   };
   for (const auto& core : cores_) add(*core->control);
   for (const auto& memory : memory_cores_) add(*memory->control);
+  return text;
+}
+
+std::string Chip::describe_under_way() const {
+  std::string text;
+  for (const auto& core : cores_) text += under_way_line(*core->control);
+  for (const auto& memory : memory_cores_) text += under_way_line(*memory->control);
   return text;
 }
 

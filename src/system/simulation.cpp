@@ -59,6 +59,35 @@ LayerResult layer_result(const LayerPlan& plan, const Snapshot& before, const Sn
   return layer;
 }
 
+std::vector<CoreResult> core_results(const RunResult& run) {
+  std::vector<CoreResult> cores;
+  const std::string array = ".engine.array", decode = ".control.decode", pe = ".engine.pe";
+  const auto owner = [](const std::string& name, const std::string& part) {
+    const bool ends =
+        name.size() > part.size() && name.compare(name.size() - part.size(), part.size(), part) == 0;
+    return ends ? name.substr(0, name.size() - part.size()) : std::string();
+  };
+  const auto of = [](const ModuleCycles& m, Activity a) { return m.activity[static_cast<std::size_t>(a)]; };
+  for (const ModuleCycles& module : run.modules) {
+    if (owner(module.name, array).empty()) continue;
+    CoreResult core;
+    core.name = owner(module.name, array);
+    core.busy = of(module, Activity::kBusy);
+    cores.push_back(core);
+  }
+  for (CoreResult& core : cores) {
+    for (const ModuleCycles& module : run.modules) {
+      if (module.name == core.name + decode)
+        core.barrier = of(module, Activity::kBarrier), core.peer = of(module, Activity::kPeer);
+    }
+    for (const Counter& counter : run.counters) {
+      if (counter.module == core.name + pe && counter.name == "useful_macs") core.macs = counter.value;
+    }
+    core.utilization = utilization_of(core.macs, run.cycles, run.peak_macs_per_clock / run.cores);
+  }
+  return cores;
+}
+
 // What must hold at the end of every run (SPEC CY-1).
 void assert_invariants(const Plan& plan, RunResult& run) {
   const auto expect = [&](bool holds, const std::string& text) {
@@ -104,13 +133,17 @@ void run_programs(System& system, const SimulationOptions& options, const ClockD
   }
 }
 
+// What ended the run; errors of units come with the instructions that these work on.
+std::string failure(const System& system, const std::string& what) {
+  const bool named = what.find("instruction at 0x") != std::string::npos;
+  return fmt::format("simulation error at clock {}: {}{}", system.now(), what,
+                     named ? "" : system.describe_under_way());
+}
+
 void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDomain& clock, RunResult& run) {
   Snapshot before;
   std::vector<bool> done(plan.layers.size(), false);
   for (const auto& [number, snapshot] : system.layer_ends()) {
-    if (number >= plan.layers.size())
-      throw SimulationError(
-          fmt::format("layer.end names layer {}, there are {}", number, plan.layers.size()));
     run.layers.push_back(layer_result(plan.layers[number], before, snapshot, run));
     done[number] = true;
     if (timeline != nullptr)
@@ -125,6 +158,7 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
   run.utilization = utilization_of(run.macs, run.cycles, run.peak_macs_per_clock);
   run.modules = before.modules;
   run.counters = before.counters;
+  run.core_results = core_results(run);
   const auto read = [&](const std::string& name) {
     const Placement& place = plan.tensors.at(name);
     run.outputs[name] = {place.info.shape, place.info.dtype,
@@ -160,9 +194,9 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
   try {
     run_programs(system, options, ClockDomain(hardware.clock_ps()));
   } catch (const SimulationError& error) {
-    run.failures.push_back(fmt::format("simulation error at clock {}: {}", system.now(), error.what()));
+    run.failures.push_back(failure(system, error.what()));
   } catch (const sc_core::sc_report& report) {  // what a process throws reaches sc_start's caller as a report
-    run.failures.push_back(fmt::format("simulation error at clock {}: {}", system.now(), report.get_msg()));
+    run.failures.push_back(failure(system, report.get_msg()));
   }
   collect(plan, system, options.observers.timeline, ClockDomain(hardware.clock_ps()), run);
   if (run.failures.empty()) assert_invariants(plan, run);

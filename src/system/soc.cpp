@@ -26,7 +26,8 @@ Soc::Soc(sc_core::sc_module_name name, const HardwareConfig& hardware, const Pla
   for (const Fault& fault : options.faults) {
     engine_->input_banks.at(static_cast<std::size_t>(fault.bank))->inject_fault(fault.address, fault.mask);
   }
-  control_->on_layer_end = [this](std::uint32_t layer, Cycle at) {
+  control_->on_layer_end = [this, layers = plan.layers.size()](std::uint32_t layer, Cycle at) {
+    check_layer(layer, layers);
     layer_ends_.emplace_back(layer, take_snapshot(at));
   };
 }

@@ -16,17 +16,26 @@ System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, con
       context_{ClockDomain(hardware.clock_ps()), options.observers, jitter},
       order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()) {}
 
+void System::check_layer(std::uint32_t layer, std::size_t layers) {
+  if (layer >= layers)
+    throw SimulationError(fmt::format("layer.end names layer {}, there are {}", layer, layers));
+}
+
+std::string System::under_way_line(const CommandProcessor& control) {
+  const std::string instructions = control.describe_under_way();
+  return instructions.empty() ? "" : fmt::format("\n{} works on {}", control.name(), instructions);
+}
+
 void System::write_memory(std::uint64_t address, const std::vector<std::uint8_t>& bytes) {
-  std::vector<std::uint8_t> copy = bytes;
-  for (std::size_t done = 0; done < copy.size();) {
+  for (std::size_t done = 0; done < bytes.size();) {
     tlm::tlm_generic_payload payload;
     payload.set_command(tlm::TLM_WRITE_COMMAND);
     payload.set_address(address + done);
-    payload.set_data_ptr(copy.data() + done);
-    payload.set_data_length(static_cast<unsigned>(copy.size() - done));
+    payload.set_data_ptr(const_cast<std::uint8_t*>(bytes.data()) + done);  // a write leaves it alone
+    payload.set_data_length(static_cast<unsigned>(bytes.size() - done));
     const unsigned moved = debug_transport(payload);
     if (moved == 0)
-      throw SimulationError(fmt::format("the loader cannot write {} bytes at {:#x}", copy.size(), address));
+      throw SimulationError(fmt::format("the loader cannot write {} bytes at {:#x}", bytes.size(), address));
     done += moved;
   }
 }

@@ -52,6 +52,7 @@ constexpr std::uint64_t kProgramRoom = std::uint64_t{1} << 16;
 /// Programs under one label, in DRAM from kProgramBase on.
 inline Plan plan_of(const std::vector<HandProgram>& programs) {
   Plan plan;
+  plan.layers.emplace_back();  // that programs may end
   for (const HandProgram& program : programs) {
     ProgramImage image;
     image.label = "main";

@@ -17,7 +17,8 @@ class Trace {
  public:
   virtual ~Trace() = default;
   /// Declares a signal. `scope` is a dotted path such as `soc.engine.banks`, `name` is unique within it,
-  /// `width_bits` is 1 to 64. Its value is unknown (x) until the first change.
+  /// `width_bits` is 1 to 64. Until its first change a signal of one bit is 0, any
+  /// other unknown (x).
   virtual SignalId add_signal(const std::string& scope, const std::string& name, int width_bits) = 0;
   /// The signal has `value` from `at` on. Of several changes at one instant the one recorded last stands.
   virtual void change(SignalId signal, Picoseconds at, std::uint64_t value) = 0;

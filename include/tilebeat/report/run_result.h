@@ -59,6 +59,16 @@ struct LayerResult {
   double busiest_share = 0;  ///< that share
 };
 
+/// What one core did over a run (SPEC HI-5).
+struct CoreResult {
+  std::string name;
+  std::int64_t macs = 0;   ///< useful ones
+  double utilization = 0;  ///< macs / (cycles * the core's peak)
+  Cycle busy = 0;          ///< clocks of its PE array
+  Cycle barrier = 0;       ///< clocks that its processor waited at barriers
+  Cycle peer = 0;          ///< clocks that its processor waited for signals
+};
+
 /// Everything a run found out, as plain values.
 struct RunResult {
   std::string workload, hardware, granularity, dataflow;
@@ -69,6 +79,7 @@ struct RunResult {
   double utilization = 0;
   MemoryBytes bytes;
   std::vector<LayerResult> layers;
+  std::vector<CoreResult> core_results;  ///< of a chip
   std::vector<ModuleCycles> modules;
   std::vector<Counter> counters;
   std::map<std::string, Tensor> outputs;  ///< every layer's output

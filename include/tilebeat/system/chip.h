@@ -22,6 +22,7 @@ class Chip : public System {
   bool finished() const override { return host_->finished(); }
   Snapshot snapshot_now() override;
   std::string describe_state() const override;
+  std::string describe_under_way() const override;
 
  private:
   void build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options);

@@ -27,6 +27,7 @@ class Soc : public System {
   bool finished() const override { return host_->finished(); }
   Snapshot snapshot_now() override;
   std::string describe_state() const override { return control_->describe_state(); }
+  std::string describe_under_way() const override { return under_way_line(*control_); }
 
  private:
   void build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/engine/control/command_processor.h"
 #include "tilebeat/planner/plan.h"
 #include "tilebeat/system/build_order.h"
 #include "tilebeat/system/snapshot.h"
@@ -28,11 +29,17 @@ class System : public sc_core::sc_module {
   virtual Snapshot snapshot_now() = 0;
   /// What every unit holds and waits for.
   virtual std::string describe_state() const = 0;
+  /// The instructions that units work on, with their addresses, a line a processor; empty: none.
+  virtual std::string describe_under_way() const = 0;
   Cycle now() const { return context_.clock.cycle_of(now_ps()); }
 
  protected:
   System(sc_core::sc_module_name name, const HardwareConfig& hardware, const SimulationOptions& options,
          DeltaJitter* jitter);
+  /// Throws SimulationError when a program ends a layer that the plan does not have.
+  static void check_layer(std::uint32_t layer, std::size_t layers);
+  /// A processor's line of `describe_under_way`.
+  static std::string under_way_line(const CommandProcessor& control);
   /// Bytes that a debug transport through the host's port moved, at most up to the end of one memory's part.
   virtual unsigned debug_transport(tlm::tlm_generic_payload& payload) = 0;
 

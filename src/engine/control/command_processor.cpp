@@ -168,7 +168,11 @@ void CommandProcessor::control_step() {
   for (const UnitMessage& message : inbox_) {
     if (message.unit != Unit::kSync) {
       UnitState& unit = state_[static_cast<std::size_t>(message.unit)];
-      (message.kind == UnitMessage::Kind::kReleased ? unit.held : unit.under_way) -= 1;
+      if (message.kind == UnitMessage::Kind::kReleased) {
+        --unit.held;
+      } else {
+        unit.under_way.pop_front();
+      }
     }
     for (const Semaphore s : message.signals) {
       if (s != 0) ++semaphores_[s];
@@ -260,8 +264,9 @@ void CommandProcessor::decode_one(Cycle now) {
 }
 
 bool CommandProcessor::all_idle() const {
-  return std::all_of(state_.begin(), state_.end(),
-                     [](const UnitState& u) { return u.queue.empty() && u.held == 0 && u.under_way == 0; });
+  return std::all_of(state_.begin(), state_.end(), [](const UnitState& u) {
+    return u.queue.empty() && u.held == 0 && u.under_way.empty();
+  });
 }
 
 // Takes one from each of `waits`, or none when one of them is zero.
@@ -342,7 +347,7 @@ void CommandProcessor::dispatch(Cycle now) {
     const std::uint64_t address = unit.queue.front().address;
     unit.queue.pop_front();
     ++unit.held;
-    ++unit.under_way;
+    unit.under_way.push_back(address);
     unit.told = blocker_of(unit);
     UnitCommand command{&unit.dispatched, unit.told};
     at_instruction(address,
@@ -372,26 +377,6 @@ void CommandProcessor::tell_blockers() {
     UnitCommand command{nullptr, blocker};
     send_message(units[static_cast<std::size_t>(unit.socket)], payload_, command);
   }
-}
-
-std::string CommandProcessor::describe_state() const {
-  std::string text = running_ ? fmt::format("  decoder at {:#x}: waits for {}\n", decode_address_,
-                                            activity_name(decode_blocker_))
-                              : std::string("  no program is running\n");
-  for (std::size_t i = 0; i < state_.size(); ++i) {
-    const UnitState& unit = state_[i];
-    if (unit.socket < 0) continue;
-    text += fmt::format("  {:<9} holds {}, {} under way, {} queued", kUnitNames[i], unit.held, unit.under_way,
-                        unit.queue.size());
-    if (!unit.queue.empty()) {
-      text += fmt::format("; instruction at {:#x} waits for", unit.queue.front().address);
-      for (const Semaphore s : unit.queue.front().instruction.waits) {
-        if (s != 0 && semaphores_[s] == 0) text += " " + semaphore_name(s);
-      }
-    }
-    text += "\n";
-  }
-  return text;
 }
 
 }  // namespace tilebeat

@@ -70,6 +70,8 @@ class CommandProcessor : public sc_core::sc_module {
   CommandStats stats;
   /// One line a unit: what it holds and what the head of its queue waits for. For deadlock reports.
   std::string describe_state() const;
+  /// Instructions that units work on, with their addresses; empty: none. For errors of units.
+  std::string describe_under_way() const;
   bool running() const { return running_; }
 
  private:
@@ -80,9 +82,9 @@ class CommandProcessor : public sc_core::sc_module {
   struct UnitState {
     int socket = -1;  // in `units`; -1: there is no such unit
     std::deque<Queued> queue;
-    Instruction dispatched;  // scratch that outlives the message
-    int held = 0;            // sent and not released
-    int under_way = 0;       // sent and not done
+    Instruction dispatched;               // scratch that outlives the message
+    int held = 0;                         // sent and not released
+    std::deque<std::uint64_t> under_way;  // addresses of what was sent and is not done
     Activity told = Activity::kHost;
     SignalId queue_signal = -1, held_signal = -1;
   };
@@ -96,7 +98,6 @@ class CommandProcessor : public sc_core::sc_module {
   void start();
   void decode_one(Cycle now);
   bool execute_sync(const Queued& queued, Cycle now);
-  void send_to_unit(UnitState& unit, const UnitCommand& command, std::uint64_t address);
   bool execute_barrier(const Barrier& barrier);
   void execute_signal(const Signal& signal);
   bool take_tokens(const Semaphores& waits);

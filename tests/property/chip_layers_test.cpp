@@ -1,0 +1,90 @@
+// Random layers and random networks on random chips: outputs against the reference operators, one granularity
+// against the other, a refusal where something cannot fit (SPEC HI_1 to HI_5, CY_3).
+#include "tilebeat/base/error.h"
+#include "tilebeat/reference/reference.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "random_chip.h"
+#include "random_network.h"
+#include "simulated_run.h"
+
+namespace tilebeat::testing {
+namespace {
+
+struct Tally {
+  int cases = 0, refused = 0, shared = 0, cut = 0;
+};
+
+/// A refusal names what is too small.
+void check_refusal(const std::string& message) {
+  RC_LOG() << message << "\n";
+  RC_ASSERT(message.find("cannot fit") != std::string::npos);
+  const bool named = message.find("chip.") != std::string::npos ||
+                     message.find("switch_array.") != std::string::npos ||
+                     message.find("dram.") != std::string::npos;
+  RC_ASSERT(named);
+}
+
+void check_on_chip(const Workload& workload, const HardwareConfig& hardware, Tally& tally) {
+  RC_LOG() << hardware_to_json(hardware).dump() << "\n";
+  check_hardware(hardware, "random chip");
+  ++tally.cases;
+  Plan plan;
+  try {
+    plan = make_plan(workload, hardware);
+  } catch (const UserError& error) {
+    check_refusal(error.what());
+    ++tally.refused;
+    return;
+  }
+  for (const LayerPlan& layer : plan.layers) {
+    tally.shared += layer.mapping.find("broadcast") != std::string::npos ? 1 : 0;
+    tally.cut += layer.chunks > hardware.chip->cores() ? 1 : 0;
+  }
+  SimulationOptions options;
+  options.granularity = Granularity::kTile;
+  const SimulatedRun tile = simulate_in_child(hardware, plan, options, 20);
+  options.granularity = Granularity::kClock;
+  const SimulatedRun clock = simulate_in_child(hardware, plan, options, 20);
+  RC_ASSERT(tile.failures == std::vector<std::string>{});
+  RC_ASSERT(clock.failures == std::vector<std::string>{});
+  const auto expected = run_reference(workload);
+  for (const std::string& name : workload.outputs) {
+    const auto mismatch = first_mismatch(name, expected.at(name), tile.outputs.at(name));
+    if (mismatch)
+      RC_LOG() << name << ": " << mismatch->actual << " instead of " << mismatch->expected << "\n";
+    RC_ASSERT(!mismatch.has_value());
+    RC_ASSERT(clock.outputs.at(name).bytes == tile.outputs.at(name).bytes);
+  }
+  RC_ASSERT(tile.report_text == clock.report_text);
+}
+
+TEST(ChipLayers, HI_1_HI_4_CY_3_random_convolutions_on_random_chips) {
+  Tally tally;
+  check_cases(200, [&] {
+    const HardwareConfig hardware = random_chip();
+    const ConvShape shape = random_layer(spec_array(hardware), {1500, 5, 3, 3, 4, 50});
+    RC_LOG() << to_text(shape) << "\n";
+    check_on_chip(conv_workload(shape), hardware, tally);
+  });
+  EXPECT_LE(tally.refused * 2, tally.cases) << "layers that cannot fit are the exception";
+  EXPECT_GE(tally.shared, 10) << "layers whose kernels come through the SRAM";
+  EXPECT_GE(tally.cut, 40) << "layers that are cut";
+}
+
+TEST(ChipNetworks, HI_2_HI_3_FU_7_random_networks_on_random_chips) {
+  Tally tally;
+  check_cases(100, [&] {
+    const RandomNetwork network(number(1, 7));
+    RC_LOG() << network.text() << "\n";
+    check_on_chip(network.load(), random_chip(), tally);
+  });
+  EXPECT_LE(tally.refused * 2, tally.cases) << "networks that cannot fit are the exception";
+}
+
+}  // namespace
+}  // namespace tilebeat::testing

@@ -1,0 +1,114 @@
+// Programs are what runs: a flipped bit of an instruction in DRAM changes what happens or ends the run with a
+// reason (SPEC HI_2, UI_5).
+#include "tilebeat/workload/workload.h"
+
+#include <csignal>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "simulated_run.h"
+
+namespace tilebeat::testing {
+namespace {
+
+HardwareConfig core1() {
+  return load_hardware(TILEBEAT_SOURCE_DIR "/configs/core1.json");
+}
+Plan plan_of_example(const HardwareConfig& hardware) {
+  return make_plan(load_workload(TILEBEAT_SOURCE_DIR "/models/worked_dilated.json"), hardware);
+}
+MemorySegment& program_segment(Plan& plan) {
+  for (MemorySegment& segment : plan.image) {
+    if (segment.address == plan.programs.front().address) return segment;
+  }
+  throw std::logic_error("the program has no segment");
+}
+
+TEST(ProgramInDram, HI_2_units_are_driven_by_its_bytes_alone) {
+  const HardwareConfig hardware = core1();
+  Plan plan = plan_of_example(hardware);
+  const SimulatedRun whole = simulate_in_child(hardware, plan, {});
+  EXPECT_EQ(whole.failures, std::vector<std::string>{});
+  for (ProgramImage& program : plan.programs) {
+    for (Instruction& instruction : program.instructions) instruction = {{}, {}, {}, Halt{}};
+  }
+  const SimulatedRun bytes = simulate_in_child(hardware, plan, {});
+  EXPECT_EQ(bytes.report_text, whole.report_text);
+  EXPECT_EQ(bytes.outputs.at("conv1").bytes, whole.outputs.at("conv1").bytes);
+}
+
+/// What became of a run with one flipped bit.
+enum class Fate { kSame, kOther, kFailed };
+
+/// Fields that need not have an effect: signals that nobody waits for, strides where there is one run, what a
+/// border is filled with where there is none, a limit that no accumulator reaches, the number of a barrier
+/// that nobody else comes to.
+bool may_be_idle(const Instruction& instruction, std::size_t bit) {
+  if (bit >= 64 && bit < 128) return true;
+  if (std::holds_alternative<Copy>(instruction.operation)) return bit >= 288 && bit < 456;
+  if (std::holds_alternative<ConvSetup>(instruction.operation)) return bit >= 263 && bit < 327;
+  if (std::holds_alternative<Barrier>(instruction.operation)) return bit >= 128 && bit < 144;
+  return false;
+}
+
+struct Flips {
+  HardwareConfig hardware = core1();
+  Plan plan = plan_of_example(hardware);
+  SimulatedRun whole = simulate_in_child(hardware, plan, {});
+
+  /// `why` of a failure.
+  Fate flip(std::size_t bit, std::string& why) {
+    Plan flipped = plan;
+    program_segment(flipped).bytes[bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);
+    const SimulatedRun run = simulate_in_child(hardware, flipped, {}, 20);  // ends a run that hangs
+    if (!run.failures.empty()) {
+      why = run.failures.front();
+      return Fate::kFailed;
+    }
+    const bool same = run.report_text == whole.report_text &&
+                      run.outputs.at("conv1").bytes == whole.outputs.at("conv1").bytes;
+    return same ? Fate::kSame : Fate::kOther;
+  }
+};
+
+/// Every 37th bit of the program: all fields of all kinds of instructions have their turn.
+TEST(ProgramInDram, HI_2_UI_5_a_flipped_bit_changes_the_run_or_is_named) {
+  Flips flips;
+  const std::uint64_t base = flips.plan.programs.front().address;
+  const std::size_t bits = program_segment(flips.plan).bytes.size() * 8;
+  std::map<Fate, int> fates;
+  for (std::size_t bit = 5; bit < bits; bit += 37) {
+    const std::size_t number = bit / (8 * kInstructionBytes), within = bit % (8 * kInstructionBytes);
+    const std::string text = disassemble(flips.plan.programs.front().instructions[number]);
+    SCOPED_TRACE(fmt::format("bit {} of instruction {}: {}", within, number, text));
+    std::string why;
+    Fate fate = Fate::kOther;
+    ASSERT_NO_THROW(fate = flips.flip(bit, why));
+    ++fates[fate];
+    if (fate == Fate::kSame) {
+      EXPECT_TRUE(may_be_idle(flips.plan.programs.front().instructions[number], within));
+    }
+    // A broken promise of the planner is found behind the run; a deadlock names the instructions that wait.
+    const bool whole_run = why.rfind("invariant broken", 0) == 0 || why.find("deadlock") != std::string::npos;
+    if (fate == Fate::kFailed && !whole_run) {
+      const std::string address = fmt::format(" at {:#x}", base + number * kInstructionBytes);
+      EXPECT_NE(why.find(address), std::string::npos) << why;
+    }
+    if (std::getenv("TILEBEAT_FLIPS") != nullptr)
+      fmt::print("{} bit {} of {:#x} {}\n    {}\n",
+                 fate == Fate::kSame    ? "same"
+                 : fate == Fate::kOther ? "other"
+                                        : "failed",
+                 within, base + number * kInstructionBytes, text, why.substr(0, 300));
+  }
+  EXPECT_GE(fates[Fate::kOther], 20);
+  EXPECT_GE(fates[Fate::kFailed], 60);
+}
+
+}  // namespace
+}  // namespace tilebeat::testing

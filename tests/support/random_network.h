@@ -1,0 +1,214 @@
+#pragma once
+
+// Random networks: convolutions and operators of the vector unit on maps of a few KiB, as workload files.
+
+#include "tilebeat/workload/workload.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "../data/temporary_folder.h"
+#include "random_cases.h"
+
+namespace tilebeat::testing {
+
+/// Makes a network layer by layer; every layer's output is an output of the network.
+class RandomNetwork {
+ public:
+  explicit RandomNetwork(int layers) {
+    file_["name"] = "network";
+    file_["inputs"] = nlohmann::json::array(), file_["layers"] = nlohmann::json::array();
+    add_input({one_in(4) ? 2 : 1, number(1, 14), number(1, 14), skewed(40)});
+    for (int i = 0; i < layers; ++i) add_layer();
+    for (const auto& layer : file_["layers"]) file_["outputs"].push_back(layer["name"]);
+  }
+  std::string text() const { return file_.dump(); }
+  Workload load() const {
+    const TemporaryFolder folder;
+    return load_workload(folder.write("network.json", text()));
+  }
+
+ private:
+  using json = nlohmann::json;
+  struct Map {
+    std::string name;
+    std::vector<int> shape;
+    bool wide = false;  // int32
+    std::string type = "int8";
+    int zero = 0;
+  };
+
+  static std::string byte_type() { return one_in(2) ? "int8" : "uint8"; }
+  static int zero_of(const std::string& type) { return type == "int8" ? number(-128, 127) : number(0, 255); }
+  json seed() { return {{"random", {{"seed", number(1, 100000)}}}}; }
+
+  void add_input(const std::vector<int>& shape) {
+    Map map{fmt::format("x{}", file_["inputs"].size()), shape, false, byte_type(), 0};
+    if (one_in(2)) map.zero = zero_of(map.type);
+    file_["inputs"].push_back({{"name", map.name},
+                               {"shape", shape},
+                               {"dtype", map.type},
+                               {"zero_point", map.zero},
+                               {"random", {{"seed", number(1, 100000)}}}});
+    maps_.push_back(map);
+  }
+  // The newest map, or an older one.
+  const Map& pick() const {
+    if (one_in(2)) return maps_.back();
+    return maps_[static_cast<std::size_t>(number(0, static_cast<int>(maps_.size()) - 1))];
+  }
+  // Gives `layer` a requantisation and its map a type.
+  static void requantise(json& layer, Map& map, double scale) {
+    map.type = byte_type(), map.wide = false, map.zero = zero_of(map.type);
+    layer["requant"] = {{"scale", scale}, {"zero_point", map.zero}, {"dtype", map.type}};
+  }
+  void finish(json layer, Map map) {
+    map.name = fmt::format("y{}", file_["layers"].size());
+    layer["name"] = map.name;
+    file_["layers"].push_back(std::move(layer));
+    maps_.push_back(std::move(map));
+  }
+
+  void add_layer() {
+    const Map map = pick();
+    if (map.wide) return requantize(map);
+    switch (number(0, 11)) {
+      case 0:
+      case 1:
+      case 2:
+        return convolution(map);
+      case 3:
+        return pool(map);
+      case 4:
+        return elementwise(map);
+      case 5:
+        return concat(map);
+      case 6:
+        return softmax(map);
+      case 7:
+        return batchnorm(map);
+      case 8:
+        return reshape(map);
+      case 9:
+        return function(map);
+      case 10:
+        return requantize(map);
+      default:
+        return plain(map);
+    }
+  }
+
+  // Kernel, stride, dilation and padding; false where no output is left.
+  static bool window(json& layer, Map& map, bool pool) {
+    std::vector<int> kernel, stride, dilation, before, after;
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      int& extent = map.shape[1 + axis];
+      const int k = skewed(4), s = skewed(3), d = pool ? 1 : skewed(3);
+      const int most = pool ? std::min(k - 1, extent - 1) : 3;
+      const int b = number(0, most), a = number(0, most);
+      const int outs = (extent + a + b - (k - 1) * d - 1) / s + 1;
+      if (extent + a + b < (k - 1) * d + 1) return false;
+      extent = outs;
+      kernel.push_back(k), stride.push_back(s), dilation.push_back(d);
+      before.push_back(b), after.push_back(a);
+    }
+    layer["kernel"] = kernel, layer["stride"] = stride;
+    if (!pool) layer["dilation"] = dilation;
+    layer["pads"] = {before[0], before[1], after[0], after[1]};
+    return true;
+  }
+  void convolution(Map map) {
+    json layer{{"op", "conv2d"}, {"inputs", {map.name}}, {"weights", seed()}};
+    const Map before = map;
+    if (!window(layer, map, false)) return plain(before);
+    const int channels = map.shape[3];
+    const bool depthwise = one_in(3);
+    const int out = depthwise ? channels : skewed(40);
+    layer["out_channels"] = out, layer["groups"] = depthwise ? channels : 1;
+    if (one_in(2)) layer["bias"] = seed();
+    if (one_in(2)) layer["activation"] = "relu";
+    map.shape[3] = out, map.zero = 0, map.wide = one_in(4), map.type = "int32";
+    if (!map.wide) requantise(layer, map, number(1, 4000) * 1e-6);
+    finish(layer, map);
+  }
+  void pool(Map map) {
+    json layer{{"op", one_in(2) ? "max_pool" : "average_pool"}, {"inputs", {map.name}}};
+    if (one_in(4)) {
+      layer["op"] = one_in(2) ? "global_max_pool" : "global_average_pool";
+      map.shape[1] = map.shape[2] = 1;
+      return finish(layer, map);
+    }
+    const Map before = map;
+    if (!window(layer, map, true)) return plain(before);
+    finish(layer, map);
+  }
+  void elementwise(Map map) {
+    std::string other = map.name;  // the same input twice
+    for (const Map& m : maps_) {
+      if (m.shape == map.shape && !m.wide && one_in(2)) other = m.name;
+    }
+    json layer{{"op", one_in(2) ? "add" : one_in(2) ? "sub" : "mul"}, {"inputs", {map.name, other}}};
+    layer["input_scales"] = {0.04, 0.03};
+    if (one_in(3)) layer["activation"] = "relu";
+    requantise(layer, map, 20);
+    finish(layer, map);
+  }
+  // Of maps of the same size, type and zero point.
+  void concat(Map map) {
+    json layer{{"op", "concat"}, {"inputs", {map.name}}};
+    int channels = map.shape[3];
+    for (const Map& m : maps_) {
+      const bool same = m.shape[0] == map.shape[0] && m.shape[1] == map.shape[1] &&
+                        m.shape[2] == map.shape[2] && !m.wide && m.type == map.type && m.zero == map.zero;
+      if (!same || channels + m.shape[3] > 60) continue;
+      layer["inputs"].push_back(m.name), channels += m.shape[3];
+    }
+    if (layer["inputs"].size() < 2 || layer["inputs"].size() > 16) return plain(map);
+    map.shape[3] = channels;
+    finish(layer, map);
+  }
+  void softmax(Map map) {
+    json layer{{"op", "softmax"}, {"inputs", {map.name}}, {"input_scale", number(1, 100) * 1e-3}};
+    requantise(layer, map, 256);
+    finish(layer, map);
+  }
+  void batchnorm(Map map) {
+    json layer{{"op", "batchnorm"}, {"inputs", {map.name}}, {"input_scale", 0.04}, {"variance", 1.5}};
+    std::vector<double> mean;
+    for (int i = 0; i < map.shape[3]; ++i) mean.push_back(number(-10, 10) * 0.1);
+    layer["mean"] = mean;
+    requantise(layer, map, 25);
+    finish(layer, map);
+  }
+  void reshape(Map map) {
+    json layer{{"op", "reshape"}, {"inputs", {map.name}}};
+    std::swap(map.shape[1], map.shape[3]);
+    layer["shape"] = map.shape;
+    finish(layer, map);
+  }
+  void function(Map map) {
+    json layer{{"op", one_in(2) ? "sigmoid" : "hard_swish"}, {"inputs", {map.name}}, {"input_scale", 0.05}};
+    requantise(layer, map, 100);
+    finish(layer, map);
+  }
+  void requantize(Map map) {
+    json layer{{"op", "requantize"}, {"inputs", {map.name}}, {"input_scale", map.wide ? 0.0005 : 0.04}};
+    requantise(layer, map, 20);
+    finish(layer, map);
+  }
+  void plain(Map map) {
+    if (map.wide) return requantize(map);
+    finish({{"op", one_in(2) ? "relu" : "dropout"}, {"inputs", {map.name}}}, map);
+  }
+
+  json file_;
+  std::vector<Map> maps_;
+};
+
+}  // namespace tilebeat::testing

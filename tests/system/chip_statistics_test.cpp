@@ -1,0 +1,191 @@
+// What the report of a chip says adds up, for every core over the whole run (SPEC HI_2 to HI_5, CY_1, UI_4).
+#include <map>
+#include <regex>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tilebeat_command.h"
+
+namespace tilebeat::testing {
+namespace {
+
+struct ChipCase {
+  const char* config;
+  int clusters, cores;
+};
+
+class ChipReport : public ::testing::TestWithParam<ChipCase> {
+ protected:
+  void SetUp() override {
+    const CommandResult result = folder_.run_layer(fmt::format("configs/{}.json", GetParam().config),
+                                                   "models/alexnet_small.json", {"--check", "on"});
+    ASSERT_EQ(result.status, 0) << result.err;
+    report_ = folder_.report();
+  }
+  /// The sum of a counter over all modules whose name matches.
+  std::int64_t sum(const std::string& modules, const std::string& counter) const {
+    const std::regex pattern(modules);
+    std::int64_t all = 0, found = 0;
+    for (const auto& c : report_.at("counters")) {
+      if (c.at("name") != counter || !std::regex_match(c.at("module").get<std::string>(), pattern)) continue;
+      all += c.at("value").get<std::int64_t>(), ++found;
+    }
+    EXPECT_GT(found, 0) << modules << " " << counter;
+    return all;
+  }
+  const nlohmann::json& module(const std::string& name) const {
+    for (const auto& m : report_.at("modules")) {
+      if (m.at("name") == name) return m;
+    }
+    throw std::runtime_error("no module " + name);
+  }
+  template <class Act>
+  void for_each_core(Act act) const {
+    for (int cluster = 0; cluster < GetParam().clusters; ++cluster) {
+      for (int core = 0; core < GetParam().cores; ++core) act(fmt::format("cluster{}.core{}", cluster, core));
+    }
+  }
+
+  CommandFolder folder_;
+  nlohmann::json report_;
+};
+
+TEST_P(ChipReport, CY_1_clocks_of_every_module) {
+  const auto total = report_.at("total").at("cycles").get<std::int64_t>();
+  for (const auto& m : report_.at("modules")) {
+    std::int64_t clocks = m.at("busy").get<std::int64_t>();
+    for (const auto& [cause, count] : m.at("stall_cycles").items()) clocks += count.get<std::int64_t>();
+    EXPECT_EQ(clocks, m.at("cycles").get<std::int64_t>()) << m.at("name");
+    if (m.at("clock") == "npu") {
+      EXPECT_EQ(m.at("cycles").get<std::int64_t>(), total) << m.at("name");
+    }
+  }
+}
+
+TEST_P(ChipReport, UI_4_layers_add_up_to_the_run) {
+  const int arrays = GetParam().clusters * GetParam().cores;
+  std::int64_t cycles = 0, beats = 0, macs = 0, read = 0, written = 0;
+  for (const auto& layer : report_.at("layers")) {
+    std::int64_t clocks = layer.at("beats").get<std::int64_t>();
+    for (const auto& [cause, count] : layer.at("stall_cycles").items()) clocks += count.get<std::int64_t>();
+    EXPECT_EQ(clocks, arrays * layer.at("cycles").get<std::int64_t>()) << layer.at("name");
+    cycles += layer.at("cycles").get<std::int64_t>(), beats += layer.at("beats").get<std::int64_t>();
+    macs += layer.at("macs").get<std::int64_t>();
+    read += layer.at("bytes").at("dram").at("read").get<std::int64_t>();
+    written += layer.at("bytes").at("dram").at("write").get<std::int64_t>();
+    EXPECT_FALSE(layer.at("busiest").at("module").get<std::string>().empty());
+  }
+  const nlohmann::json& total = report_.at("total");
+  EXPECT_EQ(cycles, total.at("cycles"));
+  EXPECT_EQ(macs, total.at("macs"));
+  EXPECT_EQ(read, total.at("dram_read_bytes"));
+  EXPECT_EQ(written, total.at("dram_write_bytes"));
+  EXPECT_EQ(beats, sum(R"(cluster\d+\.core\d+\.engine\.switch)", "beats"));
+  for_each_core([&](const std::string& core) {
+    EXPECT_EQ(module(core + ".engine.array").at("busy"), sum(core + R"(\.engine\.switch)", "beats")) << core;
+  });
+}
+
+TEST_P(ChipReport, HI_6_bytes_of_dram_and_of_the_ports) {
+  const nlohmann::json& total = report_.at("total");
+  EXPECT_EQ(sum(R"(dram\d+\.ch\d+)", "read"), total.at("dram_read_bytes"));
+  EXPECT_EQ(sum(R"(dram\d+\.ch\d+)", "written"), total.at("dram_write_bytes"));
+  EXPECT_EQ(sum(R"(noc\..*)", "read"), total.at("dram_read_bytes"));
+  EXPECT_EQ(sum(R"(noc\.cluster.*)", "written"), total.at("dram_write_bytes"))
+      << "the host writes registers only";
+  // What leaves DRAM: instructions, and what the DMA engines bring to the memories of cores and clusters.
+  const std::int64_t fetched = sum(R"(cluster\d+\.\w+\.control)", "fetched");
+  EXPECT_EQ(fetched, sum(R"(noc\..*\.fetch)", "read"));
+  const std::int64_t stored = sum(R"(noc\..*\.iodma)", "written");
+  EXPECT_EQ(stored, total.at("dram_write_bytes"));
+  const std::int64_t moved =
+      sum(R"(cluster\d+\.core\d+\.iodma)", "written") + sum(R"(cluster\d+\.memory\.gdma)", "written");
+  EXPECT_EQ(moved - stored, total.at("dram_read_bytes").get<std::int64_t>() - fetched);
+}
+
+TEST_P(ChipReport, HI_2_bytes_of_the_memories_of_a_core) {
+  for_each_core([&](const std::string& core) {
+    const auto port = [&](const char* name, const char* counter) {
+      return sum(core + R"(\.bus\.)" + name, counter);
+    };
+    std::int64_t read = 0, written = 0;
+    for (const char* name : {"load", "parameter", "store", "vector_a", "vector_b", "vector_result", "iodma",
+                             "mvdma", "broadcast"})
+      read += port(name, "read"), written += port(name, "written");
+    EXPECT_EQ(read, sum(core + R"(\.(nram|wram))", "read")) << core;
+    EXPECT_EQ(written, sum(core + R"(\.(nram|wram))", "written")) << core;
+    EXPECT_EQ(sum(core + R"(\.iodma)", "written"),
+              port("iodma", "written") + sum(R"(noc\.)" + core + R"(\.iodma)", "written"))
+        << core;
+    EXPECT_EQ(port("iodma", "written"), sum(R"(noc\.)" + core + R"(\.iodma)", "read")) << core;
+  });
+  const nlohmann::json& bytes = report_.at("total").at("bytes");
+  for (const char* memory : {"nram", "wram"}) {
+    const std::string all = std::string(R"(cluster\d+\.core\d+\.)") + memory;
+    EXPECT_EQ(sum(all, "read"), bytes.at(memory).at("read"));
+    EXPECT_EQ(sum(all, "written"), bytes.at(memory).at("write"));
+  }
+}
+
+TEST_P(ChipReport, HI_3_one_read_of_the_sram_is_delivered_to_several_cores) {
+  for (int k = 0; k < GetParam().clusters; ++k) {
+    const std::string memory = fmt::format(R"(cluster{}\.memory\.)", k);
+    const std::int64_t taken = sum(memory + "broadcast", "taken"),
+                       delivered = sum(memory + "broadcast", "delivered");
+    EXPECT_GE(delivered, taken);
+    EXPECT_LE(delivered, GetParam().cores * taken);
+    EXPECT_EQ(delivered, sum(fmt::format(R"(cluster{}\.core\d+\.bus\.broadcast)", k), "written"));
+    EXPECT_EQ(taken, sum(memory + "mvdma", "written"));
+    EXPECT_EQ(taken, sum(memory + R"(bus\.broadcast)", "read"));
+    EXPECT_EQ(sum(memory + "sram", "written"), sum(memory + "gdma", "written"));
+  }
+  EXPECT_GT(sum(R"(cluster\d+\.memory\.broadcast)", "delivered"),
+            sum(R"(cluster\d+\.memory\.broadcast)", "taken"))
+      << "the saving";
+}
+
+TEST_P(ChipReport, HI_5_waits_at_barriers_by_core) {
+  EXPECT_EQ(sum("sync", "barriers"), 2 * static_cast<std::int64_t>(report_.at("layers").size()) - 1)
+      << "two a layer, of which the last one is released behind the end of the last layer";
+  for_each_core([&](const std::string& core) {
+    const nlohmann::json& stalls = module(core + ".control.decode").at("stall_cycles");
+    EXPECT_GT(stalls.value("barrier", 0), 0) << core;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, ChipReport,
+                         ::testing::Values(ChipCase{"cluster4", 1, 4}, ChipCase{"cluster4x4", 4, 4}),
+                         [](const auto& chip) { return std::string(chip.param.config); });
+
+// ---- scaling ----
+
+TEST(Scaling, HI_1_alexnet_takes_no_longer_on_more_cores) {
+  std::int64_t before = 0;
+  std::string outputs;
+  for (const char* config : {"core1", "cluster4", "cluster4x4", "cluster16x4"}) {
+    const CommandFolder folder;
+    const CommandResult result =
+        folder.run_layer(fmt::format("configs/{}.json", config), "models/alexnet.json", {"--check", "off"});
+    ASSERT_EQ(result.status, 0) << result.err;
+    const nlohmann::json report = folder.report();
+    const auto cycles = report.at("total").at("cycles").get<std::int64_t>();
+    if (before != 0) {
+      EXPECT_LE(cycles, before) << config;
+    }
+    before = cycles;
+    const std::string bytes = folder.files("tilebeat-out/outputs").begin()->second;
+    if (!outputs.empty()) {
+      EXPECT_EQ(bytes, outputs) << config;
+    }
+    outputs = bytes;
+    for (const auto& layer : report.at("layers")) {
+      EXPECT_FALSE(layer.at("busiest").at("module").get<std::string>().empty()) << layer.at("name");
+      EXPECT_NE(result.out.find(layer.at("busiest").at("module").get<std::string>()), std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilebeat::testing

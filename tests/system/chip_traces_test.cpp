@@ -1,0 +1,106 @@
+// Waveform and timeline of a chip: every unit of every core and cluster (SPEC HI_1 to HI_5, UI_3).
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tilebeat_command.h"
+#include "vcd_reader.h"
+
+namespace tilebeat::testing {
+namespace {
+
+constexpr std::int64_t kPeriod = 1000;  // picoseconds of a clock of cluster4
+constexpr int kCores = 4;
+
+/// worked_dilated on cluster4, clock by clock.
+std::unique_ptr<Vcd> trace(std::vector<std::string> more) {
+  const CommandFolder folder;
+  more.insert(more.end(), {"--vcd", "w.vcd"});
+  const CommandResult result = folder.run_layer("configs/cluster4.json", "models/worked_dilated.json", more);
+  EXPECT_EQ(result.status, 0) << result.err;
+  return std::make_unique<Vcd>(read_bytes(folder.path("w.vcd")));
+}
+
+TEST(ChipWaveform, UI_3_every_unit_of_every_core_and_cluster) {
+  const std::unique_ptr<Vcd> vcd = trace({});
+  std::vector<std::string> expected{"chip.sync.barrier_waiting"};
+  for (int i = 0; i < kCores; ++i) {
+    const std::string core = fmt::format("chip.cluster0.core{}.", i);
+    for (const char* signal :
+         {"control.decode_addr", "control.matrix_held", "control.vector_held", "control.iodma_held",
+          "control.mvdma_held", "iodma.read", "iodma.write", "mvdma.read", "mvdma.write", "vector.busy",
+          "load.streaming", "parameter.streaming", "store.reading", "engine.switch.beat", "engine.pe.pe000",
+          "bus.broadcast.wbeat", "bus.iodma.rbeat", "bus.vector_a.req"})
+      expected.push_back(core + signal);
+    expected.push_back(fmt::format("chip.noc.cluster0.core{}.iodma.req", i));
+    expected.push_back(fmt::format("chip.cluster0.memory.bus.core{}.req", i));
+  }
+  for (const char* signal :
+       {"gdma.read", "gdma.write", "cdma.read", "cdma.write", "mvdma.read", "mvdma.write", "broadcast.aw",
+        "broadcast.w", "broadcast.b", "cdma_in.aw", "cdma_in.w", "cdma_in.b", "control.decode_addr"})
+    expected.push_back(std::string("chip.cluster0.memory.") + signal);
+  for (const char* signal : {"chip.link.cluster0.req", "chip.noc.cluster0.memory.gdma.req",
+                             "chip.dram0.ch0.cmd", "chip.dram1.ch0.cmd"})
+    expected.emplace_back(signal);
+  const std::set<std::string> names = vcd->paths();
+  for (const std::string& signal : expected) EXPECT_EQ(names.count(signal), 1U) << signal;
+  // The kernels go through the SRAM to both cores that compute.
+  for (const char* active :
+       {"chip.cluster0.memory.gdma.write", "chip.cluster0.memory.broadcast.aw",
+        "chip.cluster0.core0.bus.broadcast.wbeat", "chip.cluster0.core1.bus.broadcast.wbeat",
+        "chip.cluster0.core1.engine.switch.beat", "chip.sync.barrier_waiting"})
+    EXPECT_GT(vcd->signal(active).changes.size(), 1U) << active;
+}
+
+TEST(ChipWaveform, UI_3_a_window_shows_what_the_whole_trace_shows_there) {
+  const std::vector<std::string> signals{"--vcd-signals",
+                                         "chip.cluster0.memory.*",
+                                         "chip.sync.*",
+                                         "chip.cluster0.core1.control.*",
+                                         "chip.cluster0.core1.iodma.*",
+                                         "chip.cluster0.core1.bus.*"};
+  const std::unique_ptr<Vcd> whole = trace(signals);
+  const std::int64_t begin = 150, end = 190;
+  std::vector<std::string> limited = signals;
+  limited.insert(limited.end(), {"--vcd-from", std::to_string(begin), "--vcd-to", std::to_string(end)});
+  const std::unique_ptr<Vcd> window = trace(limited);
+  EXPECT_GT(whole->paths().size(), 50U);
+  EXPECT_GE(window->first_time(), begin * kPeriod);
+  EXPECT_LT(window->last_time(), end * kPeriod);
+  EXPECT_EQ(window->paths(), whole->paths());
+  for (const std::string& name : whole->paths()) {
+    if (name == "soc.clk") continue;
+    for (std::int64_t clock = begin; clock < end; ++clock) {
+      ASSERT_EQ(window->signal(name).at(clock * kPeriod), whole->signal(name).at(clock * kPeriod))
+          << name << " in clock " << clock;
+    }
+  }
+}
+
+TEST(ChipTimeline, UI_3_a_track_for_every_unit_that_works) {
+  const CommandFolder folder;
+  const CommandResult result = folder.run_layer("configs/cluster4.json", "models/alexnet_small.json",
+                                                {"--timeline", "t.json", "--check", "off"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const nlohmann::json timeline = nlohmann::json::parse(read_bytes(folder.path("t.json")));
+  std::set<std::string> tracks;
+  for (const auto& event : timeline.at("traceEvents")) {
+    if (event.at("ph") == "M") tracks.insert(event.at("args").at("name").get<std::string>());
+  }
+  std::vector<std::string> expected{"layers", "chip.cluster0.memory.gdma", "chip.cluster0.memory.mvdma",
+                                    "chip.cluster0.memory.bus.broadcast", "chip.noc.cluster0.memory.gdma"};
+  for (int i = 0; i < kCores; ++i) {
+    for (const char* unit : {"iodma", "vector", "load", "parameter", "store", "engine.switch", "engine.post",
+                             "bus.iodma", "bus.broadcast", "bus.vector_a"})
+      expected.push_back(fmt::format("chip.cluster0.core{}.{}", i, unit));
+  }
+  for (const std::string& track : expected) EXPECT_EQ(tracks.count(track), 1U) << track;
+}
+
+}  // namespace
+}  // namespace tilebeat::testing

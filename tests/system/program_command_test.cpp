@@ -1,0 +1,173 @@
+// `tilebeat run --program`: programs that are written by hand, listings of planned ones that run again, and
+// what is said of files that are wrong (SPEC HI_2, UI_1, UI_5).
+#include "tilebeat/workload/npy.h"
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "program_listing.h"
+#include "tilebeat_command.h"
+
+namespace tilebeat::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+CommandResult run_program(const CommandFolder& folder, const std::string& config, const std::string& file,
+                          std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments{"run", "--config", source_path(config), "--program", file};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return folder.run(arguments);
+}
+
+TEST(ProgramCommand, HI_2_the_example_pools_its_map) {
+  for (const std::string granularity : {"tile", "clock"}) {
+    const CommandFolder folder;
+    const CommandResult result =
+        run_program(folder, "configs/core1.json", source_path("models/programs/max_pool.program"),
+                    {"--granularity", granularity});
+    ASSERT_EQ(result.status, 0) << result.err;
+    const Tensor y = read_npy(folder.path("tilebeat-out/outputs/y.npy"));
+    EXPECT_EQ(y.shape, (std::vector<std::int64_t>{1, 2, 2, 2}));
+    EXPECT_EQ(y.bytes, (std::vector<std::uint8_t>{10, 11, 14, 15, 26, 27, 30, 31}));
+    const nlohmann::json report = folder.report();
+    EXPECT_EQ(report.at("layers").size(), 1U);
+    EXPECT_EQ(report.at("total").at("dram_write_bytes"), 8);
+  }
+}
+
+// ---- a listing is a program ----
+
+struct Listing {
+  const char* name;
+  const char* config;
+  const char* workload;
+};
+class ListedProgram : public ::testing::TestWithParam<Listing> {};
+
+TEST_P(ListedProgram, HI_2_runs_as_the_plan_does) {
+  const auto& [name, config, workload] = GetParam();
+  const CommandFolder folder;
+  const CommandResult planned = folder.run_layer(config, workload, {"--out", "planned"});
+  ASSERT_EQ(planned.status, 0) << planned.err;
+  const CommandResult listing = folder.run(
+      {"plan", "--config", source_path(config), "--layer", source_path(workload), "--disassemble"});
+  ASSERT_EQ(listing.status, 0) << listing.err;
+  const std::string file = folder.write(
+      "listed.program",
+      program_of_listing(listing.out, source_path(config), source_path(workload), folder.path("")));
+  const CommandResult listed = run_program(folder, config, file, {"--out", "listed"});
+  ASSERT_EQ(listed.status, 0) << listed.err;
+  EXPECT_EQ(folder.files("planned/outputs"), folder.files("listed/outputs"));
+  const nlohmann::json a = folder.report("planned"), b = folder.report("listed");
+  EXPECT_EQ(a.at("modules"), b.at("modules"));
+  EXPECT_EQ(a.at("counters"), b.at("counters"));
+  ASSERT_EQ(a.at("layers").size(), b.at("layers").size());
+  for (std::size_t i = 0; i < a.at("layers").size(); ++i) {
+    for (const char* key : {"cycles", "beats", "stall_cycles", "bytes"})
+      EXPECT_EQ(a["layers"][i].at(key), b["layers"][i].at(key)) << key << " of layer " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Listings, ListedProgram,
+    ::testing::Values(Listing{"core1", "configs/core1.json", "models/worked_dilated.json"},
+                      Listing{"cluster4", "configs/cluster4.json", "models/worked_dilated.json"},
+                      Listing{"cluster4x4", "configs/cluster4x4.json", "models/worked_dense.json"},
+                      Listing{"network_on_core1", "configs/core1.json", "models/alexnet_small.json"},
+                      Listing{"network_on_cluster4", "configs/cluster4.json", "models/alexnet_small.json"},
+                      Listing{"without_a_chip", "configs/switch16.json", "models/worked_dilated.json"}),
+    [](const auto& listing) { return listing.param.name; });
+
+// ---- errors ----
+
+struct Refusal {
+  const char* name;
+  const char* text;
+  const char* message;  // behind file and line
+};
+class RefusedProgram : public ::testing::TestWithParam<Refusal> {};
+
+TEST_P(RefusedProgram, UI_5_exit_2_with_file_and_line_and_nothing_written) {
+  const CommandFolder folder;
+  folder.write("t.program", GetParam().text);
+  const auto before = folder.files();
+  const CommandResult result = run_program(folder, "configs/core1.json", "t.program");
+  EXPECT_EQ(result.status, 2) << result.out;
+  EXPECT_THAT(result.err, HasSubstr(fmt::format("t.program:{}", GetParam().message)));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << "one line: " << result.err;
+  EXPECT_EQ(folder.files(), before) << "nothing is written";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, RefusedProgram,
+    ::testing::Values(
+        Refusal{"empty", "", " there is no .program"},
+        Refusal{"directive", "# a comment\n.code core 0.0\n", "2: \".code\" is no directive; there are"},
+        Refusal{"instruction", ".program core 0.0\nnop\n", "2: \"nop\" is no instruction"},
+        Refusal{"field", ".program core 0.0\nlayer.end layers=1\n", "2: there is no field \"layers\""},
+        Refusal{"field_value", ".program core 0.0\nlayer.end layer=1x\n", "2: \"1x\" is not a number"},
+        Refusal{"field_range", ".program core 0.0\nbarrier id=65536\n", "2: id is 65536, allowed are 0 to"},
+        Refusal{"semaphore", ".program core 0.0\nhalt waits nobody\n", "2: \"nobody\" behind \"waits\""},
+        Refusal{"address_alone", ".program core 0.0\n0x1000\n", "2: \"\" is no instruction"},
+        Refusal{"too_early", "halt\n.program core 0.0\n", "1: an instruction before the first .program"},
+        Refusal{"no_instructions", ".program core 0.0\n", " a program without instructions"},
+        Refusal{"core", ".program core 0.1\nhalt\n", "1: \"1\" is no number from 0 to 0"},
+        Refusal{"cluster", ".program core 1.0\nhalt\n", "1: \"1\" is no number from 0 to 0"},
+        Refusal{"memory_core", ".program memory 1\nhalt\n", "1: \"1\" is no number from 0 to 0"},
+        Refusal{"core_without_a_dot", ".program core 0\nhalt\n", "1: \"0\": CLUSTER.CORE is expected"},
+        Refusal{"core_without_a_number", ".program core .\nhalt\n", "1: \"\" is no number"},
+        Refusal{"core_missing", ".program core\nhalt\n", "1: CLUSTER.CORE is expected"},
+        Refusal{"kind", ".program soc\nhalt\n", "1: \"soc\": \"core CLUSTER.CORE\" or \"memory CLUSTER\""},
+        Refusal{"twice", ".program core 0.0\nhalt\n.program core 0.0\nhalt\n",
+                "3: this processor has a program"},
+        Refusal{"too_much", ".program core 0.0 now\nhalt\n", "1: \"now\" is too much behind .program"},
+        Refusal{"many_layers", ".program core 0.0\nlayer.end layer=65536\n",
+                "2: layer 65536 is beyond 65535"},
+        Refusal{"bytes_text", ".bytes 0x1000 0g\n", "1: \"0g\" is no number from 0 to 255"},
+        Refusal{"bytes_wide", ".bytes 0x1000 100\n", "1: \"100\" is no number from 0 to 255"},
+        Refusal{"bytes_none", ".bytes 0x1000\n", "1: bytes are expected"},
+        Refusal{"address", ".bytes 0x200000000 00\n", "1: \"0x200000000\" is no number from 0 to 8589934591"},
+        Refusal{"address_negative", ".bytes -1 00\n", "1: \"-1\" is no number from 0 to"},
+        Refusal{"address_missing", ".bytes\n", "1: an address in DRAM is expected"},
+        Refusal{"bytes_beyond", ".bytes 0x1ffffffff 00 01\n", "1: 2 bytes at 0x1ffffffff lie beyond"},
+        Refusal{"overlap", ".bytes 0x1000 00 01\n.bytes 0x1001 02\n",
+                "2: the bytes at 0x1001 overlap those at 0x1000"},
+        Refusal{"no_room", ".bytes 0x1ffffffff 00\n.program core 0.0\nhalt\n",
+                " dram.size_bytes leaves no room for the programs"},
+        Refusal{"data_missing", ".data 0x1000 none.npy\n", "1: none.npy: cannot be opened"},
+        Refusal{"data_no_array", ".data 0x1000 t.program\n", "1: t.program: is not a .npy file"},
+        Refusal{"tensor_type", ".tensor y 0x1000 int9 1\n", "1: \"int9\": int8, uint8 or int32"},
+        Refusal{"tensor_extent", ".tensor y 0x1000 int8 1 a\n", "1: \"a\" is no number"},
+        Refusal{"tensor_extent_0", ".tensor y 0x1000 int8 2 0\n", "1: an extent is 0"},
+        Refusal{"tensor_extents", ".tensor y 0x1000 int8\n", "1: extents are expected"},
+        Refusal{"tensor_large", ".tensor y 0x1000 int8 1048576 1048576\n", "1: 1099511627776 bytes at"},
+        Refusal{"tensor_larger_than_64_bits", ".tensor y 0x1000 int8 1048576 1048576 1048576 1048576\n",
+                "1: 1099511627776 bytes at 0x1000 lie beyond"},
+        Refusal{"tensor_name", ".tensor a/y 0x1000 int8 1\n", "1: \"a/y\" is no file name"},
+        Refusal{"tensor_twice", ".tensor y 0x1000 int8 1\n.tensor y 0x2000 int8 1\n",
+                "2: there is a tensor \"y\" already"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(ProgramCommand, UI_5_files_that_cannot_be_read) {
+  const CommandFolder folder;
+  for (const std::string file : {"none.program", "/tmp"}) {
+    const CommandResult result = run_program(folder, "configs/core1.json", file);
+    EXPECT_EQ(result.status, 2);
+    EXPECT_THAT(result.err, HasSubstr(file + ": cannot be read"));
+  }
+  const CommandResult soc =
+      run_program(folder, "configs/switch16.json", source_path("models/programs/max_pool.program"));
+  EXPECT_EQ(soc.status, 2);
+  EXPECT_THAT(soc.err, HasSubstr("max_pool.program:6: .program core: this hardware has no clusters"));
+  EXPECT_TRUE(folder.files().empty());
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
