@@ -8,27 +8,11 @@
 
 namespace tilebeat {
 
-/// The work of one core in one layer: what it fetches, computes and stores, in steps that overlap through
-/// pairs of buffers in NRAM and WRAM.
-struct CoreWork {
-  struct Load {
-    std::vector<Instruction> copies;
-    int step = 0;  ///< the first step that needs it
-  };
-  std::vector<Load> loads;                       ///< in rising order of `step`
-  std::vector<std::vector<Instruction>> steps;   ///< what computes
-  std::vector<std::vector<Instruction>> stores;  ///< by step
-  int ahead = 1;                                 ///< steps by which loads run ahead; 0 with single buffers
-};
-/// Appends the work to a program: the loads of a step before the step ahead of it, the stores of a step
-/// behind the next step's loads, so that the DMA engine, which works in order, never waits for results before
-/// it has fetched ahead. The last store gives kLayerStored.
-void append_work(CoreWork work, std::vector<Instruction>& program);
-
 /// A copy of `rows` x `columns` runs between memories; strides in bytes.
 struct CopyShape {
   std::int64_t run = 0, columns = 1, rows = 1;
   std::int64_t source_column = 0, source_row = 0, destination_column = 0, destination_row = 0;
+  std::int64_t bytes() const { return run * columns * rows; }
 };
 /// One run of bytes.
 inline CopyShape plain(std::int64_t bytes) {
@@ -36,12 +20,46 @@ inline CopyShape plain(std::int64_t bytes) {
   shape.run = bytes;
   return shape;
 }
+/// One such copy between DRAM and a memory of a core.
+struct Transfer {
+  std::uint64_t source = 0, destination = 0;
+  CopyShape shape;
+};
 /// The copies that move it: several when a count is beyond what an instruction holds.
 std::vector<Instruction> copies_of(Unit unit, std::uint64_t source, std::uint64_t destination,
                                    const CopyShape& shape);
-/// A copy of bytes that lie without gaps on both sides.
-std::vector<Instruction> plain_copy(Unit unit, std::uint64_t source, std::uint64_t destination,
-                                    std::int64_t bytes);
+/// Transfers that belong together, with semaphores of the core that they are for.
+struct Movement {
+  std::vector<Transfer> transfers;
+  Semaphore waits = 0;     ///< taken before the first
+  Semaphore releases = 0;  ///< given when the last has been read
+  Semaphore done = 0;      ///< given when the last is complete
+  std::int64_t bytes() const;
+};
+
+/// The copies of `unit` that carry them out.
+std::vector<Instruction> copies_of(Unit unit, const Movement& movement);
+inline void append(std::vector<Instruction>& program, const std::vector<Instruction>& more) {
+  program.insert(program.end(), more.begin(), more.end());
+}
+
+/// The work of one core in one layer: what it fetches, computes and stores, in steps that overlap through
+/// pairs of buffers in NRAM and WRAM. Loads are from DRAM, stores to DRAM; the way they take is another
+/// matter.
+struct CoreWork {
+  struct Load {
+    Movement movement;
+    int step = 0;  ///< the first step that needs it
+  };
+  std::vector<Load> loads;                      ///< in rising order of `step`
+  std::vector<std::vector<Instruction>> steps;  ///< what computes
+  std::vector<Movement> stores;                 ///< by step
+  int ahead = 1;                                ///< steps by which loads run ahead; 0 with single buffers
+};
+/// Appends the work to a program, transfers by IODMA: the loads of a step before the step ahead of it, the
+/// stores of a step behind the next step's loads, so that the DMA engine, which works in order, never waits
+/// for results before it has fetched ahead. The last store gives kLayerStored.
+void append_work(const CoreWork& work, std::vector<Instruction>& program);
 
 /// An interval of a dimension.
 struct Interval {

@@ -331,36 +331,35 @@ class ChipVector {
       const int buffer = i % 2;
       const bool reused = i + 2 < count;
       const std::int64_t from = parameter_room() + buffer * in, to = parameter_room() + 2 * in + buffer * out;
+      if (i == 0 && parameters_address_ != 0) work.loads.push_back({load_parameters(core), i});
       work.loads.push_back({load(core, i, from), i});
       work.steps.push_back(compute(i, from, to, reused));
       const Piece& piece = pieces_[static_cast<std::size_t>(i)];
       const std::uint64_t source = nram_address(core) + static_cast<std::uint64_t>(piece.run ? to : from);
-      std::vector<Instruction> stores = copies_of(Unit::kIodma, source, piece.destination, piece.store);
-      stores.front().waits[0] = piece.run ? result_full(buffer) : map_full(buffer);
-      if (reused) stores.back().release_signals[0] = piece.run ? result_free(buffer) : map_free(buffer);
-      work.stores.push_back(std::move(stores));
+      Movement store{{{source, piece.destination, piece.store}}, 0, 0, 0};
+      store.waits = piece.run ? result_full(buffer) : map_full(buffer);
+      if (reused) store.releases = piece.run ? result_free(buffer) : map_free(buffer);
+      work.stores.push_back(std::move(store));
     }
     return work;
   }
 
-  std::vector<Instruction> load(int core, int step, std::int64_t from) {
-    std::vector<Instruction> copies;
+  Movement load(int core, int step, std::int64_t from) {
+    Movement movement;
     for (const Piece::Fetch& fetch : pieces_[static_cast<std::size_t>(step)].fetches) {
       const std::uint64_t destination = nram_address(core) + static_cast<std::uint64_t>(from + fetch.offset);
-      const std::vector<Instruction> more = copies_of(Unit::kIodma, fetch.source, destination, fetch.shape);
-      copies.insert(copies.end(), more.begin(), more.end());
-      made_.input_bytes += fetch.shape.run * fetch.shape.rows;
+      movement.transfers.push_back({fetch.source, destination, fetch.shape});
     }
-    if (step >= 2) copies.front().waits[0] = map_free(step % 2);
-    copies.back().done_signals[0] = map_full(step % 2);
-    if (step == 0 && parameters_address_ != 0) {
-      std::vector<Instruction> first = plain_copy(Unit::kIodma, parameters_address_, nram_address(core),
-                                                  static_cast<std::int64_t>(parameters_.size()));
-      first.back().done_signals[0] = map_full(kParameterBuffer);
-      copies.insert(copies.begin(), first.begin(), first.end());
-      made_.kernel_bytes += static_cast<std::int64_t>(parameters_.size());
-    }
-    return copies;
+    made_.input_bytes += movement.bytes();
+    if (step >= 2) movement.waits = map_free(step % 2);
+    movement.done = map_full(step % 2);
+    return movement;
+  }
+
+  Movement load_parameters(int core) {
+    const auto bytes = static_cast<std::int64_t>(parameters_.size());
+    made_.kernel_bytes += bytes;
+    return {{{parameters_address_, nram_address(core), plain(bytes)}}, 0, 0, map_full(kParameterBuffer)};
   }
 
   std::vector<Instruction> compute(int step, std::int64_t from, std::int64_t to, bool reused) const {

@@ -12,10 +12,6 @@ namespace {
 
 constexpr int kMostRuns = 65535;  // of a 16-bit field
 
-void append(std::vector<Instruction>& program, const std::vector<Instruction>& more) {
-  program.insert(program.end(), more.begin(), more.end());
-}
-
 }  // namespace
 
 int processor_of(const ChipConfig& chip, int core) {
@@ -63,28 +59,33 @@ std::vector<Instruction> copies_of(Unit unit, std::uint64_t source, std::uint64_
   return copies;
 }
 
-std::vector<Instruction> plain_copy(Unit unit, std::uint64_t source, std::uint64_t destination,
-                                    std::int64_t bytes) {
-  return copies_of(unit, source, destination, plain(bytes));
+std::int64_t Movement::bytes() const {
+  std::int64_t sum = 0;
+  for (const Transfer& transfer : transfers) sum += transfer.shape.bytes();
+  return sum;
 }
 
-void append_work(CoreWork work, std::vector<Instruction>& program) {
-  for (auto store = work.stores.rbegin(); store != work.stores.rend(); ++store) {
-    if (store->empty()) continue;
-    store->back().done_signals[3] = kLayerStored;
-    break;
-  }
+std::vector<Instruction> copies_of(Unit unit, const Movement& movement) {
+  std::vector<Instruction> copies;
+  for (const Transfer& t : movement.transfers)
+    append(copies, copies_of(unit, t.source, t.destination, t.shape));
+  copies.front().waits[0] = movement.waits;
+  copies.back().release_signals[0] = movement.releases;
+  copies.back().done_signals[0] = movement.done;
+  return copies;
+}
+
+void append_work(const CoreWork& work, std::vector<Instruction>& program) {
   auto load = work.loads.begin();
-  const auto load_until = [&](int step) {
-    for (; load != work.loads.end() && load->step <= step; ++load) append(program, load->copies);
-  };
   const int steps = static_cast<int>(work.steps.size());
   for (int step = 0; step < steps; ++step) {
-    load_until(step + work.ahead);
-    if (step > 0) append(program, work.stores[static_cast<std::size_t>(step - 1)]);
+    for (; load != work.loads.end() && load->step <= step + work.ahead; ++load)
+      append(program, copies_of(Unit::kIodma, load->movement));
+    if (step > 0) append(program, copies_of(Unit::kIodma, work.stores[static_cast<std::size_t>(step - 1)]));
     append(program, work.steps[static_cast<std::size_t>(step)]);
   }
-  append(program, work.stores.back());
+  append(program, copies_of(Unit::kIodma, work.stores.back()));
+  program.back().done_signals[3] = kLayerStored;
 }
 
 bool memory_cores_work(const ChipConfig& chip) {
@@ -121,9 +122,9 @@ void plan_chip_layer(PlanBuilder& builder, const Layer& layer) {
   const Barrier ended{static_cast<std::uint16_t>(2 * number + 1), participants};
   for (int core = 0; core < chip.cores(); ++core) {
     std::vector<Instruction>& program = builder.program_of(layer.scene, processor_of(chip, core));
-    CoreWork& part = work.cores[static_cast<std::size_t>(core)];
+    const CoreWork& part = work.cores[static_cast<std::size_t>(core)];
     const bool works = !part.steps.empty();
-    if (works) append_work(std::move(part), program);
+    if (works) append_work(part, program);
     // Nobody reads what others have not stored.
     const Semaphores waits{works ? kLayerStored : Semaphore{0}};
     program.push_back({waits, {}, {}, stored});

@@ -1,0 +1,108 @@
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "chip_conv.h"
+
+namespace tilebeat {
+namespace {
+
+std::int64_t aligned(std::int64_t bytes) {
+  return align_up(bytes, kBufferAlignment);
+}
+
+std::int64_t map_bytes(const ConvProblem& p, int rows, int columns) {
+  return aligned(std::int64_t{inner_h(p, rows).ins} * inner_w(p, columns).ins * p.channels);
+}
+
+std::int64_t result_bytes(const ChipConv& conv, int rows, int columns, int blocks) {
+  const int channels = std::min(blocks * conv.unit.channels, conv.problem.conv.out_channels);
+  return aligned(std::int64_t{rows} * columns * channels * conv.element_bytes());
+}
+
+}  // namespace
+
+Window inner_h(const ConvProblem& p, int rows) {
+  const int ins = (rows - 1) * p.conv.stride[0] + (p.conv.kernel[0] - 1) * p.conv.dilation[0] + 1;
+  return {0, rows, 0, std::min(ins, p.height), 0};
+}
+
+Window inner_w(const ConvProblem& p, int columns) {
+  const int ins = (columns - 1) * p.conv.stride[1] + (p.conv.kernel[1] - 1) * p.conv.dilation[1] + 1;
+  return {0, columns, 0, std::min(ins, p.width), 0};
+}
+
+void choose_tile(const ChipConv& conv, const Split& split, ConvBuffers& buffers) {
+  const ConvProblem& p = conv.problem;
+  const std::int64_t nram = conv.chip().core.nram.size_bytes;
+  const CorePart part = largest_part(conv, split);
+  const int least_rows = std::min(part.rows.size(), conv.unit.rows),
+            least_columns = std::min(part.columns.size(), conv.unit.columns);
+  const auto fits = [&](int r, int c) {
+    return buffers.map_buffers * map_bytes(p, r, c) + 2 * result_bytes(conv, r, c, part.blocks.size()) <=
+           nram;
+  };
+  if (!fits(least_rows, least_columns)) buffers.map_buffers = 1;
+  const std::int64_t row_blocks = ceil_div(part.rows.size(), conv.unit.rows);
+  int rows = static_cast<int>(ceil_div(row_blocks, std::min<std::int64_t>(kTilesOfPart, row_blocks))) *
+             conv.unit.rows;
+  rows = std::min(rows, part.rows.size());
+  int columns = part.columns.size();
+  while (rows > conv.unit.rows && !fits(rows, columns)) rows -= conv.unit.rows;
+  rows = std::max(1, rows);
+  while (!fits(rows, columns)) {
+    if (columns <= conv.unit.columns) {
+      throw UserError(fmt::format(
+          "layer '{}' cannot fit: a tile of {} x {} outputs with its inputs takes {} bytes, "
+          "chip.core.nram.size_bytes is {}",
+          p.name, rows, columns,
+          map_bytes(p, rows, columns) + 2 * result_bytes(conv, rows, columns, part.blocks.size()), nram));
+    }
+    columns = static_cast<int>(align_up(columns, conv.unit.columns)) - conv.unit.columns;
+  }
+  buffers.tile_rows = rows, buffers.tile_columns = columns;
+  buffers.map_bytes = map_bytes(p, rows, columns);
+}
+
+std::int64_t KernelPlace::kernel_bytes(Interval group) const {
+  return aligned(static_cast<std::int64_t>(blocks[static_cast<std::size_t>(group.end)] -
+                                           blocks[static_cast<std::size_t>(group.begin)]));
+}
+
+std::int64_t KernelPlace::bytes(Interval group) const {
+  return aligned(kernel_bytes(group) + (post == 0 ? 0 : group.size() * post_bytes));
+}
+
+void choose_group(const ChipConv& conv, const Split& split, const KernelPlace& kernels,
+                  ConvBuffers& buffers) {
+  const int blocks = largest_part(conv, split).blocks.size();
+  std::int64_t block = 0;
+  for (int kb = 0; kb < conv.problem.end_block; ++kb) block = std::max(block, kernels.bytes({kb, kb + 1}));
+  const std::int64_t wram = conv.chip().core.wram.size_bytes;
+  buffers.resident = block * blocks <= wram;
+  if (buffers.resident) {
+    // In several loads, so that computing begins with the first.
+    constexpr std::int64_t kLoadBytes = 32768;
+    const auto loads =
+        std::clamp<std::int64_t>(block * blocks / kLoadBytes, 1, std::min(blocks, kMemoryBuffers));
+    buffers.group_blocks = static_cast<int>(ceil_div<std::int64_t>(blocks, loads));
+    if (block * buffers.group_blocks * ceil_div(blocks, buffers.group_blocks) > wram)
+      buffers.group_blocks = blocks;
+    buffers.kernel_bytes = block * buffers.group_blocks;
+  } else {
+    buffers.kernel_bytes = wram / 2;
+    buffers.group_blocks = static_cast<int>(wram / 2 / block);
+    if (buffers.group_blocks == 0) {
+      throw UserError(
+          fmt::format("layer '{}' cannot fit: the kernels of one block take {} bytes, half of "
+                      "chip.core.wram.size_bytes is {}",
+                      conv.problem.name, block, wram / 2));
+    }
+  }
+  buffers.result_bytes = result_bytes(conv, buffers.tile_rows, buffers.tile_columns, buffers.group_blocks);
+}
+
+}  // namespace tilebeat
