@@ -1,0 +1,133 @@
+#pragma once
+
+// Runs of a W-fold engine for tests of its schedules: worked ones and random ones.
+
+#include "tilebeat/dataflow/wfold.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "random_cases.h"
+#include "wfold_formulas.h"
+
+namespace tilebeat::testing {
+
+inline WfoldShape shape_of(const SpecWfold& w) {
+  return {w.slaves, w.units, w.line, w.first, w.second};
+}
+
+/// A run: channels [first, first + used) of a convolution, pads below 0 when it starts inside the map.
+struct WfoldCase {
+  SpecWfold engine;
+  SpecConv conv;
+  int pci = 16;
+  int first = 0, used = 0;
+  bool block_outer = false, records = false;
+  bool folded = false;  ///< the map lies in the first storage padded on the left and aligned to sw
+
+  bool whole() const { return used == conv.channels; }
+  int pixel() const { return conv.stride[1] * conv.channels; }
+  /// Bytes from the first channel of phase 0 to the last one of phase sw - 1.
+  int span() const { return (conv.stride[1] - 1) * conv.channels + used; }
+  /// The convolution on the map as it is stored.
+  SpecConv stored() const {
+    SpecConv c = conv;
+    if (!folded) return c;
+    c.width = static_cast<int>(ceiling(c.pad[1] + c.width, c.stride[1])) * c.stride[1];
+    c.pad[1] = 0;
+    return c;
+  }
+  WfoldSchedule schedule() const {
+    const SpecConv c = stored();
+    WfoldGeometry g;
+    g.rows = c.out_height, g.columns = c.out_width, g.kernels = c.out_channels;
+    g.height = c.height;
+    g.row_bytes = std::int64_t{c.width} * c.channels;
+    g.lead_bytes = std::int64_t{c.pad[1]} * c.channels;
+    g.h_offset = -c.pad[0];
+    g.kernel_h = c.kernel[0], g.stride_h = c.stride[0], g.dilation_h = c.dilation[0];
+    g.kernel_w = c.kernel[1], g.stride_w = c.stride[1], g.dilation_w = c.dilation[1];
+    g.pixel_bytes = pixel(), g.first_channel = first, g.channels = span();
+    g.granularity = pci;
+    g.block_outer = block_outer;
+    g.post_parameters = records;
+    return {shape_of(engine), g};
+  }
+};
+inline std::ostream& operator<<(std::ostream& out, const WfoldCase& c) {
+  const SpecConv& v = c.conv;
+  return out << "engine " << c.engine.slaves << "/" << c.engine.units << "/" << c.engine.line << "/"
+             << c.engine.first << "/" << c.engine.second << ", map " << v.height << "x" << v.width << "x"
+             << v.channels << ", out " << v.out_height << "x" << v.out_width << "x" << v.out_channels
+             << ", kernel " << v.kernel[0] << "x" << v.kernel[1] << ", stride " << v.stride[0] << ","
+             << v.stride[1] << ", dilation " << v.dilation[0] << "," << v.dilation[1] << ", pad " << v.pad[0]
+             << "," << v.pad[1] << ", Pci " << c.pci << ", channels " << c.first << "+" << c.used
+             << ", block outer " << c.block_outer << ", records " << c.records << ", folded " << c.folded;
+}
+
+/// A dense run of one row of outputs on the engine of SPEC section 4.
+inline WfoldCase worked_case(int channels, int out_channels, int kernel, int pci, int columns = 16) {
+  WfoldCase c;
+  c.conv.height = c.conv.kernel[0] = c.conv.kernel[1] = kernel;
+  c.conv.width = columns + kernel - 1;
+  c.conv.out_width = columns;
+  c.conv.channels = c.used = channels;
+  c.conv.out_channels = out_channels;
+  c.pci = pci;
+  return c;
+}
+
+inline SpecWfold random_engine() {
+  SpecWfold w;
+  if (one_in(3)) return w;
+  w.slaves = number(1, 17);
+  w.units = number(1, 6);
+  w.line = 16 << number(0, 3);
+  w.first = w.units + number(0, 6);
+  w.second = number(2, 12);
+  return w;
+}
+
+/// Multiply-accumulates of a run, with what the engine computes in surplus channels.
+inline std::int64_t products(const WfoldCase& c) {
+  const SpecConv& v = c.conv;
+  return std::int64_t{v.out_height} * v.out_width * v.out_channels * v.kernel[0] * v.kernel[1] *
+         std::max(c.span(), c.pci);
+}
+
+/// A run of at most about `most` multiply-accumulates.
+inline WfoldCase random_case(std::int64_t most) {
+  WfoldCase c;
+  c.engine = random_engine();
+  c.pci = c.engine.line >> number(0, 2);
+  SpecConv& v = c.conv;
+  v.channels = number(1, 70);
+  v.out_channels = skewed(150);
+  v.out_height = number(1, 4), v.out_width = skewed(60);
+  for (int axis = 0; axis < 2; ++axis) {
+    v.kernel[axis] = skewed(axis == 0 ? 4 : 11);
+    v.stride[axis] = skewed(8);
+    v.dilation[axis] = number(1, 3);
+    v.pad[axis] = one_in(3) ? 0 : number(-5, 9);
+  }
+  v.height = number(1, 12);
+  v.width = number(1, 90);
+  c.used = v.channels;
+  c.block_outer = one_in(2), c.records = one_in(2);
+  c.folded = v.pad[1] >= 0 && one_in(2);
+  while (products(c) > most) {
+    int& largest = std::max(v.out_channels, v.channels) > v.out_width
+                       ? (v.out_channels > v.channels ? v.out_channels : v.channels)
+                       : v.out_width;
+    if (largest == 1) break;
+    largest = (largest + 1) / 2;
+    c.used = v.channels;
+  }
+  if (one_in(3)) {  // a group of the convolution
+    c.first = number(0, v.channels - 1);
+    c.used = number(1, v.channels - c.first);
+  }
+  return c;
+}
+
+}  // namespace tilebeat::testing
