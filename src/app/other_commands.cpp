@@ -27,7 +27,8 @@ void print_layer(const LayerPlan& layer) {
   fmt::print("layer {} ({}, scene {})\n", layer.name, layer.op, layer.scene);
   if (!layer.mapping.empty()) fmt::print("  cores            {}\n", layer.mapping);
   if (layer.tiling.tile_rows > 0) print_tiling(layer);
-  fmt::print("  why              {}\n", layer.reason);
+  for (const auto& [name, text] : layer.choices) fmt::print("  {:<16} {}\n", name, text);
+  if (!layer.reason.empty()) fmt::print("  why              {}\n", layer.reason);
   fmt::print("  DRAM bytes       {} of maps, {} of kernels, {} of results\n", layer.input_bytes,
              layer.kernel_bytes, layer.output_bytes);
   fmt::print("  useful MACs      {}\n", layer.macs);

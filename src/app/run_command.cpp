@@ -27,8 +27,15 @@ namespace tilebeat {
 namespace {
 
 // BANK:BYTE:MASK, numbers in decimal or 0x hexadecimal.
-Fault parse_fault(const std::string& text, const SwitchArrayConfig& array) {
-  const std::int64_t bytes = std::int64_t{2} * array.bank_depth_words * array.port_channels;
+Fault parse_fault(const std::string& text, const HardwareConfig& hardware) {
+  int banks = hardware.switch_array.rows;
+  std::int64_t bytes =
+      std::int64_t{2} * hardware.switch_array.bank_depth_words * hardware.switch_array.port_channels;
+  if (hardware.dataflow == Dataflow::kWfold) {
+    const MemoryConfig& nram = hardware.chip->core.nram;
+    banks = nram.banks;
+    bytes = nram.size_bytes / nram.banks;
+  }
   std::vector<std::int64_t> numbers;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(':', begin), text.size());
@@ -40,12 +47,12 @@ Fault parse_fault(const std::string& text, const SwitchArrayConfig& array) {
     numbers.push_back(value);
     begin = end + 1;
   }
-  const bool good = numbers.size() == 3 && numbers[0] >= 0 && numbers[0] < array.rows && numbers[1] >= 0 &&
+  const bool good = numbers.size() == 3 && numbers[0] >= 0 && numbers[0] < banks && numbers[1] >= 0 &&
                     numbers[1] < bytes && numbers[2] > 0 && numbers[2] < 256;
   if (!good) {
     throw UserError(
         fmt::format("--fault {}: BANK:BYTE:MASK is expected, bank 0 to {}, byte 0 to {}, mask 1 to 255", text,
-                    array.rows - 1, bytes - 1));
+                    banks - 1, bytes - 1));
   }
   return {static_cast<int>(numbers[0]), numbers[1], static_cast<std::uint8_t>(numbers[2])};
 }
@@ -201,8 +208,7 @@ int run(const RunCommand& command) {
   SimulationOptions options;
   options.granularity = granularity_of(command);
   const HardwareConfig hardware = load_hardware(command.config);
-  for (const std::string& fault : command.faults)
-    options.faults.push_back(parse_fault(fault, hardware.switch_array));
+  for (const std::string& fault : command.faults) options.faults.push_back(parse_fault(fault, hardware));
   std::optional<Workload> workload;
   if (command.program.empty()) workload = load_workload(command.layer);
   Plan made =

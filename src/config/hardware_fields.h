@@ -41,6 +41,39 @@ void describe(V& v, SwitchArrayConfig& c) {
 }
 
 template <class V>
+void describe(V& v, WfoldConfig& c) {
+  v.integer("slaves", c.slaves, {1, 64}, "Ns: slaves; the WRAM has one region for each of them");
+  v.integer("compute_units", c.compute_units, {1, 16}, "Ncu: compute units of a slave");
+  v.integer("line_bytes", c.line_bytes, {8, 256},
+            "M: bytes of a map line and of a kernel line, a power of two");
+  v.integer("first_buffer_lines", c.first_buffer_lines, {2, 256},
+            "L1: map lines that a slave's first buffer holds, more than compute_units");
+  v.integer("second_buffer_lines", c.second_buffer_lines, {2, 256},
+            "L2: kernel lines that a slave's second buffer holds; half of them bound the kernels of a tile");
+  v.integer("weight_port_bytes", c.weight_port_bytes, {16, 256},
+            "bytes that a slave reads of its region a clock");
+  v.integer("line_queue", c.line_queue, {1, 4096}, "map lines that are read ahead of the first buffers");
+  v.integer("transit_bytes", c.transit_bytes, {0, 1 << 20},
+            "bytes of the transit buffer, both halves together; 0: there is none");
+  v.integer("write_queue", c.write_queue, {1, 4096}, "requests to write results that wait for the bus");
+  v.integer("post_latency_cycles", c.post_latency_cycles, kCycles,
+            "clocks of latency of the post-processing path");
+  v.integer("smallest_pci", c.smallest_pci, {2, 256},
+            "smallest channel granularity to choose from, a power of two; the largest is line_bytes");
+  v.integer("tolerance_bytes", c.tolerance_bytes, {1, 256},
+            "a larger granularity is taken when its padding exceeds the least one by less than this");
+  v.integer("pci", c.pci, {0, 256}, "channel granularity, a power of two; 0: chosen for each layer");
+  v.choice("read_mode", c.read_mode, kReadChoiceNames,
+           "how map lines are read where a layer allows it: one continuous request, one for each position, "
+           "through the transit buffer, or what takes the fewest requests");
+  v.choice("fold_place", c.fold_place, kFoldPlaceNames,
+           "where the width of a map is folded by the stride: between the two on-chip storages, on the way "
+           "from DRAM, or in place in NRAM");
+  v.choice("block_order", c.block_order, kBlockOrderNames,
+           "which loop of a tile is the outer one: kernel rows or channel blocks");
+}
+
+template <class V>
 void describe(V& v, DmaConfig& c) {
   v.integer("burst_bytes", c.burst_bytes, {1, 4096},
             "longest burst in bytes, a power of two and a multiple of interconnect.bytes_per_clock; none "
@@ -179,6 +212,7 @@ void describe(V& v, HardwareConfig& c) {
   v.choice("dataflow", c.dataflow, kDataflowNames, "engine that runs the matrix work");
   v.boolean("fused", c.fused, "fuse layers");
   v.object("switch_array", c.switch_array, "sizes of the switch-array engine");
+  v.object("wfold", c.wfold, "sizes of the W-fold engine");
   v.object("dma", c.dma, "the DMA channels: maps in, parameters in, results out");
   v.object("interconnect", c.interconnect, "the bus between DMA, host and DRAM");
   v.object("dram", c.dram, "the DRAM behind its memory controller");

@@ -51,6 +51,27 @@ void check_switch_array(const SwitchArrayConfig& c, const Place& place) {
                    2 * results * kBytesPerResult, results));
 }
 
+void check_wfold(const HardwareConfig& hardware, const Place& root) {
+  const WfoldConfig& c = hardware.wfold;
+  const Place place = root.key("wfold");
+  need_power_of_two(c.line_bytes, place.key("line_bytes"));
+  need_power_of_two(c.smallest_pci, place.key("smallest_pci"));
+  need_power_of_two(c.pci, place.key("pci"));
+  need(c.pci != 1, place.key("pci"), c.pci, "0, or at least 2");
+  need(c.first_buffer_lines > c.compute_units, place.key("first_buffer_lines"), c.first_buffer_lines,
+       fmt::format("more than compute_units ({})", c.compute_units));
+  const std::string to_line = fmt::format("at most line_bytes ({})", c.line_bytes);
+  need(c.smallest_pci <= c.line_bytes, place.key("smallest_pci"), c.smallest_pci, to_line);
+  need(c.pci <= c.line_bytes, place.key("pci"), c.pci, to_line);
+  if (hardware.dataflow != Dataflow::kWfold) return;
+  need(hardware.chip.has_value(), root.key("dataflow"), std::string("wfold"),
+       "dilated, or a file with `chip`: the engine's two storages are NRAM and WRAM of a core");
+  const MemoryConfig& wram = hardware.chip->core.wram;
+  const Place banks = root.key("chip").key("core").key("wram").key("banks");
+  need(wram.banks == c.slaves, banks, wram.banks,
+       fmt::format("wfold.slaves ({}): a region for every slave", c.slaves));
+}
+
 void check_transfers(const HardwareConfig& c, const Place& root) {
   const int width = c.interconnect.bytes_per_clock;
   const Place dma = root.key("dma");
@@ -149,6 +170,7 @@ void check_hardware(const HardwareConfig& config, const std::string& file) {
                                          kDataflowNames.at(static_cast<std::size_t>(config.dataflow))));
   }
   check_switch_array(config.switch_array, root.key("switch_array"));
+  check_wfold(config, root);
   check_transfers(config, root);
   check_dram(config.dram, root.key("dram"));
   if (config.chip) check_chip(*config.chip, root.key("chip"));

@@ -10,7 +10,7 @@
 namespace tilebeat {
 
 Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, const MemoryConfig& config,
-                       std::int64_t size_bytes, std::uint64_t base, int bus_bytes)
+                       std::int64_t size_bytes, std::uint64_t base, int bus_bytes, ScratchpadLayout layout)
     : sc_module(name),
       socket("socket"),
       context_(context),
@@ -18,18 +18,32 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
       base_(base),
       size_(static_cast<std::uint64_t>(size_bytes)),
       words_per_clock_(std::max(1, bus_bytes / config.bank_bytes)),
+      layout_(layout),
       bank_ports_("bank_port", static_cast<std::size_t>(config.banks)),
       accessed_(static_cast<std::size_t>(config.banks)) {
   socket.register_nb_transport_fw(this, &Scratchpad::receive);
   socket.register_transport_dbg(this, &Scratchpad::debug);
   for (int i = 0; i < config.banks; ++i) {
-    banks_.push_back(
-        std::make_unique<SramBank>(fmt::format("bank{}", i).c_str(), context, size_bytes / config.banks, 1));
+    banks_.push_back(std::make_unique<SramBank>(fmt::format("bank{}", i).c_str(), context,
+                                                size_bytes / config.banks,
+                                                layout == ScratchpadLayout::kRegions ? 2 : 1));
     bank_ports_[static_cast<std::size_t>(i)].bind(banks_.back()->ports[0]);
   }
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
+}
+
+Scratchpad::Place Scratchpad::place_of(std::uint64_t offset) const {
+  const auto width = static_cast<std::uint64_t>(config_.bank_bytes);
+  const auto banks = static_cast<std::uint64_t>(config_.banks);
+  const std::uint64_t left = width - offset % width;
+  if (layout_ == ScratchpadLayout::kRegions) {
+    const std::uint64_t region = size_ / banks;
+    return {static_cast<std::size_t>(offset / region), offset % region, left};
+  }
+  const std::uint64_t word = offset / width;
+  return {static_cast<std::size_t>(word % banks), word / banks * width + offset % width, left};
 }
 
 bool Scratchpad::inside(const tlm::tlm_generic_payload& payload) const {
@@ -92,16 +106,12 @@ void Scratchpad::access_words(Request& request, Cycle now) {
 // The next word of a request; false when its bank has made its access in this clock.
 bool Scratchpad::access_word(Request& request) {
   tlm::tlm_generic_payload& payload = *request.payload;
-  const auto width = static_cast<std::uint64_t>(config_.bank_bytes);
-  const auto banks = static_cast<std::uint64_t>(config_.banks);
-  const std::uint64_t at = payload.get_address() - base_ + request.done;
-  const std::uint64_t word = at / width;
-  const auto bank = static_cast<std::size_t>(word % banks);
-  if (accessed_[bank] != 0) return false;
-  accessed_[bank] = 1;
+  const Place place = place_of(payload.get_address() - base_ + request.done);
+  if (accessed_[place.bank] != 0) return false;
+  accessed_[place.bank] = 1;
   const auto bytes = static_cast<unsigned>(
-      std::min<std::uint64_t>((word + 1) * width - at, payload.get_data_length() - request.done));
-  transport(bank_ports_[bank], payload_, payload.get_command(), word / banks * width + at % width,
+      std::min<std::uint64_t>(place.word_left, payload.get_data_length() - request.done));
+  transport(bank_ports_[place.bank], payload_, payload.get_command(), place.address,
             payload.get_data_ptr() + request.done, bytes);
   ++stats.words;
   request.done += bytes;
@@ -118,27 +128,19 @@ void Scratchpad::schedule(Cycle now) {
 
 unsigned Scratchpad::debug(tlm::tlm_generic_payload& payload) {
   if (!inside(payload)) return 0;
-  const auto width = static_cast<std::uint64_t>(config_.bank_bytes);
-  const auto banks = static_cast<std::uint64_t>(config_.banks);
   const std::uint64_t begin = payload.get_address() - base_;
   const std::uint64_t end = begin + payload.get_data_length();
   for (std::uint64_t at = begin; at < end;) {
-    const std::uint64_t word = at / width;
-    const std::uint64_t stop = std::min(end, (word + 1) * width);
+    const Place place = place_of(at);
+    const std::uint64_t stop = std::min(end, at + place.word_left);
     payload_.set_command(payload.get_command());
-    payload_.set_address(word / banks * width + at % width);
+    payload_.set_address(place.address);
     payload_.set_data_ptr(payload.get_data_ptr() + (at - begin));
     payload_.set_data_length(static_cast<unsigned>(stop - at));
-    bank_ports_[static_cast<std::size_t>(word % banks)]->transport_dbg(payload_);
+    bank_ports_[place.bank]->transport_dbg(payload_);
     at = stop;
   }
   return payload.get_data_length();
-}
-
-void Scratchpad::inject_fault(std::int64_t address, std::uint8_t mask) {
-  const std::int64_t word = address / config_.bank_bytes;
-  banks_[static_cast<std::size_t>(word % config_.banks)]->inject_fault(
-      word / config_.banks * config_.bank_bytes + address % config_.bank_bytes, mask);
 }
 
 }  // namespace tilebeat

@@ -46,6 +46,9 @@ class Unpacker {
     if constexpr (std::is_same_v<T, DType>) {
       if (raw > 2) throw SimulationError(fmt::format("illegal {} {}", name, raw));
     }
+    if constexpr (std::is_same_v<T, WfoldReadMode>) {
+      if (raw >= kWfoldReadModeNames.size()) throw SimulationError(fmt::format("illegal {} {}", name, raw));
+    }
     if constexpr (std::is_same_v<T, VectorKind>) {
       if (raw >= kVectorKindNames.size()) throw SimulationError(fmt::format("illegal {} {}", name, raw));
     }
@@ -75,6 +78,7 @@ Unit unit_of(const Instruction& instruction) {
   struct Visitor {
     Unit operator()(const ConvSetup&) const { return Unit::kMatrix; }
     Unit operator()(const ConvRun&) const { return Unit::kMatrix; }
+    Unit operator()(const WfoldRun&) const { return Unit::kMatrix; }
     Unit operator()(const LoadInput&) const { return Unit::kLoad; }
     Unit operator()(const LoadKernels&) const { return Unit::kParameter; }
     Unit operator()(const StoreOutput&) const { return Unit::kStore; }
@@ -99,6 +103,8 @@ std::optional<decltype(Instruction::operation)> operation_of(Opcode opcode) {
       return ConvSetup{};
     case Opcode::kConvRun:
       return ConvRun{};
+    case Opcode::kWfoldRun:
+      return WfoldRun{};
     case Opcode::kLoadInput:
       return LoadInput{};
     case Opcode::kLoadKernels:
@@ -121,6 +127,8 @@ std::optional<decltype(Instruction::operation)> operation_of(Opcode opcode) {
       return copy(Unit::kGdma);
     case Opcode::kCopyCdma:
       return copy(Unit::kCdma);
+    case Opcode::kCopyFold:
+      return copy(Unit::kFold);
     case Opcode::kVectorRun:
       return VectorRun{};
   }

@@ -29,6 +29,15 @@ void visit_fields(V& v, Op& op) {
     v("slot", op.slot, 16), v("parameter_word", op.parameter_word, 32);
     v("output_base", op.output_base, 32), v("output_stride", op.output_stride, 32),
         v("macs_per_pixel", op.macs_per_pixel, 32);
+  } else if constexpr (std::is_same_v<T, WfoldRun>) {
+    v("map", op.map, 32), v("row_bytes", op.row_bytes, 32), v("lead_bytes", op.lead_bytes, 32);
+    v("weights", op.weights, 32), v("result", op.result, 32), v("result_pixel", op.result_pixel, 32);
+    v("macs_per_output", op.macs_per_output, 32), v("rows", op.rows, 16), v("columns", op.columns, 16);
+    v("kernels", op.kernels, 16), v("height", op.height, 16), v("h_offset", op.h_offset, 16);
+    v("pixel_bytes", op.pixel_bytes, 16), v("first_channel", op.first_channel, 16);
+    v("channels", op.channels, 16), v("granularity", op.granularity, 9);
+    v("result_granularity", op.result_granularity, 9), v("read_mode", op.read_mode, 2);
+    v("block_outer", op.block_outer, 1);
   } else if constexpr (std::is_same_v<T, LoadInput>) {
     v("copy", op.copy, 1), v("address", op.address, 48);
     v("row_stride", op.row_stride, 32), v("pixel_stride", op.pixel_stride, 32);
@@ -78,6 +87,7 @@ template <class Op>
 Opcode opcode_of(const Op& op) {
   if constexpr (std::is_same_v<Op, ConvSetup>) return Opcode::kConvSetup;
   if constexpr (std::is_same_v<Op, ConvRun>) return Opcode::kConvRun;
+  if constexpr (std::is_same_v<Op, WfoldRun>) return Opcode::kWfoldRun;
   if constexpr (std::is_same_v<Op, LoadInput>) return Opcode::kLoadInput;
   if constexpr (std::is_same_v<Op, LoadKernels>) return Opcode::kLoadKernels;
   if constexpr (std::is_same_v<Op, StoreOutput>) return Opcode::kStoreOutput;
@@ -94,6 +104,8 @@ Opcode opcode_of(const Op& op) {
         return Opcode::kCopyGdma;
       case Unit::kCdma:
         return Opcode::kCopyCdma;
+      case Unit::kFold:
+        return Opcode::kCopyFold;
       default:
         return Opcode::kCopyIodma;
     }
@@ -105,8 +117,9 @@ std::optional<decltype(Instruction::operation)> operation_of(Opcode opcode);
 /// How the opcode is written.
 const char* mnemonic(Opcode opcode);
 inline constexpr std::array kOpcodes{
-    Opcode::kConvSetup, Opcode::kConvRun,  Opcode::kLoadInput, Opcode::kLoadKernels, Opcode::kStoreOutput,
-    Opcode::kLayerEnd,  Opcode::kHalt,     Opcode::kBarrier,   Opcode::kSignal,      Opcode::kCopyIodma,
-    Opcode::kCopyMvdma, Opcode::kCopyGdma, Opcode::kCopyCdma,  Opcode::kVectorRun};
+    Opcode::kConvSetup,   Opcode::kConvRun,   Opcode::kLoadInput, Opcode::kLoadKernels,
+    Opcode::kStoreOutput, Opcode::kLayerEnd,  Opcode::kHalt,      Opcode::kBarrier,
+    Opcode::kSignal,      Opcode::kCopyIodma, Opcode::kCopyMvdma, Opcode::kCopyGdma,
+    Opcode::kCopyCdma,    Opcode::kVectorRun, Opcode::kWfoldRun,  Opcode::kCopyFold};
 
 }  // namespace tilebeat

@@ -21,6 +21,7 @@ constexpr SemaphoreGroup kGroups[] = {
     {input_free(0), 2, "input_free", Activity::kInputRelease},
     {output_full(0), 2, "output_full", Activity::kOutputReady},
     {output_free(0), 2, "output_free", Activity::kOutputSpace},
+    {map_begun(0), kFoldBuffers, "map_begun", Activity::kMapLoad},
     {kernels_full(0), kMaxParameterSlots, "kernels_full", Activity::kWeightLoad},
     {kernels_free(0), kMaxParameterSlots, "kernels_free", Activity::kWeightRelease},
     {map_full(0), kMemoryBuffers, "map_full", Activity::kMapLoad},
@@ -46,6 +47,9 @@ std::string value_text(DType value) {
 }
 std::string value_text(VectorKind value) {
   return kVectorKindNames[static_cast<std::size_t>(value)];
+}
+std::string value_text(WfoldReadMode value) {
+  return std::string(kWfoldReadModeNames[static_cast<std::size_t>(value)]);
 }
 std::string value_text(std::uint64_t value) {
   return fmt::format("{:#x}", value);  // the 48-bit addresses
@@ -132,6 +136,8 @@ class Setter {
     if constexpr (std::is_same_v<T, DType>) {
       constexpr std::array<std::string_view, 3> kTypes{"int8", "uint8", "int32"};
       field = static_cast<DType>(parse_choice(value_, kTypes, "type"));
+    } else if constexpr (std::is_same_v<T, WfoldReadMode>) {
+      field = static_cast<WfoldReadMode>(parse_choice(value_, kWfoldReadModeNames, "way to read"));
     } else if constexpr (std::is_same_v<T, VectorKind>) {
       field = static_cast<VectorKind>(parse_choice(value_, kVectorKindNames, "vector operation"));
     } else {
@@ -212,6 +218,8 @@ const char* mnemonic(Opcode opcode) {
       return "conv.setup";
     case Opcode::kConvRun:
       return "conv.run";
+    case Opcode::kWfoldRun:
+      return "wfold.run";
     case Opcode::kLoadInput:
       return "load.input";
     case Opcode::kLoadKernels:
@@ -234,6 +242,8 @@ const char* mnemonic(Opcode opcode) {
       return "gdma.copy";
     case Opcode::kCopyCdma:
       return "cdma.copy";
+    case Opcode::kCopyFold:
+      return "fold.copy";
     case Opcode::kVectorRun:
       return "vector.run";
   }
@@ -246,6 +256,8 @@ std::string summary(const Instruction& instruction) {
         using Op = std::decay_t<decltype(op)>;
         std::string text = mnemonic(opcode_of(op));
         if constexpr (std::is_same_v<Op, ConvRun>)
+          text += fmt::format(" {}x{}x{}", op.rows, op.columns, op.kernels);
+        if constexpr (std::is_same_v<Op, WfoldRun>)
           text += fmt::format(" {}x{}x{}", op.rows, op.columns, op.kernels);
         if constexpr (std::is_same_v<Op, LoadInput>)
           text += fmt::format(" {}x{}x{}", op.height, op.width, op.channels);

@@ -93,6 +93,12 @@ void widen_words(const std::uint8_t* bytes, int count, int channels, bool is_uns
   }
 }
 
+void mac_lines(const std::int16_t* lines, int units, int line, const std::int16_t* weights,
+               std::int32_t* acc) {
+  const auto kernel = have_avx2() && line % 16 == 0 ? mac_avx2 : mac_portable;
+  kernel(lines, units, line, weights, acc, line / 2, line / 2);
+}
+
 BeatAccumulators::BeatAccumulators(int rows, int columns, int port_channels)
     : rows_(rows),
       columns_(columns),

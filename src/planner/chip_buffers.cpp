@@ -14,8 +14,9 @@ std::int64_t aligned(std::int64_t bytes) {
   return align_up(bytes, kBufferAlignment);
 }
 
-std::int64_t map_bytes(const ConvProblem& p, int rows, int columns) {
-  return aligned(std::int64_t{inner_h(p, rows).ins} * inner_w(p, columns).ins * p.channels);
+std::int64_t map_bytes(const ChipConv& conv, int rows, int columns) {
+  const ConvProblem& p = conv.problem;
+  return aligned(inner_h(p, rows).ins * conv.map_row_bytes(inner_w(p, columns)));
 }
 
 std::int64_t result_bytes(const ChipConv& conv, int rows, int columns, int blocks) {
@@ -42,7 +43,7 @@ void choose_tile(const ChipConv& conv, const Split& split, ConvBuffers& buffers)
   const int least_rows = std::min(part.rows.size(), conv.unit.rows),
             least_columns = std::min(part.columns.size(), conv.unit.columns);
   const auto fits = [&](int r, int c) {
-    return buffers.map_buffers * map_bytes(p, r, c) + 2 * result_bytes(conv, r, c, part.blocks.size()) <=
+    return buffers.map_buffers * map_bytes(conv, r, c) + 2 * result_bytes(conv, r, c, part.blocks.size()) <=
            nram;
   };
   if (!fits(least_rows, least_columns)) buffers.map_buffers = 1;
@@ -59,21 +60,23 @@ void choose_tile(const ChipConv& conv, const Split& split, ConvBuffers& buffers)
           "layer '{}' cannot fit: a tile of {} x {} outputs with its inputs takes {} bytes, "
           "chip.core.nram.size_bytes is {}",
           p.name, rows, columns,
-          map_bytes(p, rows, columns) + 2 * result_bytes(conv, rows, columns, part.blocks.size()), nram));
+          map_bytes(conv, rows, columns) + 2 * result_bytes(conv, rows, columns, part.blocks.size()), nram));
     }
     columns = static_cast<int>(align_up(columns, conv.unit.columns)) - conv.unit.columns;
   }
   buffers.tile_rows = rows, buffers.tile_columns = columns;
-  buffers.map_bytes = map_bytes(p, rows, columns);
+  buffers.map_bytes = map_bytes(conv, rows, columns);
 }
 
 std::int64_t KernelPlace::kernel_bytes(Interval group) const {
-  return aligned(static_cast<std::int64_t>(blocks[static_cast<std::size_t>(group.end)] -
-                                           blocks[static_cast<std::size_t>(group.begin)]));
+  const auto bytes = static_cast<std::int64_t>(blocks[static_cast<std::size_t>(group.end)] -
+                                               blocks[static_cast<std::size_t>(group.begin)]);
+  return align_up(bytes, kBufferAlignment * regions);
 }
 
 std::int64_t KernelPlace::bytes(Interval group) const {
-  return aligned(kernel_bytes(group) + (post == 0 ? 0 : group.size() * post_bytes));
+  return align_up(kernel_bytes(group) + (post == 0 ? 0 : group.size() * post_bytes),
+                  kBufferAlignment * regions);
 }
 
 void choose_group(const ChipConv& conv, const Split& split, const KernelPlace& kernels,
@@ -93,7 +96,7 @@ void choose_group(const ChipConv& conv, const Split& split, const KernelPlace& k
       buffers.group_blocks = blocks;
     buffers.kernel_bytes = block * buffers.group_blocks;
   } else {
-    buffers.kernel_bytes = wram / 2;
+    buffers.kernel_bytes = wram / 2 / kernels.regions * kernels.regions;
     buffers.group_blocks = static_cast<int>(wram / 2 / block);
     if (buffers.group_blocks == 0) {
       throw UserError(

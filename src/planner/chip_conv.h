@@ -2,7 +2,8 @@
 
 // Convolutions on a chip, whatever the matrix unit: how outputs are spread over cores (chip_split.cpp), what
 // lies in their memories (chip_buffers.cpp), and the steps, buffers and transfers of every core
-// (chip_steps.cpp). What a unit computes in a step is its own lowering (chip_conv.cpp: the switch array).
+// (chip_steps.cpp). What a unit computes in a step is its own lowering (chip_conv.cpp: the switch array,
+// chip_wfold.cpp: the W-fold engine).
 
 #include <cstdint>
 #include <utility>
@@ -18,6 +19,9 @@ struct ConvUnit {
   int channels = 1;               ///< kernels of a kernel block
   std::int64_t clocks = 1;        ///< of so many pixels and kernels, at most
   std::int64_t kernel_bytes = 0;  ///< packed kernels of one block, at most
+  /// Maps are folded on their way to NRAM (SPEC WF-5): a row lies there as (outputs + this) columns of so
+  /// many pixels as the stride; -1: rows lie there as they are.
+  int folded_span = -1;
 };
 
 /// A convolution that a chip computes with units of a kind. What it refers to outlives it.
@@ -29,6 +33,8 @@ struct ChipConv {
   int element_bytes() const { return dtype_size(problem.output.dtype); }
   Window window_h(Interval outs) const;
   Window window_w(Interval outs) const;
+  /// Bytes of a row of a tile's map in NRAM.
+  std::int64_t map_row_bytes(const Window& w) const;
 };
 
 // ---- how outputs are spread over cores ----
@@ -69,6 +75,10 @@ struct KernelPlace {
   std::vector<std::uint64_t> blocks;  ///< offset of each kernel block, and the end
   std::uint64_t post = 0;             ///< post-parameters; 0: none
   std::int64_t post_bytes = 0;        ///< of one kernel block
+  /// WRAM has so many regions of so many bytes, and every block a part for each of them, one behind the
+  /// other in DRAM; 1: a block lies in WRAM as it does in DRAM.
+  int regions = 1;
+  std::int64_t region_bytes = 0;
 
   /// Bytes of a group's kernels in WRAM; their post-parameters lie behind.
   std::int64_t kernel_bytes(Interval group) const;

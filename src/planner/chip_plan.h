@@ -49,7 +49,8 @@ inline void append(std::vector<Instruction>& program, const std::vector<Instruct
 struct CoreWork {
   struct Load {
     Movement movement;
-    int step = 0;  ///< the first step that needs it
+    int step = 0;                            ///< the first step that needs it
+    std::vector<Instruction> before{}, after{};  ///< of the core itself, around the movement
   };
   std::vector<Load> loads;                      ///< in rising order of `step`
   std::vector<std::vector<Instruction>> steps;  ///< what computes
@@ -88,6 +89,8 @@ struct ChipWork {
   std::vector<std::vector<Instruction>> memory;  ///< by cluster: of its memory core
 };
 ChipWork plan_chip_conv(PlanBuilder& builder, const Layer& layer, LayerPlan& made);
+/// The same for cores with a W-fold engine.
+ChipWork plan_chip_wfold(PlanBuilder& builder, const Layer& layer, LayerPlan& made);
 ChipWork plan_chip_vector(PlanBuilder& builder, const Layer& layer, LayerPlan& made);
 
 /// Whether memory cores have programs: where data may come through the SRAM (SPEC HI-4).

@@ -29,6 +29,11 @@ Window ChipConv::window_w(Interval outs) const {
   return window_of(outs, problem.width, c.kernel[1], c.stride[1], c.dilation[1], c.pads[1]);
 }
 
+std::int64_t ChipConv::map_row_bytes(const Window& w) const {
+  if (unit.folded_span < 0) return std::int64_t{w.ins} * problem.channels;
+  return std::int64_t{w.outs + unit.folded_span} * problem.conv.stride[1] * problem.channels;
+}
+
 CorePart part_of_core(const ChipConv& conv, const Split& split, int core) {
   const ConvProblem& p = conv.problem;
   return {part_of(p.out_height, split.rows, core / (split.columns * split.channels), conv.unit.rows),

@@ -97,15 +97,15 @@ class CoreStepsMaker {
                                                             step % 2 * buffers_.result_bytes);
   }
   std::uint64_t kernel_address(int load) const {
-    return wram_address(core_) +
-           static_cast<std::uint64_t>(load % buffers_.kernel_buffers() * buffers_.kernel_bytes);
+    return wram_address(core_) + static_cast<std::uint64_t>(load % buffers_.kernel_buffers() *
+                                                            buffers_.kernel_bytes / kernels_.regions);
   }
 
   void load_map(const NramTile& tile, int step) {
     CopyShape shape = plain(std::int64_t{tile.w.ins} * p_.channels);
     shape.rows = tile.h.ins;
     shape.source_row = std::int64_t{p_.width} * p_.channels;
-    shape.destination_row = shape.run;
+    shape.destination_row = conv_.map_row_bytes(tile.w);
     if (shape.bytes() == 0) return;  // padding alone
     const int load = map_loads_++, buffer = load % buffers_.map_buffers;
     const std::int64_t pixel = (std::int64_t{tile.image} * p_.height + tile.h.in) * p_.width + tile.w.in;
@@ -194,8 +194,20 @@ std::vector<Transfer> kernel_transfers(const KernelPlace& kernels, Interval grou
                                        std::uint64_t destination) {
   const std::uint64_t first = kernels.blocks[static_cast<std::size_t>(group.begin)],
                       end = kernels.blocks[static_cast<std::size_t>(group.end)];
-  std::vector<Transfer> transfers{
-      {kernels.address + first, destination, plain(static_cast<std::int64_t>(end - first))}};
+  std::vector<Transfer> transfers;
+  if (kernels.regions > 1) {
+    for (int block = group.begin; block < group.end; ++block) {
+      const std::uint64_t from = kernels.blocks[static_cast<std::size_t>(block)],
+                          next = kernels.blocks[static_cast<std::size_t>(block) + 1];
+      CopyShape shape = plain(static_cast<std::int64_t>(next - from) / kernels.regions);
+      shape.rows = kernels.regions;
+      shape.source_row = shape.run, shape.destination_row = kernels.region_bytes;
+      transfers.push_back({kernels.address + from, destination, shape});
+      destination += static_cast<std::uint64_t>(shape.run);
+    }
+    return transfers;
+  }
+  transfers.push_back({kernels.address + first, destination, plain(static_cast<std::int64_t>(end - first))});
   if (kernels.post != 0) {
     transfers.push_back({kernels.post + static_cast<std::uint64_t>(group.begin * kernels.post_bytes),
                          destination + static_cast<std::uint64_t>(kernels.kernel_bytes(group)),

@@ -26,7 +26,7 @@ class Lowering {
 
   std::vector<std::vector<Instruction>> emit() {
     std::vector<std::vector<Instruction>> programs(segments_.size());
-    programs.front().push_back({{}, {}, {}, setup()});
+    programs.front().push_back({{}, {}, {}, conv_setup(p_)});
     // Loads are placed as early as their buffer allows, those needed first in front.
     std::vector<std::vector<Instruction>> before(chunks_.size());
     find_token_owners();
@@ -67,25 +67,6 @@ class Lowering {
   }
   const Tile& tile_of(const Chunk& chunk) const {
     return segment_of(chunk).tiles[static_cast<std::size_t>(chunk.tile)];
-  }
-
-  ConvSetup setup() const {
-    const Conv2d& c = p_.conv;
-    ConvSetup s;
-    s.kernel_h = narrow(c.kernel[0], "kernel height"), s.kernel_w = narrow(c.kernel[1], "kernel width");
-    s.stride_h = narrow(c.stride[0], "stride"), s.stride_w = narrow(c.stride[1], "stride");
-    s.dilation_h = narrow(c.dilation[0], "dilation"), s.dilation_w = narrow(c.dilation[1], "dilation");
-    s.input_zero_point = static_cast<std::int16_t>(p_.input.zero_point);
-    s.weight_zero_point = static_cast<std::int16_t>(c.weight_zero_point);
-    s.input_type = p_.input.dtype;
-    s.output_type = p_.output.dtype;
-    s.requantise = c.requant.has_value();
-    s.post_parameters = !c.bias.empty() || c.requant;
-    s.clamp = c.activation.kind != ActivationKind::kNone;
-    s.clamp_low = c.activation.kind == ActivationKind::kRelu ? 0 : c.activation.low;
-    s.clamp_high = c.activation.kind == ActivationKind::kRelu ? INT32_MAX : c.activation.high;
-    s.output_zero_point = c.requant ? c.requant->zero_point : 0;
-    return s;
   }
 
   Instruction load_input(const Chunk& chunk) const {
@@ -196,10 +177,7 @@ class Lowering {
            dtype_size(p_.output.dtype);
   }
   std::uint16_t narrow(std::int64_t value, const char* what) const {
-    if (value < 0 || value > UINT16_MAX)
-      throw UserError(
-          fmt::format("layer '{}' cannot fit: {} {} is beyond {}", p_.name, what, value, UINT16_MAX));
-    return static_cast<std::uint16_t>(value);
+    return tilebeat::narrow(p_, value, what);
   }
   std::int16_t narrow_signed(std::int64_t value) const {
     if (value < INT16_MIN || value > INT16_MAX)
@@ -223,6 +201,32 @@ class Lowering {
 };
 
 }  // namespace
+
+std::uint16_t narrow(const ConvProblem& p, std::int64_t value, const char* what) {
+  if (value < 0 || value > UINT16_MAX)
+    throw UserError(
+        fmt::format("layer '{}' cannot fit: {} {} is beyond {}", p.name, what, value, UINT16_MAX));
+  return static_cast<std::uint16_t>(value);
+}
+
+ConvSetup conv_setup(const ConvProblem& p) {
+  const Conv2d& c = p.conv;
+  ConvSetup s;
+  s.kernel_h = narrow(p, c.kernel[0], "kernel height"), s.kernel_w = narrow(p, c.kernel[1], "kernel width");
+  s.stride_h = narrow(p, c.stride[0], "stride"), s.stride_w = narrow(p, c.stride[1], "stride");
+  s.dilation_h = narrow(p, c.dilation[0], "dilation"), s.dilation_w = narrow(p, c.dilation[1], "dilation");
+  s.input_zero_point = static_cast<std::int16_t>(p.input.zero_point);
+  s.weight_zero_point = static_cast<std::int16_t>(c.weight_zero_point);
+  s.input_type = p.input.dtype;
+  s.output_type = p.output.dtype;
+  s.requantise = c.requant.has_value();
+  s.post_parameters = !c.bias.empty() || c.requant;
+  s.clamp = c.activation.kind != ActivationKind::kNone;
+  s.clamp_low = c.activation.kind == ActivationKind::kRelu ? 0 : c.activation.low;
+  s.clamp_high = c.activation.kind == ActivationKind::kRelu ? INT32_MAX : c.activation.high;
+  s.output_zero_point = c.requant ? c.requant->zero_point : 0;
+  return s;
+}
 
 std::vector<std::vector<Instruction>> lower_segments(const std::vector<Segment>& segments,
                                                      const HardwareConfig& hardware, const ConvTiling& tiling,

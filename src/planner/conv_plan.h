@@ -24,12 +24,19 @@ struct ConvProblem {
   std::shared_ptr<const Tensor> weights;  ///< [Co, Kh, Kw, Ci/groups], zeros inserted likewise
   std::int64_t useful_taps = 0;           ///< taps that are useful work (all but inserted zeros)
   int batch = 1, height = 0, width = 0, channels = 0, out_height = 0, out_width = 0;
+  int block_kernels = 1;               ///< kernels of a kernel block
   int first_block = 0, end_block = 0;  ///< kernel blocks that are computed: all, or those of one core
   int taps() const { return conv.kernel[0] * conv.kernel[1]; }
 };
-/// The problem of a whole layer. `workload` outlives it.
+/// The problem of a whole layer, in blocks of `block_kernels` kernels. `workload` outlives it.
 ConvProblem make_problem(const Workload& workload, const Layer& layer, const PlannerConfig& planner,
-                         const ArrayShape& array);
+                         int block_kernels);
+/// The registers of the convolution. Throws UserError for what they cannot hold.
+ConvSetup conv_setup(const ConvProblem& problem);
+/// `value` as a field of 16 bits. Throws UserError that the layer cannot fit when it is not.
+std::uint16_t narrow(const ConvProblem& problem, std::int64_t value, const char* what);
+/// The post-parameters of kernel `kernel`; neutral ones when the layer has none or there is no such kernel.
+PostParameter post_parameter(const ConvProblem& problem, int kernel);
 
 /// Channel blocks [begin, end) that the kernels of block `kb` touch (SPEC SW-3).
 struct PlaneRange {

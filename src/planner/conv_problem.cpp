@@ -58,14 +58,15 @@ Span span_of(int out, int outs, int extent, int kernel, int stride, int dilation
 }  // namespace
 
 ConvProblem make_problem(const Workload& workload, const Layer& layer, const PlannerConfig& planner,
-                         const ArrayShape& array) {
+                         int block_kernels) {
   ConvProblem p;
   p.name = layer.name;
   const auto& conv = std::get<Conv2d>(layer.operation);
   p.conv = without_weights(conv);
   p.weights = std::shared_ptr<const Tensor>(std::shared_ptr<const Tensor>(), &conv.weights);
   p.useful_taps = p.taps();
-  p.end_block = ceil_div(conv.out_channels, array.columns);
+  p.block_kernels = block_kernels;
+  p.end_block = ceil_div(conv.out_channels, block_kernels);
   if (planner.zero_inserted) {
     for (std::size_t axis = 0; axis < 2; ++axis) {
       p.conv.kernel[axis] = (conv.kernel[axis] - 1) * conv.dilation[axis] + 1;
@@ -170,20 +171,23 @@ PackedKernels pack_kernels(const ConvProblem& p, const ArrayShape& array, const 
   return packed;
 }
 
+PostParameter post_parameter(const ConvProblem& p, int kernel) {
+  PostParameter parameter;
+  if (kernel >= p.conv.out_channels) return parameter;
+  const auto index = static_cast<std::size_t>(kernel);
+  if (!p.conv.bias.empty()) parameter.bias = p.conv.bias[index];
+  if (p.conv.requant)
+    parameter.scale =
+        p.conv.requant->scale.size() == 1 ? p.conv.requant->scale[0] : p.conv.requant->scale[index];
+  return parameter;
+}
+
 std::vector<std::uint8_t> pack_post_parameters(const ConvProblem& p, const ArrayShape& array) {
   std::vector<std::uint8_t> bytes;
   if (p.conv.bias.empty() && !p.conv.requant) return bytes;
   const int records = align_up(p.conv.out_channels, array.columns);
   for (int k = 0; k < records; ++k) {
-    PostParameter parameter;
-    if (k < p.conv.out_channels) {
-      const auto index = static_cast<std::size_t>(k);
-      if (!p.conv.bias.empty()) parameter.bias = p.conv.bias[index];
-      if (p.conv.requant)
-        parameter.scale =
-            p.conv.requant->scale.size() == 1 ? p.conv.requant->scale[0] : p.conv.requant->scale[index];
-    }
-    const auto record = encode(parameter);
+    const auto record = encode(post_parameter(p, k));
     bytes.insert(bytes.end(), record.begin(), record.end());
   }
   return bytes;

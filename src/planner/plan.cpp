@@ -110,9 +110,7 @@ std::int64_t touched_pixels(int extent, int outs, int kernel, int stride, int di
 
 BoundCycles bound_of(const ConvProblem& p, const Layer& layer, std::int64_t macs,
                      const HardwareConfig& hardware) {
-  const SwitchArrayConfig& array = hardware.switch_array;
-  const int cores = hardware.chip ? hardware.chip->cores() : 1;
-  const std::int64_t peak = std::int64_t{array.rows} * array.columns * array.port_channels * cores;
+  const std::int64_t peak = hardware.macs_per_clock() * (hardware.chip ? hardware.chip->cores() : 1);
   const auto& c = std::get<Conv2d>(layer.operation);
   const std::int64_t pixels =
       touched_pixels(p.height, p.out_height, c.kernel[0], c.stride[0], c.dilation[0], c.pads[0]) *
@@ -129,8 +127,8 @@ MapPlace dense_place(std::uint64_t address, std::int64_t height, std::int64_t wi
 void plan_soc_layer(PlanBuilder& builder, const Layer& layer) {
   need_convolution(layer);
   const HardwareConfig& hardware = builder.hardware;
-  const ArrayShape array = array_shape(hardware.switch_array);
-  const ConvProblem p = make_problem(builder.workload, layer, hardware.planner, array);
+  const ConvProblem p =
+      make_problem(builder.workload, layer, hardware.planner, hardware.switch_array.columns);
   LayerPlan made;
   made.name = layer.name, made.op = layer.op, made.scene = layer.scene;
   made.tiling = choose_tiling(p, hardware, dram_path(hardware), made.reason);

@@ -79,8 +79,11 @@ void append_work(const CoreWork& work, std::vector<Instruction>& program) {
   auto load = work.loads.begin();
   const int steps = static_cast<int>(work.steps.size());
   for (int step = 0; step < steps; ++step) {
-    for (; load != work.loads.end() && load->step <= step + work.ahead; ++load)
+    for (; load != work.loads.end() && load->step <= step + work.ahead; ++load) {
+      append(program, load->before);
       append(program, copies_of(Unit::kIodma, load->movement));
+      append(program, load->after);
+    }
     if (step > 0) append(program, copies_of(Unit::kIodma, work.stores[static_cast<std::size_t>(step - 1)]));
     append(program, work.steps[static_cast<std::size_t>(step)]);
   }
@@ -106,7 +109,8 @@ void plan_chip_layer(PlanBuilder& builder, const Layer& layer) {
   made.name = layer.name, made.op = layer.op, made.scene = layer.scene;
   ChipWork work;
   if (std::holds_alternative<Conv2d>(layer.operation)) {
-    work = plan_chip_conv(builder, layer, made);
+    const bool wfold = builder.hardware.dataflow == Dataflow::kWfold;
+    work = wfold ? plan_chip_wfold(builder, layer, made) : plan_chip_conv(builder, layer, made);
   } else if (!std::holds_alternative<Reshape>(layer.operation)) {
     work = plan_chip_vector(builder, layer, made);
   } else {

@@ -85,11 +85,7 @@ Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const P
     : System(name, hardware, options, jitter) {
   build(hardware, plan, options);
   bind(*hardware.chip);
-  for (const Fault& fault : options.faults) {
-    cores_.front()
-        ->engine->input_banks.at(static_cast<std::size_t>(fault.bank))
-        ->inject_fault(fault.address, fault.mask);
-  }
+  for (const Fault& fault : options.faults) cores_.front()->inject_fault(fault);
   cores_.front()->control->on_layer_end = [this, layers = plan.layers.size()](std::uint32_t layer, Cycle at) {
     check_layer(layer, layers);
     layer_ends_.emplace_back(layer, take_snapshot(at));

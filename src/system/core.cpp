@@ -9,44 +9,20 @@
 namespace tilebeat {
 namespace {
 
-enum CorePort {
-  kLoadPort,
-  kParameterPort,
-  kStorePort,
-  kVectorAPort,
-  kVectorBPort,
-  kVectorResultPort,
-  kIodmaPort,
-  kMvdmaPort,
-  kBroadcastPort
-};
-const std::vector<std::string> kCorePorts{"load",          "parameter", "store", "vector_a", "vector_b",
-                                          "vector_result", "iodma",     "mvdma", "broadcast"};
-const std::vector<Unit> kCoreUnits{Unit::kLoad,   Unit::kParameter, Unit::kMatrix, Unit::kStore,
-                                   Unit::kVector, Unit::kIodma,     Unit::kMvdma};
-enum CoreCompletion {
-  kLoadDone,
-  kParameterDone,
-  kSwitchDone,
-  kPostDone,
-  kStoreDone,
-  kVectorDone,
-  kIodmaDone,
-  kMvdmaDone,
-  kCoreCompletions
-};
+// Ports of the core's bus, units and completions behind those of the matrix unit.
+const std::vector<std::string> kCorePorts{"vector_a", "vector_b", "vector_result",
+                                          "iodma",    "mvdma",    "broadcast"};
+const std::vector<Unit> kCoreUnits{Unit::kVector, Unit::kIodma, Unit::kMvdma};
+
+template <class T>
+std::vector<T> joined(std::vector<T> first, const std::vector<T>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
 
 std::vector<AddressRange> core_map(const CoreConfig& config, int core) {
   return {{nram_address(core), nram_address(core) + static_cast<std::uint64_t>(config.nram.size_bytes), 0},
           {wram_address(core), wram_address(core) + static_cast<std::uint64_t>(config.wram.size_bytes), 1}};
-}
-
-// The channels of the matrix unit move what the core's bus carries.
-DmaConfig channel_config(const HardwareConfig& hardware) {
-  DmaConfig dma = hardware.dma;
-  dma.burst_bytes = std::max(dma.burst_bytes, hardware.chip->core.bus.bytes_per_clock);
-  dma.buffer_bytes = std::max(dma.buffer_bytes, dma.burst_bytes);
-  return dma;
 }
 
 Cycle latest(const std::vector<std::pair<std::string, CycleLedger*>>& ledgers) {
@@ -67,96 +43,71 @@ Core::Core(sc_core::sc_module_name name, const SimContext& context, const Hardwa
            int processor, const SimulationOptions& options, BuildOrder& order)
     : sc_module(name) {
   const CoreConfig& config = hardware.chip->core;
+  const Dataflow dataflow = hardware.dataflow;
   const int width = config.bus.bytes_per_clock;
-  const DmaConfig dma = channel_config(hardware);
-  const int word_bytes = hardware.switch_array.columns * hardware.switch_array.port_channels;
   const std::vector<AddressRange> map = core_map(config, core);
-  order.run({
-      [&] { bus = std::make_unique<Interconnect>("bus", config.bus, context, kCorePorts, map); },
+  const ScratchpadLayout wram_layout =
+      dataflow == Dataflow::kWfold ? ScratchpadLayout::kRegions : ScratchpadLayout::kInterleaved;
+  matrix_ = make_matrix_unit({context, hardware, options, order, map[0].begin});
+  std::vector<std::function<void()>> steps = matrix_->build();
+  const std::vector<std::function<void()>> own{
+      [&] {
+        bus = std::make_unique<Interconnect>("bus", config.bus, context,
+                                             joined(MatrixUnit::bus_ports(dataflow), kCorePorts), map);
+      },
       [&] {
         nram_ = std::make_unique<Scratchpad>("nram", context, config.nram, config.nram.size_bytes,
                                              map[0].begin, width);
       },
       [&] {
         wram_ = std::make_unique<Scratchpad>("wram", context, config.wram, config.wram.size_bytes,
-                                             map[1].begin, width);
+                                             map[1].begin, width, wram_layout);
       },
       [&] {
-        control =
-            std::make_unique<CommandProcessor>("control", context, hardware.host, hardware.dma, kCoreUnits,
-                                               kCoreCompletions, register_address(processor));
-      },
-      [&] { load_ = std::make_unique<ReadChannel>("load", context, dma, Unit::kLoad, word_bytes); },
-      [&] {
-        parameter_ = std::make_unique<ReadChannel>("parameter", context, dma, Unit::kParameter, word_bytes);
-      },
-      [&] { store_ = std::make_unique<StoreChannel>("store", context, dma, width); },
-      [&] {
-        engine = std::make_unique<SwitchArrayEngine>("engine", context, hardware.switch_array, width,
-                                                     options.granularity, options.trace_accumulators, order);
+        const std::vector<Unit> units = joined(MatrixUnit::units(dataflow), kCoreUnits);
+        const int completions = MatrixUnit::completions(dataflow) + static_cast<int>(kCoreUnits.size());
+        control = std::make_unique<CommandProcessor>("control", context, hardware.host, hardware.dma, units,
+                                                     completions, register_address(processor));
       },
       [&] {
         vector_ = std::make_unique<VectorUnit>("vector", context, config.vector, config.copy, map[0].begin);
       },
       [&] { iodma = std::make_unique<CopyEngine>("iodma", context, config.copy, Unit::kIodma, map); },
       [&] { mvdma = std::make_unique<CopyEngine>("mvdma", context, config.copy, Unit::kMvdma, map); },
-  });
-  bind();
+  };
+  order.run(joined(std::move(steps), own));
+  bind(dataflow);
 }
 
-void Core::bind() {
-  auto& ports = bus->initiator_ports;
-  load_->port.socket.bind(ports[kLoadPort]);
-  parameter_->port.socket.bind(ports[kParameterPort]);
-  store_->port.socket.bind(ports[kStorePort]);
-  vector_->a.socket.bind(ports[kVectorAPort]);
-  vector_->b.socket.bind(ports[kVectorBPort]);
-  vector_->result.socket.bind(ports[kVectorResultPort]);
-  iodma->inner.socket.bind(ports[kIodmaPort]);
-  mvdma->inner.socket.bind(ports[kMvdmaPort]);
+void Core::bind(Dataflow dataflow) {
+  matrix_->bind(*bus, *control, *wram_);
+  std::size_t port = MatrixUnit::bus_ports(dataflow).size();
+  for (BurstPort* own : {&vector_->a, &vector_->b, &vector_->result, &iodma->inner, &mvdma->inner})
+    own->socket.bind(bus->initiator_ports[port++]);
   bus->target_ports[0].bind(nram_->socket);
   bus->target_ports[1].bind(wram_->socket);
-  control->units[0].bind(load_->command);
-  control->units[1].bind(parameter_->command);
-  control->units[2].bind(engine->switch_network->command);
-  control->units[3].bind(store_->command);
-  control->units[4].bind(vector_->command);
-  control->units[5].bind(iodma->command);
-  control->units[6].bind(mvdma->command);
-  load_->completion.bind(control->completions[kLoadDone]);
-  parameter_->completion.bind(control->completions[kParameterDone]);
-  engine->switch_network->completion.bind(control->completions[kSwitchDone]);
-  engine->post_processor->completion.bind(control->completions[kPostDone]);
-  store_->completion.bind(control->completions[kStoreDone]);
-  vector_->completion.bind(control->completions[kVectorDone]);
-  iodma->completion.bind(control->completions[kIodmaDone]);
-  mvdma->completion.bind(control->completions[kMvdmaDone]);
-  load_->stream.bind(engine->arrangement->stream);
-  parameter_->stream.bind(engine->parameter_loader->stream);
-  store_->source.bind(engine->output_buffer->ports[engine->output_buffer->ports.size() - 1]);
+  std::size_t unit = MatrixUnit::units(dataflow).size();
+  control->units[unit++].bind(vector_->command);
+  control->units[unit++].bind(iodma->command);
+  control->units[unit++].bind(mvdma->command);
+  auto completion = static_cast<std::size_t>(MatrixUnit::completions(dataflow));
+  vector_->completion.bind(control->completions[completion++]);
+  iodma->completion.bind(control->completions[completion++]);
+  mvdma->completion.bind(control->completions[completion++]);
 }
 
 std::vector<std::pair<std::string, CycleLedger*>> Core::ledgers() {
-  return {{"control.decode", &control->ledger},
-          {"control.fetch", &control->fetch.ledger},
-          {"load.request", &load_->port.ledger},
-          {"load.stream", &load_->data_ledger},
-          {"parameter.request", &parameter_->port.ledger},
-          {"parameter.stream", &parameter_->data_ledger},
-          {"store.request", &store_->port.ledger},
-          {"store.read", &store_->data_ledger},
-          {"engine.arrangement", &engine->arrangement->ledger},
-          {"engine.parameter_loader", &engine->parameter_loader->ledger},
-          {"engine.array", &engine->switch_network->ledger},
-          {"engine.post", &engine->post_processor->ledger},
-          {"vector", &vector_->ledger},
-          {"vector.a", &vector_->a.ledger},
-          {"vector.b", &vector_->b.ledger},
-          {"vector.result", &vector_->result.ledger},
-          {"iodma.read", &iodma->read_ledger},
-          {"iodma.write", &iodma->write_ledger},
-          {"mvdma.read", &mvdma->read_ledger},
-          {"mvdma.write", &mvdma->write_ledger}};
+  std::vector<std::pair<std::string, CycleLedger*>> all{{"control.decode", &control->ledger},
+                                                        {"control.fetch", &control->fetch.ledger}};
+  all = joined(std::move(all), matrix_->ledgers());
+  return joined(std::move(all), {{"vector", &vector_->ledger},
+                                 {"vector.a", &vector_->a.ledger},
+                                 {"vector.b", &vector_->b.ledger},
+                                 {"vector.result", &vector_->result.ledger},
+                                 {"iodma.read", &iodma->read_ledger},
+                                 {"iodma.write", &iodma->write_ledger},
+                                 {"mvdma.read", &mvdma->read_ledger},
+                                 {"mvdma.write", &mvdma->write_ledger}});
 }
 
 Cycle Core::settled_at() {
@@ -166,7 +117,7 @@ Cycle Core::settled_at() {
 void Core::collect(Snapshot& snapshot, Cycle at) {
   const std::string prefix = report_prefix(this->name());
   for (const auto& [part, ledger] : ledgers()) collect_ledger(snapshot, prefix + part, *ledger, at);
-  collect_engine(snapshot, prefix, *engine);
+  matrix_->collect(snapshot, prefix);
   collect_bus(snapshot, prefix + "bus", *bus, at);
   MemoryBytes& bytes = snapshot.bytes;
   collect_scratchpad(snapshot, prefix + "nram", *nram_, bytes.nram_read, bytes.nram_write);

@@ -61,7 +61,7 @@ LayerResult layer_result(const LayerPlan& plan, const Snapshot& before, const Sn
 
 std::vector<CoreResult> core_results(const RunResult& run) {
   std::vector<CoreResult> cores;
-  const std::string array = ".engine.array", decode = ".control.decode", pe = ".engine.pe";
+  const std::string array = ".engine.array", decode = ".control.decode", engine = ".engine.";
   const auto owner = [](const std::string& name, const std::string& part) {
     const bool ends =
         name.size() > part.size() && name.compare(name.size() - part.size(), part.size(), part) == 0;
@@ -81,7 +81,9 @@ std::vector<CoreResult> core_results(const RunResult& run) {
         core.barrier = of(module, Activity::kBarrier), core.peer = of(module, Activity::kPeer);
     }
     for (const Counter& counter : run.counters) {
-      if (counter.module == core.name + pe && counter.name == "useful_macs") core.macs = counter.value;
+      if (counter.module.compare(0, core.name.size() + engine.size(), core.name + engine) == 0 &&
+          counter.name == "useful_macs")
+        core.macs = counter.value;
     }
     core.utilization = utilization_of(core.macs, run.cycles, run.peak_macs_per_clock / run.cores);
   }
@@ -173,14 +175,13 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
 }  // namespace
 
 RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOptions& options) {
-  const SwitchArrayConfig& array = hardware.switch_array;
   RunResult run;
   run.workload = plan.name;
   run.hardware = hardware.name;
   run.granularity = options.granularity == Granularity::kClock ? "clock" : "tile";
   run.dataflow = kDataflowNames[static_cast<std::size_t>(hardware.dataflow)];
   run.cores = hardware.chip ? hardware.chip->cores() : 1;
-  run.peak_macs_per_clock = std::int64_t{array.rows} * array.columns * array.port_channels * run.cores;
+  run.peak_macs_per_clock = hardware.macs_per_clock() * run.cores;
 
   DeltaJitter jitter(options.jitter_seed);
   sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);

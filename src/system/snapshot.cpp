@@ -54,6 +54,27 @@ void collect_engine(Snapshot& snapshot, const std::string& prefix, SwitchArrayEn
   }
 }
 
+void collect_wfold(Snapshot& snapshot, const std::string& prefix, const WfoldEngine& engine) {
+  const WfoldStats& stats = engine.master->stats;
+  const ActivityCycles& slaves = engine.master->slaves_ledger.cycles();
+  for (std::size_t i = 0; i < slaves.size(); ++i) snapshot.array[i] += slaves[i];
+  snapshot.beats += stats.beats;
+  snapshot.macs += stats.useful_macs;
+  const std::string master = prefix + "engine.master";
+  snapshot.count(master, "beats", "beats", stats.beats);
+  snapshot.count(master, "runs", "runs", stats.runs);
+  snapshot.count(master, "tiles", "tiles", stats.tiles);
+  snapshot.count(master, "refills", "refills", stats.refills);
+  snapshot.count(master, "broadcast_lines", "lines", stats.broadcast_lines);
+  snapshot.count(master, "kernel_lines", "lines a slave", stats.kernel_lines);
+  snapshot.count(master, "useful_macs", "multiply-accumulates", stats.useful_macs);
+  snapshot.count(master, "read_requests", "requests", engine.master->reader.stats.requests);
+  snapshot.count(master, "read", "bytes", engine.master->reader.stats.bytes);
+  snapshot.count(prefix + "engine.writer", "results", "results", engine.writer->stats.results);
+  snapshot.count(prefix + "engine.writer", "write_requests", "requests", engine.writer->stats.requests);
+  snapshot.count(prefix + "engine.writer", "written", "bytes", engine.writer->stats.bytes);
+}
+
 void collect_bus(Snapshot& snapshot, const std::string& name, Interconnect& bus, Cycle at) {
   bus.settle(at);
   for (int i = 0; i < bus.ports(); ++i) {

@@ -24,9 +24,14 @@ struct ScratchpadStats {
   std::int64_t conflict_clocks = 0;  ///< clocks in which a request's next word found its bank taken
 };
 
+/// How a scratchpad's bytes are spread over its banks: word by word, or a bank after the other, each a region
+/// with a second port of its own (the second storage of document 003 [0124]).
+enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
+
 /// An on-chip memory: NRAM, WRAM or the SRAM of a cluster (SPEC HI-2, HI-3). It occupies `size_bytes` from
 /// `base`; consecutive words of `bank_bytes` lie in consecutive banks, each a target of its own with one
-/// port.
+/// port. With regions bank i holds the i-th part of the memory and has a second port, `region_port(i)`, that
+/// serves one access a clock whatever the bus does.
 ///
 /// A request of up to 4096 bytes that arrives in clock t is taken at once. From clock t + 1 +
 /// `latency_cycles` on, bus width / bank width of its words are accessed a clock, in order. In each clock
@@ -42,12 +47,22 @@ class Scratchpad : public sc_core::sc_module {
   tlm_utils::passthrough_target_socket<Scratchpad> socket;
 
   Scratchpad(sc_core::sc_module_name name, const SimContext& context, const MemoryConfig& config,
-             std::int64_t size_bytes, std::uint64_t base, int bus_bytes);
+             std::int64_t size_bytes, std::uint64_t base, int bus_bytes,
+             ScratchpadLayout layout = ScratchpadLayout::kInterleaved);
   SC_HAS_PROCESS(Scratchpad);
 
+  tlm::tlm_target_socket<>& region_port(int region) {
+    return banks_[static_cast<std::size_t>(region)]->ports[1];
+  }
+  const BankPortStats& region_stats(int region) const {
+    return banks_[static_cast<std::size_t>(region)]->stats(1);
+  }
+
   ScratchpadStats stats;
-  /// See SramBank::inject_fault; `address` counts from the memory's first byte.
-  void inject_fault(std::int64_t address, std::uint8_t mask);
+  /// See SramBank::inject_fault; `address` is a byte of bank `bank`.
+  void inject_fault(int bank, std::int64_t address, std::uint8_t mask) {
+    banks_.at(static_cast<std::size_t>(bank))->inject_fault(address, mask);
+  }
 
  private:
   struct Request {
@@ -55,6 +70,13 @@ class Scratchpad : public sc_core::sc_module {
     Cycle next = 0;     ///< the clock of its next words, or of its response
     unsigned done = 0;  ///< bytes accessed
   };
+  // Where a byte lies, and how many from it on lie in the same word.
+  struct Place {
+    std::size_t bank = 0;
+    std::uint64_t address = 0;
+    std::uint64_t word_left = 0;
+  };
+  Place place_of(std::uint64_t offset) const;
   tlm::tlm_sync_enum receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                              sc_core::sc_time& delay);
   unsigned debug(tlm::tlm_generic_payload& payload);
@@ -69,6 +91,7 @@ class Scratchpad : public sc_core::sc_module {
   MemoryConfig config_;
   std::uint64_t base_, size_;
   int words_per_clock_;
+  ScratchpadLayout layout_;
   std::vector<std::unique_ptr<SramBank>> banks_;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<Scratchpad>> bank_ports_;
   std::deque<Request> requests_;        // oldest first

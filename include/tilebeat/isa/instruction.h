@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/activity.h"
 #include "tilebeat/base/dtype.h"
+#include "tilebeat/base/read_mode.h"
 
 #include <array>
 #include <cstdint>
@@ -18,8 +19,8 @@ constexpr int kInstructionBytes = 64;
 using InstructionBytes = std::array<std::uint8_t, kInstructionBytes>;
 
 /// The units that execute instructions; each has an in-order queue of its own in the command processor.
-/// The first four are the matrix unit and its channels, the next five the vector unit and the DMA engines of
-/// cores and memory cores (SPEC HI-2, HI-3).
+/// The first four are the matrix unit and its channels, the next ones the vector unit, the DMA engines of
+/// cores and memory cores (SPEC HI-2, HI-3) and the engine that folds maps inside NRAM (SPEC WF-5).
 enum class Unit : std::uint8_t {
   kLoad,
   kParameter,
@@ -30,15 +31,17 @@ enum class Unit : std::uint8_t {
   kMvdma,
   kGdma,
   kCdma,
+  kFold,
   kSync
 };
-constexpr int kQueuedUnits = 9;  ///< all but kSync, which the command processor executes itself
+constexpr int kQueuedUnits = 10;  ///< all but kSync, which the command processor executes itself
 constexpr std::array<const char*, kQueuedUnits + 1> kUnitNames{
-    "load", "parameter", "matrix", "store", "vector", "iodma", "mvdma", "gdma", "cdma", "sync"};
+    "load", "parameter", "matrix", "store", "vector", "iodma", "mvdma", "gdma", "cdma", "fold", "sync"};
 
 enum class Opcode : std::uint8_t {
   kConvSetup = 0x01,
   kConvRun = 0x02,
+  kWfoldRun = 0x03,
   kLoadInput = 0x10,
   kLoadKernels = 0x11,
   kStoreOutput = 0x12,
@@ -50,6 +53,7 @@ enum class Opcode : std::uint8_t {
   kCopyMvdma = 0x31,
   kCopyGdma = 0x32,
   kCopyCdma = 0x33,
+  kCopyFold = 0x34,
   kVectorRun = 0x40,
 };
 
@@ -69,6 +73,11 @@ constexpr Semaphore output_full(int half) {
 }
 constexpr Semaphore output_free(int half) {
   return static_cast<Semaphore>(7 + half);
+}
+/// The first of the two transfers that fill a buffer for a map is complete (SPEC WF-5).
+constexpr int kFoldBuffers = 2;
+constexpr Semaphore map_begun(int buffer) {
+  return static_cast<Semaphore>(9 + buffer);
 }
 constexpr Semaphore kernels_full(int slot) {
   return static_cast<Semaphore>(16 + slot);
@@ -148,6 +157,32 @@ struct ConvRun {
       0;  ///< useful multiply-accumulates of one output pixel, of planes * P * C * taps
 };
 
+/// A convolution on the W-fold engine (SPEC section 4): `rows` x `columns` x `kernels` outputs from a map in
+/// NRAM whose rows lie there without gaps, with kernels in the regions of WRAM, to NRAM. A folded pixel is
+/// `pixel_bytes` = stride x channels bytes; folded column f of a row begins at its byte f * pixel_bytes -
+/// lead_bytes, and what lies outside the row is the input's zero point. Every region holds kernels and
+/// post-parameters as WfoldSchedule says.
+struct WfoldRun {
+  std::uint32_t map = 0;                  ///< byte offset in NRAM of the map's first row
+  std::uint32_t row_bytes = 0;            ///< of the map
+  std::int32_t lead_bytes = 0;            ///< see above; more than 0 for padding on the left
+  std::uint32_t weights = 0;              ///< byte offset in every region of WRAM
+  std::uint32_t result = 0;               ///< byte offset in NRAM of output (0,0), kernel 0
+  std::uint32_t result_pixel = 0;         ///< bytes from an output pixel to the next, rows without gaps
+  std::uint32_t macs_per_output = 0;      ///< useful multiply-accumulates of one output element
+  std::uint16_t rows = 0, columns = 0;    ///< output pixels
+  std::uint16_t kernels = 0;              ///< output channels
+  std::uint16_t height = 0;               ///< rows of the map
+  std::int16_t h_offset = 0;              ///< row of the map of output row 0, tap row 0
+  std::uint16_t pixel_bytes = 0;          ///< of a folded pixel
+  std::uint16_t first_channel = 0;        ///< byte of the folded pixel where the kernels' channels begin
+  std::uint16_t channels = 0;             ///< bytes of the folded pixel that the kernels touch
+  std::uint16_t granularity = 64;         ///< Pci
+  std::uint16_t result_granularity = 64;  ///< Pco, in bytes
+  WfoldReadMode read_mode = WfoldReadMode::kContinuous;
+  bool block_outer = false;  ///< channel blocks are the outer loop, kernel rows the inner one
+};
+
 /// Loads a tile of an NHWC map through the arrangement into one copy of the banks (SPEC SW-1, SW-7).
 struct LoadInput {
   std::uint8_t copy = 0;
@@ -183,7 +218,8 @@ struct StoreOutput {
 
 /// Copies `outer_count` x `inner_count` runs of `run_bytes` from one memory to another (SPEC HI-2 to HI-4).
 /// `unit` says which DMA engine does it: IODMA (DRAM and NRAM/WRAM), MVDMA (SRAM and NRAM/WRAM), GDMA (DRAM
-/// and SRAM), CDMA (SRAM to the SRAM of another cluster). The destination may have a border of `fill` bytes:
+/// and SRAM), CDMA (SRAM to the SRAM of another cluster), fold (NRAM to NRAM, also to an overlapping place
+/// in front of the source). The destination may have a border of `fill` bytes:
 /// `pad_top` rows above, `pad_bottom` below, `pad_left` and `pad_right` runs beside each row; it then starts
 /// with the border.
 struct Copy {
@@ -247,8 +283,8 @@ struct Instruction {
   Semaphores waits{};            ///< taken before it is dispatched
   Semaphores release_signals{};  ///< given when its operands are no longer needed
   Semaphores done_signals{};     ///< given when its results are complete
-  std::variant<ConvSetup, ConvRun, LoadInput, LoadKernels, StoreOutput, LayerEnd, Halt, Barrier, Signal, Copy,
-               VectorRun>
+  std::variant<ConvSetup, ConvRun, WfoldRun, LoadInput, LoadKernels, StoreOutput, LayerEnd, Halt, Barrier,
+               Signal, Copy, VectorRun>
       operation;
 };
 

@@ -32,6 +32,12 @@ class BeatAccumulators {
   std::vector<std::int32_t> partial_;
 };
 
+/// One beat of a W-fold slave: acc[unit][i] += lines[unit][2i] * weights[2i] + lines[unit][2i+1] *
+/// weights[2i+1]. `lines` is [units][line], `weights` [line] int16, `acc` [units][line / 2]; the sum of an
+/// output is that of its positions' pairs.
+void mac_lines(const std::int16_t* lines, int units, int line, const std::int16_t* weights,
+               std::int32_t* acc);
+
 /// The widened, zero-point-free operands of a chunk, as the fast kernel of tile granularity wants them (SPEC
 /// CY-3).
 struct TileOperands {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilebeat {
@@ -35,9 +36,10 @@ struct BoundCycles {
 struct LayerPlan {
   std::string name, op, scene;
   ConvTiling tiling;
-  std::string reason;     ///< why this tiling, in words
-  std::string mapping;    ///< in a chip: how the layer is spread over cores and memories
-  std::int64_t macs = 0;  ///< useful multiply-accumulates
+  std::string reason;   ///< why this tiling, in words
+  std::string mapping;  ///< in a chip: how the layer is spread over cores and memories
+  std::vector<std::pair<std::string, std::string>> choices;  ///< what was decided, and why: name and text
+  std::int64_t macs = 0;                                     ///< useful multiply-accumulates
   std::int64_t chunks = 0;
   std::int64_t input_bytes = 0;   ///< planned DRAM reads of maps, halo and reloads included
   std::int64_t kernel_bytes = 0;  ///< planned DRAM reads of packed kernels, biases and scales

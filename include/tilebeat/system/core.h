@@ -2,14 +2,12 @@
 
 #include "tilebeat/engine/control/command_processor.h"
 #include "tilebeat/engine/dma/copy_engine.h"
-#include "tilebeat/engine/dma/read_channel.h"
-#include "tilebeat/engine/dma/store_channel.h"
 #include "tilebeat/engine/vector/vector_unit.h"
 #include "tilebeat/fabric/interconnect.h"
 #include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/fabric/write_bridge.h"
+#include "tilebeat/system/matrix_unit.h"
 #include "tilebeat/system/snapshot.h"
-#include "tilebeat/system/switch_array_engine.h"
 
 #include <memory>
 
@@ -17,9 +15,9 @@
 
 namespace tilebeat {
 
-/// A core (SPEC HI-2): command processor, matrix unit with its channels, vector unit, NRAM and WRAM behind a
-/// bus, IODMA and MVDMA. The matrix unit is the same engine as in the system on chip; its channels are bound
-/// to the core's bus instead of DRAM.
+/// A core (SPEC HI-2): command processor, matrix unit, vector unit, NRAM and WRAM behind a bus, IODMA and
+/// MVDMA. The switch array is the same engine as in the system on chip; its channels are bound to the core's
+/// bus instead of DRAM.
 class Core : public sc_core::sc_module {
  public:
   /// `core` is its number in the chip, `processor` that of its command processor.
@@ -29,19 +27,19 @@ class Core : public sc_core::sc_module {
   std::unique_ptr<CommandProcessor> control;
   std::unique_ptr<CopyEngine> iodma, mvdma;  ///< their outer ports are the core's
   std::unique_ptr<Interconnect> bus;         ///< its last initiator port takes broadcasts
-  std::unique_ptr<SwitchArrayEngine> engine;
 
+  /// A fault of SimulationOptions.
+  void inject_fault(const Fault& fault) { matrix_->inject_fault(fault, *nram_); }
   void collect(Snapshot& snapshot, Cycle at);
   Cycle settled_at();
 
  private:
   std::vector<std::pair<std::string, CycleLedger*>> ledgers();
-  void bind();
+  void bind(Dataflow dataflow);
 
   std::unique_ptr<Scratchpad> nram_, wram_;
   std::unique_ptr<VectorUnit> vector_;
-  std::unique_ptr<ReadChannel> load_, parameter_;
-  std::unique_ptr<StoreChannel> store_;
+  std::unique_ptr<MatrixUnit> matrix_;
 };
 
 /// The memory core of a cluster (SPEC HI-3): command processor, SRAM behind the cluster's bus, GDMA, CDMA,

@@ -6,6 +6,7 @@
 #include "tilebeat/report/run_result.h"
 #include "tilebeat/sim/context.h"
 #include "tilebeat/system/switch_array_engine.h"
+#include "tilebeat/system/wfold_engine.h"
 
 #include <functional>
 #include <string>
@@ -25,7 +26,7 @@ struct SimulationOptions {
   Granularity granularity = Granularity::kTile;
   Observers observers;
   bool trace_accumulators = false;
-  std::vector<Fault> faults;           ///< of the input banks; in a chip, of its first core
+  std::vector<Fault> faults;  ///< of the input banks (W-fold: of the NRAM's); in a chip, of its first core
   std::uint32_t jitter_seed = 0;       ///< 0: no random delta delays (SPEC CY-4)
   std::uint32_t build_order_seed = 0;  ///< 0: modules are built in their usual order
   std::function<void(Cycle now, std::size_t layers_done)> progress;  ///< called now and then; may be empty
@@ -49,6 +50,7 @@ struct Snapshot {
 // part, with a dot behind it, or empty.
 void collect_ledger(Snapshot& snapshot, const std::string& name, CycleLedger& ledger, Cycle at);
 void collect_engine(Snapshot& snapshot, const std::string& prefix, SwitchArrayEngine& engine);
+void collect_wfold(Snapshot& snapshot, const std::string& prefix, const WfoldEngine& engine);
 void collect_bus(Snapshot& snapshot, const std::string& name, Interconnect& bus, Cycle at);
 void collect_dram(Snapshot& snapshot, const std::string& name, DramController& dram, Picoseconds at);
 void collect_scratchpad(Snapshot& snapshot, const std::string& name, const Scratchpad& memory,

@@ -60,19 +60,25 @@ void CopyStream::enter_run() {
   piece.address = copy_.source + static_cast<std::uint64_t>(row * copy_.source_outer_stride +
                                                             column * copy_.source_inner_stride);
   piece_ = piece;
+  // Inside a border, too, runs of the source that touch are one.
+  const bool touching = !piece.fill && copy_.source_inner_stride == copy_.run_bytes &&
+                        std::uint64_t{copy_.run_bytes} * copy_.inner_count <= UINT32_MAX;
+  const int runs = touching ? copy_.inner_count : 1;
+  length_ = std::int64_t{copy_.run_bytes} * runs;
+  column_ += runs - 1;
   const auto window = static_cast<std::uint64_t>(burst_bytes_);
   const std::uint64_t to_boundary = piece_->fill ? window : window - piece_->address % window;
-  piece_->bytes = static_cast<int>(std::min<std::uint64_t>(to_boundary, copy_.run_bytes));
+  piece_->bytes = static_cast<int>(std::min<std::int64_t>(static_cast<std::int64_t>(to_boundary), length_));
 }
 
 void CopyStream::advance() {
   offset_ += piece_->bytes;
-  if (offset_ == copy_.run_bytes) {
+  if (offset_ == length_) {
     enter_run();
     return;
   }
   piece_->address += static_cast<std::uint64_t>(piece_->bytes);
-  piece_->bytes = static_cast<int>(std::min<std::int64_t>(burst_bytes_, copy_.run_bytes - offset_));
+  piece_->bytes = static_cast<int>(std::min<std::int64_t>(burst_bytes_, length_ - offset_));
 }
 
 // ---- CopyEngine ----
@@ -108,7 +114,16 @@ void CopyEngine::check(const Copy& copy) const {
   const char* unit = kUnitNames[static_cast<std::size_t>(unit_)];
   if (CopyStream::total_bytes(copy) == 0)
     throw SimulationError(fmt::format("{}.copy: nothing to copy", unit));
-  if (is_inner(copy.source) == is_inner(copy.destination)) {
+  if (unit_ == Unit::kFold) {
+    if (!is_inner(copy.source) || !is_inner(copy.destination))
+      throw SimulationError(
+          fmt::format("fold.copy: {:#x} or {:#x} lies outside NRAM", copy.source, copy.destination));
+    if (copy.destination > copy.source &&
+        CopyStream::destination(copy).address < CopyStream::source(copy).end())
+      throw SimulationError(
+          fmt::format("fold.copy: the destination {:#x} lies inside what is read from {:#x}",
+                      copy.destination, copy.source));
+  } else if (is_inner(copy.source) == is_inner(copy.destination)) {
     throw SimulationError(
         fmt::format("{}.copy: {:#x} and {:#x} lie on the same side", unit, copy.source, copy.destination));
   }
@@ -201,7 +216,7 @@ Activity CopyEngine::read_blocker(Cycle now) {
   const CopyStream::Piece& piece = stream_->piece();
   if (reserved_ + piece.bytes > config_.buffer_bytes) return Activity::kLanding;
   if (piece.fill) return Activity::kBusy;
-  BurstPort& port = port_of(piece.address);
+  BurstPort& port = read_port(piece.address);
   if (!port.granted(now)) return port.waits_for();
   return port.has_room() ? Activity::kBusy : Activity::kOutstanding;
 }
@@ -216,7 +231,7 @@ bool CopyEngine::read(Cycle now) {
   pending.fill = std::get<Copy>(jobs_[to_read_ - 1].instruction.operation).fill;
   reserved_ += piece.bytes;
   if (!piece.fill) {
-    BurstPort& port = port_of(piece.address);
+    BurstPort& port = read_port(piece.address);
     pending.port = &port;
     port.issue(tlm::TLM_READ_COMMAND, piece.address, piece.bytes, port.buffer(piece.bytes), now);
   }
@@ -238,7 +253,7 @@ bool CopyEngine::begin_write() {
 
 Activity CopyEngine::write_blocker(Cycle now) {
   if (!begin_write()) return writes_.empty() ? blocker_ : Activity::kMemory;
-  BurstPort& port = port_of(cutter_->address());
+  BurstPort& port = write_port(cutter_->address());
   if (data_.size() < static_cast<std::size_t>(cutter_->bytes())) return Activity::kStaging;
   if (!port.granted(now)) return port.waits_for();
   return port.has_room() ? Activity::kBusy : Activity::kOutstanding;
@@ -248,7 +263,7 @@ bool CopyEngine::write(Cycle now) {
   if (write_blocker(now) != Activity::kBusy || !cutter_) return false;
   const std::uint64_t address = cutter_->address();
   const int burst = cutter_->bytes();
-  BurstPort& port = port_of(address);
+  BurstPort& port = write_port(address);
   std::vector<std::uint8_t> data = port.buffer(burst);
   std::copy_n(data_.begin(), burst, data.begin());
   data_.erase(data_.begin(), data_.begin() + burst);

@@ -1,7 +1,7 @@
 #include "tilebeat/engine/switch_array/post_processor.h"
 
 #include "tilebeat/base/error.h"
-#include "tilebeat/base/numerics.h"
+#include "tilebeat/engine/post_processing.h"
 #include "tilebeat/engine/switch_array/input_arrangement.h"
 
 #include <algorithm>
@@ -130,14 +130,7 @@ void PostProcessor::process_pixel(const ConvRun& run, const std::int32_t* sums) 
   const PostParameter* parameter =
       parameters_.data() + static_cast<std::ptrdiff_t>(run.slot) * config_.columns;
   for (int k = 0; k < run.kernels; ++k) {
-    std::int32_t value = sums[k];
-    if (setup_.post_parameters) {  // wraps like the adder; a checked workload cannot reach that (SPEC NU-3)
-      value = static_cast<std::int32_t>(static_cast<std::uint32_t>(value) +
-                                        static_cast<std::uint32_t>(parameter[k].bias));
-    }
-    if (setup_.clamp) value = std::clamp(value, setup_.clamp_low, setup_.clamp_high);
-    if (setup_.requantise)
-      value = requantize(value, parameter[k].scale, setup_.output_zero_point, setup_.output_type);
+    const std::int32_t value = post_process(sums[k], setup_, parameter[k]);
     if (setup_.output_type == DType::kInt32) {
       std::memcpy(pixel_.data() + k * 4, &value, 4);
     } else {

@@ -79,6 +79,9 @@ void SwitchNetwork::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   blocker_ = message.blocker;
   if (message.instruction != nullptr) {
+    if (std::holds_alternative<WfoldRun>(message.instruction->operation))
+      throw SimulationError(summary(*message.instruction) +
+                            ": the matrix unit of this core is a switch array");
     queue_.push_back(*message.instruction);
     if (state_ == State::kIdle) wake_at(next);
   } else if (state_ == State::kIdle && queue_.empty()) {

@@ -41,14 +41,15 @@ class CopyStream {
 
   Copy copy_;
   int burst_bytes_;
-  std::int64_t row_ = 0, column_ = -1;  // of the run, border included
-  std::int64_t offset_ = 0;             // in the run
+  std::int64_t row_ = 0, column_ = -1;    // of the run, border included
+  std::int64_t length_ = 0, offset_ = 0;  // of the run, or of runs that touch; in it
   std::optional<Piece> piece_;
 };
 
 /// A DMA engine between two buses: IODMA, MVDMA, GDMA and CDMA, which differ in what they are bound to (SPEC
-/// HI-2 to HI-4). Executes Copy instructions: reads bursts from the one side into a buffer of `buffer_bytes`,
-/// in order, and writes bursts to the other.
+/// HI-2 to HI-4), and the fold engine of a W-fold core, whose ports both lead to the core's own bus. Executes
+/// Copy instructions: reads bursts from the one side into a buffer of `buffer_bytes`, in order, and writes
+/// bursts to the other.
 ///
 /// Throughput: one read and one write request a clock. A write is requested in the clock after the last byte
 /// of its data arrived. Back-pressure: a burst is read only when the buffer has room for it and fewer than
@@ -56,8 +57,13 @@ class CopyStream {
 /// still being written. The source is released when its last byte has arrived, the instruction is done when
 /// the last write's response has. A stretch of border takes the place of a read request.
 ///
-/// A copy of nothing, one between addresses of the same side and one that leaves a memory of the inner side
-/// is refused when it is dispatched; one that leaves a memory of the outer side when its bus answers.
+/// The fold engine may write over its own source, as long as the destination begins no later: every byte is
+/// read before its place is written (SPEC WF-5, document 003 [0212]). With `outer_count` 0 a copy is border
+/// alone and fills its destination.
+///
+/// A copy of nothing, one between addresses of the same side (fold: of different sides, or onto bytes that
+/// are still to be read) and one that leaves a memory of the inner side is refused when it is dispatched; one
+/// that leaves a memory of the outer side when its bus answers.
 class CopyEngine : public sc_core::sc_module {
   sc_core::sc_event wake_;  // declared first: the ports notify it
 
@@ -97,7 +103,11 @@ class CopyEngine : public sc_core::sc_module {
   bool begin_stream();
   bool begin_write();
   bool is_inner(std::uint64_t address) const;
-  BurstPort& port_of(std::uint64_t address) { return is_inner(address) ? inner : outer; }
+  // The fold engine has both ends inside: it reads by the one port and writes by the other.
+  BurstPort& read_port(std::uint64_t address) {
+    return unit_ != Unit::kFold && is_inner(address) ? inner : outer;
+  }
+  BurstPort& write_port(std::uint64_t address) { return is_inner(address) ? inner : outer; }
   void check(const Copy& copy) const;
   void check_inside(const char* what, const StridedBlock& block) const;
   void tell(UnitMessage::Kind kind, const Semaphores& signals);

@@ -1,0 +1,170 @@
+#include "wfold_plan.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tilebeat {
+namespace {
+
+// Kernels of block `kb` that exist.
+int block_kernels(const ConvProblem& p, const WfoldShape& shape, int kb) {
+  return std::min(shape.tile_kernels(), p.conv.out_channels - kb * shape.tile_kernels());
+}
+
+bool allows(WfoldReadMode mode, const WfoldSchedule& schedule, std::int64_t half) {
+  if (mode == WfoldReadMode::kContinuous) return can_read_continuously(schedule);
+  if (mode == WfoldReadMode::kTransit) return transit_holds_block(schedule, half);
+  return true;
+}
+
+// Appends one kernel of a region: [kernel row][folded column][channel].
+void pack_kernel(const ConvProblem& p, int kernel, const ByteRange& channels,
+                 const std::vector<FoldedColumn>& columns, std::vector<std::uint8_t>& bytes) {
+  const auto fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
+  const int per_group = p.channels / p.conv.groups;
+  const int group = kernel / (p.conv.out_channels / p.conv.groups);
+  for (int row = 0; row < p.conv.kernel[0]; ++row) {
+    for (const FoldedColumn& column : columns) {
+      const std::size_t at = bytes.size();
+      bytes.insert(bytes.end(), static_cast<std::size_t>(channels.end - channels.begin), fill);
+      if (kernel >= p.conv.out_channels) continue;
+      for (const FoldedColumn::Tap& tap : column.taps) {
+        const std::int64_t first =
+            std::int64_t{tap.phase} * p.channels + std::int64_t{group} * per_group - channels.begin;
+        const std::int64_t from =
+            ((std::int64_t{kernel} * p.conv.kernel[0] + row) * p.conv.kernel[1] + tap.tap) * per_group;
+        std::copy_n(p.weights->bytes.begin() + from, per_group,
+                    bytes.begin() + static_cast<std::ptrdiff_t>(at) + first);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+ByteRange channels_of(const ConvProblem& p, int block) {
+  const std::int64_t pixel = std::int64_t{p.conv.stride[1]} * p.channels;
+  if (p.conv.groups == 1) return {0, pixel};
+  const int kernels_per_group = p.conv.out_channels / p.conv.groups;
+  const int channels_per_group = p.channels / p.conv.groups;
+  const int first = block * p.block_kernels;
+  const int last = std::min(p.conv.out_channels, first + p.block_kernels) - 1;
+  const std::int64_t begin = std::int64_t{first / kernels_per_group} * channels_per_group;
+  const std::int64_t end = std::int64_t{last / kernels_per_group + 1} * channels_per_group;
+  return {begin, pixel - p.channels + end};
+}
+
+WfoldGeometry tile_geometry(const ConvProblem& p, const WfoldChoice& choice, int kernels, int columns) {
+  WfoldGeometry g;
+  g.rows = 1, g.columns = columns, g.kernels = kernels;
+  g.height = p.conv.kernel[0];
+  g.kernel_h = p.conv.kernel[0], g.stride_h = p.conv.stride[0], g.dilation_h = p.conv.dilation[0];
+  g.kernel_w = p.conv.kernel[1], g.stride_w = p.conv.stride[1], g.dilation_w = p.conv.dilation[1];
+  g.pixel_bytes = p.conv.stride[1] * p.channels;
+  const ByteRange channels = channels_of(p, 0);
+  g.first_channel = static_cast<int>(channels.begin);
+  g.channels = static_cast<int>(channels.end - channels.begin);
+  g.granularity = choice.granularity.granularity;
+  g.post_parameters = !p.conv.bias.empty() || p.conv.requant;
+  return g;
+}
+
+WfoldChoice choose_wfold(const ConvProblem& p, const HardwareConfig& hardware) {
+  const WfoldConfig& config = hardware.wfold;
+  WfoldChoice choice;
+  choice.shape = wfold_shape_of(config);
+  const ByteRange channels = channels_of(p, 0);
+  choice.touched = static_cast<int>(channels.end - channels.begin);
+  const int padded = p.conv.pads[1] + p.width + p.conv.pads[3];
+  const int width = ceil_div(padded, p.conv.stride[1]);
+  choice.granularity = choose_granularity(choice.touched, width, config.smallest_pci, config.tolerance_bytes,
+                                          config.line_bytes);
+  choice.forced = config.pci > 0;
+  if (choice.forced) choice.granularity.granularity = config.pci;
+  choice.folded_span = (p.conv.kernel[1] - 1) * p.conv.dilation[1] / p.conv.stride[1];
+
+  const int columns = choice.shape.tile_columns(choice.granularity.granularity);
+  WfoldGeometry geometry = tile_geometry(p, choice, 1, columns);
+  geometry.block_outer = config.block_order == BlockOrder::kBlockOuter;
+  const WfoldSchedule tile(choice.shape, geometry);
+  const std::int64_t half = config.transit_bytes / 2;
+  choice.read_mode = choose_read_mode(tile, half);
+  if (config.read_mode != ReadChoice::kAuto) {
+    const auto forced = static_cast<WfoldReadMode>(static_cast<int>(config.read_mode) - 1);
+    if (allows(forced, tile, half)) choice.read_mode = forced;
+  }
+  return choice;
+}
+
+PackedRegions pack_regions(const ConvProblem& p, const WfoldChoice& choice) {
+  PackedRegions packed;
+  const std::vector<FoldedColumn> columns =
+      fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]);
+  const int slaves = choice.shape.slaves;
+  const bool records = !p.conv.bias.empty() || p.conv.requant;
+  for (int kb = 0; kb < p.end_block; ++kb) {
+    packed.blocks.push_back(packed.bytes.size());
+    const ByteRange channels = channels_of(p, kb);
+    const int first = kb * choice.shape.tile_kernels();
+    const int of_slave = ceil_div(block_kernels(p, choice.shape, kb), slaves);
+    for (int slave = 0; slave < slaves; ++slave) {
+      for (int k = 0; k < of_slave; ++k)
+        pack_kernel(p, first + slave + k * slaves, channels, columns, packed.bytes);
+      for (int k = 0; records && k < of_slave; ++k) {
+        const auto record = encode(post_parameter(p, first + slave + k * slaves));
+        packed.bytes.insert(packed.bytes.end(), record.begin(), record.end());
+      }
+    }
+  }
+  packed.blocks.push_back(packed.bytes.size());
+  return packed;
+}
+
+void explain(const WfoldChoice& choice, const ConvProblem& p, const HardwareConfig& hardware,
+             LayerPlan& made) {
+  const WfoldConfig& config = hardware.wfold;
+  const int taken = choice.granularity.granularity;
+  std::vector<std::string> candidates;
+  for (const GranularityCandidate& c : choice.granularity.candidates) {
+    const char* verdict = c.granularity == taken ? "taken"
+                          : c.too_wide           ? "the map is narrower than the fold"
+                          : c.tolerable          ? "smaller than needed"
+                                                 : "too much padding";
+    candidates.push_back(
+        fmt::format("{} (fold {}, {} bytes of padding): {}", c.granularity, c.fold, c.padding, verdict));
+  }
+  made.choices.emplace_back(
+      "granularity", fmt::format("{} of {} channel bytes in {} blocks, {}", taken, choice.touched,
+                                 ceil_div(choice.touched, taken),
+                                 choice.forced ? std::string("as wfold.pci says")
+                                               : fmt::format("tolerance {} bytes", config.tolerance_bytes)));
+  for (const std::string& text : candidates) made.choices.emplace_back("", text);
+  const WfoldSchedule tile(
+      choice.shape, tile_geometry(p, choice, std::min(p.conv.out_channels, choice.shape.tile_kernels()),
+                                  choice.shape.tile_columns(taken)));
+  made.choices.emplace_back(
+      "engine tile",
+      fmt::format("{} columns x {} channels: {} beats, {} lines in {} refills of the first buffers",
+                  tile.tile(0).columns, tile.tile(0).kernels, tile.beats(), tile.all_lines(),
+                  tile.refills()));
+  made.choices.emplace_back(
+      "reads",
+      fmt::format("{}{}", kWfoldReadModeNames[static_cast<std::size_t>(choice.read_mode)],
+                  config.read_mode == ReadChoice::kAuto ? "" : ", where wfold.read_mode can be had"));
+  if (p.conv.stride[1] > 1) {
+    made.choices.emplace_back(
+        "width fold",
+        fmt::format("{} columns into one pixel of {} bytes, {} of {} kernel columns; {}", p.conv.stride[1],
+                    p.conv.stride[1] * p.channels, tile.all_steps(), p.conv.kernel[1],
+                    kFoldPlaceNames[static_cast<std::size_t>(config.fold_place)]));
+  }
+  if (tile.parts() > 1)
+    made.choices.emplace_back("wide kernel", fmt::format("split into {} parts", tile.parts()));
+}
+
+}  // namespace tilebeat

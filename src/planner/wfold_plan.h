@@ -1,0 +1,50 @@
+#pragma once
+
+#include "tilebeat/dataflow/wfold.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "conv_plan.h"
+
+namespace tilebeat {
+
+/// The engine's sizes as its schedules see them.
+inline WfoldShape wfold_shape_of(const WfoldConfig& c) {
+  return {c.slaves, c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines};
+}
+
+/// What is decided for a layer on the W-fold engine.
+struct WfoldChoice {
+  WfoldShape shape;
+  GranularityChoice granularity;  ///< WF-1, of the channels that a kernel tile touches
+  bool forced = false;            ///< by wfold.pci
+  int touched = 0;                ///< bytes of a folded pixel that a kernel tile touches
+  int folded_span = 0;            ///< folded columns from the first tap to the last
+  WfoldReadMode read_mode = WfoldReadMode::kContinuous;
+};
+WfoldChoice choose_wfold(const ConvProblem& problem, const HardwareConfig& hardware);
+
+/// Bytes [begin, end) of a folded pixel that the kernels of block `block` touch: all, or those of their
+/// groups, from the first phase to the last.
+ByteRange channels_of(const ConvProblem& problem, int block);
+inline bool operator==(const ByteRange& a, const ByteRange& b) {
+  return a.begin == b.begin && a.end == b.end;
+}
+
+/// One row of `columns` outputs of the first `kernels` kernels.
+WfoldGeometry tile_geometry(const ConvProblem& problem, const WfoldChoice& choice, int kernels, int columns);
+
+/// Kernels and post-parameters of all blocks, in each block the parts of the regions one after the other, as
+/// WfoldSchedule lays them out; widths folded (SPEC WF-3, WF-5, WF-6).
+struct PackedRegions {
+  std::vector<std::uint8_t> bytes;
+  std::vector<std::uint64_t> blocks;  ///< offset of each block, and the end
+};
+PackedRegions pack_regions(const ConvProblem& problem, const WfoldChoice& choice);
+
+/// The decisions in words, for `tilebeat plan`.
+void explain(const WfoldChoice& choice, const ConvProblem& problem, const HardwareConfig& hardware,
+             LayerPlan& made);
+
+}  // namespace tilebeat
