@@ -25,7 +25,8 @@ class ChipWfold {
         made_(made),
         hardware_(builder.hardware),
         config_(hardware_.wfold),
-        p_(make_problem(builder.workload, layer, hardware_.planner, wfold_shape_of(config_).tile_kernels())),
+        p_(make_problem(builder.workload, layer, hardware_.planner,
+                        fitting_block_kernels(builder.workload, layer, hardware_))),
         choice_(choose_wfold(p_, hardware_)),
         conv_{p_, hardware_, unit()} {}
 
@@ -72,7 +73,7 @@ class ChipWfold {
     const int columns = shape.tile_columns(choice_.granularity.granularity);
     ConvUnit unit;
     unit.columns = columns;
-    unit.channels = shape.tile_kernels();
+    unit.channels = p_.block_kernels;
     const int kernels = std::min(p_.conv.out_channels, unit.channels);
     const WfoldSchedule one(shape, tile_geometry(p_, choice_, kernels, columns));
     // A tile takes its beats, its lines or its results, whichever is longest.
@@ -95,8 +96,10 @@ class ChipWfold {
       std::vector<Instruction>& program = programs[i];
       const std::size_t first = program.size();
       for (int begin = step.blocks.begin; begin < step.blocks.end;) {
+        // Blocks that are smaller than a kernel tile lie in the regions one by one.
+        const bool whole_tiles = p_.block_kernels == choice_.shape.tile_kernels();
         int end = begin + 1;
-        while (end < step.blocks.end && channels_of(p_, end) == channels_of(p_, begin)) ++end;
+        while (whole_tiles && end < step.blocks.end && channels_of(p_, end) == channels_of(p_, begin)) ++end;
         program.push_back({{}, {}, {}, wfold_run(step, {begin, end}, core)});
         begin = end;
       }

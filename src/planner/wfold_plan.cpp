@@ -12,8 +12,12 @@ namespace tilebeat {
 namespace {
 
 // Kernels of block `kb` that exist.
-int block_kernels(const ConvProblem& p, const WfoldShape& shape, int kb) {
-  return std::min(shape.tile_kernels(), p.conv.out_channels - kb * shape.tile_kernels());
+int kernels_of_block(const ConvProblem& p, int kb) {
+  return std::min(p.block_kernels, p.conv.out_channels - kb * p.block_kernels);
+}
+
+bool has_records(const ConvProblem& p) {
+  return !p.conv.bias.empty() || p.conv.requant;
 }
 
 bool allows(WfoldReadMode mode, const WfoldSchedule& schedule, std::int64_t half) {
@@ -47,6 +51,22 @@ void pack_kernel(const ConvProblem& p, int kernel, const ByteRange& channels,
 
 }  // namespace
 
+int fitting_block_kernels(const Workload& workload, const Layer& layer, const HardwareConfig& hardware) {
+  const WfoldShape shape = wfold_shape_of(hardware.wfold);
+  for (int per_slave = shape.kernels_per_slave(); per_slave > 1; --per_slave) {
+    const ConvProblem p = make_problem(workload, layer, hardware.planner, shape.slaves * per_slave);
+    const auto columns =
+        static_cast<std::int64_t>(fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]).size());
+    const ByteRange channels = channels_of(p, 0);
+    const std::int64_t kernel = p.conv.kernel[0] * columns * (channels.end - channels.begin) +
+                                (has_records(p) ? kPostParameterBytes : 0);
+    const std::int64_t block =
+        kernel * std::min(per_slave, ceil_div(p.conv.out_channels, shape.slaves)) * shape.slaves;
+    if (block <= hardware.chip->core.wram.size_bytes / 2) return p.block_kernels;
+  }
+  return shape.slaves;
+}
+
 ByteRange channels_of(const ConvProblem& p, int block) {
   const std::int64_t pixel = std::int64_t{p.conv.stride[1]} * p.channels;
   if (p.conv.groups == 1) return {0, pixel};
@@ -70,7 +90,7 @@ WfoldGeometry tile_geometry(const ConvProblem& p, const WfoldChoice& choice, int
   g.first_channel = static_cast<int>(channels.begin);
   g.channels = static_cast<int>(channels.end - channels.begin);
   g.granularity = choice.granularity.granularity;
-  g.post_parameters = !p.conv.bias.empty() || p.conv.requant;
+  g.post_parameters = has_records(p);
   return g;
 }
 
@@ -106,12 +126,12 @@ PackedRegions pack_regions(const ConvProblem& p, const WfoldChoice& choice) {
   const std::vector<FoldedColumn> columns =
       fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]);
   const int slaves = choice.shape.slaves;
-  const bool records = !p.conv.bias.empty() || p.conv.requant;
+  const bool records = has_records(p);
   for (int kb = 0; kb < p.end_block; ++kb) {
     packed.blocks.push_back(packed.bytes.size());
     const ByteRange channels = channels_of(p, kb);
-    const int first = kb * choice.shape.tile_kernels();
-    const int of_slave = ceil_div(block_kernels(p, choice.shape, kb), slaves);
+    const int first = kb * p.block_kernels;
+    const int of_slave = ceil_div(kernels_of_block(p, kb), slaves);
     for (int slave = 0; slave < slaves; ++slave) {
       for (int k = 0; k < of_slave; ++k)
         pack_kernel(p, first + slave + k * slaves, channels, columns, packed.bytes);
@@ -145,8 +165,7 @@ void explain(const WfoldChoice& choice, const ConvProblem& p, const HardwareConf
                                                : fmt::format("tolerance {} bytes", config.tolerance_bytes)));
   for (const std::string& text : candidates) made.choices.emplace_back("", text);
   const WfoldSchedule tile(
-      choice.shape, tile_geometry(p, choice, std::min(p.conv.out_channels, choice.shape.tile_kernels()),
-                                  choice.shape.tile_columns(taken)));
+      choice.shape, tile_geometry(p, choice, kernels_of_block(p, 0), choice.shape.tile_columns(taken)));
   made.choices.emplace_back(
       "engine tile",
       fmt::format("{} columns x {} channels: {} beats, {} lines in {} refills of the first buffers",

@@ -25,6 +25,9 @@ struct WfoldChoice {
 };
 WfoldChoice choose_wfold(const ConvProblem& problem, const HardwareConfig& hardware);
 
+/// Kernels of a block: a kernel tile, or fewer for every slave where that is too much for half the WRAM.
+int fitting_block_kernels(const Workload& workload, const Layer& layer, const HardwareConfig& hardware);
+
 /// Bytes [begin, end) of a folded pixel that the kernels of block `block` touch: all, or those of their
 /// groups, from the first phase to the last.
 ByteRange channels_of(const ConvProblem& problem, int block);
