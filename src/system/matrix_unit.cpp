@@ -116,9 +116,9 @@ class WfoldUnit : public MatrixUnit {
     wram_ = &wram;
   }
   std::vector<std::pair<std::string, CycleLedger*>> ledgers() override {
-    return {{"engine.array", &engine_->master->slaves_ledger},
-            {"engine.weights", &engine_->master->weights_ledger},
-            {"engine.broadcast", &engine_->master->broadcast_ledger},
+    return {{"engine.array", &engine_->master->slaves_ledger()},
+            {"engine.weights", &engine_->master->weights_ledger()},
+            {"engine.broadcast", &engine_->master->broadcast_ledger()},
             {"engine.read", &engine_->master->reader.port.ledger},
             {"engine.drain", &engine_->writer->drain_ledger},
             {"engine.write", &engine_->writer->port.ledger},

@@ -56,7 +56,7 @@ void collect_engine(Snapshot& snapshot, const std::string& prefix, SwitchArrayEn
 
 void collect_wfold(Snapshot& snapshot, const std::string& prefix, const WfoldEngine& engine) {
   const WfoldStats& stats = engine.master->stats;
-  const ActivityCycles& slaves = engine.master->slaves_ledger.cycles();
+  const ActivityCycles& slaves = engine.master->slaves_ledger().cycles();
   for (std::size_t i = 0; i < slaves.size(); ++i) snapshot.array[i] += slaves[i];
   snapshot.beats += stats.beats;
   snapshot.macs += stats.useful_macs;

@@ -11,7 +11,7 @@ void WfoldMaster::run_clock(Cycle now) {
   SlaveClock clock;
   clock.job = job_.get();
   const Activity blocker = beat_blocker(now);
-  slaves_ledger.enter(blocker, now);
+  pipeline_.beats.enter(blocker, now);
   if (blocker == Activity::kBusy) fill_beat(clock);
   read_weights(clock, now);
   enter_line(clock, freed, now);
@@ -24,13 +24,12 @@ void WfoldMaster::run_clock(Cycle now) {
 // What keeps the next beat from being done in this clock; kBusy when nothing does.
 Activity WfoldMaster::beat_blocker(Cycle now) const {
   const WfoldBeat& beat = beat_.beat;
-  if (beat.refill == 0 && beat.step == 0 && beat.kernel == 0) {
+  if (beat_.begins_tile()) {
     const Cycle drained_at = half_drained(beat.tile);
-    if (drained_at < -1 || drained_at >= now) return Activity::kOutputDrain;
+    if (drained_at == kNotYet || drained_at >= now) return Activity::kOutputDrain;
   }
   if (beat.kernel == 0) {
-    const std::int64_t last =
-        beat.first_line + job_->schedule.lines_of_step(beat_.refill.part, beat.step).end - 1;
+    const std::int64_t last = beat_.lines_needed(job_->schedule) - 1;
     const auto place = static_cast<std::size_t>(last % config_.first_buffer_lines);
     if (last >= entered_ || entered_at_[place] >= now) return Activity::kInputLoad;
   }
@@ -55,19 +54,19 @@ void WfoldMaster::fill_beat(SlaveClock& clock) const {
 
 void WfoldMaster::enter_line(SlaveClock& clock, std::int64_t freed, Cycle now) {
   if (!reader.more_lines()) {
-    broadcast_ledger.enter(Activity::kNoWork, now);
+    pipeline_.broadcast.enter(Activity::kNoWork, now);
     return;
   }
   const Cycle ready = reader.line_ready();
   if (ready < 0 || ready > now) {
-    broadcast_ledger.enter(Activity::kMemory, now);
+    pipeline_.broadcast.enter(Activity::kMemory, now);
     return;
   }
   if (entered_ - freed >= config_.first_buffer_lines) {
-    broadcast_ledger.enter(Activity::kInputRelease, now);
+    pipeline_.broadcast.enter(Activity::kInputRelease, now);
     return;
   }
-  broadcast_ledger.enter(Activity::kBusy, now);
+  pipeline_.broadcast.enter(Activity::kBusy, now);
   reader.form(line_.data());
   reader.leave(now);
   clock.line = line_.data();
@@ -79,17 +78,17 @@ void WfoldMaster::enter_line(SlaveClock& clock, std::int64_t freed, Cycle now) {
 
 void WfoldMaster::read_weights(SlaveClock& clock, Cycle now) {
   if (!weights_.more) {
-    weights_ledger.enter(Activity::kNoWork, now);
+    pipeline_.ports.enter(Activity::kNoWork, now);
     return;
   }
   const WfoldSchedule& schedule = job_->schedule;
   if (records_left_ > 0) {
     const Cycle drained_at = half_drained(weights_.beat.tile);
-    if (drained_at < -1 || drained_at >= now) {
-      weights_ledger.enter(Activity::kOutputDrain, now);
+    if (drained_at == kNotYet || drained_at >= now) {
+      pipeline_.ports.enter(Activity::kOutputDrain, now);
       return;
     }
-    weights_ledger.enter(Activity::kBusy, now);
+    pipeline_.ports.enter(Activity::kBusy, now);
     clock.record_set = record_set_of(weights_.tile);
     clock.record = weights_.tile.kernels_per_slave - records_left_;
     clock.port_bytes = kPostParameterBytes;
@@ -101,10 +100,10 @@ void WfoldMaster::read_weights(SlaveClock& clock, Cycle now) {
   }
   const auto slot = static_cast<std::size_t>(schedule.second_slot(weights_.beat, weights_.tile));
   if (port_at_ == 0 && occupied_[slot]) {
-    weights_ledger.enter(Activity::kWeightRelease, now);
+    pipeline_.ports.enter(Activity::kWeightRelease, now);
     return;
   }
-  weights_ledger.enter(Activity::kBusy, now);
+  pipeline_.ports.enter(Activity::kBusy, now);
   const ByteRange bytes = schedule.kernel_line(weights_.beat, weights_.tile);
   const auto left = static_cast<int>(bytes.end - bytes.begin) - port_at_;
   clock.port_bytes = std::min(config_.weight_port_bytes, left);
@@ -119,21 +118,19 @@ void WfoldMaster::read_weights(SlaveClock& clock, Cycle now) {
   complete_at_[slot] = now;
   port_at_ = 0;
   ++stats.kernel_lines;
-  advance(weights_);
-  if (weights_.more && setup_.post_parameters && begins_kernel_tile(weights_.beat))
+  weights_.advance(schedule);
+  if (weights_.more && setup_.post_parameters && weights_.begins_kernel_tile())
     records_left_ = weights_.tile.kernels_per_slave;
 }
 
 void WfoldMaster::commit_beat(Cycle now) {
   const WfoldSchedule& schedule = job_->schedule;
-  const WfoldBeat done = beat_.beat;
-  const Walk walk = beat_;
+  const WfoldWalk done = beat_;
   ++stats.beats;
-  occupied_[static_cast<std::size_t>(schedule.second_slot(done, walk.tile))] = false;
-  if (done.kernel == 0) freed_ = freed_after(walk);
-  advance(beat_);
-  if (!beat_.more || beat_.beat.refill != done.refill || beat_.beat.tile != done.tile) ++stats.refills;
-  if (!beat_.more || beat_.beat.tile != done.tile) end_tile(walk, now);
+  occupied_[static_cast<std::size_t>(schedule.second_slot(done.beat, done.tile))] = false;
+  if (done.beat.kernel == 0) freed_ = done.lines_freed(schedule);
+  beat_.advance(schedule);
+  if (!beat_.more || beat_.beat.kernel == 0) end_step(done, beat_, now);
 }
 
 }  // namespace tilebeat

@@ -1,7 +1,6 @@
 #include "tilebeat/engine/wfold/wfold_master.h"
 
 #include "tilebeat/base/error.h"
-#include "tilebeat/base/math.h"
 #include "tilebeat/engine/wfold/wfold_slave.h"
 
 #include <algorithm>
@@ -10,8 +9,6 @@
 
 namespace tilebeat {
 namespace {
-
-constexpr Cycle kAlwaysFree = -1, kNotYet = -2;  // what half_drained answers otherwise
 
 WfoldGeometry geometry_of(const ConvSetup& s, const WfoldRun& r) {
   WfoldGeometry g;
@@ -59,10 +56,9 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
       config_(config),
       region_bytes_(region_bytes),
       granularity_(granularity),
+      pipeline_(config.weight_port_bytes),
       entered_at_(static_cast<std::size_t>(config.first_buffer_lines)),
-      freed_at_(static_cast<std::size_t>(config.first_buffer_lines)),
       complete_at_(static_cast<std::size_t>(config.second_buffer_lines)),
-      used_at_(static_cast<std::size_t>(config.second_buffer_lines)),
       occupied_(static_cast<std::size_t>(config.second_buffer_lines)),
       line_(static_cast<std::size_t>(config.line_bytes)) {
   command.register_b_transport(this, &WfoldMaster::receive);
@@ -134,8 +130,7 @@ void WfoldMaster::begin_next(Cycle now) {
           (tiles_before_ == 0 || drained_at_[static_cast<std::size_t>((tiles_before_ - 1) % 4)] < now);
       if (!out) {
         state_ = State::kDraining;
-        for (CycleLedger* ledger : {&slaves_ledger, &weights_ledger, &broadcast_ledger})
-          ledger->enter(Activity::kOutputDrain, now);
+        pipeline_.idle(Activity::kOutputDrain, now);
         return;
       }
       setup_ = *setup;
@@ -153,7 +148,7 @@ void WfoldMaster::begin_next(Cycle now) {
 
 // What the engine waits for while there is no run.
 void WfoldMaster::idle(Activity cause, Cycle now) {
-  for (CycleLedger* ledger : {&slaves_ledger, &weights_ledger, &broadcast_ledger}) ledger->enter(cause, now);
+  pipeline_.idle(cause, now);
   TileResults news;
   news.idle = cause;
   send_message(to_writer, payload_, news);
@@ -185,19 +180,16 @@ void WfoldMaster::begin_run(Cycle now) {
   state_ = State::kRunning;
   began_ = now;
   ++stats.runs;
-  beat_ = weights_ = first_beat();
+  pipeline_.begin(job_->schedule, now);
+  beat_.begin(job_->schedule);
+  weights_ = beat_;
   records_left_ = setup_.post_parameters ? weights_.tile.kernels_per_slave : 0;
   port_at_ = 0;
   entered_ = freed_ = 0;
   std::fill(occupied_.begin(), occupied_.end(), false);
-  std::fill(used_at_.begin(), used_at_.end(), now - 1);
-  std::fill(freed_at_.begin(), freed_at_.end(), now - 1);
-  last_beat_ = last_line_ = now - 1;
-  port_free_ = now;
   refill_lines_.clear();
   lines_in_back_ = 0;
   line_refill_ = 0;
-  for (CycleLedger* ledger : {&slaves_ledger, &weights_ledger, &broadcast_ledger}) ledger->settle(now);
   TileResults news;  // idle: results that are to come
   send_message(to_writer, payload_, news);
   reader.begin(*job_);
@@ -214,40 +206,12 @@ void WfoldMaster::finish_run(Cycle now) {
   begin_next(now);
 }
 
-WfoldMaster::Walk WfoldMaster::first_beat() const {
-  Walk walk;
-  walk.tile = job_->schedule.tile(0);
-  walk.refill = job_->schedule.refill(0);
-  return walk;
-}
-
-void WfoldMaster::advance(Walk& walk) const {
-  const std::int64_t tile = walk.beat.tile;
-  const int refill = walk.beat.refill;
-  walk.more = job_->schedule.advance(walk.beat);
-  if (!walk.more) return;
-  if (walk.beat.tile != tile) walk.tile = job_->schedule.tile(walk.beat.tile);
-  if (walk.beat.tile != tile || walk.beat.refill != refill)
-    walk.refill = job_->schedule.refill(walk.beat.refill);
-}
-
-std::int64_t WfoldMaster::freed_after(const Walk& walk) const {
-  const WfoldSchedule& schedule = job_->schedule;
-  const int part = walk.refill.part, next = walk.beat.step + 1;
-  const bool last = next == static_cast<int>(schedule.steps(part).size());
-  return walk.beat.first_line + (last ? schedule.lines(part) : schedule.lines_of_step(part, next).first);
-}
-
-bool WfoldMaster::begins_kernel_tile(const WfoldBeat& beat) const {
-  return beat.step_number == 0 && beat.kernel == 0;
-}
-
-int WfoldMaster::port_clocks(const ByteRange& bytes) const {
-  return static_cast<int>(ceil_div<std::int64_t>(bytes.end - bytes.begin, config_.weight_port_bytes));
-}
-
-// The last beat of a tile is in clock `last_beat`: its results drain from the clock after on.
-void WfoldMaster::end_tile(const Walk& walk, Cycle last_beat) {
+// The last beat of a step is done in clock `last_beat`, `next` comes after it. The results of a tile drain
+// from the clock after its last beat on.
+void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat) {
+  const bool tile_ends = !next.more || next.beat.tile != walk.beat.tile;
+  if (tile_ends || next.beat.refill != walk.beat.refill) ++stats.refills;
+  if (!tile_ends) return;
   ++stats.tiles;
   stats.useful_macs += std::int64_t{walk.tile.columns} * walk.tile.kernels * job_->run.macs_per_output;
   TileResults results;
@@ -256,7 +220,7 @@ void WfoldMaster::end_tile(const Walk& walk, Cycle last_beat) {
   results.half = half_of(walk.beat.tile);
   results.record_set = record_set_of(walk.tile);
   results.ready = last_beat + 1;
-  results.last = walk.beat.tile + 1 == job_->schedule.tiles();
+  results.last = !next.more;
   if (results.last) {
     state_ = State::kFinishing;
     finish_at_ = last_beat + 1;

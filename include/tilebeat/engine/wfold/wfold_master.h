@@ -5,6 +5,7 @@
 #include "tilebeat/engine/messages.h"
 #include "tilebeat/engine/wfold/line_reader.h"
 #include "tilebeat/engine/wfold/wfold_messages.h"
+#include "tilebeat/engine/wfold/wfold_pipeline.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
@@ -39,9 +40,8 @@ struct WfoldStats {
 /// kernel lines (`weight_load`), in this order. A run's map and kernels are released in the clock after its
 /// last beat; the next run's first line is requested then.
 ///
-/// In clock granularity every beat moves data through the slaves' buffers. In tile granularity the times of
-/// lines, kernel lines and beats are worked out as soon as what they depend on is known, and a slave computes
-/// a refill at a time.
+/// In clock granularity every beat moves data through the slaves' buffers. In tile granularity WfoldPipeline
+/// works the clocks of lines, kernel lines and beats out ahead, and a slave computes a refill at a time.
 class WfoldMaster : public sc_core::sc_module {
   sc_core::sc_event wake_;  // declared first: the reader's port notifies it
 
@@ -59,21 +59,15 @@ class WfoldMaster : public sc_core::sc_module {
               int max_outstanding, std::uint64_t nram, std::int64_t region_bytes, Granularity granularity);
   SC_HAS_PROCESS(WfoldMaster);
 
-  CycleLedger slaves_ledger;     ///< busy: a beat
-  CycleLedger weights_ledger;    ///< of the regions' ports; busy: an access
-  CycleLedger broadcast_ledger;  ///< busy: a line enters the first buffers
+  /// Of the slaves, the regions' ports and the broadcast bus, in both granularities.
+  CycleLedger& slaves_ledger() { return pipeline_.beats; }
+  CycleLedger& weights_ledger() { return pipeline_.ports; }
+  CycleLedger& broadcast_ledger() { return pipeline_.broadcast; }
   WfoldStats stats;
 
  private:
+  static constexpr Cycle kAlwaysFree = -1, kNotYet = -2;  // what half_drained answers otherwise
   enum class State : std::uint8_t { kIdle, kDraining, kRunning, kFinishing };
-  // What a walk over the beats of a run is at: the beats themselves, or the kernel lines for them.
-  struct Walk {
-    WfoldBeat beat;
-    WfoldTile tile;
-    WfoldRefill refill;
-    bool more = true;
-  };
-
   void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void take_drained(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void step();
@@ -82,15 +76,11 @@ class WfoldMaster : public sc_core::sc_module {
   void check_run(const WfoldJob& job) const;
   void finish_run(Cycle now);
   void idle(Activity cause, Cycle now);
-  void end_tile(const Walk& walk, Cycle last_beat);
-  void advance(Walk& walk) const;
-  Walk first_beat() const;
-  /// The clock in which the half that the run's tile `tile` uses was drained; -1: always free, -2: not yet.
+  void end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat);
+  // The clock in which the half that the run's tile `tile` uses was drained.
   Cycle half_drained(std::int64_t tile) const;
   int half_of(std::int64_t tile) const { return static_cast<int>((tiles_before_ + tile) % 2); }
   int record_set_of(const WfoldTile& tile) const { return (kernel_tiles_before_ + tile.kernel_tile) % 2; }
-  bool begins_kernel_tile(const WfoldBeat& beat) const;
-  int port_clocks(const ByteRange& bytes) const;
   void schedule(Cycle now, bool requested);
   void tell(UnitMessage::Kind kind, const Semaphores& signals);
 
@@ -101,15 +91,12 @@ class WfoldMaster : public sc_core::sc_module {
   void enter_line(SlaveClock& clock, std::int64_t freed, Cycle now);
   void read_weights(SlaveClock& clock, Cycle now);
   void commit_beat(Cycle now);
-  /// Lines of the run whose places are free after the first beat of a step.
-  std::int64_t freed_after(const Walk& walk) const;
 
   // Tile granularity: one call when something has arrived.
   void run_ahead();
-  bool place_lines();
-  bool place_step();
-  Cycle place_kernel_line(Cycle drained_at);
-  void compute_refill(const Walk& last);
+  bool enter_lines();
+  bool do_step();
+  void compute_refill(const WfoldWalk& last);
 
   SimContext context_;
   WfoldConfig config_;
@@ -130,19 +117,21 @@ class WfoldMaster : public sc_core::sc_module {
   std::int64_t tiles_drained_ = 0;
   std::array<Cycle, 4> drained_at_{};  // by tile modulo 4
 
-  Walk beat_;                                 // the next beat
-  Walk weights_;                              // the next kernel line
-  int records_left_ = 0;                      // of its kernel tile, that have to be read first
-  int port_at_ = 0;                           // bytes of it that were read
-  std::int64_t entered_ = 0;                  // lines of the run
-  std::int64_t freed_ = 0;                    // lines of the run whose places are free again
-  std::vector<Cycle> entered_at_, freed_at_;  // by place of the first buffer
-  std::vector<Cycle> complete_at_, used_at_;  // by slot of the second buffer
-  std::vector<bool> occupied_;                // likewise: complete or under way, and not used
-  std::vector<std::uint8_t> line_;            // that is broadcast
+  WfoldPipeline pipeline_;  // in clock granularity its ledgers alone
 
-  // Tile granularity: times that are known ahead.
-  Cycle last_beat_ = 0, last_line_ = 0, port_free_ = 0;
+  // Clock granularity.
+  WfoldWalk beat_;                  // the next beat
+  WfoldWalk weights_;               // the next kernel line
+  int records_left_ = 0;            // of its kernel tile, that have to be read first
+  int port_at_ = 0;                 // bytes of it that were read
+  std::int64_t entered_ = 0;        // lines of the run
+  std::int64_t freed_ = 0;          // lines of the run whose places are free again
+  std::vector<Cycle> entered_at_;   // by place of the first buffer
+  std::vector<Cycle> complete_at_;  // by slot of the second buffer; -1: under way
+  std::vector<bool> occupied_;      // likewise: complete or under way, and not used
+  std::vector<std::uint8_t> line_;  // that is broadcast
+
+  // Tile granularity.
   std::deque<std::vector<std::int16_t>> refill_lines_;  // widened, of the refills that are not computed yet
   int lines_in_back_ = 0;
   std::int64_t line_refill_ = 0;  // of the run, that the next line belongs to
