@@ -97,6 +97,35 @@ void define_run(CLI::App& app, RunCommand& c) {
   tilebeat run --config configs/switch16.json --layer models/vgg16_conv3_2.json --timeline timeline.json --out vgg)");
 }
 
+void define_compare(CLI::App& app, CompareCommand& c) {
+  CLI::Option* left = app.add_option("left", c.left, "a report.json")->check(kNotEmpty);
+  CLI::Option* right = app.add_option("right", c.right, "another report.json")->check(kNotEmpty);
+  left->needs(right);
+  CLI::Option* configs = app.add_option("--config", c.configs, "hardware JSON, said twice: run on both")
+                             ->type_name("HW.json")
+                             ->expected(2)
+                             ->excludes(left);
+  CLI::Option* layer = app.add_option("--layer", c.layer, "workload JSON that both run")
+                           ->type_name("WORKLOAD.json")
+                           ->needs(configs);
+  configs->needs(layer);
+  app.add_option("--out", c.out, "folder for the two runs' folders")
+      ->capture_default_str()
+      ->check(kNotEmpty)
+      ->needs(configs)
+      ->type_name("DIR");
+  app.add_option("--granularity", c.granularity, "of both runs, as for tilebeat run")
+      ->needs(configs)
+      ->check(CLI::IsMember({"clock", "tile"}));
+  app.callback([&c] {
+    if (c.right.empty() && c.configs.empty())
+      throw CLI::ValidationError("two reports, or --config twice and --layer, are expected");
+  });
+  app.footer(R"(Examples:
+  tilebeat compare dense/report.json dilated/report.json
+  tilebeat compare --config configs/core1.json --config configs/wfold16x4.json --layer models/vgg16_conv3_2.json)");
+}
+
 // The parser itself would only say that a subcommand is missing.
 void check_command_name(const CLI::App& app, const std::string& name) {
   std::vector<std::string> known;
@@ -139,10 +168,8 @@ int dispatch(int argc, char** argv) {
       ->check(CLI::IsMember({"hardware", "workload", "report"}));
   schema_app.add_flag("--markdown", schema_command.markdown, "a Markdown table instead");
   schema_app.footer("Example:\n  tilebeat schema hardware --markdown");
-  CLI::App& compare_app = *app.add_subcommand("compare", "two reports side by side");
-  compare_app.add_option("left", compare_command.left, "a report.json")->required();
-  compare_app.add_option("right", compare_command.right, "another report.json")->required();
-  compare_app.footer("Example:\n  tilebeat compare dense/report.json dilated/report.json");
+  define_compare(*app.add_subcommand("compare", "two reports side by side, or one workload on two chips"),
+                 compare_command);
 
   if (argc > 1) check_command_name(app, argv[1]);
   try {

@@ -45,9 +45,13 @@ struct SchemaCommand {
 };
 int schema(const SchemaCommand& command);
 
-/// `tilebeat compare`.
+/// `tilebeat compare`: two reports, or one workload run on two configurations.
 struct CompareCommand {
   std::string left, right;
+  std::vector<std::string> configs;  ///< two of them, instead of the reports
+  std::string layer;
+  std::string out = "tilebeat-compare";
+  std::string granularity;
 };
 int compare(const CompareCommand& command);
 

@@ -1,8 +1,6 @@
-#include "tilebeat/base/error.h"
 #include "tilebeat/config/hardware_file.h"
 #include "tilebeat/report/report.h"
 #include "tilebeat/schema/fields.h"
-#include "tilebeat/schema/json_file.h"
 #include "tilebeat/workload/workload_schema.h"
 
 #include <fmt/format.h>
@@ -36,19 +34,6 @@ void print_layer(const LayerPlan& layer) {
              layer.bound.dram);
 }
 
-nlohmann::ordered_json read_report(const std::string& path) {
-  const nlohmann::json report = read_json_file(path);
-  if (!report.is_object() || !report.contains("tilebeat_report"))
-    throw UserError(path + ": is no report of tilebeat run");
-  if (report["tilebeat_report"] != kReportVersion) {
-    throw UserError(fmt::format("{}: /tilebeat_report: {} is another version, {} is read", path,
-                                report["tilebeat_report"].dump(), kReportVersion));
-  }
-  nlohmann::ordered_json ordered = report;
-  check_report(ordered, path);
-  return ordered;
-}
-
 }  // namespace
 
 int plan(const PlanCommand& command) {
@@ -76,12 +61,6 @@ int schema(const SchemaCommand& command) {
                                       : command.kind == "workload" ? workload_schema()
                                                                    : report_schema();
   fmt::print("{}\n", command.markdown ? schema_markdown(json) : json.dump(2));
-  return 0;
-}
-
-int compare(const CompareCommand& command) {
-  const nlohmann::ordered_json left = read_report(command.left), right = read_report(command.right);
-  fmt::print("{}", compare_reports(left, right, command.left, command.right));
   return 0;
 }
 

@@ -170,7 +170,7 @@ TEST_F(BufferTest, CY_2_landing_at_n_minus_1) {
 TEST_F(CopyEngineTest, HI_2_border_takes_request_clocks_and_no_bus) {
   build();
   Copy padded = copy(0, kInner, 16);
-  padded.inner_count = 2, padded.outer_count = 1, padded.source_inner_stride = 16;
+  padded.inner_count = 2, padded.outer_count = 1, padded.source_inner_stride = 32;
   padded.pad_top = padded.pad_left = 1, padded.fill = 0xab;
   padded.destination_inner_stride = 16, padded.destination_outer_stride = 48;
   driver_->send(kSent, padded);
@@ -181,6 +181,32 @@ TEST_F(CopyEngineTest, HI_2_border_takes_request_clocks_and_no_bus) {
   EXPECT_EQ(engine_->bytes, 96);
   for (std::uint64_t i = 0; i < 64; ++i) EXPECT_EQ(inner_->bytes[kInner + i], 0xab);
   EXPECT_EQ(inner_->bytes[kInner + 64], 0);
+}
+
+TEST_F(CopyEngineTest, HI_2_runs_that_touch_are_one_inside_a_border) {
+  build();
+  Copy padded = copy(0, kInner, 16);
+  padded.inner_count = 2, padded.source_inner_stride = 16;
+  padded.pad_left = padded.pad_right = 1, padded.fill = 0xab;
+  padded.destination_inner_stride = 16;
+  driver_->send(kSent, padded);
+  run(100);
+  ASSERT_EQ(outer_->arrivals.size(), 1U) << "32 bytes in one request";
+  EXPECT_EQ(outer_->arrivals[0].cycle, kFirst + 1) << "behind one run of the border";
+  EXPECT_EQ(engine_->bytes, 64);
+}
+
+TEST_F(CopyEngineTest, WF_5_without_a_source_the_border_fills_the_destination) {
+  build();
+  Copy fill = copy(kInner, 0, 100);
+  fill.outer_count = 0, fill.pad_top = 1, fill.fill = 0xab;
+  std::swap(fill.source, fill.destination);
+  driver_->send(kSent, fill);
+  run(100);
+  EXPECT_EQ(outer_->arrivals.size(), 0U) << "nothing is read";
+  EXPECT_EQ(engine_->bytes, 100);
+  for (std::uint64_t i = 0; i < 100; ++i) EXPECT_EQ(inner_->bytes[kInner + i], 0xab);
+  EXPECT_EQ(inner_->bytes[kInner + 100], 0);
 }
 
 TEST_F(CopyEngineTest, HI_2_refuses_a_copy_of_nothing) {

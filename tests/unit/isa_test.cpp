@@ -113,7 +113,23 @@ VectorRun any_vector_run() {
   return v;
 }
 
-constexpr int kOperations = 11;
+WfoldRun any_wfold_run() {
+  WfoldRun r;
+  r.map = any<std::uint32_t>(), r.row_bytes = any<std::uint32_t>(), r.lead_bytes = any<std::int32_t>();
+  r.weights = any<std::uint32_t>(), r.result = any<std::uint32_t>();
+  r.result_pixel = any<std::uint32_t>(), r.macs_per_output = any<std::uint32_t>();
+  r.rows = any<std::uint16_t>(), r.columns = any<std::uint16_t>(), r.kernels = any<std::uint16_t>();
+  r.height = any<std::uint16_t>(), r.h_offset = any<std::int16_t>();
+  r.pixel_bytes = any<std::uint16_t>(), r.first_channel = any<std::uint16_t>();
+  r.channels = any<std::uint16_t>();
+  r.granularity = static_cast<std::uint16_t>(below(512));
+  r.result_granularity = static_cast<std::uint16_t>(below(512));
+  r.read_mode = static_cast<WfoldReadMode>(below<int>(kWfoldReadModeNames.size()));
+  r.block_outer = any<bool>();
+  return r;
+}
+
+constexpr int kOperations = 12;
 Instruction any_instruction(int operation) {
   Instruction instruction;
   for (Semaphores* tokens : {&instruction.waits, &instruction.release_signals, &instruction.done_signals}) {
@@ -149,6 +165,9 @@ Instruction any_instruction(int operation) {
       break;
     case 9:
       instruction.operation = any_vector_run();
+      break;
+    case 10:
+      instruction.operation = any_wfold_run();
       break;
     default:
       instruction.operation = Halt{};
@@ -224,8 +243,8 @@ std::string refused(const InstructionBytes& bytes) {
 }
 
 TEST(Isa, HI_2_illegal_opcodes_are_refused) {
-  const std::set<int> legal{0x01, 0x02, 0x10, 0x11, 0x12, 0x20, 0x21,
-                            0x22, 0x23, 0x30, 0x31, 0x32, 0x33, 0x40};
+  const std::set<int> legal{0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x20, 0x21,
+                            0x22, 0x23, 0x30, 0x31, 0x32, 0x33, 0x34, 0x40};
   for (int opcode = 0; opcode < 256; ++opcode) {
     InstructionBytes bytes{};
     bytes[0] = static_cast<std::uint8_t>(opcode);
