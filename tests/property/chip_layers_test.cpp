@@ -3,7 +3,9 @@
 #include "tilebeat/base/error.h"
 #include "tilebeat/reference/reference.h"
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -104,6 +106,37 @@ TEST(ChipNetworks, HI_2_HI_3_FU_7_random_networks_on_random_chips) {
     check_on_chip(network.load(), random_chip(), tally);
   });
   EXPECT_LE(tally.refused * 2, tally.cases) << "networks that cannot fit are the exception";
+}
+
+TEST(ChipNetworks, HI_1_CY_3_the_same_bytes_on_every_chip_in_both_granularities) {
+  check_cases(8, [] {
+    const RandomNetwork network(number(1, 5));
+    RC_LOG() << network.text() << "\n";
+    const Workload workload = network.load();
+    std::vector<HardwareConfig> chips(3);
+    constexpr int kSizes[][2] = {{1, 1}, {1, 4}, {4, 4}};
+    for (std::size_t i = 0; i < chips.size(); ++i) {
+      ChipConfig& chip = chips[i].chip.emplace();
+      chip.clusters = kSizes[i][0], chip.cores_per_cluster = kSizes[i][1];
+      check_hardware(chips[i], "chip");
+    }
+    chips.push_back(random_chip());
+    std::map<std::string, Tensor> first;
+    for (const HardwareConfig& hardware : chips) {
+      try {
+        make_plan(workload, hardware);
+      } catch (const PlanError&) {  // the random one may be too small
+        continue;
+      }
+      for (const Granularity granularity : {Granularity::kTile, Granularity::kClock}) {
+        const SimulatedRun run = simulate_in_child(workload, hardware, granularity);
+        RC_ASSERT(run.failures == std::vector<std::string>{});
+        if (first.empty()) first = run.outputs;
+        for (const std::string& name : workload.outputs)
+          RC_ASSERT(run.outputs.at(name).bytes == first.at(name).bytes);
+      }
+    }
+  });
 }
 
 }  // namespace
