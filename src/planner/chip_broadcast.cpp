@@ -1,9 +1,13 @@
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "chip_conv.h"
 
 namespace tilebeat {
 namespace {
+
+constexpr double kClearlyFaster = 0.97;
 
 // The cores of a cluster that compute one part of the channels: bits, and how many.
 std::pair<std::uint64_t, int> sharers(const ChipConv& conv, const Split& split, int cluster, int channel) {
@@ -44,24 +48,40 @@ std::vector<Fetch> fetches_of(const ChipConv& conv, const Split& split, const Co
 
 }  // namespace
 
-bool kernels_through_sram(const ChipConv& conv, const Split& split, const ConvBuffers& buffers) {
+ConvWays choose_ways(const ChipConv& conv, const Split& split, const ConvBuffers& buffers) {
   const ChipConfig& chip = conv.chip();
-  if (!memory_cores_work(chip) || !buffers.resident || 2 * buffers.kernel_bytes > chip.sram_bytes())
-    return false;
-  if (chip.dram_path == DramPath::kSram) return true;
+  const std::int64_t sram = chip.sram_bytes(), kernels = 2 * buffers.kernel_bytes;
+  // Where everything goes that way, half of the SRAM is for the rest.
+  if (chip.dram_path == DramPath::kSram) {
+    const bool broadcast = buffers.resident && kernels <= sram / 2;
+    return {{true, !broadcast, true}, broadcast};
+  }
+  if (!memory_cores_work(chip)) return {};
   int most = 0;
   for (int channel = 0; channel < split.channels; ++channel)
     most = std::max(most, sharers(conv, split, 0, channel).second);
-  return most > 1 && cost_of(conv, split, true).clocks < cost_of(conv, split, false).clocks;
+  const bool kernels_shared = most > 1 && buffers.resident && kernels <= sram;
+  const bool maps_too = maps_shared(conv, split, buffers);
+  SramWays best;
+  double least = cost_of(conv, split, buffers, best).clocks;
+  for (const SramWays ways :
+       {SramWays{false, true, false}, SramWays{true, false, false}, SramWays{true, true, false}}) {
+    if ((ways.kernels && !kernels_shared) || (ways.maps && !maps_too)) continue;
+    if (ways.kernels && ways.maps && kernels + shared_map_bytes(conv, split, buffers) > sram) continue;
+    const double clocks = cost_of(conv, split, buffers, ways).clocks;
+    if (clocks >= (ways.maps ? kClearlyFaster : 1.0) * least) continue;
+    best = ways, least = clocks;
+  }
+  return {{best.maps, false, false}, best.kernels};
 }
 
-std::vector<Instruction> broadcast_kernels(const ChipConv& conv, const Split& split,
-                                           const ConvBuffers& buffers, const KernelPlace& kernels,
-                                           int cluster, LayerPlan& made) {
+std::vector<MemoryStep> broadcast_kernels(const ChipConv& conv, const Split& split,
+                                          const ConvBuffers& buffers, const KernelPlace& kernels, int cluster,
+                                          LayerPlan& made) {
   const std::vector<Fetch> fetches = fetches_of(conv, split, buffers, cluster);
-  std::vector<Instruction> program;
+  std::vector<MemoryStep> steps;
   const int count = static_cast<int>(fetches.size());
-  const auto tell = [&](int i) {
+  const auto tell = [&](int i, std::vector<Instruction>& program) {
     const Fetch& fetch = fetches[static_cast<std::size_t>(i)];
     program.push_back(
         {{peer(i % 2)}, {}, {}, Signal{fetch.cores, wram_full(fetch.load % buffers.kernel_buffers())}});
@@ -71,20 +91,39 @@ std::vector<Instruction> broadcast_kernels(const ChipConv& conv, const Split& sp
     const int buffer = i % 2;
     const std::uint64_t sram =
         sram_address(cluster) + static_cast<std::uint64_t>(buffer * buffers.kernel_bytes);
-    Movement in{kernel_transfers(kernels, fetch.group, sram), 0, 0, wram_full(buffer)};
+    const std::uint64_t wram =
+        multicast_address(fetch.cores, true,
+                          static_cast<std::uint64_t>(fetch.load % buffers.kernel_buffers() *
+                                                     buffers.kernel_bytes / kernels.regions));
+    const Parcel group = kernel_transfers(kernels, fetch.group, wram);
+    Movement in{into_sram(group, sram), 0, 0, wram_full(buffer)};
     if (i >= 2) in.waits = wram_free(buffer);
     made.kernel_bytes += in.bytes();
-    append(program, copies_of(Unit::kGdma, in));
-    const std::uint64_t wram = multicast_address(
-        fetch.cores, true,
-        static_cast<std::uint64_t>(fetch.load % buffers.kernel_buffers() * buffers.kernel_bytes));
-    Movement out{{{sram, wram, plain(kernels.bytes(fetch.group))}}, wram_full(buffer), 0, peer(buffer)};
+    MemoryStep step{copies_of(Unit::kGdma, in), fetch.load};
+    Movement out{out_of_sram(group, sram), wram_full(buffer), 0, peer(buffer)};
     if (i + 2 < count) out.releases = wram_free(buffer);
-    append(program, copies_of(Unit::kMvdma, out));
-    if (i > 0) tell(i - 1);
+    append(step.instructions, copies_of(Unit::kMvdma, out));
+    // Told behind the next fetch, but before the core needs it.
+    if (i > 0) tell(i - 1, step.instructions);
+    steps.push_back(std::move(step));
   }
-  if (count > 0) tell(count - 1);
-  return program;
+  if (count > 0) tell(count - 1, steps.back().instructions);
+  return steps;
+}
+
+std::string mapping_text(const ChipConv& conv, const Split& split, const ConvBuffers& buffers,
+                         const ConvWays& ways, const std::string& blocks) {
+  return fmt::format(
+      "{} of {} cores: {} x {} parts of the map, {} of the channels; tiles of {} x {} outputs in NRAM, {} "
+      "{} in WRAM, {}{}",
+      split.cores(), conv.chip().cores(), split.rows, split.columns, split.channels, buffers.tile_rows,
+      buffers.tile_columns, buffers.group_blocks, blocks,
+      ways.broadcast      ? "fetched once a cluster and broadcast"
+      : ways.ways.kernels ? "fetched through the SRAM"
+                          : "fetched by each core",
+      ways.ways.stores ? "; maps and results through the SRAM"
+      : ways.ways.maps ? "; maps through the SRAM"
+                       : "");
 }
 
 }  // namespace tilebeat

@@ -36,8 +36,7 @@ Window inner_w(const ConvProblem& p, int columns) {
   return {0, columns, 0, std::min(ins, p.width), 0};
 }
 
-void choose_tile(const ChipConv& conv, const Split& split, ConvBuffers& buffers) {
-  const ConvProblem& p = conv.problem;
+bool choose_tile(const ChipConv& conv, const Split& split, ConvBuffers& buffers) {
   const std::int64_t nram = conv.chip().core.nram.size_bytes;
   const CorePart part = largest_part(conv, split);
   const int least_rows = std::min(part.rows.size(), conv.unit.rows),
@@ -55,17 +54,22 @@ void choose_tile(const ChipConv& conv, const Split& split, ConvBuffers& buffers)
   while (rows > conv.unit.rows && !fits(rows, columns)) rows -= conv.unit.rows;
   rows = std::max(1, rows);
   while (!fits(rows, columns)) {
-    if (columns <= conv.unit.columns) {
-      throw UserError(fmt::format(
-          "layer '{}' cannot fit: a tile of {} x {} outputs with its inputs takes {} bytes, "
-          "chip.core.nram.size_bytes is {}",
-          p.name, rows, columns,
-          map_bytes(conv, rows, columns) + 2 * result_bytes(conv, rows, columns, part.blocks.size()), nram));
-    }
+    if (columns <= conv.unit.columns) return false;
     columns = static_cast<int>(align_up(columns, conv.unit.columns)) - conv.unit.columns;
   }
   buffers.tile_rows = rows, buffers.tile_columns = columns;
   buffers.map_bytes = map_bytes(conv, rows, columns);
+  return true;
+}
+
+void refuse_tile(const ChipConv& conv) {
+  const ConvProblem& p = conv.problem;
+  const int rows = std::min(p.out_height, conv.unit.rows), columns = std::min(p.out_width, conv.unit.columns);
+  throw UserError(fmt::format(
+      "layer '{}' cannot fit: a tile of {} x {} outputs with its inputs takes {} bytes, "
+      "chip.core.nram.size_bytes is {}",
+      p.name, rows, columns, map_bytes(conv, rows, columns) + 2 * result_bytes(conv, rows, columns, 1),
+      conv.chip().core.nram.size_bytes));
 }
 
 std::int64_t KernelPlace::kernel_bytes(Interval group) const {

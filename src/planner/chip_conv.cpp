@@ -20,16 +20,6 @@ MemoryPath core_path(const ChipConfig& chip) {
   return {bus, static_cast<double>(bus), 1, chip.core.bus.request_cycles};
 }
 
-std::string mapping_text(const ChipConv& conv, const Split& split, const ConvBuffers& buffers,
-                         bool through_sram) {
-  return fmt::format(
-      "{} of {} cores: {} x {} parts of the map, {} of the channels; tiles of {} x {} outputs in NRAM, {} "
-      "kernel blocks in WRAM, {}",
-      split.cores(), conv.chip().cores(), split.rows, split.columns, split.channels, buffers.tile_rows,
-      buffers.tile_columns, buffers.group_blocks,
-      through_sram ? "fetched once a cluster and broadcast" : "fetched by each core");
-}
-
 Segment segment_of(const ChipConv& conv, const ConvStep& step, const ConvTiling& tiling) {
   Segment segment;
   segment.problem = tile_problem(conv.problem, step.tile);
@@ -64,15 +54,17 @@ ChipWork plan_chip_conv(PlanBuilder& builder, const Layer& layer, LayerPlan& mad
   const KernelPlace kernels{placed.address, placed.packed.blocks, placed.post,
                             std::int64_t{array.columns} * kPostParameterBytes};
   choose_group(conv, split, kernels, buffers);
-  const bool through_sram = kernels_through_sram(conv, split, buffers);
-  made.mapping = mapping_text(conv, split, buffers, through_sram);
+  const ConvWays ways = choose_ways(conv, split, buffers);
+  made.mapping = mapping_text(conv, split, buffers, ways, "kernel blocks");
 
   ChipWork work;
+  work.ways = ways.ways;
+  work.sram_bytes = ways.broadcast ? 2 * buffers.kernel_bytes : 0;
   const std::uint64_t input = builder.plan.tensors.at(layer.inputs.front()).address,
                       output = builder.plan.tensors.at(layer.name).address;
   for (int core = 0; core < split.cores(); ++core) {
     CoreSteps made_steps = steps_of_core(conv, part_of_core(conv, split, core), core, buffers, kernels, input,
-                                         output, through_sram, made);
+                                         output, ways.broadcast);
     if (!made_steps.steps.empty()) {
       std::vector<Segment> segments;
       for (const ConvStep& step : made_steps.steps) segments.push_back(segment_of(conv, step, made.tiling));
@@ -81,7 +73,7 @@ ChipWork plan_chip_conv(PlanBuilder& builder, const Layer& layer, LayerPlan& mad
     }
     work.cores.push_back(std::move(made_steps.work));
   }
-  for (int cluster = 0; through_sram && cluster < conv.chip().clusters; ++cluster)
+  for (int cluster = 0; ways.broadcast && cluster < conv.chip().clusters; ++cluster)
     work.memory.push_back(broadcast_kernels(conv, split, buffers, kernels, cluster, made));
   return work;
 }

@@ -6,6 +6,7 @@
 // chip_wfold.cpp: the W-fold engine).
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct ChipConv {
   std::int64_t map_row_bytes(const Window& w) const;
 };
 
+struct ConvBuffers;
+
 // ---- how outputs are spread over cores ----
 
 constexpr int kTilesOfPart = 4;  ///< at least, where a core has so many rows
@@ -46,17 +49,24 @@ struct Split {
   int rows = 1, columns = 1, channels = 1;
   int cores() const { return rows * columns * channels; }
 };
-/// Of splits that are expected to take about the same time the one with the fewest cores, then the fewest
-/// bytes: more masters on a saturated DRAM only disturb one another's rows.
+/// Of splits that are expected to take about the same time the one with the fewest cores, then without shared
+/// maps, then with the fewest bytes: more masters on a saturated DRAM only disturb one another's rows. Throws
+/// UserError when not even the smallest tile fits NRAM.
 Split choose_split(const ChipConv& conv);
 
-/// Expected clocks of a split, and bytes over DRAM. `shared`: a cluster fetches kernels once, through one
-/// port.
+/// Expected clocks of a split, and bytes over DRAM when a core fetches every input once. What goes through
+/// the SRAM is fetched once for the cores of a cluster that need the same, through one port.
 struct SplitCost {
   double clocks = 0;
   std::int64_t bytes = 0;
 };
-SplitCost cost_of(const ChipConv& conv, const Split& split, bool shared);
+SplitCost cost_of(const ChipConv& conv, const Split& split, const ConvBuffers& buffers, SramWays ways);
+/// Cores of a cluster whose maps differ, when those that need the same share one fetch.
+int maps_apart(const ChipConv& conv, const Split& split);
+/// Bytes of two tiles of all maps that differ in a cluster.
+std::int64_t shared_map_bytes(const ChipConv& conv, const Split& split, const ConvBuffers& buffers);
+/// Whether cores of a cluster need the same maps, and these tiles fit the SRAM.
+bool maps_shared(const ChipConv& conv, const Split& split, const ConvBuffers& buffers);
 
 /// Outputs and kernel blocks that one core computes.
 struct CorePart {
@@ -101,8 +111,10 @@ Window inner_h(const ConvProblem& problem, int rows);
 Window inner_w(const ConvProblem& problem, int columns);
 /// Tiles of whole rows as large as two of them, with their results, fit NRAM, but at least four a part, so
 /// that loading, computing and storing overlap; columns are cut when the fewest rows do not fit (SPEC SW-7).
-/// Throws UserError when nothing fits.
-void choose_tile(const ChipConv& conv, const Split& split, ConvBuffers& buffers);
+/// False: nothing fits.
+bool choose_tile(const ChipConv& conv, const Split& split, ConvBuffers& buffers);
+/// Throws UserError: not even the smallest tile fits.
+[[noreturn]] void refuse_tile(const ChipConv& conv);
 /// Kernel blocks that WRAM holds at a time: all of a core's, or half of it twice. Sizes the buffers of
 /// results too. Throws UserError when nothing fits.
 void choose_group(const ChipConv& conv, const Split& split, const KernelPlace& kernels, ConvBuffers& buffers);
@@ -136,20 +148,27 @@ struct CoreSteps {
 /// `made`.
 CoreSteps steps_of_core(const ChipConv& conv, const CorePart& part, int core, const ConvBuffers& buffers,
                         const KernelPlace& kernels, std::uint64_t input, std::uint64_t output,
-                        bool through_sram, LayerPlan& made);
+                        bool broadcast);
 
 /// Groups of kernel blocks of a part, as they are loaded.
 std::vector<Interval> groups_of(Interval blocks, const ConvBuffers& buffers);
 /// A group's kernels and post-parameters, from DRAM to a buffer.
 std::vector<Transfer> kernel_transfers(const KernelPlace& kernels, Interval group, std::uint64_t destination);
 
-/// Whether kernels come through the SRAM (SPEC HI-4): where they stay in WRAM, several cores of a cluster
-/// need the same ones, and that is expected to be faster.
-bool kernels_through_sram(const ChipConv& conv, const Split& split, const ConvBuffers& buffers);
+/// How operands and results pass between DRAM and the cores (SPEC HI-4): through the SRAM where several cores
+/// of a cluster need the same and that is expected to be faster, or as the configuration forces.
+struct ConvWays {
+  SramWays ways;
+  bool broadcast = false;  ///< kernels are the memory core's: it writes them to all cores that need them
+};
+ConvWays choose_ways(const ChipConv& conv, const Split& split, const ConvBuffers& buffers);
+/// All of it in words; `blocks` is what the unit calls its kernel blocks.
+std::string mapping_text(const ChipConv& conv, const Split& split, const ConvBuffers& buffers,
+                         const ConvWays& ways, const std::string& blocks);
 /// What a memory core does: it fetches every group of kernels once, broadcasts it to the cores that need it
 /// and tells them.
-std::vector<Instruction> broadcast_kernels(const ChipConv& conv, const Split& split,
-                                           const ConvBuffers& buffers, const KernelPlace& kernels,
-                                           int cluster, LayerPlan& made);
+std::vector<MemoryStep> broadcast_kernels(const ChipConv& conv, const Split& split,
+                                          const ConvBuffers& buffers, const KernelPlace& kernels, int cluster,
+                                          LayerPlan& made);
 
 }  // namespace tilebeat

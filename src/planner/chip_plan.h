@@ -47,9 +47,11 @@ inline void append(std::vector<Instruction>& program, const std::vector<Instruct
 /// pairs of buffers in NRAM and WRAM. Loads are from DRAM, stores to DRAM; the way they take is another
 /// matter.
 struct CoreWork {
+  enum class Operand { kMap, kKernels };  ///< kKernels: factors of vector layers, too
   struct Load {
     Movement movement;
-    int step = 0;                            ///< the first step that needs it
+    int step = 0;  ///< the first step that needs it
+    Operand operand = Operand::kMap;
     std::vector<Instruction> before{}, after{};  ///< of the core itself, around the movement
   };
   std::vector<Load> loads;                      ///< in rising order of `step`
@@ -57,10 +59,18 @@ struct CoreWork {
   std::vector<Movement> stores;                 ///< by step
   int ahead = 1;                                ///< steps by which loads run ahead; 0 with single buffers
 };
-/// Appends the work to a program, transfers by IODMA: the loads of a step before the step ahead of it, the
-/// stores of a step behind the next step's loads, so that the DMA engine, which works in order, never waits
-/// for results before it has fetched ahead. The last store gives kLayerStored.
-void append_work(const CoreWork& work, std::vector<Instruction>& program);
+
+/// What a memory core does of itself before a step of its cores.
+struct MemoryStep {
+  std::vector<Instruction> instructions;
+  int step = 0;
+};
+
+/// What goes through the SRAM between DRAM and the cores (SPEC HI-4); everything else goes by IODMA.
+struct SramWays {
+  bool maps = false, kernels = false, stores = false;
+  bool any() const { return maps || kernels || stores; }
+};
 
 /// An interval of a dimension.
 struct Interval {
@@ -85,13 +95,35 @@ Window window_of(Interval outs, int extent, int kernel, int stride, int dilation
 
 /// What the processors of a chip do in one layer.
 struct ChipWork {
-  std::vector<CoreWork> cores;                   ///< by core
-  std::vector<std::vector<Instruction>> memory;  ///< by cluster: of its memory core
+  std::vector<CoreWork> cores;                  ///< by core; `ahead` is the same for all that work
+  std::vector<std::vector<MemoryStep>> memory;  ///< by cluster: of its memory core, in rising order of steps
+  std::int64_t sram_bytes = 0;                  ///< of every SRAM, from its first byte, that these use
+  SramWays ways;
 };
 ChipWork plan_chip_conv(PlanBuilder& builder, const Layer& layer, LayerPlan& made);
 /// The same for cores with a W-fold engine.
 ChipWork plan_chip_wfold(PlanBuilder& builder, const Layer& layer, LayerPlan& made);
 ChipWork plan_chip_vector(PlanBuilder& builder, const Layer& layer, LayerPlan& made);
+
+/// Cores that one fetch into the SRAM feeds at most: the next one waits for a semaphore of each.
+constexpr int kMostReaders = 4;
+/// The part of a layer in one processor's program.
+struct ProcessorWork {
+  std::vector<Instruction> instructions;
+  bool stores = false;  ///< the last store of a result gives kLayerStored
+};
+/// The work of a cluster as its processors do it: its cores, then its memory core. Adds what cores load to
+/// the planned traffic of `made`. Throws UserError when the SRAM is too small for `work.ways`.
+std::vector<ProcessorWork> lower_cluster(const ChipConfig& chip, int cluster, const ChipWork& work,
+                                         LayerPlan& made);
+
+/// A part of movements that goes through one buffer of the SRAM at a time.
+using Parcel = std::vector<Transfer>;
+/// Cuts a movement into parcels of at most `bytes`: whole rows, else runs, else pieces of a run.
+std::vector<Parcel> parcels_of(const Movement& movement, std::int64_t bytes);
+/// The legs of a parcel by way of the SRAM's bytes from `sram` on, where it lies without gaps.
+std::vector<Transfer> into_sram(const Parcel& parcel, std::uint64_t sram);
+std::vector<Transfer> out_of_sram(const Parcel& parcel, std::uint64_t sram);
 
 /// Whether memory cores have programs: where data may come through the SRAM (SPEC HI-4).
 bool memory_cores_work(const ChipConfig& chip);

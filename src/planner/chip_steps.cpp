@@ -11,7 +11,7 @@ namespace {
 class CoreStepsMaker {
  public:
   CoreStepsMaker(const ChipConv& conv, int core, const ConvBuffers& buffers, const KernelPlace& kernels,
-                 std::uint64_t input, std::uint64_t output, bool through_sram, LayerPlan& made)
+                 std::uint64_t input, std::uint64_t output, bool broadcast)
       : conv_(conv),
         p_(conv.problem),
         core_(core),
@@ -19,8 +19,7 @@ class CoreStepsMaker {
         kernels_(kernels),
         input_(input),
         output_(output),
-        through_sram_(through_sram),
-        made_(made) {}
+        broadcast_(broadcast) {}
 
   CoreSteps run(const CorePart& part) {
     const std::vector<NramTile> tiles = tiles_of_part(part);
@@ -114,19 +113,17 @@ class CoreStepsMaker {
         {input_ + static_cast<std::uint64_t>(pixel * p_.channels), map_address(load), shape}};
     if (load >= buffers_.map_buffers) movement.waits = map_free(buffer);
     movement.done = map_full(buffer);
-    made_.input_bytes += shape.bytes();
-    made_steps_.work.loads.push_back({movement, step});
+    made_steps_.work.loads.push_back({movement, step, CoreWork::Operand::kMap});
   }
 
   void load_kernels(Interval group, int step) {
     const int load = kernel_loads_++, buffer = load % buffers_.kernel_buffers();
-    if (through_sram_) return;
+    if (broadcast_) return;
     Movement movement;
     movement.transfers = kernel_transfers(kernels_, group, kernel_address(load));
     if (load >= buffers_.kernel_buffers()) movement.waits = wram_free(buffer);
     movement.done = wram_full(buffer);
-    made_.kernel_bytes += movement.bytes();
-    made_steps_.work.loads.push_back({movement, step});
+    made_steps_.work.loads.push_back({movement, step, CoreWork::Operand::kKernels});
   }
 
   void store_result(const ConvStep& step, int number) {
@@ -165,8 +162,7 @@ class CoreStepsMaker {
   const ConvBuffers& buffers_;
   const KernelPlace& kernels_;
   std::uint64_t input_, output_;
-  bool through_sram_;
-  LayerPlan& made_;
+  bool broadcast_;
   CoreSteps made_steps_;
   int tile_ = -1, group_ = -1;            // that the buffers hold last
   int map_loads_ = 0, kernel_loads_ = 0;  // so far
@@ -218,9 +214,9 @@ std::vector<Transfer> kernel_transfers(const KernelPlace& kernels, Interval grou
 
 CoreSteps steps_of_core(const ChipConv& conv, const CorePart& part, int core, const ConvBuffers& buffers,
                         const KernelPlace& kernels, std::uint64_t input, std::uint64_t output,
-                        bool through_sram, LayerPlan& made) {
+                        bool broadcast) {
   if (part.empty()) return {};
-  return CoreStepsMaker(conv, core, buffers, kernels, input, output, through_sram, made).run(part);
+  return CoreStepsMaker(conv, core, buffers, kernels, input, output, broadcast).run(part);
 }
 
 }  // namespace tilebeat

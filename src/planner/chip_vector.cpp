@@ -50,6 +50,8 @@ class ChipVector {
     for (const Placement& input : inputs_) bytes += input.info.size_bytes();
     made_.bound.dram = dram_bound(bytes, builder_.hardware);
     ChipWork work;
+    const bool sram = chip_.dram_path == DramPath::kSram;
+    work.ways = {sram, sram, sram};
     std::visit([&](const auto& operation) { prepare(operation); }, layer_.operation);
     parameters_address_ = builder_.place("factors of " + layer_.name, parameters_);
     for (int core = 0; core < chip_.cores(); ++core) {
@@ -331,8 +333,9 @@ class ChipVector {
       const int buffer = i % 2;
       const bool reused = i + 2 < count;
       const std::int64_t from = parameter_room() + buffer * in, to = parameter_room() + 2 * in + buffer * out;
-      if (i == 0 && parameters_address_ != 0) work.loads.push_back({load_parameters(core), i});
-      work.loads.push_back({load(core, i, from), i});
+      if (i == 0 && parameters_address_ != 0)
+        work.loads.push_back({load_parameters(core), i, CoreWork::Operand::kKernels});
+      work.loads.push_back({load(core, i, from), i, CoreWork::Operand::kMap});
       work.steps.push_back(compute(i, from, to, reused));
       const Piece& piece = pieces_[static_cast<std::size_t>(i)];
       const std::uint64_t source = nram_address(core) + static_cast<std::uint64_t>(piece.run ? to : from);
@@ -350,7 +353,6 @@ class ChipVector {
       const std::uint64_t destination = nram_address(core) + static_cast<std::uint64_t>(from + fetch.offset);
       movement.transfers.push_back({fetch.source, destination, fetch.shape});
     }
-    made_.input_bytes += movement.bytes();
     if (step >= 2) movement.waits = map_free(step % 2);
     movement.done = map_full(step % 2);
     return movement;
@@ -358,7 +360,6 @@ class ChipVector {
 
   Movement load_parameters(int core) {
     const auto bytes = static_cast<std::int64_t>(parameters_.size());
-    made_.kernel_bytes += bytes;
     return {{{parameters_address_, nram_address(core), plain(bytes)}}, 0, 0, map_full(kParameterBuffer)};
   }
 

@@ -45,25 +45,27 @@ class ChipWfold {
                 config_.slaves,
                 region};
     choose_group(conv_, split, kernels_, buffers_);
-    made_.mapping = fmt::format(
-        "{} of {} cores: {} x {} parts of the map, {} of the channels; tiles of {} x {} outputs in NRAM, {} "
-        "kernel tiles of {} in WRAM",
-        split.cores(), conv_.chip().cores(), split.rows, split.columns, split.channels, buffers_.tile_rows,
-        buffers_.tile_columns, buffers_.group_blocks, conv_.unit.channels);
+    const ConvWays ways = choose_ways(conv_, split, buffers_);
+    made_.mapping =
+        mapping_text(conv_, split, buffers_, ways, fmt::format("kernel tiles of {}", conv_.unit.channels));
     explain(choice_, p_, hardware_, made_);
 
     ChipWork work;
+    work.ways = ways.ways;
+    work.sram_bytes = ways.broadcast ? 2 * buffers_.kernel_bytes : 0;
     const std::uint64_t input = builder_.plan.tensors.at(layer_.inputs.front()).address,
                         output = builder_.plan.tensors.at(layer_.name).address;
     for (int core = 0; core < split.cores(); ++core) {
       CoreSteps steps = steps_of_core(conv_, part_of_core(conv_, split, core), core, buffers_, kernels_,
-                                      input, output, false, made_);
+                                      input, output, ways.broadcast);
       if (!steps.steps.empty()) {
         lower(steps, core);
         fold_maps(steps, core);
       }
       work.cores.push_back(std::move(steps.work));
     }
+    for (int cluster = 0; ways.broadcast && cluster < conv_.chip().clusters; ++cluster)
+      work.memory.push_back(broadcast_kernels(conv_, split, buffers_, kernels_, cluster, made_));
     return work;
   }
 
@@ -174,8 +176,8 @@ class ChipWfold {
   void fold_maps(CoreSteps& steps, int core) const {
     if (!folds_on_the_way()) return;
     for (CoreWork::Load& load : steps.work.loads) {
+      if (load.operand != CoreWork::Operand::kMap) continue;
       const std::uint64_t destination = load.movement.transfers.front().destination;
-      if (destination >= wram_address(0)) continue;  // kernels
       const auto step = std::find_if(steps.steps.begin(), steps.steps.end(), [&](const ConvStep& s) {
         return s.map_load >= 0 && s.map == destination && &s - steps.steps.data() >= load.step;
       });

@@ -75,22 +75,6 @@ std::vector<Instruction> copies_of(Unit unit, const Movement& movement) {
   return copies;
 }
 
-void append_work(const CoreWork& work, std::vector<Instruction>& program) {
-  auto load = work.loads.begin();
-  const int steps = static_cast<int>(work.steps.size());
-  for (int step = 0; step < steps; ++step) {
-    for (; load != work.loads.end() && load->step <= step + work.ahead; ++load) {
-      append(program, load->before);
-      append(program, copies_of(Unit::kIodma, load->movement));
-      append(program, load->after);
-    }
-    if (step > 0) append(program, copies_of(Unit::kIodma, work.stores[static_cast<std::size_t>(step - 1)]));
-    append(program, work.steps[static_cast<std::size_t>(step)]);
-  }
-  append(program, copies_of(Unit::kIodma, work.stores.back()));
-  program.back().done_signals[3] = kLayerStored;
-}
-
 bool memory_cores_work(const ChipConfig& chip) {
   return chip.dram_path == DramPath::kSram ||
          (chip.dram_path == DramPath::kAuto && chip.cores_per_cluster > 1);
@@ -124,24 +108,22 @@ void plan_chip_layer(PlanBuilder& builder, const Layer& layer) {
   // statistics.
   const Barrier stored{static_cast<std::uint16_t>(2 * number), participants};
   const Barrier ended{static_cast<std::uint16_t>(2 * number + 1), participants};
-  for (int core = 0; core < chip.cores(); ++core) {
-    std::vector<Instruction>& program = builder.program_of(layer.scene, processor_of(chip, core));
-    const CoreWork& part = work.cores[static_cast<std::size_t>(core)];
-    const bool works = !part.steps.empty();
-    if (works) append_work(part, program);
-    // Nobody reads what others have not stored.
-    const Semaphores waits{works ? kLayerStored : Semaphore{0}};
-    program.push_back({waits, {}, {}, stored});
-    if (core == 0) program.push_back({{}, {}, {}, LayerEnd{number}});
-    program.push_back({{}, {}, {}, ended});
+  std::vector<ProcessorWork> parts;
+  for (int cluster = 0; cluster < chip.clusters; ++cluster) {
+    for (ProcessorWork& part : lower_cluster(chip, cluster, work, made)) parts.push_back(std::move(part));
   }
-  for (int cluster = 0; memory && cluster < chip.clusters; ++cluster) {
-    const int processor = cluster * (chip.cores_per_cluster + 1) + chip.cores_per_cluster;
+  const auto add = [&](int processor) {
     std::vector<Instruction>& program = builder.program_of(layer.scene, processor);
-    append(program, work.memory[static_cast<std::size_t>(cluster)]);
-    program.push_back({{}, {}, {}, stored});
+    const ProcessorWork& part = parts[static_cast<std::size_t>(processor)];
+    append(program, part.instructions);
+    // Nobody reads what others have not stored.
+    program.push_back({{part.stores ? kLayerStored : Semaphore{0}}, {}, {}, stored});
+    if (processor == 0) program.push_back({{}, {}, {}, LayerEnd{number}});
     program.push_back({{}, {}, {}, ended});
-  }
+  };
+  for (int core = 0; core < chip.cores(); ++core) add(processor_of(chip, core));
+  for (int cluster = 0; memory && cluster < chip.clusters; ++cluster)
+    add(cluster * (chip.cores_per_cluster + 1) + chip.cores_per_cluster);
   builder.plan.layers.push_back(std::move(made));
 }
 

@@ -33,6 +33,7 @@ class ProgramReader {
     }
     if (stream.bad()) throw UserError(fmt::format("{}: cannot be read", path_));  // such as a folder
     if (plan_.programs.empty()) throw UserError(fmt::format("{}: there is no .program", path_));
+    if (plan_.layers.empty()) add_layer("program");
     place_programs();
     plan_.hand_written = true;
     plan_.name = std::filesystem::path(path_).stem().string();
@@ -190,12 +191,14 @@ class ProgramReader {
     constexpr std::uint32_t kMostLayers = 65535;
     if (end->layer > kMostLayers)
       throw UserError(fmt::format("layer {} is beyond {}", end->layer, kMostLayers));
-    while (plan_.layers.size() <= end->layer) {
-      LayerPlan layer;
-      layer.name = fmt::format("layer{}", plan_.layers.size());
-      layer.op = "program", layer.scene = "main";
-      plan_.layers.push_back(layer);
-    }
+    while (plan_.layers.size() <= end->layer) add_layer(fmt::format("layer{}", plan_.layers.size()));
+    ++plan_.layers[end->layer].ends;
+  }
+  void add_layer(const std::string& name) {
+    LayerPlan layer;
+    layer.name = name, layer.op = "program", layer.scene = "main";
+    layer.ends = 0;
+    plan_.layers.push_back(layer);
   }
 
   // Programs lie behind everything that the file names.

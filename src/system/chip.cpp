@@ -82,14 +82,13 @@ std::vector<ProgramSet> program_sets(const Plan& plan) {
 
 Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
            const SimulationOptions& options, DeltaJitter* jitter)
-    : System(name, hardware, options, jitter) {
+    : System(name, hardware, plan, options, jitter) {
   build(hardware, plan, options);
   bind(*hardware.chip);
   for (const Fault& fault : options.faults) cores_.front()->inject_fault(fault);
-  cores_.front()->control->on_layer_end = [this, layers = plan.layers.size()](std::uint32_t layer, Cycle at) {
-    check_layer(layer, layers);
-    layer_ends_.emplace_back(layer, take_snapshot(at));
-  };
+  for (const auto& core : cores_) observe(*core->control);
+  for (const auto& memory : memory_cores_) observe(*memory->control);
+  observe(*host_);
 }
 
 void Chip::build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {

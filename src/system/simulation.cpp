@@ -152,6 +152,11 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
       timeline->span("layers", plan.layers[number].name, clock.at(before.at), clock.at(snapshot.at));
     before = snapshot;
   }
+  // Programs that end no layer: the whole run is one.
+  if (system.layer_ends().empty() && system.run_end() && plan.hand_written) {
+    run.layers.push_back(layer_result(plan.layers.front(), before, *system.run_end(), run));
+    before = *system.run_end();
+  }
   // A run that was cut short is reported up to where it came.
   if (!run.failures.empty()) before = system.snapshot_now();
   run.cycles = before.at;

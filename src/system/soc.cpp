@@ -20,16 +20,14 @@ enum CompletionPort { kLoadDone, kParameterDone, kStoreDone, kSwitchDone, kPostD
 
 Soc::Soc(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
          const SimulationOptions& options, DeltaJitter* jitter)
-    : System(name, hardware, options, jitter) {
+    : System(name, hardware, plan, options, jitter) {
   build(hardware, plan, options);
   bind();
   for (const Fault& fault : options.faults) {
     engine_->input_banks.at(static_cast<std::size_t>(fault.bank))->inject_fault(fault.address, fault.mask);
   }
-  control_->on_layer_end = [this, layers = plan.layers.size()](std::uint32_t layer, Cycle at) {
-    check_layer(layer, layers);
-    layer_ends_.emplace_back(layer, take_snapshot(at));
-  };
+  observe(*control_);
+  observe(*host_);
 }
 
 void Soc::build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {

@@ -10,15 +10,28 @@
 
 namespace tilebeat {
 
-System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, const SimulationOptions& options,
-               DeltaJitter* jitter)
+System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
+               const SimulationOptions& options, DeltaJitter* jitter)
     : sc_module(name),
       context_{ClockDomain(hardware.clock_ps()), options.observers, jitter},
-      order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()) {}
+      order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()) {
+  for (const LayerPlan& layer : plan.layers) ends_left_.push_back(layer.ends);
+}
 
-void System::check_layer(std::uint32_t layer, std::size_t layers) {
-  if (layer >= layers)
-    throw SimulationError(fmt::format("layer.end names layer {}, there are {}", layer, layers));
+void System::observe(CommandProcessor& control) {
+  control.on_layer_end = [this](std::uint32_t layer, Cycle at) { end_layer(layer, at); };
+}
+
+void System::observe(Host& host) {
+  host.on_finished = [this](Cycle at) { run_end_ = take_snapshot(at); };
+}
+
+void System::end_layer(std::uint32_t layer, Cycle at) {
+  if (layer >= ends_left_.size())
+    throw SimulationError(fmt::format("layer.end names layer {}, there are {}", layer, ends_left_.size()));
+  if (ends_left_[layer] == 0)
+    throw SimulationError(fmt::format("layer.end names layer {}, which has ended already", layer));
+  if (--ends_left_[layer] == 0) layer_ends_.emplace_back(layer, take_snapshot(at));
 }
 
 std::string System::under_way_line(const CommandProcessor& control) {

@@ -40,7 +40,7 @@ inline MemoryConfig random_memory(int kib, int bus_bytes) {
   return memory;
 }
 
-/// 1 to 3 clusters of 1 to 4 cores of small engines; memories so small that most layers are cut.
+/// 1 to 3 clusters of 1 to 7 cores of small engines; memories so small that most layers are cut.
 inline HardwareConfig random_chip() {
   HardwareConfig hardware;
   SwitchArrayConfig& array = hardware.switch_array;
@@ -58,7 +58,7 @@ inline HardwareConfig random_chip() {
   hardware.dma = random_copy_config(hardware.interconnect.bytes_per_clock);
   hardware.host.instruction_buffer_bytes = 64 * number(1, 16);
   ChipConfig& chip = hardware.chip.emplace();
-  chip.clusters = number(1, 3), chip.cores_per_cluster = number(1, 4);
+  chip.clusters = number(1, 3), chip.cores_per_cluster = skewed(7);
   chip.memory_controllers = 1 << number(0, 2);
   chip.core.bus = random_bus(16);
   chip.cluster_bus = random_bus(16), chip.cluster_link = random_bus(8);

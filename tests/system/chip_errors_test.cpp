@@ -158,5 +158,28 @@ INSTANTIATE_TEST_SUITE_P(
               "300 channels, chip.core.vector.row_elements and chip.core.copy.buffer_bytes hold 256"}),
     [](const auto& unfit) { return unfit.param.name; });
 
+TEST(UnfitSram, HI_4_UI_5_a_forced_way_that_does_not_fit_is_refused_and_auto_does_without) {
+  const CommandFolder folder;
+  const std::string workload =
+      folder.write("layer.json", R"({"inputs": [{"name": "x", "shape": [1, 4, 4, 8], "random": {"seed": 1}}],
+                        "layers": [{"name": "y", "op": "conv2d", "inputs": ["x"], "out_channels": 40,
+                                    "kernel": [3, 3], "weights": {"random": {"seed": 1}}}]})");
+  for (const char* path : {"sram", "auto", "direct"}) {
+    const std::string config = folder.write(
+        "small.json",
+        fmt::format(
+            R"({{"chip": {{"cores_per_cluster": 2, "sram": {{"size_bytes": 256}}, "dram_path": "{}"}}}})",
+            path));
+    const CommandResult result = folder.run({"run", "--config", config, "--layer", workload});
+    if (path != std::string("sram")) {
+      EXPECT_EQ(result.status, 0) << result.err;
+      continue;
+    }
+    EXPECT_EQ(result.status, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("layer.json: /layers/0: layer 'y' cannot fit: "));
+    EXPECT_THAT(result.err, HasSubstr("chip.sram.size_bytes is 256"));
+  }
+}
+
 }  // namespace
 }  // namespace tilebeat::testing

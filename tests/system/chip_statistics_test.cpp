@@ -12,15 +12,21 @@ namespace tilebeat::testing {
 namespace {
 
 struct ChipCase {
-  const char* config;
+  const char* name;
   int clusters, cores;
+  const char* path;  // of data between DRAM and cores
+  std::string config() const {
+    return fmt::format(R"({{"chip": {{"clusters": {}, "cores_per_cluster": {}, "dram_path": "{}"}}}})",
+                       clusters, cores, path);
+  }
 };
 
 class ChipReport : public ::testing::TestWithParam<ChipCase> {
  protected:
   void SetUp() override {
-    const CommandResult result = folder_.run_layer(fmt::format("configs/{}.json", GetParam().config),
-                                                   "models/alexnet_small.json", {"--check", "on"});
+    const std::string config = folder_.write("chip.json", GetParam().config());
+    const CommandResult result = folder_.run(
+        {"run", "--config", config, "--layer", source_path("models/alexnet_small.json"), "--check", "on"});
     ASSERT_EQ(result.status, 0) << result.err;
     report_ = folder_.report();
   }
@@ -98,7 +104,7 @@ TEST_P(ChipReport, HI_6_bytes_of_dram_and_of_the_ports) {
   // What leaves DRAM: instructions, and what the DMA engines bring to the memories of cores and clusters.
   const std::int64_t fetched = sum(R"(cluster\d+\.\w+\.control)", "fetched");
   EXPECT_EQ(fetched, sum(R"(noc\..*\.fetch)", "read"));
-  const std::int64_t stored = sum(R"(noc\..*\.iodma)", "written");
+  const std::int64_t stored = sum(R"(noc\..*\.(iodma|gdma))", "written");
   EXPECT_EQ(stored, total.at("dram_write_bytes"));
   const std::int64_t moved =
       sum(R"(cluster\d+\.core\d+\.iodma)", "written") + sum(R"(cluster\d+\.memory\.gdma)", "written");
@@ -139,11 +145,38 @@ TEST_P(ChipReport, HI_3_one_read_of_the_sram_is_delivered_to_several_cores) {
     EXPECT_EQ(delivered, sum(fmt::format(R"(cluster{}\.core\d+\.bus\.broadcast)", k), "written"));
     EXPECT_EQ(taken, sum(memory + "mvdma", "written"));
     EXPECT_EQ(taken, sum(memory + R"(bus\.broadcast)", "read"));
-    EXPECT_EQ(sum(memory + "sram", "written"), sum(memory + "gdma", "written"));
   }
-  EXPECT_GT(sum(R"(cluster\d+\.memory\.broadcast)", "delivered"),
-            sum(R"(cluster\d+\.memory\.broadcast)", "taken"))
-      << "the saving";
+  const std::int64_t saved =
+      sum(R"(cluster\d+\.memory\.broadcast)", "delivered") - sum(R"(cluster\d+\.memory\.broadcast)", "taken");
+  EXPECT_EQ(saved > 0, GetParam().path != std::string("direct"));
+}
+
+TEST_P(ChipReport, HI_4_bytes_of_the_srams_by_port) {
+  for (int k = 0; k < GetParam().clusters; ++k) {
+    const std::string memory = fmt::format(R"(cluster{}\.memory\.)", k);
+    const auto ports = [&](const char* names, const char* counter) {
+      return sum(memory + R"(bus\.)" + names, counter);
+    };
+    EXPECT_EQ(sum(memory + "sram", "read"), ports(R"((core\d+|gdma|broadcast))", "read"));
+    EXPECT_EQ(sum(memory + "sram", "written"), ports(R"((core\d+|gdma))", "written"));
+    // GDMA: what comes from DRAM goes to the SRAM, and back.
+    const std::string gdma = fmt::format(R"(noc\.cluster{}\.memory\.gdma)", k);
+    EXPECT_EQ(sum(gdma, "read"), ports("gdma", "written"));
+    EXPECT_EQ(sum(gdma, "written"), ports("gdma", "read"));
+    for (int i = 0; i < GetParam().cores; ++i) {
+      const std::string mvdma = fmt::format(R"(cluster{}\.core{}\.bus\.mvdma)", k, i);
+      EXPECT_EQ(sum(mvdma, "written"), ports(fmt::format("core{}", i).c_str(), "read")) << mvdma;
+      EXPECT_EQ(sum(mvdma, "read"), ports(fmt::format("core{}", i).c_str(), "written")) << mvdma;
+    }
+  }
+}
+
+TEST_P(ChipReport, HI_4_the_way_that_is_forced_is_taken) {
+  const std::string path = GetParam().path;
+  const std::int64_t direct = sum(R"(noc\..*\.iodma)", "read") + sum(R"(noc\..*\.iodma)", "written"),
+                     staged = sum(R"(noc\..*\.gdma)", "read") + sum(R"(noc\..*\.gdma)", "written");
+  EXPECT_EQ(direct == 0, path == "sram") << direct;
+  EXPECT_EQ(staged == 0, path == "direct") << staged;
 }
 
 TEST_P(ChipReport, HI_5_waits_at_barriers_by_core) {
@@ -156,8 +189,12 @@ TEST_P(ChipReport, HI_5_waits_at_barriers_by_core) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, ChipReport,
-                         ::testing::Values(ChipCase{"cluster4", 1, 4}, ChipCase{"cluster4x4", 4, 4}),
-                         [](const auto& chip) { return std::string(chip.param.config); });
+                         ::testing::Values(ChipCase{"cluster4", 1, 4, "auto"},
+                                           ChipCase{"cluster4x4", 4, 4, "auto"},
+                                           ChipCase{"cluster4x4_direct", 4, 4, "direct"},
+                                           ChipCase{"cluster4_sram", 1, 4, "sram"},
+                                           ChipCase{"cluster4x4_sram", 4, 4, "sram"}),
+                         [](const auto& chip) { return std::string(chip.param.name); });
 
 // ---- scaling ----
 

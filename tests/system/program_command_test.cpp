@@ -42,6 +42,52 @@ TEST(ProgramCommand, HI_2_the_example_pools_its_map) {
   }
 }
 
+// ---- what ends a layer ----
+
+// A copy of 4 KiB to core 0, then one of 64 bytes to core 1.
+constexpr const char* kTwoCores =
+    ".program core 0.0\n"
+    "iodma.copy source=0x10000 destination=0x40000000000 run_bytes=4096\n"
+    "{}halt\n"
+    ".program core 0.1\n"
+    "iodma.copy source=0x20000 destination=0x40040000000 run_bytes=64\n"
+    "{}halt\n";
+
+nlohmann::json report_of_two_cores(const std::string& first, const std::string& second) {
+  const CommandFolder folder;
+  const std::string file = folder.write("t.program", fmt::format(fmt::runtime(kTwoCores), first, second));
+  const CommandResult result = run_program(folder, "configs/cluster4.json", file);
+  EXPECT_EQ(result.status, 0) << result.err;
+  return folder.report();
+}
+
+TEST(ProgramLayers, UI_4_a_program_without_layer_end_is_one_row_for_the_whole_run) {
+  const nlohmann::json report = report_of_two_cores("", "");
+  ASSERT_EQ(report.at("layers").size(), 1U);
+  EXPECT_EQ(report.at("layers").at(0).at("name"), "program");
+  const auto cycles = report.at("total").at("cycles").get<std::int64_t>();
+  EXPECT_GT(cycles, 4096 / 16) << "the copy alone";
+  EXPECT_EQ(cycles, report.at("layers").at(0).at("cycles"));
+  EXPECT_EQ(report.at("layers").at(0).at("bytes").at("nram").at("write"), 4096 + 64);
+  for (const auto& m : report.at("modules")) {
+    if (m.at("clock") == "npu") {
+      EXPECT_EQ(m.at("cycles"), cycles) << m.at("name");
+    }
+  }
+}
+
+TEST(ProgramLayers, UI_4_a_layer_ends_when_all_processors_that_name_it_have_ended_it) {
+  const nlohmann::json apart = report_of_two_cores("layer.end layer=1\n", "layer.end layer=0\n").at("layers"),
+                       together = report_of_two_cores("layer.end\n", "layer.end\n").at("layers");
+  ASSERT_EQ(apart.size(), 2U);
+  EXPECT_EQ(apart.at(0).at("name"), "layer0") << "a core other than the first ends a layer";
+  EXPECT_EQ(apart.at(1).at("name"), "layer1");
+  const auto clocks = [](const nlohmann::json& layer) { return layer.at("cycles").get<std::int64_t>(); };
+  EXPECT_GT(clocks(apart.at(1)), 0);
+  ASSERT_EQ(together.size(), 1U);
+  EXPECT_EQ(clocks(together.at(0)), clocks(apart.at(0)) + clocks(apart.at(1))) << "the last one counts";
+}
+
 // ---- a listing is a program ----
 
 struct Listing {

@@ -45,6 +45,7 @@ struct LayerPlan {
   std::int64_t kernel_bytes = 0;  ///< planned DRAM reads of packed kernels, biases and scales
   std::int64_t output_bytes = 0;  ///< planned DRAM writes
   BoundCycles bound;
+  int ends = 1;  ///< times that programs execute its `layer.end`; it is complete at the last
 };
 
 /// A program under its label (SPEC SW-6).

@@ -29,7 +29,7 @@ class Chip : public System {
   void build_clusters(const HardwareConfig& hardware, const SimulationOptions& options);
   void bind(const ChipConfig& chip);
   void bind_processor(CommandProcessor& control, int processor);
-  Snapshot take_snapshot(Cycle at);
+  Snapshot take_snapshot(Cycle at) override;
   unsigned debug_transport(tlm::tlm_generic_payload& payload) override {
     return host_->port.socket->transport_dbg(payload);
   }

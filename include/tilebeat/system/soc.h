@@ -33,7 +33,7 @@ class Soc : public System {
   void build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options);
   void bind();
   std::vector<std::pair<const char*, CycleLedger*>> ledgers();
-  Snapshot take_snapshot(Cycle at);
+  Snapshot take_snapshot(Cycle at) override;
   unsigned debug_transport(tlm::tlm_generic_payload& payload) override {
     return host_->port.socket->transport_dbg(payload);
   }

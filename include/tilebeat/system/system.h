@@ -1,12 +1,14 @@
 #pragma once
 
 #include "tilebeat/engine/control/command_processor.h"
+#include "tilebeat/engine/control/host.h"
 #include "tilebeat/planner/plan.h"
 #include "tilebeat/system/build_order.h"
 #include "tilebeat/system/snapshot.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +27,8 @@ class System : public sc_core::sc_module {
   virtual bool finished() const = 0;
   /// Snapshots at the end of each layer, in order of completion, with the layers' numbers.
   const std::vector<std::pair<std::uint32_t, Snapshot>>& layer_ends() const { return layer_ends_; }
+  /// A snapshot of the clock in which all programs had run; nothing before that.
+  const std::optional<Snapshot>& run_end() const { return run_end_; }
   /// The counters and ledgers as they stand, up to the clock to which every ledger is settled.
   virtual Snapshot snapshot_now() = 0;
   /// What every unit holds and waits for.
@@ -34,10 +38,13 @@ class System : public sc_core::sc_module {
   Cycle now() const { return context_.clock.cycle_of(now_ps()); }
 
  protected:
-  System(sc_core::sc_module_name name, const HardwareConfig& hardware, const SimulationOptions& options,
-         DeltaJitter* jitter);
-  /// Throws SimulationError when a program ends a layer that the plan does not have.
-  static void check_layer(std::uint32_t layer, std::size_t layers);
+  System(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
+         const SimulationOptions& options, DeltaJitter* jitter);
+  /// The snapshot of a clock, every counter and ledger.
+  virtual Snapshot take_snapshot(Cycle at) = 0;
+  /// Follows the ends of layers on a processor, and the end of the run.
+  void observe(CommandProcessor& control);
+  void observe(Host& host);
   /// A processor's line of `describe_under_way`.
   static std::string under_way_line(const CommandProcessor& control);
   /// Bytes that a debug transport through the host's port moved, at most up to the end of one memory's part.
@@ -45,7 +52,15 @@ class System : public sc_core::sc_module {
 
   SimContext context_;
   BuildOrder order_;
+
+ private:
+  /// A processor has executed `layer.end`; the layer is complete when all have whose programs name it. Throws
+  /// SimulationError when no program does, or not so often.
+  void end_layer(std::uint32_t layer, Cycle at);
+
+  std::vector<int> ends_left_;  ///< by layer: processors that have not ended it yet
   std::vector<std::pair<std::uint32_t, Snapshot>> layer_ends_;
+  std::optional<Snapshot> run_end_;
 };
 
 /// The hardware that a configuration describes: the system on chip, or a chip of clusters.

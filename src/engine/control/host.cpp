@@ -55,6 +55,7 @@ void Host::step() {
   if (!finished() && interrupted_ == sets_[next_].programs.size()) {
     interrupted_ = 0;
     ++next_;
+    if (finished() && on_finished) on_finished(now);
     writes_done_ = 0;
     write_at_ = now + config_.register_write_cycles;
     ledger.enter(Activity::kBusy, now);

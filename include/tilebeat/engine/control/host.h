@@ -7,6 +7,7 @@
 #include "tilebeat/sim/context.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,9 @@ class Host : public sc_core::sc_module {
   Host(sc_core::sc_module_name name, const SimContext& context, const HostConfig& config,
        std::vector<ProgramSet> sets, int processors);
   SC_HAS_PROCESS(Host);
+
+  /// Observer: in the clock `at` the last program had run.
+  std::function<void(Cycle at)> on_finished;
 
   CycleLedger ledger;
   /// All programs have run.
