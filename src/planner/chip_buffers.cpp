@@ -36,16 +36,15 @@ Window inner_w(const ConvProblem& p, int columns) {
   return {0, columns, 0, std::min(ins, p.width), 0};
 }
 
-bool choose_tile(const ChipConv& conv, const Split& split, ConvBuffers& buffers) {
+namespace {
+
+// The largest tile that fits with so many buffers for maps; false: none does.
+bool fit_tile(const ChipConv& conv, const CorePart& part, ConvBuffers& buffers) {
   const std::int64_t nram = conv.chip().core.nram.size_bytes;
-  const CorePart part = largest_part(conv, split);
-  const int least_rows = std::min(part.rows.size(), conv.unit.rows),
-            least_columns = std::min(part.columns.size(), conv.unit.columns);
   const auto fits = [&](int r, int c) {
     return buffers.map_buffers * map_bytes(conv, r, c) + 2 * result_bytes(conv, r, c, part.blocks.size()) <=
            nram;
   };
-  if (!fits(least_rows, least_columns)) buffers.map_buffers = 1;
   const std::int64_t row_blocks = ceil_div(part.rows.size(), conv.unit.rows);
   int rows = static_cast<int>(ceil_div(row_blocks, std::min<std::int64_t>(kTilesOfPart, row_blocks))) *
              conv.unit.rows;
@@ -59,6 +58,32 @@ bool choose_tile(const ChipConv& conv, const Split& split, ConvBuffers& buffers)
   }
   buffers.tile_rows = rows, buffers.tile_columns = columns;
   buffers.map_bytes = map_bytes(conv, rows, columns);
+  return true;
+}
+
+// A guide for choosing: clocks of loading all tiles of a part, and of computing it.
+std::int64_t load_clocks(const ChipConv& conv, const CorePart& part, const ConvBuffers& buffers) {
+  const std::int64_t tiles =
+      ceil_div(part.rows.size(), buffers.tile_rows) * ceil_div(part.columns.size(), buffers.tile_columns);
+  return tiles * buffers.map_bytes / conv.hardware.interconnect.bytes_per_clock;
+}
+std::int64_t compute_clocks(const ChipConv& conv, const CorePart& part) {
+  return std::int64_t{ceil_div(part.rows.size(), conv.unit.rows)} *
+         ceil_div(part.columns.size(), conv.unit.columns) * part.blocks.size() * conv.unit.clocks;
+}
+
+}  // namespace
+
+bool choose_tile(const ChipConv& conv, const Split& split, ConvBuffers& buffers) {
+  const CorePart part = largest_part(conv, split);
+  ConvBuffers one = buffers, two = buffers;
+  one.map_buffers = 1, two.map_buffers = 2;
+  if (!fit_tile(conv, part, one)) return false;
+  // Two buffers overlap loading and computing; a large halo can be worse than that.
+  const bool overlap =
+      fit_tile(conv, part, two) && std::max(load_clocks(conv, part, two), compute_clocks(conv, part)) <=
+                                       load_clocks(conv, part, one) + compute_clocks(conv, part);
+  buffers = overlap ? two : one;
   return true;
 }
 

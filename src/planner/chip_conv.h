@@ -111,7 +111,8 @@ Window inner_h(const ConvProblem& problem, int rows);
 Window inner_w(const ConvProblem& problem, int columns);
 /// Tiles of whole rows as large as two of them, with their results, fit NRAM, but at least four a part, so
 /// that loading, computing and storing overlap; columns are cut when the fewest rows do not fit (SPEC SW-7).
-/// False: nothing fits.
+/// One buffer for maps where two leave so little room that halos cost more than they hide. False: nothing
+/// fits.
 bool choose_tile(const ChipConv& conv, const Split& split, ConvBuffers& buffers);
 /// Throws UserError: not even the smallest tile fits.
 [[noreturn]] void refuse_tile(const ChipConv& conv);
