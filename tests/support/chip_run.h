@@ -53,6 +53,7 @@ constexpr std::uint64_t kProgramRoom = std::uint64_t{1} << 16;
 inline Plan plan_of(const std::vector<HandProgram>& programs) {
   Plan plan;
   plan.layers.emplace_back();  // that programs may end
+  plan.layers.back().ends = 0;
   for (const HandProgram& program : programs) {
     ProgramImage image;
     image.label = "main";
@@ -61,6 +62,7 @@ inline Plan plan_of(const std::vector<HandProgram>& programs) {
     MemorySegment segment{"program", image.address, {}};
     for (const std::string& line : program.lines) {
       image.instructions.push_back(assemble(line));
+      if (std::holds_alternative<LayerEnd>(image.instructions.back().operation)) ++plan.layers.back().ends;
       const InstructionBytes bytes = encode(image.instructions.back());
       segment.bytes.insert(segment.bytes.end(), bytes.begin(), bytes.end());
     }
