@@ -10,12 +10,12 @@ namespace tilebeat {
 enum class Activity : std::uint8_t {
   kBusy,              ///< useful work: a beat, a bus beat, a DRAM command or data beat
   kBankConflict,      ///< further clocks of a beat whose lanes read one bank more than once
-  kOutputDrain,       ///< the shadow registers still drain the previous operation cycle
+  kOutputDrain,       ///< results of an earlier operation cycle or tile still leave the array
   kPipelineFill,      ///< the first stages of a chunk, before its first MAC
-  kInputLoad,         ///< the operands of the next chunk are not loaded yet
-  kWeightLoad,        ///< the kernels of the next chunk are not loaded yet
-  kInputRelease,      ///< a loader waits until a copy of the input banks is free
-  kWeightRelease,     ///< a loader waits until a region of the parameter buffer is free
+  kInputLoad,         ///< the operands of the next chunk or step are not in the engine's buffers yet
+  kWeightLoad,        ///< the kernels of the next chunk or beat are not in the engine's buffers yet
+  kInputRelease,      ///< a loader waits for a copy of the input banks, or a line for the first buffers
+  kWeightRelease,     ///< a loader waits for a region of the parameter buffer or of the second buffers
   kOutputSpace,       ///< no half of the output buffer is free
   kOutputReady,       ///< results are waited for that are not complete yet
   kMapLoad,           ///< the tile of a map is not in NRAM yet

@@ -18,7 +18,19 @@ void WfoldMaster::run_clock(Cycle now) {
   if (clock.beat != nullptr || clock.line != nullptr || clock.port_bytes > 0) {
     for (auto& slave : slave_control) send_message(slave, payload_, clock);
   }
+  if (context_.observers.trace != nullptr) trace_clock(clock, now);
   if (blocker == Activity::kBusy) commit_beat(now);
+}
+
+void WfoldMaster::trace_clock(const SlaveClock& clock, Cycle now) {
+  Trace& trace = *context_.observers.trace;
+  const Picoseconds at = context_.clock.at(now);
+  trace.change(beat_signal_, at, clock.beat != nullptr ? 1 : 0);
+  trace.change(broadcast_signal_, at, clock.line != nullptr ? 1 : 0);
+  trace.change(weights_signal_, at, clock.port_bytes > 0 ? 1 : 0);
+  if (clock.beat == nullptr) return;
+  trace.change(tile_signal_, at, static_cast<std::uint64_t>(clock.beat->tile));
+  trace.change(refill_signal_, at, static_cast<std::uint64_t>(clock.beat->refill));
 }
 
 // What keeps the next beat from being done in this clock; kBusy when nothing does.

@@ -66,6 +66,13 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
+  if (Trace* trace = context_.observers.trace; trace != nullptr) {
+    beat_signal_ = trace->add_signal(this->name(), "beat", 1);
+    broadcast_signal_ = trace->add_signal(this->name(), "broadcast", 1);
+    weights_signal_ = trace->add_signal(this->name(), "weights", 1);
+    tile_signal_ = trace->add_signal(this->name(), "tile", 32);
+    refill_signal_ = trace->add_signal(this->name(), "refill", 16);
+  }
 }
 
 void WfoldMaster::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
@@ -196,6 +203,7 @@ void WfoldMaster::begin_run(Cycle now) {
 }
 
 void WfoldMaster::finish_run(Cycle now) {
+  if (context_.observers.trace != nullptr) trace_clock({}, now);
   if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
     timeline->span(name(), summary(job_->instruction), context_.clock.at(began_), context_.clock.at(now));
   }

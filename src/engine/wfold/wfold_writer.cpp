@@ -25,6 +25,8 @@ WfoldWriter::WfoldWriter(sc_core::sc_module_name name, const SimContext& context
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
+  if (Trace* trace = context_.observers.trace; trace != nullptr)
+    drain_signal_ = trace->add_signal(this->name(), "drain", 1);
 }
 
 void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
@@ -172,6 +174,10 @@ void WfoldWriter::drain(Cycle now) {
       drain_ledger.enter(Activity::kBusy, now);
       drain_free_ = now + next.slices - slices_out_;
       slices_out_ = next.slices;
+      if (Trace* trace = context_.observers.trace; trace != nullptr) {
+        trace->change(drain_signal_, context_.clock.at(now), 1);
+        trace->change(drain_signal_, context_.clock.at(drain_free_), 0);
+      }
       if (slices_out_ == std::int64_t{front.tile.columns} * column_slices_) told_ = false;
       tell_drained(now);
     }

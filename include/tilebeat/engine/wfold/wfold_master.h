@@ -91,6 +91,7 @@ class WfoldMaster : public sc_core::sc_module {
   void enter_line(SlaveClock& clock, std::int64_t freed, Cycle now);
   void read_weights(SlaveClock& clock, Cycle now);
   void commit_beat(Cycle now);
+  void trace_clock(const SlaveClock& clock, Cycle now);
 
   // Tile granularity: one call when something has arrived.
   void run_ahead();
@@ -136,6 +137,8 @@ class WfoldMaster : public sc_core::sc_module {
   int lines_in_back_ = 0;
   std::int64_t line_refill_ = 0;  // of the run, that the next line belongs to
   tlm::tlm_generic_payload payload_;
+  SignalId beat_signal_ = -1, broadcast_signal_ = -1, weights_signal_ = -1, tile_signal_ = -1,
+           refill_signal_ = -1;
 };
 
 }  // namespace tilebeat

@@ -98,6 +98,7 @@ class WfoldWriter : public sc_core::sc_module {
   std::deque<std::shared_ptr<const WfoldJob>> under_way_;  // what each request completes
   Activity idle_ = Activity::kHost;
   tlm::tlm_generic_payload payload_;
+  SignalId drain_signal_ = -1;
 };
 
 }  // namespace tilebeat
