@@ -324,6 +324,18 @@ TEST(WfoldPipeline, WF_8_third_buffers_drained_late) {
   }
 }
 
+// Dilation 2 with lines of one column: parts of taps 0, 2 and 4, 6, each three lines of which the middle one
+// is never read. It is free with the line before it, which may be before it enters; lines go on entering one
+// a clock.
+TEST(WfoldPipeline, WF_6_WF_8_lines_that_no_step_reads) {
+  WfoldCase c = worked_case(1, 1, 1, 16, 1);
+  c.engine = {1, 1, 16, 4, 2};
+  c.conv.kernel[1] = 4, c.conv.dilation[1] = 2;
+  const Outcome outcome = run_pipeline(c, {});
+  EXPECT_EQ(outcome.entered, (std::vector<Cycle>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(outcome.last_beat, 6);
+}
+
 // Records are read first, one a clock: the first kernel line is Nco clocks later.
 TEST(WfoldPipeline, WF_8_post_parameter_records_come_first) {
   WfoldCase c = example_1();
