@@ -73,8 +73,7 @@ void WfoldWriter::begin_tile() {
   const int before = tile.kernel_tile * front.job->schedule.shape().tile_kernels() * element;
   const int granularity = run.result_granularity;
   const int fold = config_.line_bytes / granularity;
-  const bool gapless = run.kernels * element <= granularity &&
-                       run.result_pixel == static_cast<std::uint32_t>(run.kernels * element);
+  const bool gapless = bytes <= granularity && run.result_pixel == static_cast<std::uint32_t>(bytes);
   column_slices_ = ceil_div(tile.kernels, kernels_per_slice_);
   requests_.clear();
   std::int64_t slices = 0;
