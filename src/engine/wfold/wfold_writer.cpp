@@ -31,7 +31,9 @@ void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   const auto& tile = message_of<TileResults>(payload);
   const Cycle now = context_.clock.cycle_of(now_ps());
   if (tile.job == nullptr) {
-    idle_ = tile.idle;
+    // Known from the next clock on, whichever of the two modules acts first in this one.
+    hear_news(now);
+    news_ = tile.idle, news_at_ = now + 1;
     wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
     return;
   }
@@ -39,9 +41,14 @@ void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   wake_.notify(to_sc_time(context_.clock.at(std::max(tile.ready, now + 1)) - now_ps()));
 }
 
+void WfoldWriter::hear_news(Cycle now) {
+  if (now >= news_at_) idle_ = news_;
+}
+
 void WfoldWriter::step() {
   if (gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
+  hear_news(now);
   take_responses(now);
   const bool issued = request(now);
   drain(now);
@@ -227,6 +234,7 @@ void WfoldWriter::schedule(Cycle now) {
   const auto at = [&](Cycle cycle) {
     if (cycle > now && (next < 0 || cycle < next)) next = cycle;
   };
+  at(news_at_);
   at(drain_free_);
   if (!told_) at(drain_free_ - 1);
   if (!tiles_.empty()) at(tiles_.front().ready);
