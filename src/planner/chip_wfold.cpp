@@ -165,7 +165,7 @@ class ChipWfold {
                            config_.line_bytes)
             .granularity);
     run.block_outer = config_.block_order == BlockOrder::kBlockOuter;
-    run.read_mode = choice_.read_mode;
+    run.read_mode = read_mode_of(p_, choice_, blocks.begin, config_);
     return run;
   }
 
