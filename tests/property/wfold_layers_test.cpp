@@ -68,6 +68,7 @@ std::optional<SimulatedRun> check_on_chip(const ConvShape& shape, const Hardware
   const SimulatedRun tile = simulate_in_child(hardware, plan, options, 30);
   options.granularity = Granularity::kClock;
   SimulatedRun clock = simulate_in_child(hardware, plan, options, 30);
+  for (const std::string& failure : tile.failures) RC_LOG() << failure << "\n";
   RC_ASSERT(tile.failures == std::vector<std::string>{});
   RC_ASSERT(clock.failures == std::vector<std::string>{});
   const Tensor expected = run_reference(workload).at("conv");
@@ -90,6 +91,7 @@ std::optional<SimulatedRun> check_on_chip(const ConvShape& shape, const Hardware
 
 constexpr std::int64_t kMacs = 300'000;
 
+/// What the layers or chips of a test have in common.
 enum class Kind { kAny, kStrided, kGrouped, kWide, kTight };
 class RandomWfoldLayers : public ::testing::TestWithParam<Kind> {
  protected:
@@ -230,6 +232,18 @@ TEST(CornerWfoldLayers, WF_7_kernel_tiles_smaller_than_the_result_granularity) {
     HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
     hardware.wfold.slaves = 1, hardware.wfold.second_buffer_lines = 2;
     hardware.chip->core.wram.banks = 1;
+    check_one(shape, hardware);
+  }
+}
+
+// Kernels of the first tile touch both groups, those of the second one alone: half of a pixel.
+TEST(CornerWfoldLayers, WF_2_kernel_tiles_that_touch_other_channels) {
+  for (const auto mode : {ReadChoice::kAuto, ReadChoice::kContinuous, ReadChoice::kTransit}) {
+    ConvShape shape;
+    shape.channels = 2, shape.groups = 2, shape.out_channels = 26;
+    HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
+    hardware.wfold.slaves = 4, hardware.chip->core.wram.banks = 4;
+    hardware.wfold.read_mode = mode;
     check_one(shape, hardware);
   }
 }
