@@ -286,12 +286,14 @@ EngineRun run_of(const std::string& text) {
 /// Runs in both granularities, checks the outputs, and that all counts agree; returns them.
 EngineRun run_engine(const EngineCase& c) {
   std::vector<std::string> both;
+  const bool failed_before = ::testing::Test::HasFailure();
   for (const Granularity granularity : {Granularity::kClock, Granularity::kTile}) {
     both.push_back(in_child([&] {
       strict_systemc();
       Core core(c, granularity);
       const EngineRun run = core.run();
-      if (::testing::Test::HasFailure()) throw std::runtime_error("ledgers or results, see above");
+      if (!failed_before && ::testing::Test::HasFailure())
+        throw std::runtime_error("ledgers or results, see above");
       return bytes_of(run);
     }));
   }
@@ -448,6 +450,45 @@ TEST(WfoldEngine, CY_2_line_queue_bounds_what_is_read_ahead) {
       EXPECT_GT(cycles_of(run.read, Activity::kLanding), 0);
     }
     before = run.released;
+  }
+}
+
+// A line is requested, answered, and leaves in the clock after; its place takes the next request in that
+// clock. N places so fetch N lines in that time.
+TEST(WfoldEngine, CY_2_line_queue_sets_the_pace_of_a_slow_bus) {
+  for (const int queue : {1, 2, 4, 5}) {
+    const auto released = [&](int rows) {
+      EngineCase c = dense(16, 1, 16, rows);  // one write a tile is all that meets the reads
+      c.result_granularity = 4;
+      c.conv.kernel[0] = c.conv.kernel[1] = 1, c.conv.width = 16, c.conv.height = rows;
+      c.config.line_queue = queue;
+      c.bus.response_cycles = 20;
+      return run_engine(c).released;
+    };
+    const Cycle scratchpad = 1 + 1 + 64 / 64;  // latency 1, a line of 4 words of 16 bytes a clock
+    const Cycle trip = 1 + scratchpad + 20 + 1;
+    const Cycle more = released(20) - released(10), expected = 10 * 4 * trip / queue;
+    EXPECT_GE(more, expected) << "40 lines more, " << queue << " places";
+    EXPECT_LE(more, expected + (queue <= 2 ? 0 : 10))
+        << queue << " places: where requests follow closely the write of each of 10 tiles may cost a clock";
+  }
+}
+
+// One write under way at a time: while the first of 8 is, the queue has to hold 7 others.
+TEST(WfoldEngine, CY_2_write_queue_at_n_and_n_minus_1) {
+  for (const int queue : {6, 7, 8}) {
+    EngineCase c = dense(16, 64, 2);
+    c.config.write_queue = queue, c.max_outstanding = 1;
+    c.bus.response_cycles = 100;
+    const EngineRun run = run_engine(c);
+    EXPECT_EQ(run.writer.requests, 2 * 64 * 4 / 64);
+    EXPECT_EQ(cycles_of(run.drain, Activity::kBusy), 8) << "64 bytes of results a clock";
+    const Cycle waits = cycles_of(run.drain, Activity::kOutstanding);
+    if (queue >= 7) {
+      EXPECT_EQ(waits, 0) << queue << " requests";
+    } else {
+      EXPECT_GE(waits, 100 - 8) << "until the first write is answered";
+    }
   }
 }
 
