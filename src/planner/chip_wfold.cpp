@@ -152,7 +152,8 @@ class ChipWfold {
     run.rows = narrow(p_, tile.h.outs, "tile rows"), run.columns = narrow(p_, tile.w.outs, "tile columns");
     run.kernels =
         narrow(p_, std::min(blocks.size() * conv_.unit.channels, p_.conv.out_channels - first), "kernels");
-    run.height = narrow(p_, tile.h.ins, "tile height");
+    // A tile of padding alone has no map, whatever its rows would take.
+    run.height = step.map_load < 0 ? std::uint16_t{0} : narrow(p_, tile.h.ins, "tile height");
     if (tile.h.offset < INT16_MIN)
       throw UserError(fmt::format("layer '{}' cannot fit: padding of {} pixels is beyond {}", p_.name,
                                   -tile.h.offset, -INT16_MIN));
@@ -166,7 +167,7 @@ class ChipWfold {
                            config_.line_bytes)
             .granularity);
     run.block_outer = config_.block_order == BlockOrder::kBlockOuter;
-    run.read_mode = choice_.read_mode;
+    run.read_mode = read_mode_of(p_, choice_, blocks.begin, config_);
     return run;
   }
 

@@ -79,14 +79,15 @@ ByteRange channels_of(const ConvProblem& p, int block) {
   return {begin, pixel - p.channels + end};
 }
 
-WfoldGeometry tile_geometry(const ConvProblem& p, const WfoldChoice& choice, int kernels, int columns) {
+WfoldGeometry tile_geometry(const ConvProblem& p, const WfoldChoice& choice, int kernels, int columns,
+                            int block) {
   WfoldGeometry g;
   g.rows = 1, g.columns = columns, g.kernels = kernels;
   g.height = p.conv.kernel[0];
   g.kernel_h = p.conv.kernel[0], g.stride_h = p.conv.stride[0], g.dilation_h = p.conv.dilation[0];
   g.kernel_w = p.conv.kernel[1], g.stride_w = p.conv.stride[1], g.dilation_w = p.conv.dilation[1];
   g.pixel_bytes = p.conv.stride[1] * p.channels;
-  const ByteRange channels = channels_of(p, 0);
+  const ByteRange channels = channels_of(p, block);
   g.first_channel = static_cast<int>(channels.begin);
   g.channels = static_cast<int>(channels.end - channels.begin);
   g.granularity = choice.granularity.granularity;
@@ -108,17 +109,22 @@ WfoldChoice choose_wfold(const ConvProblem& p, const HardwareConfig& hardware) {
   if (choice.forced) choice.granularity.granularity = config.pci;
   choice.folded_span = (p.conv.kernel[1] - 1) * p.conv.dilation[1] / p.conv.stride[1];
 
+  choice.read_mode = read_mode_of(p, choice, 0, config);
+  return choice;
+}
+
+WfoldReadMode read_mode_of(const ConvProblem& p, const WfoldChoice& choice, int block,
+                           const WfoldConfig& config) {
   const int columns = choice.shape.tile_columns(choice.granularity.granularity);
-  WfoldGeometry geometry = tile_geometry(p, choice, 1, columns);
+  WfoldGeometry geometry = tile_geometry(p, choice, 1, columns, block);
   geometry.block_outer = config.block_order == BlockOrder::kBlockOuter;
   const WfoldSchedule tile(choice.shape, geometry);
   const std::int64_t half = config.transit_bytes / 2;
-  choice.read_mode = choose_read_mode(tile, half);
   if (config.read_mode != ReadChoice::kAuto) {
     const auto forced = static_cast<WfoldReadMode>(static_cast<int>(config.read_mode) - 1);
-    if (allows(forced, tile, half)) choice.read_mode = forced;
+    if (allows(forced, tile, half)) return forced;
   }
-  return choice;
+  return choose_read_mode(tile, half);
 }
 
 PackedRegions pack_regions(const ConvProblem& p, const WfoldChoice& choice) {

@@ -21,7 +21,7 @@ struct WfoldChoice {
   bool forced = false;            ///< by wfold.pci
   int touched = 0;                ///< bytes of a folded pixel that a kernel tile touches
   int folded_span = 0;            ///< folded columns from the first tap to the last
-  WfoldReadMode read_mode = WfoldReadMode::kContinuous;
+  WfoldReadMode read_mode = WfoldReadMode::kContinuous;  ///< of the first block
 };
 WfoldChoice choose_wfold(const ConvProblem& problem, const HardwareConfig& hardware);
 
@@ -35,8 +35,12 @@ inline bool operator==(const ByteRange& a, const ByteRange& b) {
   return a.begin == b.begin && a.end == b.end;
 }
 
-/// One row of `columns` outputs of the first `kernels` kernels.
-WfoldGeometry tile_geometry(const ConvProblem& problem, const WfoldChoice& choice, int kernels, int columns);
+/// One row of `columns` outputs of `kernels` kernels of block `block`.
+WfoldGeometry tile_geometry(const ConvProblem& problem, const WfoldChoice& choice, int kernels, int columns,
+                            int block = 0);
+/// How the maps of a block's kernels are read: they may touch other channels than those of the first block.
+WfoldReadMode read_mode_of(const ConvProblem& problem, const WfoldChoice& choice, int block,
+                           const WfoldConfig& config);
 
 /// Kernels and post-parameters of all blocks, in each block the parts of the regions one after the other, as
 /// WfoldSchedule lays them out; widths folded (SPEC WF-3, WF-5, WF-6).

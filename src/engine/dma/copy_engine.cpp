@@ -8,6 +8,27 @@
 
 namespace tilebeat {
 
+namespace {
+
+// A destination that shares bytes with its source gets ahead of it: a run would be written over bytes that
+// are still to be read. How far it is ahead changes evenly along both counts, so the corners decide.
+bool overtakes(const Copy& copy) {
+  const StridedBlock from = CopyStream::source(copy), to = CopyStream::destination(copy);
+  if (from.total_bytes() == 0 || to.address >= from.end() || from.address >= to.end()) return false;
+  for (const std::int64_t row : {std::int64_t{0}, from.outer_count - 1}) {
+    for (const std::int64_t column : {std::int64_t{0}, from.inner_count - 1}) {
+      const auto read =
+          static_cast<std::int64_t>(from.address) + row * from.outer_stride + column * from.inner_stride;
+      const auto written = static_cast<std::int64_t>(to.address) + (copy.pad_top + row) * to.outer_stride +
+                           (copy.pad_left + column) * to.inner_stride;
+      if (written > read) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 // ---- CopyStream ----
 
 CopyStream::CopyStream(const Copy& copy, int burst_bytes) : copy_(copy), burst_bytes_(burst_bytes) {
@@ -118,10 +139,9 @@ void CopyEngine::check(const Copy& copy) const {
     if (!is_inner(copy.source) || !is_inner(copy.destination))
       throw SimulationError(
           fmt::format("fold.copy: {:#x} or {:#x} lies outside NRAM", copy.source, copy.destination));
-    if (copy.destination > copy.source &&
-        CopyStream::destination(copy).address < CopyStream::source(copy).end())
+    if (overtakes(copy))
       throw SimulationError(
-          fmt::format("fold.copy: the destination {:#x} lies inside what is read from {:#x}",
+          fmt::format("fold.copy: the destination {:#x} runs into what is still to be read from {:#x}",
                       copy.destination, copy.source));
   } else if (is_inner(copy.source) == is_inner(copy.destination)) {
     throw SimulationError(

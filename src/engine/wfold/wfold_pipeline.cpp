@@ -45,8 +45,9 @@ void WfoldPipeline::begin(const WfoldSchedule& schedule, Cycle now) {
   schedule_ = &schedule;
   walk_.begin(schedule);
   entered_ = freed_ = 0;
-  entered_at_.assign(static_cast<std::size_t>(schedule.shape().first_lines), now - 1);
-  freed_at_ = entered_at_;
+  const auto places = static_cast<std::size_t>(schedule.shape().first_lines);
+  entered_at_.assign(places, now - 1);
+  freed_at_.assign(2 * places, now - 1);
   used_at_.assign(static_cast<std::size_t>(schedule.shape().second_lines), now - 1);
   for (CycleLedger* ledger : {&beats, &ports, &broadcast}) ledger->settle(now);
 }
@@ -56,9 +57,10 @@ void WfoldPipeline::idle(Activity cause, Cycle now) {
 }
 
 Cycle WfoldPipeline::enter(Cycle ready) {
-  const auto place = static_cast<std::size_t>(entered_ % schedule_->shape().first_lines);
+  const int places = schedule_->shape().first_lines;
+  const auto place = static_cast<std::size_t>(entered_ % places);
   wait_until(broadcast, Activity::kMemory, ready);
-  wait_until(broadcast, Activity::kInputRelease, freed_at_[place] + 1);
+  if (entered_ >= places) wait_until(broadcast, Activity::kInputRelease, freed_at(entered_ - places) + 1);
   entered_at_[place] = broadcast.settled_at();
   broadcast.spend(Activity::kBusy, 1);
   ++entered_;
@@ -67,6 +69,11 @@ Cycle WfoldPipeline::enter(Cycle ready) {
 
 void WfoldPipeline::no_more_lines() {
   broadcast.enter(Activity::kNoWork, broadcast.settled_at());
+}
+
+// Lines that a dilated kernel steps over are free before they enter: at most a first buffer full of them.
+Cycle& WfoldPipeline::freed_at(std::int64_t line) {
+  return freed_at_[static_cast<std::size_t>(line % static_cast<std::int64_t>(freed_at_.size()))];
 }
 
 Cycle WfoldPipeline::do_step(Cycle drained_at) {
@@ -85,8 +92,7 @@ Cycle WfoldPipeline::do_step(Cycle drained_at) {
     const Cycle at = beats.settled_at();
     beats.spend(Activity::kBusy, 1);
     used_at_[static_cast<std::size_t>(schedule_->second_slot(walk_.beat, walk_.tile))] = at;
-    for (; k == 0 && freed_ < freed; ++freed_)
-      freed_at_[static_cast<std::size_t>(freed_ % schedule_->shape().first_lines)] = at;
+    for (; k == 0 && freed_ < freed; ++freed_) freed_at(freed_) = at;
     walk_.advance(*schedule_);
   }
   if (!walk_.more) ports.enter(Activity::kNoWork, ports.settled_at());

@@ -33,7 +33,9 @@ void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   const auto& tile = message_of<TileResults>(payload);
   const Cycle now = context_.clock.cycle_of(now_ps());
   if (tile.job == nullptr) {
-    idle_ = tile.idle;
+    // Known from the next clock on, whichever of the two modules acts first in this one.
+    hear_news(now);
+    news_ = tile.idle, news_at_ = now + 1;
     wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
     return;
   }
@@ -41,9 +43,14 @@ void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   wake_.notify(to_sc_time(context_.clock.at(std::max(tile.ready, now + 1)) - now_ps()));
 }
 
+void WfoldWriter::hear_news(Cycle now) {
+  if (now >= news_at_) idle_ = news_;
+}
+
 void WfoldWriter::step() {
   if (gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
+  hear_news(now);
   take_responses(now);
   const bool issued = request(now);
   drain(now);
@@ -75,8 +82,7 @@ void WfoldWriter::begin_tile() {
   const int before = tile.kernel_tile * front.job->schedule.shape().tile_kernels() * element;
   const int granularity = run.result_granularity;
   const int fold = config_.line_bytes / granularity;
-  const bool gapless = run.kernels * element <= granularity &&
-                       run.result_pixel == static_cast<std::uint32_t>(run.kernels * element);
+  const bool gapless = bytes <= granularity && run.result_pixel == static_cast<std::uint32_t>(bytes);
   column_slices_ = ceil_div(tile.kernels, kernels_per_slice_);
   requests_.clear();
   std::int64_t slices = 0;
@@ -234,6 +240,7 @@ void WfoldWriter::schedule(Cycle now) {
   const auto at = [&](Cycle cycle) {
     if (cycle > now && (next < 0 || cycle < next)) next = cycle;
   };
+  at(news_at_);
   at(drain_free_);
   if (!told_) at(drain_free_ - 1);
   if (!tiles_.empty()) at(tiles_.front().ready);

@@ -57,9 +57,9 @@ class CopyStream {
 /// still being written. The source is released when its last byte has arrived, the instruction is done when
 /// the last write's response has. A stretch of border takes the place of a read request.
 ///
-/// The fold engine may write over its own source, as long as the destination begins no later: every byte is
-/// read before its place is written (SPEC WF-5, document 003 [0212]). With `outer_count` 0 a copy is border
-/// alone and fills its destination.
+/// The fold engine may write over its own source, as long as no run of the destination begins later than the
+/// run that it comes from: every byte is read before its place is written (SPEC WF-5, document 003 [0212]).
+/// With `outer_count` 0 a copy is border alone and fills its destination.
 ///
 /// A copy of nothing, one between addresses of the same side (fold: of different sides, or onto bytes that
 /// are still to be read) and one that leaves a memory of the inner side is refused when it is dispatched; one

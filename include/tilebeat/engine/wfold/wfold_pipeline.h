@@ -62,13 +62,15 @@ class WfoldPipeline {
 
  private:
   Cycle fetch_kernel_line(Cycle drained_at);
+  Cycle& freed_at(std::int64_t line);
 
   int port_bytes_;
   const WfoldSchedule* schedule_ = nullptr;
   WfoldWalk walk_;
-  std::int64_t entered_ = 0, freed_ = 0;      // lines of the run
-  std::vector<Cycle> entered_at_, freed_at_;  // by place of the first buffer
-  std::vector<Cycle> used_at_;                // by slot of the second buffer
+  std::int64_t entered_ = 0, freed_ = 0;  // lines of the run
+  std::vector<Cycle> entered_at_;         // by place of the first buffer
+  std::vector<Cycle> freed_at_;           // by line, of twice as many lines
+  std::vector<Cycle> used_at_;            // by slot of the second buffer
 };
 
 }  // namespace tilebeat

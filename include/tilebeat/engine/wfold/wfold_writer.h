@@ -68,6 +68,7 @@ class WfoldWriter : public sc_core::sc_module {
   };
   void take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void step();
+  void hear_news(Cycle now);
   void take_responses(Cycle now);
   void begin_tile();
   void drain(Cycle now);
@@ -96,7 +97,9 @@ class WfoldWriter : public sc_core::sc_module {
   bool told_ = true;  // false: the master still has to hear that a tile is out
   std::deque<Staged> staged_;
   std::deque<std::shared_ptr<const WfoldJob>> under_way_;  // what each request completes
-  Activity idle_ = Activity::kHost;
+  Activity idle_ = Activity::kHost;                        // what is waited for when nothing is left
+  Activity news_ = Activity::kHost;                        // what it is from clock `news_at_` on
+  Cycle news_at_ = 0;
   tlm::tlm_generic_payload payload_;
   SignalId drain_signal_ = -1;
 };

@@ -1,0 +1,265 @@
+// Random layers on random chips of W-fold cores: outputs against the reference operators, beats against SPEC
+// WF-4, everything of one granularity against the other (SPEC WF_1 to WF_8, CY_3).
+#include "tilebeat/base/error.h"
+#include "tilebeat/reference/reference.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "random_wfold.h"
+#include "simulated_run.h"
+
+namespace tilebeat::testing {
+namespace {
+
+struct Tally {
+  int cases = 0, refused = 0, cut = 0, strided = 0, grouped = 0, dilated = 0;
+};
+
+/// A refusal names what is too small.
+void check_refusal(const std::string& message) {
+  RC_LOG() << message << "\n";
+  RC_ASSERT(message.find("cannot fit") != std::string::npos);
+  const bool named = message.find("chip.") != std::string::npos ||
+                     message.find("wfold.") != std::string::npos ||
+                     message.find("dram.") != std::string::npos;
+  RC_ASSERT(named);
+}
+
+void count(const ConvShape& shape, Tally& tally) {
+  tally.strided += shape.stride[1] > 1 ? 1 : 0;
+  tally.grouped += shape.groups > 1 ? 1 : 0;
+  tally.dilated += shape.dilation[1] > 1 ? 1 : 0;
+}
+
+/// The granularity of a layer in one group.
+int granularity_of(const ConvShape& s, const HardwareConfig& hardware) {
+  const WfoldConfig& c = hardware.wfold;
+  if (c.pci > 0) return c.pci;
+  const auto columns = static_cast<int>(ceiling(s.pads[1] + s.width + s.pads[3], s.stride[1]));
+  return chosen_granularity(s.stride[1] * s.channels, columns, c.smallest_pci, c.tolerance_bytes,
+                            c.line_bytes);
+}
+
+/// Both granularities; returns the run of one, or nothing when the planner refused.
+std::optional<SimulatedRun> check_on_chip(const ConvShape& shape, const HardwareConfig& hardware,
+                                          Tally& tally) {
+  RC_LOG() << to_text(shape) << "\n" << hardware_to_json(hardware).dump() << "\n";
+  check_hardware(hardware, "random chip");
+  const Workload workload = conv_workload(shape);
+  ++tally.cases;
+  Plan plan;
+  try {
+    plan = make_plan(workload, hardware);
+  } catch (const UserError& error) {
+    check_refusal(error.what());
+    ++tally.refused;
+    return std::nullopt;
+  }
+  count(shape, tally);
+  tally.cut += plan.layers.at(0).chunks > hardware.chip->cores() ? 1 : 0;
+  SimulationOptions options;
+  options.granularity = Granularity::kTile;
+  const SimulatedRun tile = simulate_in_child(hardware, plan, options, 30);
+  options.granularity = Granularity::kClock;
+  SimulatedRun clock = simulate_in_child(hardware, plan, options, 30);
+  for (const std::string& failure : tile.failures) RC_LOG() << failure << "\n";
+  RC_ASSERT(tile.failures == std::vector<std::string>{});
+  RC_ASSERT(clock.failures == std::vector<std::string>{});
+  const Tensor expected = run_reference(workload).at("conv");
+  for (const SimulatedRun* run : {&tile, static_cast<const SimulatedRun*>(&clock)}) {
+    const Tensor& actual = run->outputs.at("conv");
+    RC_ASSERT(actual.shape == expected.shape);
+    RC_ASSERT(actual.dtype == expected.dtype);
+    const auto mismatch = first_mismatch("conv", expected, actual);
+    if (mismatch)
+      RC_LOG() << (run == &tile ? "tile" : "clock") << " granularity: " << mismatch->actual << " instead of "
+               << mismatch->expected << "\n";
+    RC_ASSERT(!mismatch.has_value());
+  }
+  RC_ASSERT(tile.report_text == clock.report_text);
+  options.granularity = one_in(2) ? Granularity::kTile : Granularity::kClock;
+  options.jitter_seed = static_cast<std::uint32_t>(number(1, 1000));
+  RC_ASSERT(simulate_in_child(hardware, plan, options, 30).report_text == clock.report_text);
+  return clock;
+}
+
+constexpr std::int64_t kMacs = 300'000;
+
+/// What the layers or chips of a test have in common.
+enum class Kind { kAny, kStrided, kGrouped, kWide, kTight };
+class RandomWfoldLayers : public ::testing::TestWithParam<Kind> {
+ protected:
+  static std::pair<ConvShape, HardwareConfig> make() {
+    ConvShape shape = random_wfold_layer(kMacs);
+    HardwareConfig hardware = random_wfold_chip();
+    switch (GetParam()) {
+      case Kind::kAny:
+        break;
+      case Kind::kStrided:
+        hardware.wfold.fold_place = one_in(2) ? FoldPlace::kInPlace : FoldPlace::kDram;
+        widen(shape, 1, number(2, 8), shape.dilation[1]);
+        break;
+      case Kind::kGrouped: {
+        shape.groups = std::max(2, std::min(shape.channels, shape.out_channels) / number(1, 4));
+        shape.channels = shape.groups * number(1, 3), shape.out_channels = shape.groups * number(1, 2);
+        if (shape.requant) shape.requant->scale.resize(1);
+        break;
+      }
+      case Kind::kWide:
+        hardware.wfold.first_buffer_lines = hardware.wfold.compute_units + number(1, 2);
+        widen(shape, number(5, 11), shape.stride[1], number(1, 3));
+        break;
+      case Kind::kTight: {
+        MemoryConfig& nram = hardware.chip->core.nram;
+        const std::int64_t row = std::int64_t{nram.banks} * nram.bank_bytes;
+        nram.size_bytes = std::max<std::int64_t>(1, 6144 / row) * row;
+      }
+    }
+    return {shape, hardware};
+  }
+
+ private:
+  /// The map grows with the kernel.
+  static void widen(ConvShape& shape, int kernel, int stride, int dilation) {
+    const int outs = shape.out_extent(1);
+    shape.kernel[1] = std::max(shape.kernel[1], kernel), shape.stride[1] = stride,
+    shape.dilation[1] = dilation;
+    const int window = (shape.kernel[1] - 1) * dilation + 1 + (outs - 1) * stride;
+    shape.width = std::max(1, window - shape.pads[1] - shape.pads[3] + number(0, stride - 1));
+  }
+};
+
+TEST_P(RandomWfoldLayers, WF_1_WF_2_WF_5_WF_6_WF_7_CY_3_on_random_chips) {
+  Tally tally;
+  check_cases(110, [&] {
+    const auto [shape, hardware] = make();
+    check_on_chip(shape, hardware, tally);
+  });
+  EXPECT_GE(tally.cases, 110);
+  EXPECT_LE(tally.refused * 2, tally.cases) << "layers that cannot fit are the exception";
+  if (GetParam() != Kind::kAny) return;
+  EXPECT_GE(tally.cut, 10) << "layers that are cut";
+  EXPECT_GE(tally.strided, 10);
+  EXPECT_GE(tally.grouped, 5);
+  EXPECT_GE(tally.dilated, 5);
+}
+std::string name_of(Kind kind) {
+  const std::array<const char*, 5> names{"any", "strided", "grouped", "wide", "tight"};
+  return names.at(static_cast<std::size_t>(kind));
+}
+INSTANTIATE_TEST_SUITE_P(Layers, RandomWfoldLayers,
+                         ::testing::Values(Kind::kAny, Kind::kStrided, Kind::kGrouped, Kind::kWide,
+                                           Kind::kTight),
+                         [](const auto& test) { return name_of(test.param); });
+
+// One core; memories that hold every layer's rows, so that tiles of NRAM are cut along rows alone, which
+// takes no further beats (SPEC WF-4).
+HardwareConfig one_large_core() {
+  HardwareConfig hardware = random_wfold_chip(1, 1);
+  ChipConfig& chip = *hardware.chip;
+  chip.core.nram.size_bytes = std::int64_t{chip.core.nram.banks} * chip.core.nram.bank_bytes * 8192;
+  chip.core.wram.size_bytes = std::int64_t{chip.core.wram.banks} * chip.core.wram.bank_bytes * 4096;
+  return hardware;
+}
+
+TEST(RandomWfoldBeats, WF_4_WF_6_beats_of_a_layer) {
+  Tally tally;
+  check_cases(100, [&] {
+    ConvShape shape = random_wfold_layer(kMacs);
+    if (shape.groups > 1) shape.groups = 1;
+    const HardwareConfig hardware = one_large_core();
+    const auto run = check_on_chip(shape, hardware, tally);
+    if (!run) return;
+    const SpecConv conv = spec_conv(shape);
+    const SpecWfold engine = spec_wfold(hardware);
+    const int pci = granularity_of(shape, hardware);
+    RC_LOG() << "Pci " << pci << "\n";
+    const std::int64_t beats = wfold_beats(conv, engine, pci);
+    RC_ASSERT(run->layer().at("beats").get<std::int64_t>() == beats);
+    const std::string engine_name = "cluster0.core0.engine";
+    RC_ASSERT(run->module(engine_name + ".array").at("busy").get<std::int64_t>() == beats);
+    RC_ASSERT(run->module(engine_name + ".broadcast").at("busy").get<std::int64_t>() ==
+              wfold_lines(conv, engine, pci));
+  });
+  EXPECT_LE(tally.refused * 4, tally.cases);
+}
+
+// ---- single cases that deserve a run of their own ----
+
+void check_one(const ConvShape& shape, const HardwareConfig& hardware) {
+  Tally tally;
+  check_cases(1, [&] { check_on_chip(shape, hardware, tally); });
+  EXPECT_EQ(tally.refused, 0) << to_text(shape);
+}
+
+TEST(CornerWfoldLayers, WF_5_a_surplus_folded_column_is_dropped) {
+  ConvShape shape;  // Wi 3, Kw 2, sw 2 has one output
+  shape.height = 1, shape.width = 3, shape.kernel = {1, 2}, shape.stride = {1, 2};
+  for (const auto place : {FoldPlace::kOnChip, FoldPlace::kDram, FoldPlace::kInPlace}) {
+    HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
+    hardware.wfold.fold_place = place;
+    EXPECT_EQ(shape.out_extent(1), 1);
+    check_one(shape, hardware);
+  }
+}
+
+TEST(CornerWfoldLayers, WF_2_WF_5_tiles_of_padding_alone) {
+  ConvShape shape;
+  shape.height = 2, shape.width = 4, shape.kernel = {3, 3}, shape.stride = {2, 3},
+  shape.pads = {9, 40, 8, 50};
+  shape.input_zero_point = 3, shape.bias = true;
+  for (const auto place : {FoldPlace::kOnChip, FoldPlace::kDram, FoldPlace::kInPlace}) {
+    HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
+    hardware.wfold.fold_place = place;
+    check_one(shape, hardware);
+    hardware.chip->core.nram.size_bytes = 16 * 16 * 16;
+    check_one(shape, hardware);
+  }
+}
+
+// Both kernels fit a line of Pco channels, but a tile has one of them.
+TEST(CornerWfoldLayers, WF_7_kernel_tiles_smaller_than_the_result_granularity) {
+  for (const bool requant : {false, true}) {
+    ConvShape shape;
+    shape.height = 3, shape.width = 2, shape.channels = 1, shape.out_channels = 5;
+    if (requant) shape.requant = Requant{{0.01}, 0, DType::kInt8};
+    HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
+    hardware.wfold.slaves = 1, hardware.wfold.second_buffer_lines = 2;
+    hardware.chip->core.wram.banks = 1;
+    check_one(shape, hardware);
+  }
+}
+
+// Kernels of the first tile touch both groups, those of the second one alone: half of a pixel.
+TEST(CornerWfoldLayers, WF_2_kernel_tiles_that_touch_other_channels) {
+  for (const auto mode : {ReadChoice::kAuto, ReadChoice::kContinuous, ReadChoice::kTransit}) {
+    ConvShape shape;
+    shape.channels = 2, shape.groups = 2, shape.out_channels = 26;
+    HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
+    hardware.wfold.slaves = 4, hardware.chip->core.wram.banks = 4;
+    hardware.wfold.read_mode = mode;
+    check_one(shape, hardware);
+  }
+}
+
+TEST(CornerWfoldLayers, WF_1_all_granularities_forced) {
+  for (const int pci : {2, 4, 8, 16, 32, 64}) {
+    for (const int channels : {1, 3, 47, 64, 65}) {
+      ConvShape shape;
+      shape.height = 3, shape.width = 12, shape.channels = channels, shape.kernel = {2, 11};
+      shape.pads = {0, 3, 1, 9}, shape.weight_zero_point = 5, shape.input_zero_point = -7;
+      HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
+      hardware.wfold.pci = pci;
+      check_one(shape, hardware);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilebeat::testing

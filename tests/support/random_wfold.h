@@ -1,0 +1,116 @@
+#pragma once
+
+// Random chips of W-fold cores and random layers for them.
+
+#include "random_chip.h"
+#include "wfold_formulas.h"
+
+namespace tilebeat::testing {
+
+inline SpecWfold spec_wfold(const HardwareConfig& hardware) {
+  const WfoldConfig& c = hardware.wfold;
+  return {c.slaves, c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines};
+}
+
+/// A random chip whose cores have small W-fold engines; `cores` of them at most in a cluster.
+inline HardwareConfig random_wfold_chip(int clusters = 2, int cores = 2) {
+  HardwareConfig hardware = random_chip();
+  hardware.dataflow = Dataflow::kWfold;
+  ChipConfig& chip = *hardware.chip;
+  chip.clusters = number(1, clusters), chip.cores_per_cluster = number(1, cores);
+  WfoldConfig& c = hardware.wfold;
+  c.slaves = one_in(3) ? 16 : number(1, 8);
+  c.compute_units = one_in(2) ? 4 : number(1, 4);
+  c.line_bytes = one_in(2) ? 64 : 16 << number(0, 2);
+  c.first_buffer_lines = std::max(5, c.compute_units + 1) + (one_in(3) ? 0 : number(0, 11));
+  c.second_buffer_lines = one_in(2) ? 9 : number(2, 12);
+  c.weight_port_bytes = 16 << number(0, 2);
+  c.line_queue = skewed(24);
+  c.transit_bytes = one_in(5) ? number(0, 200) : number(0, 8192);
+  c.write_queue = skewed(24);
+  c.post_latency_cycles = number(0, 8);
+  c.smallest_pci = std::min(c.line_bytes, 2 << number(0, 4));
+  c.tolerance_bytes = number(1, 40);
+  c.pci = one_in(3) ? std::max(2, c.line_bytes >> number(0, 4)) : 0;
+  c.read_mode = static_cast<ReadChoice>(number(0, 3));
+  c.fold_place = static_cast<FoldPlace>(number(0, 2));
+  c.block_order = static_cast<BlockOrder>(number(0, 1));
+  const int bus = chip.core.bus.bytes_per_clock;
+  chip.core.nram = random_memory(8 << number(1, 5), bus);
+  MemoryConfig& wram = chip.core.wram;
+  wram.banks = c.slaves;
+  wram.bank_bytes = std::min(bus, 16 << number(0, 2));
+  wram.size_bytes = std::int64_t{wram.banks} * wram.bank_bytes * number(16, 256);
+  return hardware;
+}
+
+/// A layer of at most about `most` multiply-accumulates.
+inline ConvShape random_wfold_layer(std::int64_t most) {
+  ConvShape s;
+  s.batch = one_in(4) ? number(2, 3) : 1;
+  switch (number(0, 4)) {
+    case 0:  // depthwise, with one or two kernels a channel
+      s.groups = s.channels = skewed(200);
+      s.out_channels = s.groups * (2 * s.groups <= 200 ? number(1, 2) : 1);
+      break;
+    case 1:  // a few groups
+      s.groups = number(2, 5);
+      s.channels = s.groups * skewed(200 / s.groups);
+      s.out_channels = s.groups * skewed(200 / s.groups);
+      break;
+    default:
+      s.channels = skewed(200);
+      s.out_channels = skewed(200);
+  }
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    s.kernel[axis] = skewed(11);
+    s.stride[axis] = one_in(2) ? number(1, 2) : skewed(8);
+    s.dilation[axis] = one_in(2) ? 1 : number(1, 3);
+    s.pads[axis] = one_in(2) ? 0 : number(0, 5);
+    s.pads[axis + 2] = one_in(2) ? 0 : number(0, 5);
+  }
+  std::array<int, 2> outs{number(1, 12), skewed(60)};
+  const auto macs = [&] {
+    return std::int64_t{s.batch} * outs[0] * outs[1] * s.kernel[0] * s.kernel[1] * s.out_channels *
+           s.channels;  // what an engine that ignores groups computes
+  };
+  while (macs() > most) {
+    if (s.batch > 1) {
+      s.batch = 1;
+    } else if (outs[0] * outs[1] > 12) {
+      int& extent = outs[0] > outs[1] ? outs[0] : outs[1];
+      extent = (extent + 1) / 2;
+    } else if (s.kernel[0] * s.kernel[1] > 12) {
+      s.kernel[0] = (s.kernel[0] + 1) / 2;
+    } else if (s.groups > 1) {
+      s.groups = std::max(1, s.groups / 2);
+      s.channels = s.out_channels = s.groups;
+    } else {
+      int& channels = s.channels > s.out_channels ? s.channels : s.out_channels;
+      channels = (channels + 1) / 2;
+    }
+  }
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const int window = (s.kernel[axis] - 1) * s.dilation[axis] + 1 + (outs[axis] - 1) * s.stride[axis];
+    const int extent = window - s.pads[axis] - s.pads[axis + 2] + number(0, s.stride[axis] - 1);
+    (axis == 0 ? s.height : s.width) = std::max(1, extent);
+  }
+  s.input_type = one_in(2) ? DType::kInt8 : DType::kUint8;
+  if (!one_in(3))
+    s.input_zero_point =
+        number(static_cast<int>(dtype_min(s.input_type)), static_cast<int>(dtype_max(s.input_type)));
+  s.weight_zero_point = one_in(2) ? 0 : number(-128, 127);
+  s.bias = one_in(2);
+  s.seed = static_cast<std::uint64_t>(number(0, 1 << 20));
+  const int kind = number(0, 2);
+  if (kind == 1) s.activation.kind = ActivationKind::kRelu;
+  if (kind == 2) {
+    s.activation.kind = ActivationKind::kClamp;
+    s.activation.low = number(-50000, 1000);
+    s.activation.high = s.activation.low + number(0, 100000);
+  }
+  s.requant = random_requant(s.out_channels);
+  return s;
+}
+
+}  // namespace tilebeat::testing

@@ -1,0 +1,217 @@
+// Figures 10a to 10d of document 003 read back from the waveform of a whole run, and models on the W-fold
+// core of configs/wfold16x4.json (SPEC WF-4, WF-8, CY-3, CY-4, NU-5, UI-2).
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tilebeat_command.h"
+#include "vcd_reader.h"
+
+namespace tilebeat::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kPeriod = 1000;  // ps, of configs/wfold16x4.json
+constexpr const char* kConfig = "configs/wfold16x4.json";
+
+/// A folder with the layer of example 1: Ci 16, Co 64, kernel 3x3, 16 columns of outputs in one row.
+class Example1 {
+ public:
+  Example1() {
+    folder.write("example1.json", R"({
+      "name": "example1",
+      "inputs": [{"name": "x", "shape": [1, 3, 18, 16], "dtype": "int8", "random": {"seed": 3}}],
+      "layers": [{"name": "conv1", "op": "conv2d", "inputs": ["x"], "out_channels": 64, "kernel": [3, 3],
+                  "weights": {"random": {"seed": 4}}}],
+      "outputs": ["conv1"]})");
+  }
+  CommandResult run(std::vector<std::string> more) const {
+    std::vector<std::string> arguments{"run", "--config", source_path(kConfig), "--layer", "example1.json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return folder.run(arguments);
+  }
+  CommandFolder folder;
+};
+
+TEST(WfoldWaveform, WF_4_WF_8_figures_10a_to_10d_beat_by_beat) {
+  const Example1 example;
+  const CommandResult result = example.run({"--vcd", "wave.vcd"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Vcd vcd(read_bytes(example.folder.path("wave.vcd")));
+  const auto signal = [&](const std::string& name) -> const VcdSignal& {
+    return vcd.signal("chip.cluster0.core0.engine.sl0." + name);
+  };
+  const std::int64_t start = signal("kh").first_known();
+  // All 36 beats, without a gap: kh, then kw, then the slave's 4 kernels; two sets of 4 lines of the second buffer take
+  // turns.
+  for (int beat = 0; beat < 36; ++beat) {
+    const int kh = beat / 12, kw = beat / 4 % 3, k = beat % 4, step = beat / 4;
+    const std::int64_t time = start + beat * kPeriod;
+    EXPECT_EQ(signal("kh").at(time), static_cast<std::uint64_t>(kh)) << "beat " << beat;
+    EXPECT_EQ(signal("kw").at(time), static_cast<std::uint64_t>(kw)) << "beat " << beat;
+    EXPECT_EQ(signal("k").at(time), static_cast<std::uint64_t>(k)) << "beat " << beat;
+    EXPECT_EQ(signal("block").at(time), 0U) << "beat " << beat;
+    EXPECT_EQ(signal("second_slot").at(time), static_cast<std::uint64_t>(step % 2 * 4 + k))
+        << "beat " << beat << ": rows 0-3 and 4-7 in turn";
+    for (int unit = 0; unit < 4; ++unit) {
+      EXPECT_EQ(signal(fmt::format("cu{}_w", unit)).at(time), static_cast<std::uint64_t>(kw + 4 * unit))
+          << "beat " << beat << ", unit " << unit;
+    }
+  }
+}
+
+TEST(WfoldWaveform, UI_3_all_slaves_show_the_same_and_the_run_is_the_same_without) {
+  const Example1 traced, plain;
+  ASSERT_EQ(traced.run({"--vcd", "wave.vcd"}).status, 0);
+  ASSERT_EQ(plain.run({"--granularity", "tile"}).status, 0);
+  EXPECT_EQ(traced.folder.files("tilebeat-out"), plain.folder.files("tilebeat-out"));
+  EXPECT_EQ(plain.folder.report().at("layers").at(0).at("beats"), 36);
+  const Vcd vcd(read_bytes(traced.folder.path("wave.vcd")));
+  for (const char* name : {"kh", "kw", "k", "second_slot", "cu3_w"}) {
+    const auto& first = vcd.signal(fmt::format("chip.cluster0.core0.engine.sl0.{}", name)).changes;
+    for (const int slave : {1, 7, 15}) {
+      EXPECT_EQ(vcd.signal(fmt::format("chip.cluster0.core0.engine.sl{}.{}", slave, name)).changes, first)
+          << "slaves work in lockstep: " << slave << " " << name;
+    }
+  }
+}
+
+// ---- models ----
+
+class WfoldModel : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(WfoldModel, CY_3_NU_5_granularities_agree_and_the_check_passes) {
+  std::map<std::string, std::map<std::string, std::string>> files;
+  for (const std::string granularity : {"clock", "tile"}) {
+    const CommandFolder folder;
+    const CommandResult result = folder.run_layer(
+        kConfig, GetParam(), {"--granularity", granularity, "--timeline", "t.json", "--check", "on"});
+    ASSERT_EQ(result.status, 0) << granularity << ": " << result.err;
+    const nlohmann::json report = folder.report();
+    EXPECT_TRUE(report.at("passed"));
+    for (const auto& layer : report.at("layers")) EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
+    files[granularity] = folder.files("tilebeat-out");
+    files[granularity]["timeline"] = read_bytes(folder.path("t.json"));
+  }
+  EXPECT_TRUE(files["clock"] == files["tile"]) << GetParam();
+}
+INSTANTIATE_TEST_SUITE_P(Models, WfoldModel,
+                         ::testing::Values("models/alexnet_small.json", "models/small_chain.json",
+                                           "models/worked_dense.json", "models/worked_dilated.json",
+                                           "models/worked_scenes.json", "models/matting_block.json",
+                                           "models/resnet50_3x3_s2.json", "models/resnet50_1x1.json",
+                                           "models/alexnet_conv1.json", "models/mobilenet_depthwise.json",
+                                           "models/resnet50_conv1.json"),
+                         [](const auto& test) { return test_name(test.param); });
+
+class BothGranularities : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Wfold, BothGranularities, ::testing::Values("clock", "tile"),
+                         [](const auto& test) { return test.param; });
+
+TEST_P(BothGranularities, CY_3_a_corrupted_byte_of_nram_fails_the_check) {
+  const Example1 example;
+  const CommandResult result = example.run({"--granularity", GetParam(), "--fault", "0:0:0x80"});
+  EXPECT_EQ(result.status, 1) << result.out;
+  EXPECT_THAT(result.out + result.err, HasSubstr("CHECK FAILED: layer 'conv1'"));
+  EXPECT_FALSE(example.folder.report().at("passed"));
+}
+
+TEST_P(BothGranularities, CY_3_a_corrupted_byte_that_nothing_reads_does_not) {
+  const Example1 example;
+  // The last byte of a bank of 32 KiB: the map and the results do not get so far.
+  const CommandResult result = example.run({"--granularity", GetParam(), "--fault", "15:32767:0x80"});
+  EXPECT_EQ(result.status, 0) << result.out << result.err;
+}
+
+TEST_P(BothGranularities, CY_4_the_same_bytes_whatever_the_order) {
+  for (const char* model : {"models/alexnet_small.json", "models/resnet50_3x3_s2.json"}) {
+    const auto run = [&](std::vector<std::string> more) {
+      const CommandFolder folder;
+      more.insert(more.end(), {"--granularity", GetParam(), "--timeline", "t.json"});
+      const CommandResult result = folder.run_layer(kConfig, model, more);
+      EXPECT_EQ(result.status, 0) << result.err;
+      return folder.files();
+    };
+    const auto plain = run({});
+    EXPECT_TRUE(run({}) == plain) << "second run";
+    for (const char* seed : {"1", "2", "77"}) {
+      EXPECT_TRUE(run({"--jitter-seed", seed}) == plain) << model << ", jitter seed " << seed;
+      EXPECT_TRUE(run({"--build-order-seed", seed}) == plain) << model << ", build order seed " << seed;
+    }
+    EXPECT_TRUE(run({"--jitter-seed", "5", "--build-order-seed", "6"}) == plain) << model;
+  }
+}
+
+// ---- plan and configuration ----
+
+TEST(WfoldPlan, UI_1_WF_1_the_granularity_and_its_rejected_candidates) {
+  // 28 channels: 64 pads 36 bytes, 32 pads 4, which is the least. 49: 64 pads 15, the least is 7 with 8.
+  const std::map<int, std::vector<std::string>> said{
+      {28,
+       {"32 of 28 channel bytes in 1 blocks", "64 (fold 1, 36 bytes of padding): too much padding",
+        "32 (fold 2, 4 bytes of padding): taken", "16 (fold 4, 4 bytes of padding): smaller than needed",
+        "8 (fold 8, 4 bytes of padding): smaller than needed"}},
+      {48,
+       {"16 of 48 channel bytes in 3 blocks", "64 (fold 1, 16 bytes of padding): too much padding",
+        "32 (fold 2, 16 bytes of padding): too much padding", "16 (fold 4, 0 bytes of padding): taken"}},
+      {49, {"64 of 49 channel bytes in 1 blocks", "64 (fold 1, 15 bytes of padding): taken"}}};
+  for (const auto& [channels, lines] : said) {
+    const CommandFolder folder;
+    folder.write("w.json", fmt::format(R"({{"name": "w", "inputs": [{{"name": "x", "shape": [1, 4, 20, {}],
+        "dtype": "int8", "random": {{"seed": 1}}}}], "layers": [{{"name": "conv1", "op": "conv2d", "inputs": ["x"],
+        "out_channels": 16, "kernel": [3, 3], "weights": {{"random": {{"seed": 2}}}}}}], "outputs": ["conv1"]}})",
+                                       channels));
+    const CommandResult result = folder.run({"plan", "--config", source_path(kConfig), "--layer", "w.json"});
+    ASSERT_EQ(result.status, 0) << result.err;
+    for (const std::string& line : lines) EXPECT_THAT(result.out, HasSubstr(line));
+  }
+}
+
+struct BadConfig {
+  const char* name;
+  const char* text;
+  std::vector<const char*> messages;
+};
+void PrintTo(const BadConfig& bad, std::ostream* out) {
+  *out << bad.name;
+}
+class WfoldConfigError : public ::testing::TestWithParam<BadConfig> {};
+
+TEST_P(WfoldConfigError, UI_2_UI_5_exit_2_with_path_value_and_range) {
+  const CommandFolder folder;
+  folder.write("hw.json", GetParam().text);
+  const CommandResult result =
+      folder.run({"run", "--config", "hw.json", "--layer", source_path("models/worked_dense.json")});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.err, HasSubstr("hw.json"));
+  for (const char* message : GetParam().messages) EXPECT_THAT(result.err, HasSubstr(message));
+  EXPECT_EQ(folder.files().count("tilebeat-out/"), 0U) << "nothing is written";
+}
+INSTANTIATE_TEST_SUITE_P(
+    Wfold, WfoldConfigError,
+    ::testing::Values(
+        BadConfig{"no_chip", R"({"dataflow": "wfold"})", {"/dataflow: ", "wfold", "a file with `chip`"}},
+        BadConfig{"regions",
+                  R"({"dataflow": "wfold", "chip": {"core": {"wram": {"size_bytes": 65536, "banks": 8}}}})",
+                  {"/chip/core/wram/banks: 8 is not allowed", "wfold.slaves (16)"}},
+        BadConfig{"pci", R"({"wfold": {"pci": 24}})", {"/wfold/pci: 24 is not allowed", "power of two"}},
+        BadConfig{"pci_1", R"({"wfold": {"pci": 1}})", {"/wfold/pci: 1 is not allowed", "at least 2"}},
+        BadConfig{"pci_beyond_a_line",
+                  R"({"wfold": {"pci": 128}})",
+                  {"/wfold/pci: 128 is not allowed", "at most line_bytes (64)"}},
+        BadConfig{"first_buffer",
+                  R"({"wfold": {"first_buffer_lines": 4}})",
+                  {"/wfold/first_buffer_lines: 4 is not allowed", "more than compute_units (4)"}},
+        BadConfig{"smallest_pci",
+                  R"({"wfold": {"smallest_pci": 64, "line_bytes": 32}})",
+                  {"/wfold/smallest_pci: 64 is not allowed", "at most line_bytes (32)"}}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace tilebeat::testing
