@@ -170,7 +170,8 @@ TEST_F(BufferTest, CY_2_landing_at_n_minus_1) {
 TEST_F(CopyEngineTest, HI_2_border_takes_request_clocks_and_no_bus) {
   build();
   Copy padded = copy(0, kInner, 16);
-  padded.inner_count = 2, padded.outer_count = 1, padded.source_inner_stride = 16;
+  padded.inner_count = 2, padded.outer_count = 1;
+  padded.source_inner_stride = 32;  // runs that touched would be one request
   padded.pad_top = padded.pad_left = 1, padded.fill = 0xab;
   padded.destination_inner_stride = 16, padded.destination_outer_stride = 48;
   driver_->send(kSent, padded);
