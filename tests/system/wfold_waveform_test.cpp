@@ -48,8 +48,8 @@ TEST(WfoldWaveform, WF_4_WF_8_figures_10a_to_10d_beat_by_beat) {
     return vcd.signal("chip.cluster0.core0.engine.sl0." + name);
   };
   const std::int64_t start = signal("kh").first_known();
-  // All 36 beats, without a gap: kh, then kw, then the slave's 4 kernels; two sets of 4 lines of the second buffer take
-  // turns.
+  // All 36 beats, without a gap: kh, then kw, then the slave's 4 kernels; two sets of 4 lines of the second
+  // buffer take turns.
   for (int beat = 0; beat < 36; ++beat) {
     const int kh = beat / 12, kw = beat / 4 % 3, k = beat % 4, step = beat / 4;
     const std::int64_t time = start + beat * kPeriod;
