@@ -114,7 +114,7 @@ struct ProcessorWork {
 };
 /// The work of a cluster as its processors do it: its cores, then its memory core. Adds what cores load to
 /// the planned traffic of `made`. Throws UserError when the SRAM is too small for `work.ways`.
-std::vector<ProcessorWork> lower_cluster(const ChipConfig& chip, int cluster, const ChipWork& work,
+std::vector<ProcessorWork> lower_cluster(const HardwareConfig& hardware, int cluster, const ChipWork& work,
                                          LayerPlan& made);
 
 /// A part of movements that goes through one buffer of the SRAM at a time.

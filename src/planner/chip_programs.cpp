@@ -49,13 +49,14 @@ struct Stream {
 
 class ClusterPrograms {
  public:
-  ClusterPrograms(const ChipConfig& chip, int cluster, const ChipWork& work, LayerPlan& made)
-      : chip_(chip),
+  ClusterPrograms(const HardwareConfig& hardware, int cluster, const ChipWork& work, LayerPlan& made)
+      : chip_(*hardware.chip),
+        queue_depth_(static_cast<std::size_t>(hardware.dma.command_queue)),
         work_(work),
         made_(made),
         memory_steps_(work.memory[static_cast<std::size_t>(cluster)]),
-        first_core_(cluster * chip.cores_per_cluster),
-        sides_(static_cast<std::size_t>(chip.cores_per_cluster)),
+        first_core_(cluster * chip_.cores_per_cluster),
+        sides_(static_cast<std::size_t>(chip_.cores_per_cluster)),
         result_(sides_.size() + 1) {
     group_streams();
     place_streams(sram_address(cluster));
@@ -260,6 +261,8 @@ class ClusterPrograms {
       if (parcel >= kBuffers) copies.front().waits[c] = taken_by(operand, stream.cores[c]);
       mask |= std::uint64_t{1} << stream.cores[c];
     }
+    // The decoder gets to the signal behind these only when all of them have a place in the queue.
+    if (copies.size() > queue_depth_) tell(arrived_, 0);
     append(memory(), copies);
     arrived_.push_back({&stream, parcel, kFetched, Signal{mask, kArrived}});
     tell(arrived_, 1);
@@ -335,6 +338,7 @@ class ClusterPrograms {
   void tell_first(std::deque<Pending>& pending) { give(pending, memory()); }
 
   const ChipConfig& chip_;
+  std::size_t queue_depth_;  // of every unit's queue
   const ChipWork& work_;
   LayerPlan& made_;
   const std::vector<MemoryStep>& memory_steps_;
@@ -349,9 +353,9 @@ class ClusterPrograms {
 
 }  // namespace
 
-std::vector<ProcessorWork> lower_cluster(const ChipConfig& chip, int cluster, const ChipWork& work,
+std::vector<ProcessorWork> lower_cluster(const HardwareConfig& hardware, int cluster, const ChipWork& work,
                                          LayerPlan& made) {
-  return ClusterPrograms(chip, cluster, work, made).run();
+  return ClusterPrograms(hardware, cluster, work, made).run();
 }
 
 }  // namespace tilebeat

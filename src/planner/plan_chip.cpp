@@ -110,7 +110,8 @@ void plan_chip_layer(PlanBuilder& builder, const Layer& layer) {
   const Barrier ended{static_cast<std::uint16_t>(2 * number + 1), participants};
   std::vector<ProcessorWork> parts;
   for (int cluster = 0; cluster < chip.clusters; ++cluster) {
-    for (ProcessorWork& part : lower_cluster(chip, cluster, work, made)) parts.push_back(std::move(part));
+    for (ProcessorWork& part : lower_cluster(builder.hardware, cluster, work, made))
+      parts.push_back(std::move(part));
   }
   const auto add = [&](int processor) {
     std::vector<Instruction>& program = builder.program_of(layer.scene, processor);
