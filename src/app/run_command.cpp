@@ -231,6 +231,7 @@ int run(const RunCommand& command) {
       outputs.check();
       progress(now, done);
     };
+    if (!check) workload.reset();  // weights are large
     result = simulate(hardware, std::move(made), options);
     progress.clear();
     if (check) check_outputs(*workload, result);

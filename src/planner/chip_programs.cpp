@@ -19,7 +19,7 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::int64_t kBuffers = 2;       // of a stream
+constexpr int kBuffers = 2;                // of a stream
 constexpr std::int64_t kLeastBuffer = 64;  // bytes: one that is smaller costs more than it carries
 constexpr std::array kOperands{CoreWork::Operand::kMap, CoreWork::Operand::kKernels};
 
@@ -328,8 +328,7 @@ class ClusterPrograms {
     while (!side(i).pending.empty()) give(side(i).pending, program(i));
   }
   void flush(int i, const Stream& stream, int parcel) {
-    while (has(side(i).pending, stream, static_cast<int>(parcel - kBuffers)))
-      give(side(i).pending, program(i));
+    while (has(side(i).pending, stream, parcel - kBuffers)) give(side(i).pending, program(i));
   }
   // What the memory core tells, all but the last `but`.
   void tell(std::deque<Pending>& pending, std::size_t but) {

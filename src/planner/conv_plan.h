@@ -149,7 +149,7 @@ Traffic traffic_of(const std::vector<Segment>& segments, const HardwareConfig& h
 
 /// Packed kernels of a layer: for each (kernel block, first plane) a run of words.
 struct PackedKernels {
-  std::vector<std::uint8_t> bytes;
+  std::vector<std::vector<std::uint8_t>> bytes;  ///< of each kernel block: all of a layer's can be large
   std::map<std::pair<int, int>, std::uint64_t> offsets;
   std::vector<std::uint64_t> blocks;  ///< offset of each kernel block, and the end
 };

@@ -134,15 +134,13 @@ PackedKernels pack_kernels(const ConvProblem& p, const ArrayShape& array, const 
   const int channels_per_group = p.channels / p.conv.groups;
   const auto fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
   const auto word_bytes = static_cast<std::size_t>(array.port_channels);
-  std::size_t words = 0;
-  for (int kb = 0; kb < tiling.kernel_blocks; ++kb)
-    words += static_cast<std::size_t>(planes_of(p, array, kb).size() * p.taps() * array.columns);
-  packed.bytes.reserve(words * word_bytes);
+  packed.blocks.push_back(0);
   for (int kb = 0; kb < tiling.kernel_blocks; ++kb) {
-    packed.blocks.push_back(packed.bytes.size());
     const PlaneRange all = planes_of(p, array, kb);
+    std::vector<std::uint8_t> bytes;
+    bytes.reserve(static_cast<std::size_t>(all.size() * p.taps() * array.columns) * word_bytes);
     for (int begin = all.begin; begin < all.end; begin += tiling.planes_per_chunk) {
-      packed.offsets[{kb, begin}] = packed.bytes.size();
+      packed.offsets[{kb, begin}] = packed.blocks.back() + bytes.size();
       const int end = std::min(all.end, begin + tiling.planes_per_chunk);
       for (int plane = begin; plane < end; ++plane) {
         for (int tap = 0; tap < p.taps(); ++tap) {
@@ -153,21 +151,22 @@ PackedKernels pack_kernels(const ConvProblem& p, const ArrayShape& array, const 
             if (k < p.conv.out_channels && first >= 0 && first + array.port_channels <= channels_per_group) {
               const std::int64_t from = (std::int64_t{k} * p.taps() + tap) * channels_per_group + first;
               const std::uint8_t* word = p.weights->bytes.data() + from;
-              packed.bytes.insert(packed.bytes.end(), word, word + word_bytes);
+              bytes.insert(bytes.end(), word, word + word_bytes);
               continue;
             }
             for (int i = 0; i < array.port_channels; ++i) {
               const int channel = plane * array.port_channels + i - group_begin;
               const bool exists = k < p.conv.out_channels && channel >= 0 && channel < channels_per_group;
               const std::int64_t at = (std::int64_t{k} * p.taps() + tap) * channels_per_group + channel;
-              packed.bytes.push_back(exists ? p.weights->bytes[static_cast<std::size_t>(at)] : fill);
+              bytes.push_back(exists ? p.weights->bytes[static_cast<std::size_t>(at)] : fill);
             }
           }
         }
       }
     }
+    packed.blocks.push_back(packed.blocks.back() + bytes.size());
+    packed.bytes.push_back(std::move(bytes));
   }
-  packed.blocks.push_back(packed.bytes.size());
   return packed;
 }
 

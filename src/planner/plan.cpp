@@ -45,8 +45,21 @@ std::uint64_t PlanBuilder::allocate(std::uint64_t bytes) {
 
 std::uint64_t PlanBuilder::place(const std::string& what, std::vector<std::uint8_t> bytes) {
   if (bytes.empty()) return 0;
-  const std::uint64_t address = allocate(bytes.size());
-  plan.image.push_back({what, address, std::move(bytes)});
+  std::vector<std::vector<std::uint8_t>> pieces;
+  pieces.push_back(std::move(bytes));
+  return place(what, std::move(pieces));
+}
+
+std::uint64_t PlanBuilder::place(const std::string& what, std::vector<std::vector<std::uint8_t>> pieces) {
+  std::uint64_t bytes = 0;
+  for (const auto& piece : pieces) bytes += piece.size();
+  const std::uint64_t address = allocate(bytes);
+  std::uint64_t at = address;
+  for (auto& piece : pieces) {
+    const std::uint64_t size = piece.size();
+    plan.image.push_back({what, at, std::move(piece)});
+    at += size;
+  }
   return address;
 }
 

@@ -25,6 +25,9 @@ class PlanBuilder {
   std::uint64_t allocate(std::uint64_t bytes);
   /// Places bytes that the host writes before the run; 0 when there are none.
   std::uint64_t place(const std::string& what, std::vector<std::uint8_t> bytes);
+  /// The same with pieces that lie one behind the other; each is a segment of its own, so that it goes as
+  /// soon as it is written.
+  std::uint64_t place(const std::string& what, std::vector<std::vector<std::uint8_t>> pieces);
   /// The program of a processor for a scene, made when it is not there yet.
   std::vector<Instruction>& program_of(const std::string& scene, int processor);
   /// Ends and places all programs; throws PlanError when DRAM is too small.

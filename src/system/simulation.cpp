@@ -195,7 +195,7 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
   System& system = *made;
   for (MemorySegment& segment : plan.image) {
     system.write_memory(segment.address, segment.bytes);
-    segment.bytes = {};  // weights are large
+    std::vector<std::uint8_t>().swap(segment.bytes);  // weights are large; `= {}` would keep the memory
   }
   try {
     run_programs(system, options, ClockDomain(hardware.clock_ps()));

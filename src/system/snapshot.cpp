@@ -1,5 +1,7 @@
 #include "tilebeat/system/snapshot.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -21,8 +23,10 @@ void collect_banks(Snapshot& snapshot, const std::string& name,
 }  // namespace
 
 void collect_ledger(Snapshot& snapshot, const std::string& name, CycleLedger& ledger, Cycle at) {
-  ledger.settle(at);
-  snapshot.modules.push_back({name, "npu", at, ledger.cycles()});
+  // What another processor computes while a layer ends may be accounted for ahead of time.
+  const Cycle upto = std::max(at, ledger.settled_at());
+  ledger.settle(upto);
+  snapshot.modules.push_back({name, "npu", upto, ledger.cycles()});
 }
 
 void collect_engine(Snapshot& snapshot, const std::string& prefix, SwitchArrayEngine& engine) {

@@ -16,6 +16,9 @@ System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, con
       context_{ClockDomain(hardware.clock_ps()), options.observers, jitter},
       order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()) {
   for (const LayerPlan& layer : plan.layers) ends_left_.push_back(layer.ends);
+  SC_METHOD(record_layers);
+  sensitive << record_;
+  dont_initialize();
 }
 
 void System::observe(CommandProcessor& control) {
@@ -31,7 +34,16 @@ void System::end_layer(std::uint32_t layer, Cycle at) {
     throw SimulationError(fmt::format("layer.end names layer {}, there are {}", layer, ends_left_.size()));
   if (ends_left_[layer] == 0)
     throw SimulationError(fmt::format("layer.end names layer {}, which has ended already", layer));
-  if (--ends_left_[layer] == 0) layer_ends_.emplace_back(layer, take_snapshot(at));
+  if (--ends_left_[layer] > 0) return;
+  ended_.push_back(layer);
+  record_.notify(to_sc_time(context_.clock.at(at, Phase::kRecord) - now_ps()));
+}
+
+void System::record_layers() {
+  std::sort(ended_.begin(), ended_.end());
+  const Snapshot snapshot = take_snapshot(now());
+  for (const std::uint32_t layer : ended_) layer_ends_.emplace_back(layer, snapshot);
+  ended_.clear();
 }
 
 std::string System::under_way_line(const CommandProcessor& control) {

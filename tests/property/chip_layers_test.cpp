@@ -1,6 +1,8 @@
 // Random layers and random networks on random chips: outputs against the reference operators, one granularity
 // against the other, a refusal where something cannot fit (SPEC HI_1 to HI_5, CY_3).
 #include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+#include "tilebeat/isa/address_map.h"
 #include "tilebeat/reference/reference.h"
 
 #include <map>
@@ -113,8 +115,8 @@ TEST(ChipNetworks, HI_1_CY_3_the_same_bytes_on_every_chip_in_both_granularities)
     const RandomNetwork network(number(1, 5));
     RC_LOG() << network.text() << "\n";
     const Workload workload = network.load();
-    std::vector<HardwareConfig> chips(3);
-    constexpr int kSizes[][2] = {{1, 1}, {1, 4}, {4, 4}};
+    std::vector<HardwareConfig> chips(4);
+    constexpr int kSizes[][2] = {{1, 1}, {1, 4}, {4, 4}, {16, 4}};
     for (std::size_t i = 0; i < chips.size(); ++i) {
       ChipConfig& chip = chips[i].chip.emplace();
       chip.clusters = kSizes[i][0], chip.cores_per_cluster = kSizes[i][1];
@@ -137,6 +139,128 @@ TEST(ChipNetworks, HI_1_CY_3_the_same_bytes_on_every_chip_in_both_granularities)
       }
     }
   });
+}
+
+TEST(ChipNetworks, HI_4_the_same_bytes_by_every_way_between_dram_and_cores) {
+  int compared = 0;
+  check_cases(12, [&] {
+    const RandomNetwork network(number(2, 5));
+    const Workload workload = network.load();
+    HardwareConfig hardware = random_chip();
+    RC_LOG() << network.text() << "\n" << hardware_to_json(hardware).dump() << "\n";
+    std::map<std::string, Tensor> direct;
+    for (const DramPath path : {DramPath::kDirect, DramPath::kSram, DramPath::kAuto}) {
+      hardware.chip->dram_path = path;
+      try {
+        make_plan(workload, hardware);
+      } catch (const PlanError&) {  // a small SRAM; or nothing fits at all
+        if (path == DramPath::kDirect) return;
+        continue;
+      }
+      const SimulatedRun run = simulate_in_child(workload, hardware);
+      RC_ASSERT(run.failures == std::vector<std::string>{});
+      check_path(*hardware.chip, run);
+      if (path == DramPath::kDirect) direct = run.outputs;
+      compared += path == DramPath::kSram ? 1 : 0;
+      for (const std::string& name : workload.outputs)
+        RC_ASSERT(run.outputs.at(name).bytes == direct.at(name).bytes);
+    }
+  });
+  EXPECT_GE(compared, 4) << "networks that the SRAM serves alone";
+}
+
+// ---- kernels that pass through the SRAM in one load ----
+
+/// A chip of one cluster of four cores whose SRAM holds so many bytes; so many controllers, and ports that
+/// take as much.
+HardwareConfig kernel_chip(DramPath path, std::int64_t sram_bytes, int controllers) {
+  HardwareConfig hardware;
+  ChipConfig& chip = hardware.chip.emplace();
+  chip.cores_per_cluster = 4;
+  chip.memory_controllers = controllers;
+  hardware.interconnect.bytes_per_clock = 16 * controllers;
+  chip.sram.size_bytes = sram_bytes;
+  chip.dram_path = path;
+  check_hardware(hardware, "chip of the kernels");
+  return hardware;
+}
+
+struct KernelRun {
+  Plan plan;
+  std::int64_t broadcasts = 0, taken = 0, delivered = 0;
+};
+/// Right in both granularities, and what went over the broadcast bus.
+KernelRun run_kernels(const Workload& workload, const HardwareConfig& hardware) {
+  KernelRun result;
+  result.plan = make_plan(workload, hardware);
+  const Tensor expected = run_reference(workload).at("conv");
+  std::string report;
+  for (const Granularity granularity : {Granularity::kTile, Granularity::kClock}) {
+    const SimulatedRun run = simulate_in_child(workload, hardware, granularity);
+    EXPECT_EQ(run.failures, std::vector<std::string>{});
+    EXPECT_EQ(run.outputs.at("conv").bytes, expected.bytes);
+    EXPECT_TRUE(report.empty() || report == run.report_text);
+    report = run.report_text;
+    result.taken = run.counter("cluster0.memory.broadcast", "taken");
+    result.delivered = run.counter("cluster0.memory.broadcast", "delivered");
+  }
+  for (const ProgramImage& program : result.plan.programs) {
+    for (const Instruction& instruction : program.instructions) {
+      const auto* copy = std::get_if<Copy>(&instruction.operation);
+      if (copy != nullptr && copy->unit == Unit::kMvdma && (copy->destination & kMulticast) != 0)
+        ++result.broadcasts;
+    }
+  }
+  return result;
+}
+
+/// Bytes of kernels and post-parameters of so many blocks of 16 kernels 3x3 of 16 channels in a buffer: both
+/// begin at multiples of 256.
+std::int64_t kernel_buffer(int blocks) {
+  return blocks * align_up<std::int64_t>(align_up<std::int64_t>(16 * 9 * 16, 256) + 16 * 16, 256);
+}
+
+TEST(KernelBuffers, HI_4_one_load_has_two_buffers_in_the_sram) {
+  ConvShape shape;  // the map is spread over the cores, which need the same two kernel blocks
+  shape.height = 64, shape.width = 64, shape.channels = 16, shape.out_channels = 32, shape.kernel = {3, 3};
+  shape.bias = true;
+  shape.requant = Requant{std::vector<double>(32, 0.001), 3, DType::kInt8};
+  const Workload workload = conv_workload(shape);
+  const std::int64_t both = 2 * kernel_buffer(2);
+  struct Case {
+    DramPath path;
+    std::int64_t sram;
+    bool broadcast;
+  };
+  // `auto` gives the SRAM to them whole, `sram` half of it; 256 bytes are the least step of its size.
+  for (const Case& c :
+       {Case{DramPath::kAuto, both, true}, Case{DramPath::kAuto, both - 256, false},
+        Case{DramPath::kSram, 2 * both, true}, Case{DramPath::kSram, 2 * both - 256, false}}) {
+    SCOPED_TRACE(::testing::Message() << "path " << static_cast<int>(c.path) << ", SRAM " << c.sram);
+    const KernelRun run = run_kernels(workload, kernel_chip(c.path, c.sram, 1));
+    const std::string& mapping = run.plan.layers.front().mapping;
+    EXPECT_NE(mapping.find("1 of the channels"), std::string::npos) << mapping;
+    EXPECT_NE(mapping.find(" 2 kernel blocks in WRAM"), std::string::npos) << "all in one load: " << mapping;
+    EXPECT_EQ(mapping.find("broadcast") != std::string::npos, c.broadcast) << mapping;
+    EXPECT_EQ(run.broadcasts, c.broadcast ? 2 : 0) << "kernels and post-parameters once";
+    EXPECT_EQ(run.taken, c.broadcast ? 32 * 9 * 16 + 32 * 16 : 0);
+    EXPECT_EQ(run.delivered, std::stoi(mapping) * run.taken) << mapping;
+  }
+}
+
+TEST(KernelBuffers, HI_4_one_load_of_each_of_four_cores_takes_turns_in_two_buffers) {
+  ConvShape shape;  // 2 x 8 outputs an image, all of an array's: only the channels can be spread
+  shape.batch = 16, shape.height = 4, shape.width = 10, shape.channels = 64, shape.out_channels = 128;
+  shape.kernel = {3, 3};
+  shape.requant = Requant{std::vector<double>(128, 0.0005), 0, DType::kInt8};
+  const Workload workload = conv_workload(shape);
+  const KernelRun run = run_kernels(workload, kernel_chip(DramPath::kSram, 512 * 1024, 4));
+  const std::string& mapping = run.plan.layers.front().mapping;
+  EXPECT_NE(mapping.find("4 of the channels"), std::string::npos) << mapping;
+  EXPECT_NE(mapping.find(" 2 kernel blocks in WRAM"), std::string::npos) << mapping;
+  EXPECT_EQ(run.broadcasts, 8) << "kernels and post-parameters of every core are one load of its own";
+  EXPECT_EQ(run.taken, 128 * 9 * 64 + 128 * 16);
+  EXPECT_EQ(run.delivered, run.taken);
 }
 
 }  // namespace

@@ -29,17 +29,36 @@ MemorySegment& program_segment(Plan& plan) {
   throw std::logic_error("the program has no segment");
 }
 
+/// What a plan says of instructions, besides their bytes, is of no consequence: neither of a core's units nor
+/// of a memory core's.
 TEST(ProgramInDram, HI_2_units_are_driven_by_its_bytes_alone) {
-  const HardwareConfig hardware = core1();
-  Plan plan = plan_of_example(hardware);
-  const SimulatedRun whole = simulate_in_child(hardware, plan, {});
-  EXPECT_EQ(whole.failures, std::vector<std::string>{});
-  for (ProgramImage& program : plan.programs) {
-    for (Instruction& instruction : program.instructions) instruction = {{}, {}, {}, Halt{}};
+  HardwareConfig staged = load_hardware(TILEBEAT_SOURCE_DIR "/configs/cluster4.json");
+  staged.chip->dram_path = DramPath::kSram;
+  const Workload network = load_workload(TILEBEAT_SOURCE_DIR "/models/alexnet_small.json");
+  struct Case {
+    HardwareConfig hardware;
+    Plan plan;
+  };
+  std::set<Unit> units;
+  std::vector<Case> cases{{core1(), plan_of_example(core1())},
+                          {core1(), make_plan(network, core1())},
+                          {staged, make_plan(network, staged)}};
+  for (Case& c : cases) {
+    const SimulatedRun whole = simulate_in_child(c.hardware, c.plan, {});
+    EXPECT_EQ(whole.failures, std::vector<std::string>{});
+    for (ProgramImage& program : c.plan.programs) {
+      for (Instruction& instruction : program.instructions) {
+        units.insert(unit_of(instruction));
+        instruction = {{}, {}, {}, Halt{}};
+      }
+    }
+    const SimulatedRun bytes = simulate_in_child(c.hardware, c.plan, {});
+    EXPECT_EQ(bytes.report_text, whole.report_text);
+    for (const auto& [name, output] : whole.outputs) EXPECT_EQ(bytes.outputs.at(name).bytes, output.bytes);
   }
-  const SimulatedRun bytes = simulate_in_child(hardware, plan, {});
-  EXPECT_EQ(bytes.report_text, whole.report_text);
-  EXPECT_EQ(bytes.outputs.at("conv1").bytes, whole.outputs.at("conv1").bytes);
+  for (const Unit unit : {Unit::kLoad, Unit::kParameter, Unit::kMatrix, Unit::kStore, Unit::kVector,
+                          Unit::kIodma, Unit::kMvdma, Unit::kGdma, Unit::kSync})
+    EXPECT_EQ(units.count(unit), 1U) << kUnitNames[static_cast<std::size_t>(unit)];
 }
 
 /// What became of a run with one flipped bit.

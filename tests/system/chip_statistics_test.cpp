@@ -41,6 +41,12 @@ class ChipReport : public ::testing::TestWithParam<ChipCase> {
     EXPECT_GT(found, 0) << modules << " " << counter;
     return all;
   }
+  std::int64_t counter(const std::string& module, const std::string& name) const {
+    for (const auto& c : report_.at("counters")) {
+      if (c.at("module") == module && c.at("name") == name) return c.at("value").get<std::int64_t>();
+    }
+    throw std::runtime_error("no counter " + module + " " + name);
+  }
   const nlohmann::json& module(const std::string& name) const {
     for (const auto& m : report_.at("modules")) {
       if (m.at("name") == name) return m;
@@ -92,6 +98,53 @@ TEST_P(ChipReport, UI_4_layers_add_up_to_the_run) {
   for_each_core([&](const std::string& core) {
     EXPECT_EQ(module(core + ".engine.array").at("busy"), sum(core + R"(\.engine\.switch)", "beats")) << core;
   });
+}
+
+TEST_P(ChipReport, UI_4_utilization_of_every_core) {
+  const nlohmann::json& total = report_.at("total");
+  const auto cycles = total.at("cycles").get<double>();
+  const int cores = GetParam().clusters * GetParam().cores;
+  ASSERT_EQ(report_.at("cores").size(), static_cast<std::size_t>(cores));
+  std::int64_t macs = 0;
+  double utilization = 0;
+  for (const auto& core : report_.at("cores")) {
+    const auto name = core.at("name").get<std::string>();
+    const nlohmann::json& decode = module(name + ".control.decode").at("stall_cycles");
+    EXPECT_EQ(core.at("busy"), module(name + ".engine.array").at("busy")) << name;
+    EXPECT_EQ(core.at("barrier"), decode.value("barrier", 0)) << name;
+    EXPECT_EQ(core.at("peer"), decode.value("peer", 0)) << name;
+    EXPECT_EQ(core.at("macs"), sum(name + R"(\.engine\.pe)", "useful_macs")) << name;
+    EXPECT_DOUBLE_EQ(core.at("utilization"), core.at("macs").get<double>() / (cycles * 16 * 16 * 4)) << name;
+    macs += core.at("macs").get<std::int64_t>(), utilization += core.at("utilization").get<double>();
+  }
+  EXPECT_EQ(macs, total.at("macs"));
+  EXPECT_NEAR(utilization / cores, total.at("utilization").get<double>(), 1e-12);
+}
+
+TEST_P(ChipReport, HI_6_clocks_of_every_port_hold_its_bytes) {
+  for (const auto& m : report_.at("modules")) {
+    const auto name = m.at("name").get<std::string>();
+    std::smatch match;
+    // The data buses of a port carry as many bytes a clock as the configuration says.
+    static const std::regex pattern(R"((.*\.bus|noc|link)\.(.*)\.(read|write))");
+    if (!std::regex_match(name, match, pattern)) continue;
+    const nlohmann::json& hardware = report_.at("configuration");
+    const nlohmann::json& chip = hardware.at("chip");
+    const bool of_core = name.find(".core") != std::string::npos && name.rfind("cluster", 0) == 0 &&
+                         name.find(".memory.") == std::string::npos;
+    const nlohmann::json& bus = name.rfind("noc", 0) == 0    ? hardware.at("interconnect")
+                                : name.rfind("link", 0) == 0 ? chip.at("cluster_link")
+                                : of_core                    ? chip.at("core").at("bus")
+                                                             : chip.at("cluster_bus");
+    const auto width = bus.at("bytes_per_clock").get<std::int64_t>();
+    const std::string port = name.substr(0, name.rfind('.'));
+    const bool read = match[3] == "read";
+    const std::int64_t bytes = counter(port, read ? "read" : "written"),
+                       bursts = counter(port, read ? "read_bursts" : "write_bursts");
+    const auto busy = m.at("busy").get<std::int64_t>();
+    EXPECT_GE(busy * width, bytes) << name;
+    EXPECT_LE(busy * width, bytes + bursts * (width - 1)) << name << ": the last beat of a burst is not full";
+  }
 }
 
 TEST_P(ChipReport, HI_6_bytes_of_dram_and_of_the_ports) {
@@ -200,6 +253,7 @@ INSTANTIATE_TEST_SUITE_P(Chips, ChipReport,
 
 TEST(Scaling, HI_1_alexnet_takes_no_longer_on_more_cores) {
   std::int64_t before = 0;
+  nlohmann::json layers_before;
   std::string outputs;
   for (const char* config : {"core1", "cluster4", "cluster4x4", "cluster16x4"}) {
     const CommandFolder folder;
@@ -221,6 +275,21 @@ TEST(Scaling, HI_1_alexnet_takes_no_longer_on_more_cores) {
       EXPECT_FALSE(layer.at("busiest").at("module").get<std::string>().empty()) << layer.at("name");
       EXPECT_NE(result.out.find(layer.at("busiest").at("module").get<std::string>()), std::string::npos);
     }
+    // Where four times the cores with the same DRAM gain less than a tenth, DRAM is what the report names.
+    if (config == std::string("cluster4x4")) {
+      int saturated = 0;
+      for (std::size_t i = 0; i < layers_before.size(); ++i) {
+        const nlohmann::json &four = layers_before[i], &sixteen = report.at("layers").at(i);
+        const bool large = four.at("macs") >= 1'000'000;
+        if (!large || sixteen.at("cycles").get<double>() < 0.9 * four.at("cycles").get<double>()) continue;
+        EXPECT_EQ(sixteen.at("busiest").at("module").get<std::string>().rfind("dram", 0), 0U)
+            << sixteen.at("name") << ": " << sixteen.at("busiest");
+        EXPECT_GE(sixteen.at("busiest").at("share").get<double>(), 0.6) << sixteen.at("name");
+        ++saturated;
+      }
+      EXPECT_GE(saturated, 2) << "the large fully connected layers";
+    }
+    layers_before = report.at("layers");
   }
 }
 

@@ -88,6 +88,85 @@ TEST(ProgramLayers, UI_4_a_layer_ends_when_all_processors_that_name_it_have_ende
   EXPECT_EQ(clocks(together.at(0)), clocks(apart.at(0)) + clocks(apart.at(1))) << "the last one counts";
 }
 
+// Two cores that a barrier lets go on in one clock end a layer, or one each; the second one works on.
+constexpr const char* kSameClock =
+    ".program core 0.1\n"
+    "iodma.copy source=0x20000 destination=0x40040000000 run_bytes=64\n"
+    "barrier id=1 participants=3\n"
+    "layer.end layer={}\n"
+    "iodma.copy source=0x30000 destination=0x40040001000 run_bytes=1024\n"
+    "layer.end layer=2\n"
+    "halt\n"
+    ".program core 0.0\n"
+    "iodma.copy source=0x10000 destination=0x40000000000 run_bytes=4096 completes map_full[0]\n"
+    "barrier id=1 participants=3 waits map_full[0]\n"
+    "layer.end layer={}\n"
+    "halt\n"
+    ".program core 0.2\n"
+    "barrier id=1 participants=3\n"
+    "signal processors=8 semaphore=200\n"
+    "halt\n";
+
+TEST(ProgramLayers, CY_4_layers_that_end_in_one_clock_do_not_depend_on_the_order_of_processes) {
+  for (const auto& [first, second] : {std::pair(0, 0), std::pair(0, 1), std::pair(1, 0)}) {
+    const CommandFolder folder;
+    const std::string file = folder.write("t.program", fmt::format(fmt::runtime(kSameClock), first, second));
+    const auto files = [&](const std::vector<std::string>& more) {
+      const CommandResult result = run_program(folder, "configs/cluster4.json", file, more);
+      EXPECT_EQ(result.status, 0) << result.err;
+      return folder.files("tilebeat-out");
+    };
+    const auto plain = files({});
+    const nlohmann::json layers = folder.report().at("layers");
+    ASSERT_EQ(layers.size(), first == second ? 2U : 3U);
+    for (std::size_t i = 0; i + 1 < layers.size(); ++i)
+      EXPECT_EQ(layers.at(i).at("name"), fmt::format("layer{}", i)) << "in the order of their numbers";
+    if (first != second) {
+      EXPECT_EQ(layers.at(1).at("cycles"), 0) << "both end in one clock";
+    }
+    for (const char* seed : {"1", "2", "3", "4", "5", "77"}) {
+      EXPECT_TRUE(files({"--jitter-seed", seed}) == plain) << "jitter seed " << seed;
+      EXPECT_TRUE(files({"--build-order-seed", seed}) == plain) << "build order seed " << seed;
+      EXPECT_TRUE(files({"--jitter-seed", seed, "--build-order-seed", seed}) == plain) << "both " << seed;
+    }
+    EXPECT_TRUE(files({"--granularity", "clock"}) == plain) << "CY-3";
+  }
+}
+
+// Core 1 ends layer 1 while core 0 computes on zeros, in the middle of a chunk or not.
+TEST(ProgramLayers, CY_3_a_layer_may_end_while_another_core_computes) {
+  for (const int bytes : {1 << 10, 100 << 10, 200 << 10, 256 << 10}) {
+    const CommandFolder folder;
+    const CommandResult listing =
+        folder.run({"plan", "--config", source_path("configs/core1.json"), "--layer",
+                    source_path("models/resnet50_3x3_s2.json"), "--disassemble"});
+    std::string text;
+    std::istringstream lines(listing.out);
+    for (std::string line; std::getline(lines, line);) {
+      const bool alone = line.find("barrier") == std::string::npos;
+      if (line.rfind("  0x", 0) == 0 && alone) text += line + "\n";
+    }
+    const std::string file = folder.write(
+        "t.program", fmt::format(".program core 0.0\n{}.program core 0.1\niodma.copy source=0x10000 "
+                                 "destination=0x40040000000 run_bytes={}\nlayer.end layer=1\nhalt\n",
+                                 text, bytes));
+    std::vector<nlohmann::json> reports;
+    for (const char* granularity : {"tile", "clock"}) {
+      const CommandResult result =
+          run_program(folder, "configs/cluster4.json", file, {"--granularity", granularity});
+      ASSERT_EQ(result.status, 0) << result.out << result.err;
+      reports.push_back(folder.report());
+      const nlohmann::json& layers = reports.back().at("layers");
+      ASSERT_EQ(layers.size(), 2U);
+      EXPECT_EQ(layers.at(0).at("name"), "layer1");
+    }
+    for (const char* key : {"total", "modules", "counters"})
+      EXPECT_EQ(reports[0].at(key), reports[1].at(key)) << key << " of " << bytes << " bytes";
+    for (int i = 0; i < 2; ++i)
+      EXPECT_EQ(reports[0]["layers"][i]["cycles"], reports[1]["layers"][i]["cycles"]);
+  }
+}
+
 // ---- a listing is a program ----
 
 struct Listing {

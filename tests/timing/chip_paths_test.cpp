@@ -2,6 +2,8 @@
 // company (SPEC HI-2 to HI-5, CY-1).
 #include "chip_paths.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -61,6 +63,10 @@ const std::vector<Path> kPaths{
      [](const PathTimes& t, Cycle at) {
        return t.write_dram(t.read(at, t.chip().core.bus, t.chip().core.nram, kBytes) + 1, kBytes);
      }},
+    {"iodma", "chip.cluster1.core0.iodma", 3, wram_address(2), kDram,
+     [](const PathTimes& t, Cycle at) {
+       return t.write_dram(t.read(at, t.chip().core.bus, t.chip().core.wram, kBytes) + 1, kBytes);
+     }},
     {"gdma", "chip.cluster0.memory.gdma", kMemory0, kDram, sram_address(0),
      [](const PathTimes& t, Cycle at) {
        return t.write(t.read_dram(at, kBytes) + 1, t.chip().cluster_bus, t.chip().sram, kBytes);
@@ -77,6 +83,16 @@ const std::vector<Path> kPaths{
     {"mvdma", "chip.cluster0.core1.mvdma", 1, nram_address(1), sram_address(0),
      [](const PathTimes& t, Cycle at) {
        return t.write(t.read(at, t.chip().core.bus, t.chip().core.nram, kBytes) + 1, t.chip().cluster_bus,
+                      t.chip().sram, kBytes);
+     }},
+    {"mvdma", "chip.cluster1.core1.mvdma", 4, sram_address(1), nram_address(3),
+     [](const PathTimes& t, Cycle at) {
+       return t.write(t.read(at, t.chip().cluster_bus, t.chip().sram, kBytes) + 1, t.chip().core.bus,
+                      t.chip().core.nram, kBytes);
+     }},
+    {"mvdma", "chip.cluster0.core0.mvdma", 0, wram_address(0), sram_address(0),
+     [](const PathTimes& t, Cycle at) {
+       return t.write(t.read(at, t.chip().core.bus, t.chip().core.wram, kBytes) + 1, t.chip().cluster_bus,
                       t.chip().sram, kBytes);
      }},
     {"mvdma", "chip.cluster1.memory.mvdma", kMemory1, sram_address(1), multicast_address(3, false, 512),
@@ -165,6 +181,98 @@ TEST(ChipContention, HI_3_two_cores_read_the_same_banks_of_one_sram) {
                       1;
   EXPECT_EQ(a, alone);
   EXPECT_EQ(b, alone + kBytes / 32) << "the banks serve the older request first";
+}
+
+TEST(ChipContention, HI_3_two_cores_write_the_same_banks_of_one_sram) {
+  HardwareConfig hardware = path_chip();
+  hardware.chip->sram = {32768, 2, 16, 3};
+  const auto put = [](int core) {
+    return Path{"mvdma",
+                fmt::format("chip.cluster0.core{}.mvdma", core),
+                core,
+                nram_address(core),
+                sram_address(0) + 1024U * static_cast<unsigned>(core),
+                nullptr};
+  };
+  const auto [a, b] = race(hardware, put(0), put(1));
+  const PathTimes times{hardware};
+  const ChipConfig& chip = *hardware.chip;
+  const Cycle alone = times.write(times.read(0, chip.core.bus, chip.core.nram, kBytes) + 1, chip.cluster_bus,
+                                  chip.sram, kBytes) +
+                      1;
+  EXPECT_EQ(a, alone);
+  EXPECT_EQ(b, alone + kBytes / 32) << "the banks serve the older request first";
+}
+
+TEST(ChipContention, HI_2_two_engines_read_the_same_banks_of_one_nram_or_wram) {
+  HardwareConfig hardware = path_chip();
+  ChipConfig& chip = *hardware.chip;
+  chip.core.bus = {32, 1, 2, 16};
+  // Four banks serve two words a clock to each of two ports, two banks no more than one port.
+  for (const int banks : {4, 2}) {
+    for (const bool wram : {false, true}) {
+      (wram ? chip.core.wram : chip.core.nram) = {8192, banks, 16, 1};
+      const std::uint64_t memory = wram ? wram_address(0) : nram_address(0);
+      const Path to_dram{"iodma", "chip.cluster0.core0.iodma", 0, memory, kDram, nullptr};
+      const Path to_sram{"mvdma", "chip.cluster0.core0.mvdma", 0, memory + 1024, sram_address(0), nullptr};
+      const std::string times_text = in_child([&] {
+        RecordingTimeline timeline;
+        SimulationOptions options;
+        options.observers.timeline = &timeline;
+        // Tokens of one copy from DRAM start both in one clock.
+        const std::string gate = fmt::format("iodma.copy source={:#x} destination={:#x} run_bytes={}", kDram,
+                                             nram_address(0) + 4096, kBytes);
+        ChipRun run(
+            hardware,
+            plan_of({{0,
+                      {gate + " completes map_full[0],map_full[1]", copy_line(to_dram) + " waits map_full[0]",
+                       copy_line(to_sram) + " waits map_full[1]", "halt"}}}),
+            options);
+        run.run();
+        std::vector<RecordingTimeline::Span> spans;
+        for (const auto& span : timeline.spans) {
+          if (span.track == to_dram.engine || span.track == to_sram.engine) spans.push_back(span);
+        }
+        if (!run.error.empty() || spans.size() != 3) return run.error + " not three copies";
+        const PathTimes times{hardware};
+        const auto second = std::find_if(spans.begin(), spans.end(),
+                                         [&](const auto& span) { return span.track == to_sram.engine; });
+        const auto first = std::find_if(spans.rbegin(), spans.rend(),
+                                        [&](const auto& span) { return span.track == to_dram.engine; });
+        const Picoseconds period = hardware.clock_ps();
+        if (first->begin != second->begin) return std::string("not in one clock");
+        const MemoryConfig& both = wram ? chip.core.wram : chip.core.nram;
+        const Cycle alone =
+            times.write(times.read(0, chip.core.bus, both, kBytes) + 1, chip.cluster_bus, chip.sram, kBytes) +
+            1;
+        return std::to_string((second->end - second->begin) / period - alone);
+      });
+      // The memory takes one request a clock, the lower port first; two banks serve the older one first.
+      EXPECT_EQ(times_text, std::to_string(banks == 4 ? 1 : kBytes / 32))
+          << banks << " banks of " << (wram ? "WRAM" : "NRAM");
+    }
+  }
+}
+
+TEST(ChipContention, HI_3_two_clusters_write_to_the_sram_of_a_third) {
+  HardwareConfig hardware = path_chip();
+  hardware.chip->clusters = 3;
+  check_hardware(hardware, "chip of three clusters");
+  const auto send = [](int cluster) {
+    return Path{"cdma",
+                fmt::format("chip.cluster{}.memory.cdma", cluster),
+                3 * cluster + 2,
+                sram_address(cluster),
+                sram_address(2) + 1024U * static_cast<unsigned>(cluster),
+                nullptr};
+  };
+  const auto [a, b] = race(hardware, send(0), send(1));
+  const PathTimes times{hardware};
+  const ChipConfig& chip = *hardware.chip;
+  const Cycle alone = times.cdma(times.read(0, chip.cluster_bus, chip.sram, kBytes) + 1, kBytes) + 1;
+  EXPECT_EQ(a, alone);
+  EXPECT_EQ(b, alone + PathTimes::beats(chip.cluster_link, kBytes))
+      << "W of the second behind W of the first";
 }
 
 TEST(ChipContention, HI_6_two_cores_read_rows_of_one_dram_bank) {

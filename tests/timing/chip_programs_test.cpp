@@ -243,6 +243,11 @@ TEST(Faults, HI_4_addresses_without_memory) {
   EXPECT_THAT(error(2, copy("mvdma", sram_address(0), multicast_address(0b100, false, 0), 64)),
               HasSubstr("no memory at address"))
       << "there is no third core";
+  EXPECT_THAT(error(2, copy("mvdma", sram_address(0), multicast_address(0b11, false, 16384 - 32), 64)),
+              HasSubstr("no memory at address"))
+      << "a broadcast beyond the end of the NRAMs";
+  EXPECT_THAT(error(2, copy("cdma", sram_address(0), sram_address(1), 64)), HasSubstr("no memory at address"))
+      << "there is no second cluster";
   EXPECT_THAT(error(2, copy("mvdma", multicast_address(1, false, 0), sram_address(0), 64)),
               HasSubstr("nothing can be read at address"));
   EXPECT_THAT(error(0, "vector.run kind=maxpool rows=1 columns=1 height=1 width=1 channels=32 a=16376"),

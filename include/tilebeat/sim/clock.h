@@ -11,9 +11,10 @@ namespace tilebeat {
 /// cycles, so that what happens inside a phase cannot depend on the order in which processes run.
 ///   kAct:   modules act on the state they hold and send requests and completions;
 ///   kGrant: shared resources look at everything sent in kAct of this clock and decide, by age, then port
-///   number.
+///   number;
+///   kRecord: what has become of the clock is written down; nothing changes.
 /// Whatever a grant sends reaches its receiver's inbox at once and is acted upon in the next kAct.
-enum class Phase : int { kAct = 0, kGrant = 1 };
+enum class Phase : int { kAct = 0, kGrant = 1, kRecord = 2 };
 
 /// A clock as pure arithmetic on picoseconds; nothing ticks.
 class ClockDomain {

@@ -20,12 +20,15 @@ namespace tilebeat {
 /// A whole piece of hardware: what `simulate` needs of it.
 class System : public sc_core::sc_module {
  public:
+  SC_HAS_PROCESS(System);
+
   /// Reads and writes DRAM without time passing.
   void write_memory(std::uint64_t address, const std::vector<std::uint8_t>& bytes);
   std::vector<std::uint8_t> read_memory(std::uint64_t address, std::int64_t bytes);
   /// All programs have run.
   virtual bool finished() const = 0;
-  /// Snapshots at the end of each layer, in order of completion, with the layers' numbers.
+  /// Snapshots at the end of each layer, in order of completion, with the layers' numbers; those that end in
+  /// the same clock in the order of their numbers.
   const std::vector<std::pair<std::uint32_t, Snapshot>>& layer_ends() const { return layer_ends_; }
   /// A snapshot of the clock in which all programs had run; nothing before that.
   const std::optional<Snapshot>& run_end() const { return run_end_; }
@@ -57,8 +60,12 @@ class System : public sc_core::sc_module {
   /// A processor has executed `layer.end`; the layer is complete when all have whose programs name it. Throws
   /// SimulationError when no program does, or not so often.
   void end_layer(std::uint32_t layer, Cycle at);
+  /// Takes the snapshot of the layers that ended in this clock, when all processors have dealt with it.
+  void record_layers();
 
-  std::vector<int> ends_left_;  ///< by layer: processors that have not ended it yet
+  std::vector<int> ends_left_;        ///< by layer: processors that have not ended it yet
+  std::vector<std::uint32_t> ended_;  ///< in this clock, not recorded yet
+  sc_core::sc_event record_;
   std::vector<std::pair<std::uint32_t, Snapshot>> layer_ends_;
   std::optional<Snapshot> run_end_;
 };
