@@ -43,11 +43,4 @@ class MethodGate {
   int left_ = 0;
 };
 
-/// Holds an SC_THREAD back by the delta cycles that `jitter` (null: none) deals out; called after every
-/// wake-up.
-inline void hold_thread(DeltaJitter* jitter) {
-  if (jitter == nullptr) return;
-  for (int left = jitter->next(); left > 0; --left) sc_core::wait(sc_core::SC_ZERO_TIME);
-}
-
 }  // namespace tilebeat
