@@ -107,7 +107,10 @@ void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& pa
 void SramBank::written(std::uint64_t address, unsigned length) {
   const auto fault = static_cast<std::uint64_t>(fault_address_);
   if (fault >= address && fault < address + length) storage_[fault] ^= fault_mask_;
-  const std::uint64_t region = address / region_bytes_;
+  // No division for the usual one or two regions: this is called for every word.
+  const std::uint64_t region = address < region_bytes_       ? 0
+                               : address < 2 * region_bytes_ ? 1
+                                                             : address / region_bytes_;
   if ((granted_regions_ >> region & 1) == 0) return;
   granted_regions_ &= ~(std::uint32_t{1} << region);
   for (auto& port : ports)

@@ -68,43 +68,53 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
       address_ = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words + slot.address) *
                  static_cast<std::uint64_t>(p);
     }
-    // As many bytes of the word under way as there are: up to P, fewer at the end of a pixel or of the beat.
-    // A whole word is written from the beat; one that straddles beats or ends a pixel early is assembled and
-    // filled up first.
-    const int taken = std::min({p - filled_, tile_.channels - channel_, static_cast<int>(end - bytes)});
-    Word word;
-    word.from = bytes;
-    if (taken < p) {
+    // Whole words of a pixel are written from the beat. One that straddles beats or ends a pixel early is
+    // assembled and filled up first: as many bytes as there are, up to P.
+    Words words;
+    int taken = std::min(tile_.channels - channel_, static_cast<int>(end - bytes));
+    if (filled_ == 0 && taken >= p) {
+      words.count = taken / p;
+      words.from = bytes;
+      taken = words.count * p;
+      bytes += taken;
+      channel_ += taken;
+    } else {
+      taken = std::min(p - filled_, taken);
       std::vector<std::uint8_t>& assembled = assembling_[assembly_];
       std::copy_n(bytes, taken, assembled.begin() + filled_);
       std::fill(assembled.begin() + filled_ + taken, assembled.end(), tile_.fill);
-      word.from = assembled.data();
+      words.from = assembled.data();
+      bytes += taken;
+      channel_ += taken;
+      filled_ += taken;
+      if (filled_ < p && channel_ < tile_.channels) break;
+      filled_ = 0;
+      assembly_ = (assembly_ + 1) % assembling_.size();
     }
-    bytes += taken;
-    channel_ += taken;
-    filled_ += taken;
-    const bool pixel_complete = channel_ == tile_.channels;
-    if (filled_ < p && !pixel_complete) break;
-    filled_ = 0;
-    if (taken < p) assembly_ = (assembly_ + 1) % assembling_.size();
-    word.bank = bank_;
-    word.address = address_;
-    address_ += plane_bytes_;
-    words_.push_back(word);
-    queues_.add_word(word.bank);
-    if (pixel_complete) {
+    words.bank = bank_;
+    words.address = address_;
+    address_ += static_cast<std::uint64_t>(words.count) * plane_bytes_;
+    words_.push_back(words);
+    queues_.add_words(words.bank, words.count);
+    if (channel_ == tile_.channels) {
       channel_ = 0;
       if (++column_ == tile_.width) column_ = 0, ++row_;
     }
   }
   queues_.end_beat();
+  write_words();
+}
+
+void InputArrangement::write_words() {
   const Picoseconds now = now_ps();
-  sc_core::sc_time delay;
   for (std::size_t i = 0; i < words_.size(); ++i) {
-    const Word& word = words_[i];
-    if (i == 0 || queues_.write_at(i) != queues_.write_at(i - 1))
-      delay = to_sc_time(context_.clock.at(queues_.write_at(i)) - now);
-    write_word_(bank_write[static_cast<std::size_t>(word.bank)], word.address, word.from, delay);
+    const Words& words = words_[i];
+    for (int n = 0; n < words.count; ++n) {
+      write_word_(bank_write[static_cast<std::size_t>(words.bank)],
+                  words.address + static_cast<std::uint64_t>(n) * plane_bytes_,
+                  words.from + static_cast<std::ptrdiff_t>(n) * config_.port_channels,
+                  to_sc_time(context_.clock.at(queues_.write_at(i) + n) - now));
+    }
   }
 }
 

@@ -28,7 +28,10 @@ ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext&
 
 void ParameterLoader::begin(const LoadKernels& load) {
   load_ = load;
-  position_ = 0;
+  words_left_ = std::int64_t{load.words} * config_.columns;
+  column_ = record_ = 0;
+  address_ =
+      static_cast<std::uint64_t>(load.parameter_word) * static_cast<std::uint64_t>(config_.port_channels);
   assembled_ = 0;
   if (std::int64_t{load.parameter_word} + load.words > config_.parameter_depth_words) {
     throw SimulationError(
@@ -59,12 +62,10 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
   queues_.begin_beat(ready);
   writes_.clear();
   const int p = config_.port_channels;
-  const std::int64_t kernel_bytes = std::int64_t{load_.words} * config_.columns * p;
   for (const std::uint8_t* end = bytes + count; bytes != end;) {
     // A word or record that lies within the beat is written from there; one that straddles beats is assembled
     // first.
-    const auto whole =
-        position_ < kernel_bytes ? static_cast<std::size_t>(p) : std::size_t{kPostParameterBytes};
+    const auto whole = words_left_ > 0 ? static_cast<std::size_t>(p) : std::size_t{kPostParameterBytes};
     const std::size_t taken = std::min(whole - assembled_, static_cast<std::size_t>(end - bytes));
     Write write;
     write.from = bytes;
@@ -79,10 +80,9 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
     assembled_ = 0;
     if (taken < whole)
       assembly_ ^= 1;  // the beat may end with a part of another word before this one is written
-    locate(position_, kernel_bytes, write);
-    position_ += static_cast<std::int64_t>(whole);
+    locate(write);
     writes_.push_back(write);
-    queues_.add_word(write.bank);
+    queues_.add_words(write.bank, 1);
   }
   queues_.end_beat();
   const Picoseconds now = now_ps();
@@ -99,19 +99,20 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
   }
 }
 
-// Where the word or record that starts at byte `position` of the instruction goes.
-void ParameterLoader::locate(std::int64_t position, std::int64_t kernel_bytes, Write& write) const {
-  if (position < kernel_bytes) {
-    const auto index =
-        static_cast<std::uint64_t>(position) / static_cast<std::uint64_t>(config_.port_channels);
-    const auto columns = static_cast<std::uint64_t>(config_.columns);
-    write.bank = static_cast<int>(index % columns);
-    write.address =
-        (load_.parameter_word + index / columns) * static_cast<std::uint64_t>(config_.port_channels);
+// Where the next word or record goes.
+void ParameterLoader::locate(Write& write) {
+  if (words_left_ > 0) {
+    --words_left_;
+    write.bank = column_;
+    write.address = address_;
+    if (++column_ == config_.columns) {
+      column_ = 0;
+      address_ += static_cast<std::uint64_t>(config_.port_channels);
+    }
   } else {
-    const std::int64_t record = (position - kernel_bytes) / kPostParameterBytes;
     write.bank = config_.columns;
-    write.address = static_cast<std::uint64_t>((load_.slot * config_.columns + record) * kPostParameterBytes);
+    write.address =
+        static_cast<std::uint64_t>((load_.slot * config_.columns + record_++) * kPostParameterBytes);
   }
 }
 

@@ -37,11 +37,13 @@ class InputArrangement : public sc_core::sc_module {
   void begin(const LoadInput& load);
   void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
 
-  struct Word {
-    int bank = 0;
-    std::uint64_t address = 0;
+  // Words of one pixel, one behind the other.
+  struct Words {
+    int bank = 0, count = 1;
+    std::uint64_t address = 0;  // of the first, in the bank
     const std::uint8_t* from = nullptr;
   };
+  void write_words();
 
   SimContext context_;
   SwitchArrayConfig config_;
@@ -59,7 +61,7 @@ class InputArrangement : public sc_core::sc_module {
   // stays under way.
   std::vector<std::vector<std::uint8_t>> assembling_;
   std::size_t assembly_ = 0;
-  std::vector<Word> words_;  // complete words of the beat
+  std::vector<Words> words_;  // complete words of the beat
   WordAccess write_word_;
 };
 

@@ -42,14 +42,16 @@ class ParameterLoader : public sc_core::sc_module {
     const std::uint8_t* from = nullptr;
   };
 
-  void locate(std::int64_t position, std::int64_t kernel_bytes, Write& write) const;
+  void locate(Write& write);
 
   SimContext context_;
   SwitchArrayConfig config_;
   int bytes_per_clock_;
   WriteQueues queues_;  // the columns' banks and, last, the post-processor
   LoadKernels load_;
-  std::int64_t position_ = 0;                            // bytes of the instruction taken so far
+  std::int64_t words_left_ = 0;  // of the kernels, over all columns, that are not complete
+  int column_ = 0, record_ = 0;  // of the next word, the next record
+  std::uint64_t address_ = 0;    // of the next word in its bank
   std::array<std::vector<std::uint8_t>, 2> assembling_;  // words or records that straddle beats, in turn
   std::size_t assembly_ = 0;  // the one under way; `assembled_` bytes of it are there
   std::size_t assembled_ = 0;

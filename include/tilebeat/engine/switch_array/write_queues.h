@@ -20,40 +20,41 @@ class WriteQueues {
     beat_at_ = std::max(ready, next_beat_);
     words_.clear();
   }
-  /// A word of the beat for `bank`.
-  void add_word(int bank) {
+  /// Words of the beat for `bank`, one behind the other.
+  void add_words(int bank, int count) {
     // A bank's backlog at clock c is last - c; a beat adds k words to it, so c >= last + k - depth.
-    int same = 1;
-    for (const Word& word : words_) same += word.bank == bank;
+    int same = count;
+    for (const Words& words : words_) same += words.bank == bank ? words.count : 0;
     beat_at_ = std::max(beat_at_, last_write_[static_cast<std::size_t>(bank)] + same - depth_);
-    words_.push_back({bank, 0});
+    words_.push_back({bank, count, 0});
   }
-  /// Ends the beat: returns the clock in which it is taken; `write_at(i)` then tells when word i is written.
+  /// Ends the beat: returns the clock in which it is taken; `write_at(i)` then tells when the first of the
+  /// i-th words is written, the others follow one a clock.
   Cycle end_beat() {
-    for (Word& word : words_) {
-      Cycle& last = last_write_[static_cast<std::size_t>(word.bank)];
-      last = std::max(last, beat_at_) + 1;
-      word.written = last;
+    for (Words& words : words_) {
+      Cycle& last = last_write_[static_cast<std::size_t>(words.bank)];
+      words.written = std::max(last, beat_at_) + 1;
+      last = words.written + words.count - 1;
       drained_ = std::max(drained_, last + 1);
     }
     next_beat_ = beat_at_ + 1;
     return beat_at_;
   }
-  Cycle write_at(std::size_t word) const { return words_[word].written; }
+  Cycle write_at(std::size_t words) const { return words_[words].written; }
   /// The clock after the last write of all beats so far.
   Cycle drained() const { return drained_; }
   /// The first clock in which another beat can be taken.
   Cycle next_beat() const { return next_beat_; }
 
  private:
-  struct Word {
-    int bank = 0;
+  struct Words {
+    int bank = 0, count = 1;
     Cycle written = 0;
   };
   int depth_;
   Cycle beat_at_ = 0, next_beat_ = 0, drained_ = 0;
   std::vector<Cycle> last_write_;
-  std::vector<Word> words_;
+  std::vector<Words> words_;
 };
 
 }  // namespace tilebeat
