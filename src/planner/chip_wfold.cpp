@@ -92,7 +92,6 @@ class ChipWfold {
     std::vector<std::vector<Instruction>>& programs = steps.work.steps;
     programs.resize(steps.steps.size());
     programs.front().push_back({{}, {}, {}, conv_setup(p_)});
-    int map = -1, kernels = -1;
     for (std::size_t i = 0; i < steps.steps.size(); ++i) {
       const ConvStep& step = steps.steps[i];
       std::vector<Instruction>& program = programs[i];
@@ -106,10 +105,8 @@ class ChipWfold {
         begin = end;
       }
       Instruction& front = program[first];
-      if (step.map_load != map) front.waits[0] = step.tokens.map_full;
-      if (step.kernel_load != kernels && !seen(kernels_seen_, core, step.kernel_load))
-        front.waits[1] = step.tokens.kernels_full;
-      map = step.map_load, kernels = step.kernel_load;
+      if (first_use(steps, i, &ConvStep::map_load)) front.waits[0] = step.tokens.map_full;
+      if (first_use(steps, i, &ConvStep::kernel_load)) front.waits[1] = step.tokens.kernels_full;
       front.waits[2] = step.tokens.result_free;
       Instruction& back = program.back();
       if (last_use(steps, i, &ConvStep::map_load)) back.release_signals[0] = step.tokens.map_free;
@@ -118,12 +115,10 @@ class ChipWfold {
       made_.chunks += static_cast<std::int64_t>(program.size() - first);
     }
   }
-  // Whether the core has waited for a load of kernels before; resident ones are found again and again.
-  static bool seen(std::vector<std::pair<int, int>>& loads, int core, int load) {
-    const std::pair<int, int> entry(core, load);
-    if (std::find(loads.begin(), loads.end(), entry) != loads.end()) return true;
-    loads.push_back(entry);
-    return false;
+  // Whether a step is the first, the last one that finds a load where it is.
+  static bool first_use(const CoreSteps& steps, std::size_t at, int ConvStep::*load) {
+    return std::none_of(steps.steps.begin(), steps.steps.begin() + static_cast<std::ptrdiff_t>(at),
+                        [&](const ConvStep& other) { return other.*load == steps.steps[at].*load; });
   }
   static bool last_use(const CoreSteps& steps, std::size_t at, int ConvStep::*load) {
     return std::none_of(steps.steps.begin() + static_cast<std::ptrdiff_t>(at) + 1, steps.steps.end(),
@@ -240,7 +235,6 @@ class ChipWfold {
   ChipConv conv_;
   ConvBuffers buffers_;
   KernelPlace kernels_;
-  std::vector<std::pair<int, int>> kernels_seen_;
 };
 
 }  // namespace
