@@ -2,7 +2,7 @@
 #include "tilebeat/config/hardware_file.h"
 #include "tilebeat/observe/chrome_timeline.h"
 #include "tilebeat/observe/vcd_writer.h"
-#include "tilebeat/planner/program_file.h"
+#include "tilebeat/program/program_file.h"
 #include "tilebeat/reference/reference.h"
 #include "tilebeat/report/report.h"
 #include "tilebeat/system/simulation.h"

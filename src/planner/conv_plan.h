@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tilebeat/dataflow/switch_array.h"
-#include "tilebeat/planner/plan.h"
+#include "tilebeat/engines/switch_array/schedule.h"
+#include "tilebeat/program/plan.h"
 
 #include <cstdint>
 #include <functional>

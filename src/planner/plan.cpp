@@ -1,4 +1,5 @@
-#include "tilebeat/planner/plan.h"
+#include "tilebeat/planner/planner.h"
+#include "tilebeat/program/plan.h"
 
 #include "tilebeat/base/math.h"
 

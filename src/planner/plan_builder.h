@@ -1,6 +1,7 @@
 #pragma once
 
-#include "tilebeat/planner/plan.h"
+#include "tilebeat/planner/planner.h"
+#include "tilebeat/program/plan.h"
 
 #include <cstdint>
 #include <string>

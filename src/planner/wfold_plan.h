@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tilebeat/dataflow/wfold.h"
+#include "tilebeat/engines/wfold/schedule.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,10 +1,10 @@
 #include "tilebeat/system/matrix_unit.h"
 
-#include "tilebeat/engine/dma/copy_engine.h"
-#include "tilebeat/engine/dma/read_channel.h"
-#include "tilebeat/engine/dma/store_channel.h"
-#include "tilebeat/system/switch_array_engine.h"
-#include "tilebeat/system/wfold_engine.h"
+#include "tilebeat/units/copy_engine.h"
+#include "tilebeat/engines/switch_array/sim/read_channel.h"
+#include "tilebeat/engines/switch_array/sim/store_channel.h"
+#include "tilebeat/engines/switch_array/sim/engine.h"
+#include "tilebeat/engines/wfold/sim/engine.h"
 
 #include <algorithm>
 

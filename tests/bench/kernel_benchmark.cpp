@@ -1,5 +1,5 @@
 // Google Benchmark suite of the inner loops and of the fabric.
-#include "tilebeat/dataflow/switch_array.h"
+#include "tilebeat/engines/switch_array/schedule.h"
 #include "tilebeat/kernels/mac.h"
 
 #include <vector>

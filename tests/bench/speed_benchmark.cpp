@@ -4,7 +4,8 @@
 //
 //   speed_benchmark [HARDWARE.json [WORKLOAD.json [ROUNDS]]]
 #include "tilebeat/config/hardware_file.h"
-#include "tilebeat/planner/plan.h"
+#include "tilebeat/planner/planner.h"
+#include "tilebeat/program/plan.h"
 #include "tilebeat/system/simulation.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Every operation of the vector unit on random shapes against the reference operators (SPEC HI-2, NU-1,
 // NU-2).
-#include "tilebeat/engine/vector/vector_unit.h"
+#include "tilebeat/units/vector_unit.h"
 #include "tilebeat/fabric/interconnect.h"
 #include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/reference/reference.h"

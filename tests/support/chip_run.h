@@ -6,7 +6,7 @@
 #include "tilebeat/config/hardware_file.h"
 #include "tilebeat/isa/address_map.h"
 #include "tilebeat/isa/instruction.h"
-#include "tilebeat/planner/plan.h"
+#include "tilebeat/program/plan.h"
 #include "tilebeat/system/system.h"
 
 #include <memory>

@@ -3,7 +3,8 @@
 // What `tilebeat plan --disassemble` prints, as a file for `tilebeat run --program`.
 
 #include "tilebeat/config/hardware_file.h"
-#include "tilebeat/planner/plan.h"
+#include "tilebeat/planner/planner.h"
+#include "tilebeat/program/plan.h"
 #include "tilebeat/workload/npy.h"
 
 #include <sstream>

@@ -4,7 +4,8 @@
 // test process can run as many as it likes as long as it never elaborates itself (DESIGN idea 6).
 
 #include "tilebeat/config/hardware_file.h"
-#include "tilebeat/planner/plan.h"
+#include "tilebeat/planner/planner.h"
+#include "tilebeat/program/plan.h"
 #include "tilebeat/report/report.h"
 #include "tilebeat/system/simulation.h"
 

@@ -3,7 +3,7 @@
 // The command processor's side of a unit, for tests of the unit alone.
 
 #include "tilebeat/base/error.h"
-#include "tilebeat/engine/messages.h"
+#include "tilebeat/units/messages.h"
 #include "tilebeat/fabric/transport.h"
 
 #include <deque>

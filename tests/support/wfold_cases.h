@@ -2,7 +2,7 @@
 
 // Runs of a W-fold engine for tests of its schedules: worked ones and random ones.
 
-#include "tilebeat/dataflow/wfold.h"
+#include "tilebeat/engines/wfold/schedule.h"
 
 #include <algorithm>
 #include <ostream>

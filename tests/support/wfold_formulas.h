@@ -1,7 +1,7 @@
 #pragma once
 
 // What SPEC section 4 says of a convolution on the W-fold engine, in formulas of the tests' own: nothing here
-// comes from dataflow/ or planner/.
+// comes from the product's engines or planner.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "tilebeat/engine/control/host.h"
-#include "tilebeat/engine/control/sync_network.h"
-#include "tilebeat/planner/plan.h"
+#include "tilebeat/units/host.h"
+#include "tilebeat/units/sync_network.h"
+#include "tilebeat/program/plan.h"
 #include "tilebeat/system/core.h"
 #include "tilebeat/system/system.h"
 

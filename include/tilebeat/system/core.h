@@ -1,8 +1,8 @@
 #pragma once
 
-#include "tilebeat/engine/control/command_processor.h"
-#include "tilebeat/engine/dma/copy_engine.h"
-#include "tilebeat/engine/vector/vector_unit.h"
+#include "tilebeat/units/command_processor.h"
+#include "tilebeat/units/copy_engine.h"
+#include "tilebeat/units/vector_unit.h"
 #include "tilebeat/fabric/interconnect.h"
 #include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/fabric/write_bridge.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tilebeat/engine/control/command_processor.h"
+#include "tilebeat/units/command_processor.h"
 #include "tilebeat/fabric/interconnect.h"
 #include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/system/snapshot.h"

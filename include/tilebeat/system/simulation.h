@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tilebeat/config/hardware_config.h"
-#include "tilebeat/planner/plan.h"
+#include "tilebeat/program/plan.h"
 #include "tilebeat/report/run_result.h"
 #include "tilebeat/system/system.h"
 #include "tilebeat/workload/workload.h"

@@ -5,8 +5,8 @@
 #include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/report/run_result.h"
 #include "tilebeat/sim/context.h"
-#include "tilebeat/system/switch_array_engine.h"
-#include "tilebeat/system/wfold_engine.h"
+#include "tilebeat/engines/switch_array/sim/engine.h"
+#include "tilebeat/engines/wfold/sim/engine.h"
 
 #include <functional>
 #include <string>

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "tilebeat/engine/control/command_processor.h"
-#include "tilebeat/engine/control/host.h"
-#include "tilebeat/engine/dma/read_channel.h"
-#include "tilebeat/engine/dma/store_channel.h"
+#include "tilebeat/units/command_processor.h"
+#include "tilebeat/units/host.h"
+#include "tilebeat/engines/switch_array/sim/read_channel.h"
+#include "tilebeat/engines/switch_array/sim/store_channel.h"
 #include "tilebeat/fabric/dram_controller.h"
 #include "tilebeat/fabric/interconnect.h"
-#include "tilebeat/planner/plan.h"
-#include "tilebeat/system/switch_array_engine.h"
+#include "tilebeat/program/plan.h"
+#include "tilebeat/engines/switch_array/sim/engine.h"
 #include "tilebeat/system/system.h"
 
 #include <memory>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "tilebeat/engine/control/command_processor.h"
-#include "tilebeat/engine/control/host.h"
-#include "tilebeat/planner/plan.h"
-#include "tilebeat/system/build_order.h"
+#include "tilebeat/units/command_processor.h"
+#include "tilebeat/units/host.h"
+#include "tilebeat/program/plan.h"
+#include "tilebeat/sim/build_order.h"
 #include "tilebeat/system/snapshot.h"
 
 #include <cstdint>

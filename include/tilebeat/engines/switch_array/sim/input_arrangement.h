@@ -1,0 +1,71 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/engines/switch_array/schedule.h"
+#include "tilebeat/units/messages.h"
+#include "tilebeat/engines/switch_array/sim/write_queues.h"
+#include "tilebeat/fabric/transport.h"
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/sim/context.h"
+
+#include <optional>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// The input arrangement (document 000 [0088], 260; SPEC SW-1): takes the bytes of an NHWC tile from the load
+/// channel, cuts each pixel into words of P channels, and writes each word to its bank and address.
+///
+/// Throughput: one bus beat a clock while the write queues of the banks have room; each bank writes one word
+/// a clock. Latency: a word is written one clock after its beat was taken, when its queue is empty.
+/// Back-pressure: `accepted` of the stream message tells when the beats of a burst were taken. Channels that
+/// fill up a pixel's last word get the tile's `fill` byte.
+class InputArrangement : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_target_socket<InputArrangement> stream;
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<InputArrangement>> bank_write;  ///< one a bank, R
+
+  InputArrangement(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
+                   int bytes_per_clock);
+
+  CycleLedger ledger;
+
+ private:
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void begin(const LoadInput& load);
+  void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
+
+  // Words of one pixel, one behind the other.
+  struct Words {
+    int bank = 0, count = 1;
+    std::uint64_t address = 0;  // of the first, in the bank
+    const std::uint8_t* from = nullptr;
+  };
+  void write_words();
+
+  SimContext context_;
+  SwitchArrayConfig config_;
+  ArrayShape shape_;
+  int bytes_per_clock_;
+  WriteQueues queues_;
+  LoadInput tile_;
+  std::optional<Arrangement> arrangement_;
+  int row_ = 0, column_ = 0, channel_ = 0;  // of the next byte
+  int filled_ = 0;                          // bytes of its word that are there
+  int bank_ = 0;                            // of that pixel
+  std::uint64_t address_ = 0;               // of the word in the bank
+  std::uint64_t plane_bytes_ = 0;           // from a pixel's word to the next one
+  // Words put together from parts, P bytes each; a beat completes at most as many as it has bytes, and one
+  // stays under way.
+  std::vector<std::vector<std::uint8_t>> assembling_;
+  std::size_t assembly_ = 0;
+  std::vector<Words> words_;  // complete words of the beat
+  WordAccess write_word_;
+};
+
+/// The array's sizes as its schedules see them.
+ArrayShape array_shape(const SwitchArrayConfig& config);
+
+}  // namespace tilebeat

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/units/messages.h"
+#include "tilebeat/fabric/burst_port.h"
+#include "tilebeat/fabric/strided_block.h"
+#include "tilebeat/fabric/transport.h"
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/sim/context.h"
+
+#include <deque>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// A read channel of the DMA control (document 000 [0086], 201): fetches what its instruction describes in
+/// bursts from the interconnect into a landing buffer and streams it, in order, into the module behind it
+/// (input arrangement or parameter buffer).
+///
+/// Throughput: one request a clock, one bus beat a clock to the sink. Latency: a burst that landed in clock t
+/// is streamed from clock t + 1 on. Back-pressure: a burst is requested only when the landing buffer has room
+/// for it and fewer than `max_outstanding` are under way; a sink that cannot take a beat holds the stream
+/// (`bank_write`). The next instruction's bursts are requested while data of the previous one is still under
+/// way. Two ledgers: `port.ledger` for requests, `data_ledger` for the stream.
+class ReadChannel : public sc_core::sc_module {
+  sc_core::sc_event wake_;  // declared first: the port notifies it
+
+ public:
+  tlm_utils::simple_target_socket<ReadChannel> command;
+  BurstPort port;
+  tlm_utils::simple_initiator_socket<ReadChannel> stream;
+  tlm_utils::simple_initiator_socket<ReadChannel> completion;
+
+  /// `unit` names the queue that the channel serves; kernel words are `word_bytes` = columns * P bytes.
+  ReadChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config, Unit unit,
+              int word_bytes);
+  SC_HAS_PROCESS(ReadChannel);
+
+  CycleLedger data_ledger;
+  std::int64_t bytes = 0;  ///< bytes streamed
+
+ private:
+  // A burst, or an instruction without bytes, in the order in which the sink gets it.
+  struct Delivery {
+    int bytes = 0;
+    bool first = false, last = false;
+  };
+  struct Completion {
+    Cycle at = 0;
+    Semaphores signals{};
+  };
+  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void step();
+  void complete(Cycle now);
+  void deliver(Cycle now);
+  void request(Cycle now);
+  bool next_burst();
+  void account(Cycle now);
+  void schedule(Cycle now);
+  void tell(UnitMessage::Kind kind, const Semaphores& signals);
+
+  SimContext context_;
+  DmaConfig config_;
+  Unit unit_;
+  int word_bytes_;
+  MethodGate gate_;
+
+  std::deque<Instruction> commands_;   // sent and not fully requested; the front one is being requested
+  std::deque<Instruction> streaming_;  // being requested or streamed, oldest first
+  std::deque<StridedBlock> blocks_;    // of the front command, not begun yet
+  std::deque<BurstCutter> cutter_;     // at most one: the block being requested
+  bool requesting_ = false, first_burst_ = false;
+  std::deque<Delivery> order_;
+  std::deque<Completion> completions_;
+  int landing_used_ = 0, landing_freed_ = 0;  // bytes reserved; bytes to be freed at stream_free_
+  Cycle stream_begin_ = 0;                    // of the instruction being streamed
+  Cycle stream_free_ = 0;                     // the sink can take the next beat from here on
+  Activity blocker_ = Activity::kHost;
+  std::vector<std::uint8_t> streamed_;
+  tlm::tlm_generic_payload payload_;
+  SignalId busy_signal_ = -1, landing_signal_ = -1;
+};
+
+}  // namespace tilebeat

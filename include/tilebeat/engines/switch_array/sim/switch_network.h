@@ -1,0 +1,132 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/sim/granularity.h"
+#include "tilebeat/units/messages.h"
+#include "tilebeat/engines/switch_array/sim/array_messages.h"
+#include "tilebeat/fabric/transport.h"
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/sim/context.h"
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// What the switch network counts.
+struct SwitchStats {
+  std::int64_t beats = 0;
+  std::int64_t chunks = 0;
+  std::int64_t operation_cycles = 0;
+  std::int64_t useful_macs = 0;  ///< kernel-channel pairs of existing outputs, padding taps included
+  std::int64_t bank_read_words = 0;
+};
+
+/// The switch circuit (document 000 [0090, 0099-0104], 240; SPEC SW-2, SW-5, SW-8) with the chunk control of
+/// the array: a full R x R crossbar that picks for every lane, every beat, a word of any bank.
+///
+/// Pipeline: bank read, switch, MAC; one enable for all three stages. A chunk's first MAC is two clocks after
+/// its first read; operation cycles follow back to back; the next chunk's first read follows the last MAC.
+/// Throughput: one beat a clock; a beat that reads a bank k times takes k read clocks (`bank_conflict`).
+/// Back-pressure: when the array cannot copy its accumulators to the shadow registers, all stages stand still
+/// (`output_drain`). The ledger tells what the MAC stage does.
+class SwitchNetwork : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_target_socket<SwitchNetwork> command;
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<SwitchNetwork>> bank_read;  ///< one a bank, R
+  tlm_utils::simple_initiator_socket<SwitchNetwork> to_array;
+  tlm_utils::simple_initiator_socket<SwitchNetwork> completion;
+
+  SwitchNetwork(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
+                Granularity granularity);
+  SC_HAS_PROCESS(SwitchNetwork);
+
+  CycleLedger ledger;
+  SwitchStats stats;
+
+ private:
+  enum class State { kIdle, kRunning, kStalled, kFinishing };
+  struct Lane {
+    Selection selection;
+    int bank = 0;
+    std::uint64_t address = 0;
+  };
+  // A pipeline register: a beat and the word of every lane.
+  struct Stage {
+    bool valid = false;
+    Activity bubble = Activity::kPipelineFill;  // why there is no beat
+    Beat beat;
+    std::vector<Lane> lanes;
+    std::vector<std::uint8_t> words;
+  };
+
+  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void step();
+  void begin_next(Cycle now);
+  void begin_chunk(Cycle now);
+  void finish_chunk(Cycle now);
+  void tell(UnitMessage::Kind kind, const Semaphores& signals);
+  void tell_array(Activity waits_for);
+  void wake_at(Cycle cycle);
+  void declare_signals();
+
+  // Clock granularity: one call each a clock.
+  bool mac_stage(Cycle now);
+  void advance_pipeline(Cycle now);
+  void load_read_stage();
+  void read_lanes(Cycle now);
+  void trace_switch(Cycle now);
+
+  // Tile granularity: one call a chunk.
+  void run_tile(Cycle now);
+  void read_tile();
+  const std::uint8_t* bank_memory(std::size_t bank);
+  void withdraw_memory(int bank, sc_dt::uint64 begin, sc_dt::uint64 end);
+
+  SimContext context_;
+  SwitchArrayConfig config_;
+  ArrayShape shape_;
+  Granularity granularity_;
+  MethodGate gate_;
+  sc_core::sc_event wake_;
+
+  std::deque<Instruction>
+      queue_;  // what the command processor sent; while running, the front one is under way
+  Activity blocker_ = Activity::kHost;
+  Activity told_ = Activity::kHost;  // what the array was told to wait for
+  State state_ = State::kIdle;
+
+  ConvSetup setup_;
+  ConvRun run_;
+  std::optional<Arrangement> arrangement_;
+  std::optional<SwitchSchedule> schedule_;
+
+  Beat next_beat_;
+  bool more_beats_ = false;
+  Cycle chunk_begin_ = 0;
+  Stage read_, switch_, mac_;
+  std::vector<int> pending_;         // lanes in the read stage that still have to read
+  std::vector<Cycle> bank_read_at_;  // the crossbar's arbiter: one read a bank and clock
+  WordAccess read_word_;
+  SignalId beat_signal_ = -1, row_block_signal_ = -1, column_block_signal_ = -1;
+  std::vector<SignalId> word_signals_, row_signals_, column_signals_;
+
+  // Direct memory interface of tile granularity, by copy and bank; the tile read last, while its memory is
+  // not withdrawn.
+  std::array<std::vector<const std::uint8_t*>, 2> bank_memory_;
+  TileOperands tile_;
+  std::optional<ConvRun> tile_of_;
+  DType tile_type_ = DType::kInt8;
+  int tile_zero_point_ = 0;
+  std::pair<std::uint16_t, std::uint16_t> tile_strides_{1, 1};
+  ChunkGeometry census_geometry_;  // what `census_` was taken for
+  BankCensus census_;
+  tlm::tlm_generic_payload payload_;
+};
+
+}  // namespace tilebeat

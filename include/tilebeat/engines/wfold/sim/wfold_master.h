@@ -1,0 +1,144 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/sim/granularity.h"
+#include "tilebeat/units/messages.h"
+#include "tilebeat/engines/wfold/sim/line_reader.h"
+#include "tilebeat/engines/wfold/sim/wfold_messages.h"
+#include "tilebeat/engines/wfold/sim/wfold_pipeline.h"
+#include "tilebeat/fabric/transport.h"
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/sim/context.h"
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// What the master counts; slaves work in lockstep, so these are the figures of each of them.
+struct WfoldStats {
+  std::int64_t runs = 0, tiles = 0, refills = 0;
+  std::int64_t beats = 0;
+  std::int64_t broadcast_lines = 0;  ///< that entered every first buffer
+  std::int64_t kernel_lines = 0;     ///< that entered every second buffer
+  std::int64_t useful_macs = 0;
+};
+
+/// The master of the W-fold engine (document 003 figure 5, 510; SPEC WF-2, WF-4, WF-8): reads map lines from
+/// the first storage, broadcasts them, and steps the slaves through tiles, refills, steps and beats.
+///
+/// Throughput: one beat, one broadcast line and one read of each region's port a clock. A line that enters a
+/// first buffer, and a kernel line that is complete in a second buffer, can be used in the clock after; the
+/// place of a line that no later step reads is free in the clock after the step's first beat, that of a
+/// kernel line in the clock after its beat. At the beginning of a kernel tile the ports read its records
+/// first, one a clock. The beats of a tile need a free half of the third buffers.
+/// Back-pressure: a beat waits for results to drain (`output_drain`), for map lines (`input_load`), for
+/// kernel lines (`weight_load`), in this order. A run's map and kernels are released in the clock after its
+/// last beat; the next run's first line is requested then.
+///
+/// In clock granularity every beat moves data through the slaves' buffers. In tile granularity WfoldPipeline
+/// works the clocks of lines, kernel lines and beats out ahead, and a slave computes a refill at a time.
+class WfoldMaster : public sc_core::sc_module {
+  sc_core::sc_event wake_;  // declared first: the reader's port notifies it
+
+ public:
+  tlm_utils::simple_target_socket<WfoldMaster> command;
+  LineReader reader;
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<WfoldMaster>> slave_control;  ///< one a slave
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<WfoldMaster>> slave_chunks;   ///< one a slave
+  tlm_utils::simple_initiator_socket<WfoldMaster> to_writer;
+  tlm_utils::simple_target_socket<WfoldMaster> drained;
+  tlm_utils::simple_initiator_socket<WfoldMaster> completion;
+
+  /// `nram` is the address of the first storage, `region_bytes` the size of a region of the second one.
+  WfoldMaster(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
+              int max_outstanding, std::uint64_t nram, std::int64_t region_bytes, Granularity granularity);
+  SC_HAS_PROCESS(WfoldMaster);
+
+  /// Of the slaves, the regions' ports and the broadcast bus, in both granularities.
+  CycleLedger& slaves_ledger() { return pipeline_.beats; }
+  CycleLedger& weights_ledger() { return pipeline_.ports; }
+  CycleLedger& broadcast_ledger() { return pipeline_.broadcast; }
+  WfoldStats stats;
+
+ private:
+  static constexpr Cycle kAlwaysFree = -1, kNotYet = -2;  // what half_drained answers otherwise
+  enum class State : std::uint8_t { kIdle, kDraining, kRunning, kFinishing };
+  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take_drained(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void step();
+  void begin_next(Cycle now);
+  void begin_run(Cycle now);
+  void check_run(const WfoldJob& job) const;
+  void finish_run(Cycle now);
+  void idle(Activity cause, Cycle now);
+  void end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat);
+  // The clock in which the half that the run's tile `tile` uses was drained.
+  Cycle half_drained(std::int64_t tile) const;
+  int half_of(std::int64_t tile) const { return static_cast<int>((tiles_before_ + tile) % 2); }
+  int record_set_of(const WfoldTile& tile) const { return (kernel_tiles_before_ + tile.kernel_tile) % 2; }
+  void schedule(Cycle now, bool requested);
+  void tell(UnitMessage::Kind kind, const Semaphores& signals);
+
+  // Clock granularity: one call a clock.
+  void run_clock(Cycle now);
+  Activity beat_blocker(Cycle now) const;
+  void fill_beat(SlaveClock& clock) const;
+  void enter_line(SlaveClock& clock, std::int64_t freed, Cycle now);
+  void read_weights(SlaveClock& clock, Cycle now);
+  void commit_beat(Cycle now);
+  void trace_clock(const SlaveClock& clock, Cycle now);
+
+  // Tile granularity: one call when something has arrived.
+  void run_ahead();
+  bool enter_lines();
+  bool do_step();
+  void compute_refill(const WfoldWalk& last);
+
+  SimContext context_;
+  WfoldConfig config_;
+  std::int64_t region_bytes_;
+  Granularity granularity_;
+  MethodGate gate_;
+
+  std::deque<Instruction> queue_;
+  Activity blocker_ = Activity::kHost;
+  State state_ = State::kIdle;
+  ConvSetup setup_;
+  std::shared_ptr<const WfoldJob> job_;
+  Cycle began_ = 0, finish_at_ = 0;
+
+  // Tiles and kernel tiles of the runs before this one: halves and record sets alternate over runs.
+  std::int64_t tiles_before_ = 0;
+  int kernel_tiles_before_ = 0;
+  std::int64_t tiles_drained_ = 0;
+  std::array<Cycle, 4> drained_at_{};  // by tile modulo 4
+
+  WfoldPipeline pipeline_;  // in clock granularity its ledgers alone
+
+  // Clock granularity.
+  WfoldWalk beat_;                  // the next beat
+  WfoldWalk weights_;               // the next kernel line
+  int records_left_ = 0;            // of its kernel tile, that have to be read first
+  int port_at_ = 0;                 // bytes of it that were read
+  std::int64_t entered_ = 0;        // lines of the run
+  std::int64_t freed_ = 0;          // lines of the run whose places are free again
+  std::vector<Cycle> entered_at_;   // by place of the first buffer
+  std::vector<Cycle> complete_at_;  // by slot of the second buffer; -1: under way
+  std::vector<bool> occupied_;      // likewise: complete or under way, and not used
+  std::vector<std::uint8_t> line_;  // that is broadcast
+
+  // Tile granularity.
+  std::deque<std::vector<std::int16_t>> refill_lines_;  // widened, of the refills that are not computed yet
+  int lines_in_back_ = 0;
+  std::int64_t line_refill_ = 0;  // of the run, that the next line belongs to
+  tlm::tlm_generic_payload payload_;
+  SignalId beat_signal_ = -1, broadcast_signal_ = -1, weights_signal_ = -1, tile_signal_ = -1,
+           refill_signal_ = -1;
+};
+
+}  // namespace tilebeat

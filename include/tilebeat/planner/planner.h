@@ -1,0 +1,27 @@
+#pragma once
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/program/plan.h"
+#include "tilebeat/workload/workload.h"
+
+#include <string>
+#include <utility>
+
+namespace tilebeat {
+
+/// A workload does not fit the hardware: `layer` names the layer, empty when it is the workload as a whole.
+class PlanError : public UserError {
+ public:
+  PlanError(std::string layer, const std::string& message) : UserError(message), layer_(std::move(layer)) {}
+  const std::string& layer() const { return layer_; }
+
+ private:
+  std::string layer_;
+};
+
+/// Lowers a workload for a switch-array SoC. Throws PlanError, with the hardware's key that is too small in
+/// its message.
+Plan make_plan(const Workload& workload, const HardwareConfig& hardware);
+
+}  // namespace tilebeat

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/isa/instruction.h"
+#include "tilebeat/workload/workload.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilebeat {
+
+/// How one convolution is cut up for the switch array (SPEC SW-3, SW-7).
+struct ConvTiling {
+  int tile_rows = 0, tile_columns = 0;  ///< output pixels of a full tile
+  int row_tiles = 0, column_tiles = 0;
+  int kernel_blocks = 0;            ///< ceil(Co / C)
+  int kernel_blocks_per_store = 1;  ///< kernel blocks whose results are stored together
+  int planes_per_chunk = 0;         ///< channel blocks of one chunk; fewer than all: accumulators carry over
+  bool channels_resident = true;    ///< a tile in the banks holds all channels
+  LoopOrder order = LoopOrder::kTileOuter;
+};
+
+/// Lower bounds of a layer's clocks (SPEC UI-4): compute at peak, and its tensors over DRAM once at peak
+/// bandwidth.
+struct BoundCycles {
+  std::int64_t compute = 0;
+  std::int64_t dram = 0;
+  std::int64_t cycles() const { return compute > dram ? compute : dram; }
+};
+
+/// What the planner decided for a layer, and what it expects of it.
+struct LayerPlan {
+  std::string name, op, scene;
+  ConvTiling tiling;
+  std::string reason;   ///< why this tiling, in words
+  std::string mapping;  ///< in a chip: how the layer is spread over cores and memories
+  std::vector<std::pair<std::string, std::string>> choices;  ///< what was decided, and why: name and text
+  std::int64_t macs = 0;                                     ///< useful multiply-accumulates
+  std::int64_t chunks = 0;
+  std::int64_t input_bytes = 0;   ///< planned DRAM reads of maps, halo and reloads included
+  std::int64_t kernel_bytes = 0;  ///< planned DRAM reads of packed kernels, biases and scales
+  std::int64_t output_bytes = 0;  ///< planned DRAM writes
+  BoundCycles bound;
+  int ends = 1;  ///< times that programs execute its `layer.end`; it is complete at the last
+};
+
+/// A program under its label (SPEC SW-6).
+struct ProgramImage {
+  std::string label;
+  int processor = 0;  ///< that runs it; in a chip, see Chip
+  std::uint64_t address = 0;
+  std::vector<Instruction> instructions;
+};
+
+/// Bytes that the host puts into DRAM before the run.
+struct MemorySegment {
+  std::string what;
+  std::uint64_t address = 0;
+  std::vector<std::uint8_t> bytes;
+};
+
+/// Where a tensor lies in DRAM.
+struct Placement {
+  std::uint64_t address = 0;
+  TensorInfo info;
+};
+
+/// A workload lowered to programs and a memory image.
+struct Plan {
+  std::string name;                  ///< the workload's, or the program file's
+  std::vector<std::string> outputs;  ///< tensors that a run writes
+  bool hand_written = false;         ///< programs of a user's own: nothing is known of what they should do
+  std::vector<LayerPlan> layers;     ///< by the number that `layer.end` carries
+  std::vector<ProgramImage> programs;
+  std::vector<MemorySegment> image;
+  std::map<std::string, Placement> tensors;
+  std::uint64_t dram_bytes = 0;  ///< highest address in use
+};
+
+}  // namespace tilebeat

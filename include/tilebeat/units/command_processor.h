@@ -1,0 +1,140 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/units/sync_network.h"
+#include "tilebeat/units/messages.h"
+#include "tilebeat/fabric/burst_port.h"
+#include "tilebeat/fabric/transport.h"
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/sim/context.h"
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// Registers of the command processor, 8 bytes each, at these offsets from its base address.
+enum class CommandRegister : std::uint64_t {
+  kProgramAddress = 0x00,  ///< DRAM byte address of the program, a multiple of the instruction size
+  kProgramBytes = 0x08,    ///< length of the program
+  kStart = 0x10,           ///< any write starts the program from its first instruction
+};
+constexpr std::uint64_t kCommandRegisterBytes = 0x18;
+
+/// What the command processor counts.
+struct CommandStats {
+  std::int64_t instructions = 0;  ///< decoded
+  std::int64_t fetched_bytes = 0;
+};
+
+/// Fetches a program from memory, decodes it, and hands its instructions to the units (SPEC SW-6, HI-2): the
+/// control part of document 000's DMA control and host interface.
+///
+/// Throughput: one instruction decoded a clock, one dispatched a unit and clock. An instruction is dispatched
+/// when each of its semaphores can be taken and its unit holds fewer than two. Queues are `command_queue`
+/// deep; a full one holds the decoder. `layer.end` and `halt` wait until all queues and units are empty;
+/// `barrier` holds the decoder until the synchronisation network releases it, `signal` goes out to it. What
+/// a unit's next instruction waits for is told to the unit, which books its idle clocks on that cause.
+/// Messages of clock t are dealt with in phase kGrant of clock t; units act in clock t + 1.
+/// All semaphores are zero after reset and after each halt; what other processors signal before the next
+/// program starts counts for it, because the host starts one processor after the other.
+class CommandProcessor : public sc_core::sc_module {
+  sc_core::sc_event fetch_wake_;  // declared first: the port notifies it
+
+ public:
+  tlm_utils::simple_target_socket_tagged<CommandProcessor> registers;  ///< behind the interconnect
+  BurstPort fetch;
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<CommandProcessor>> units;  ///< those that are there
+  sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<CommandProcessor>> completions;
+  tlm_utils::simple_initiator_socket<CommandProcessor> interrupt;
+  tlm_utils::simple_initiator_socket_optional<CommandProcessor>
+      sync_out;  ///< bound where there are several processors
+  tlm_utils::simple_target_socket_optional<CommandProcessor> sync_in;
+
+  /// `present` are the units that it commands, in the order of their sockets; `completion_ports` modules
+  /// report completions; `base` is the address of the first register.
+  CommandProcessor(sc_core::sc_module_name name, const SimContext& context, const HostConfig& host,
+                   const DmaConfig& dma, const std::vector<Unit>& present, int completion_ports,
+                   std::uint64_t base);
+  SC_HAS_PROCESS(CommandProcessor);
+
+  /// Observer: layer `layer` was complete in the clock `at`.
+  std::function<void(std::uint32_t layer, Cycle at)> on_layer_end;
+
+  CycleLedger ledger;  ///< busy: an instruction was decoded
+  CommandStats stats;
+  /// One line a unit: what it holds and what the head of its queue waits for. For deadlock reports.
+  std::string describe_state() const;
+  /// Instructions that units work on, with their addresses; empty: none. For errors of units.
+  std::string describe_under_way() const;
+  bool running() const { return running_; }
+
+ private:
+  struct Queued {
+    Instruction instruction;
+    std::uint64_t address = 0;
+  };
+  struct UnitState {
+    int socket = -1;  // in `units`; -1: there is no such unit
+    std::deque<Queued> queue;
+    Instruction dispatched;               // scratch that outlives the message
+    int held = 0;                         // sent and not released
+    std::deque<std::uint64_t> under_way;  // addresses of what was sent and is not done
+    Activity told = Activity::kHost;
+    SignalId queue_signal = -1, held_signal = -1;
+  };
+
+  tlm::tlm_sync_enum write_register(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                    sc_core::sc_time& delay);
+  void receive_sync(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void receive_completion(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void fetch_step();
+  void control_step();
+  void start();
+  void decode_one(Cycle now);
+  bool execute_sync(const Queued& queued, Cycle now);
+  bool execute_barrier(const Barrier& barrier);
+  void execute_signal(const Signal& signal);
+  bool take_tokens(const Semaphores& waits);
+  void dispatch(Cycle now);
+  void tell_blockers();
+  Activity blocker_of(const UnitState& unit) const;
+  bool all_idle() const;
+  void wake_control(Cycle cycle);
+  void declare_signals();
+  void trace_queues(Cycle now);
+
+  SimContext context_;
+  HostConfig host_;
+  DmaConfig dma_;
+  std::uint64_t base_;
+  MethodGate fetch_gate_, control_gate_;
+  sc_core::sc_event control_wake_;
+
+  std::uint64_t program_address_ = 0, program_bytes_ = 0;
+  Cycle start_at_ = -1;  // a write to kStart takes effect here
+  bool running_ = false;
+  std::uint64_t fetch_address_ = 0;   // next byte to request
+  std::uint64_t decode_address_ = 0;  // of the next instruction to decode
+  std::deque<std::uint8_t> buffer_;   // fetched, not decoded
+  std::int64_t buffer_reserved_ = 0;  // bytes under way
+  Cycle last_decode_ = -1;
+  Activity decode_blocker_ = Activity::kHost;
+
+  std::array<std::uint32_t, kSemaphores> semaphores_{};
+  std::array<UnitState, kQueuedUnits> state_;
+  std::vector<UnitMessage> inbox_;
+  enum class BarrierState : std::uint8_t { kNone, kArrived, kReleased };
+  BarrierState barrier_ = BarrierState::kNone;
+  bool tokens_taken_ = false;  // those of the synchronising instruction that holds the decoder
+  Activity sync_blocker_ = Activity::kLayerEnd;
+  SignalId address_signal_ = -1;
+  tlm::tlm_generic_payload payload_;
+};
+
+}  // namespace tilebeat

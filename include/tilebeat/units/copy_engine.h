@@ -1,0 +1,137 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/units/messages.h"
+#include "tilebeat/fabric/burst_port.h"
+#include "tilebeat/fabric/interconnect.h"
+#include "tilebeat/fabric/strided_block.h"
+#include "tilebeat/fabric/transport.h"
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/sim/context.h"
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// The pieces of a copy's data stream, in order: bursts to read and stretches of the border to fill.
+class CopyStream {
+ public:
+  CopyStream(const Copy& copy, int burst_bytes);
+
+  struct Piece {
+    bool fill = false;
+    std::uint64_t address = 0;  ///< of a burst
+    int bytes = 0;
+  };
+  bool done() const { return !piece_; }
+  const Piece& piece() const { return *piece_; }
+  void advance();
+  /// Bytes of the whole stream, border included.
+  static std::int64_t total_bytes(const Copy& copy);
+  /// Where they come from, and where they go.
+  static StridedBlock source(const Copy& copy);
+  static StridedBlock destination(const Copy& copy);
+
+ private:
+  void enter_run();
+
+  Copy copy_;
+  int burst_bytes_;
+  std::int64_t row_ = 0, column_ = -1;    // of the run, border included
+  std::int64_t length_ = 0, offset_ = 0;  // of the run, or of runs that touch; in it
+  std::optional<Piece> piece_;
+};
+
+/// A DMA engine between two buses: IODMA, MVDMA, GDMA and CDMA, which differ in what they are bound to (SPEC
+/// HI-2 to HI-4), and the fold engine of a W-fold core, whose ports both lead to the core's own bus. Executes
+/// Copy instructions: reads bursts from the one side into a buffer of `buffer_bytes`, in order, and writes
+/// bursts to the other.
+///
+/// Throughput: one read and one write request a clock. A write is requested in the clock after the last byte
+/// of its data arrived. Back-pressure: a burst is read only when the buffer has room for it and fewer than
+/// `max_outstanding` are under way on its side. The next instruction's reads begin while the previous one is
+/// still being written. The source is released when its last byte has arrived, the instruction is done when
+/// the last write's response has. A stretch of border takes the place of a read request.
+///
+/// The fold engine may write over its own source, as long as no run of the destination begins later than the
+/// run that it comes from: every byte is read before its place is written (SPEC WF-5, document 003 [0212]).
+/// With `outer_count` 0 a copy is border alone and fills its destination.
+///
+/// A copy of nothing, one between addresses of the same side (fold: of different sides, or onto bytes that
+/// are still to be read) and one that leaves a memory of the inner side is refused when it is dispatched; one
+/// that leaves a memory of the outer side when its bus answers.
+class CopyEngine : public sc_core::sc_module {
+  sc_core::sc_event wake_;  // declared first: the ports notify it
+
+ public:
+  tlm_utils::simple_target_socket<CopyEngine> command;
+  BurstPort outer, inner;
+  tlm_utils::simple_initiator_socket<CopyEngine> completion;
+
+  /// Addresses inside `inner_ranges` are reached through `inner`, all others through `outer`.
+  CopyEngine(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config, Unit unit,
+             std::vector<AddressRange> inner_ranges);
+  SC_HAS_PROCESS(CopyEngine);
+
+  CycleLedger read_ledger, write_ledger;  ///< busy: a request was sent
+  std::int64_t bytes = 0;                 ///< bytes written, border included
+
+ private:
+  struct Job {
+    Instruction instruction;
+    std::int64_t unwritten = 0;  // bytes without a write's response
+    Cycle began = 0;
+  };
+  struct Piece {
+    BurstPort* port = nullptr;  // null: fill
+    int bytes = 0;
+    std::uint8_t fill = 0;
+    bool last = false;  // of its job
+  };
+  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void step();
+  void take_data(Cycle now);
+  void take_responses(Cycle now);
+  bool read(Cycle now);
+  bool write(Cycle now);
+  Activity read_blocker(Cycle now);
+  Activity write_blocker(Cycle now);
+  bool begin_stream();
+  bool begin_write();
+  bool is_inner(std::uint64_t address) const;
+  // The fold engine has both ends inside: it reads by the one port and writes by the other.
+  BurstPort& read_port(std::uint64_t address) {
+    return unit_ != Unit::kFold && is_inner(address) ? inner : outer;
+  }
+  BurstPort& write_port(std::uint64_t address) { return is_inner(address) ? inner : outer; }
+  void check(const Copy& copy) const;
+  void check_inside(const char* what, const StridedBlock& block) const;
+  void tell(UnitMessage::Kind kind, const Semaphores& signals);
+  void trace_state(Cycle now);
+
+  SimContext context_;
+  DmaConfig config_;
+  Unit unit_;
+  std::vector<AddressRange> inner_ranges_;
+  MethodGate gate_;
+
+  std::deque<Job> jobs_;     // not done, oldest first
+  std::size_t to_read_ = 0;  // the first job whose stream has not begun
+  std::optional<CopyStream> stream_;
+  std::deque<Piece> pieces_;       // requested or to be filled, oldest first
+  std::size_t to_release_ = 0;     // the job whose last byte arrives next
+  std::deque<std::uint8_t> data_;  // arrived, not written
+  int reserved_ = 0;               // bytes of the buffer in use or promised
+  std::size_t to_write_ = 0;
+  std::optional<BurstCutter> cutter_;
+  std::deque<std::pair<BurstPort*, int>> writes_;  // under way, oldest first
+  Activity blocker_ = Activity::kHost;
+  tlm::tlm_generic_payload payload_;
+  SignalId buffer_signal_ = -1, read_signal_ = -1, write_signal_ = -1;
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "tilebeat/units/vector_steps.h"
+#include "tilebeat/isa/instruction.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tilebeat {
+
+/// The arithmetic of the vector unit: the row buffer and the tables and factors that are loaded. Real numbers
+/// are IEEE doubles, in the order of docs/vector.md.
+class VectorMath {
+ public:
+  /// Keeps the bytes of a parameter run.
+  void load(const std::vector<std::uint8_t>& parameters) { parameters_ = parameters; }
+  /// Takes the operands of one step through the lanes; appends the results' bytes when it is the last of its
+  /// row.
+  void run(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
+           const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results);
+
+ private:
+  double factor(std::size_t number) const;
+  void pool(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a);
+  void finish_pool(const VectorRun& operation, const VectorStep& step, std::vector<std::uint8_t>& results);
+  void softmax(const VectorRun& operation, const std::vector<std::uint8_t>& a,
+               std::vector<std::uint8_t>& results);
+  void elementwise(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
+                   const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results);
+
+  std::vector<std::uint8_t> parameters_;
+  std::vector<std::int64_t> row_;
+};
+
+}  // namespace tilebeat

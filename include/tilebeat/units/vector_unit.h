@@ -1,0 +1,110 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/units/messages.h"
+#include "tilebeat/units/vector_math.h"
+#include "tilebeat/units/vector_steps.h"
+#include "tilebeat/fabric/burst_port.h"
+#include "tilebeat/fabric/strided_block.h"
+#include "tilebeat/fabric/transport.h"
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/sim/context.h"
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// The vector unit of a core (SPEC HI-2): elementwise operations, tables, scaling, pooling and softmax from
+/// NRAM to NRAM, as VectorRun says.
+///
+/// Throughput: `lanes` elements a clock and pass (see VectorSteps), one read request a clock and operand
+/// port, one write request a clock. Latency: the results of a step whose last clock in the lanes is t can be
+/// written in clock t + 1 + `latency_cycles`. Back-pressure: operands are requested while the operand buffer
+/// of `buffer_bytes` has room for a whole step; a step enters the lanes when all its operands are there and
+/// the results waiting to be written take less than `buffer_bytes`. Steps, also those of successive
+/// instructions, follow one another without a gap. The sources are released when the last step enters the
+/// lanes, the instruction is done when its last write's response has arrived.
+class VectorUnit : public sc_core::sc_module {
+  sc_core::sc_event wake_;  // declared first: the ports notify it
+
+ public:
+  tlm_utils::simple_target_socket<VectorUnit> command;
+  BurstPort a, b, result;  ///< first operand and parameters, second operand, results
+  tlm_utils::simple_initiator_socket<VectorUnit> completion;
+
+  /// `nram` is the address of the NRAM's first byte.
+  VectorUnit(sc_core::sc_module_name name, const SimContext& context, const VectorConfig& config,
+             const DmaConfig& ports, std::uint64_t nram);
+  SC_HAS_PROCESS(VectorUnit);
+
+  CycleLedger ledger;            ///< of the lanes
+  std::int64_t results = 0;      ///< elements computed
+  std::int64_t lane_clocks = 0;  ///< clocks in the lanes
+
+ private:
+  struct Job {
+    Instruction instruction;
+    Cycle began = 0;
+    std::int64_t unwritten = 0;  // result bytes without a write's response
+    bool computed = false;       // the last step has entered the lanes
+  };
+  struct Operand {
+    std::vector<std::uint8_t> data;
+    int requested = 0;  // bytes
+  };
+  struct Step {
+    VectorStep step;
+    bool last_of_job = false;
+    Operand a, b;
+    bool complete() const {
+      return static_cast<int>(a.data.size()) == step.a_bytes &&
+             static_cast<int>(b.data.size()) == step.b_bytes;
+    }
+  };
+  struct Result {
+    std::uint64_t address = 0;
+    std::vector<std::uint8_t> data;
+    int sent = 0;
+    Cycle ready = 0;
+  };
+  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void check(const VectorRun& run) const;
+  void step();
+  void take_operands(BurstPort& port, std::deque<std::size_t>& order, Operand Step::*operand, Cycle now);
+  void take_responses(Cycle now);
+  void compute(Cycle now);
+  Activity lane_blocker(Cycle now) const;
+  void make_steps();
+  void request(BurstPort& port, std::deque<std::size_t>& order, Operand Step::*operand,
+               std::uint64_t VectorStep::*from, int VectorStep::*bytes, Cycle now);
+  void write(Cycle now);
+  void schedule(Cycle now);
+  void tell(UnitMessage::Kind kind, const Semaphores& signals);
+
+  SimContext context_;
+  VectorConfig config_;
+  DmaConfig ports_;
+  std::uint64_t nram_;
+  MethodGate gate_;
+
+  std::deque<Job> jobs_;        // not done, oldest first
+  std::size_t to_step_ = 0;     // the first job whose steps have not begun
+  std::size_t to_compute_ = 0;  // the job that is in the lanes next
+  std::optional<VectorSteps> stepping_;
+  std::deque<Step> steps_;                     // with operands requested or there, oldest first
+  std::size_t first_step_ = 0;                 // number of the front one
+  std::deque<std::size_t> a_order_, b_order_;  // step numbers of the bursts under way
+  int operand_bytes_ = 0, result_bytes_ = 0;   // in the buffers
+  std::deque<Result> results_;                 // computed, not fully sent
+  Cycle lanes_free_ = 0;
+  VectorMath math_;
+  Activity blocker_ = Activity::kHost;
+  tlm::tlm_generic_payload payload_;
+  SignalId busy_signal_ = -1;
+};
+
+}  // namespace tilebeat

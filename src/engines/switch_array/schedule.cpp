@@ -1,0 +1,115 @@
+#include "tilebeat/engines/switch_array/schedule.h"
+
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace tilebeat {
+
+Arrangement::Arrangement(const ArrayShape& array, int height, int width, int stride_h, int stride_w)
+    : groups_(array.groups), lanes_(array.lanes()), width_(width), stride_h_(stride_h), stride_w_(stride_w) {
+  std::vector<int> rows_in_half(static_cast<std::size_t>(groups_), 0);
+  for (int h = 0; h < height; ++h) {
+    const int half = (h / stride_h_) % groups_;
+    half_start_.push_back(half * lanes_);
+    row_start_.push_back(rows_in_half[static_cast<std::size_t>(half)]++ * width_);
+  }
+  column_index_.resize(static_cast<std::size_t>(width_));
+  int next = 0;
+  for (int phase = 0; phase < stride_w_; ++phase) {
+    for (int w = phase; w < width_; w += stride_w_) column_index_[static_cast<std::size_t>(w)] = next++;
+  }
+  const int rows = *std::max_element(rows_in_half.begin(), rows_in_half.end());
+  words_per_plane_ = ceil_div(rows * width_, lanes_);
+}
+
+BankSlot Arrangement::place(int h, int w) const {
+  const auto row = static_cast<std::size_t>(h);
+  const int n = row_start_[row] + column_index_[static_cast<std::size_t>(w)];
+  return {BankId(half_start_[row] + n % lanes_), n / lanes_};
+}
+
+bool operator==(const ChunkGeometry& a, const ChunkGeometry& b) {
+  const auto all = [](const ChunkGeometry& g) {
+    return std::tie(g.rows, g.columns, g.height, g.width, g.h_offset, g.w_offset, g.kernel_h, g.kernel_w,
+                    g.stride_h, g.stride_w, g.dilation_h, g.dilation_w, g.planes);
+  };
+  return all(a) == all(b);
+}
+
+SwitchSchedule::SwitchSchedule(const ArrayShape& array, const ChunkGeometry& geometry)
+    : array_(array),
+      geometry_(geometry),
+      lanes_(array.lanes()),
+      row_blocks_(ceil_div(geometry.rows, array.groups)),
+      column_blocks_(ceil_div(geometry.columns, array.lanes())),
+      beats_per_cycle_(geometry.planes * geometry.kernel_h * geometry.kernel_w) {}
+
+Beat SwitchSchedule::first() const {
+  Beat beat;
+  beat.last_of_cycle = beats_per_cycle_ == 1;
+  return beat;
+}
+
+bool SwitchSchedule::advance(Beat& beat) const {
+  ++beat.index;
+  if (++beat.tap_w == geometry_.kernel_w) {
+    beat.tap_w = 0;
+    if (++beat.tap_h == geometry_.kernel_h) {
+      beat.tap_h = 0;
+      if (++beat.plane == geometry_.planes) {
+        beat.plane = 0;
+        beat.index = 0;
+        if (++beat.column_block == column_blocks_) {
+          beat.column_block = 0;
+          if (++beat.row_block == row_blocks_) return false;
+        }
+      }
+    }
+  }
+  beat.last_of_cycle = beat.index == beats_per_cycle_ - 1;
+  return true;
+}
+
+int SwitchSchedule::active_lanes(int row_block, int column_block) const {
+  const int rows = std::min(array_.groups, geometry_.rows - row_block * array_.groups);
+  const int columns = std::min(lanes_, geometry_.columns - column_block * lanes_);
+  return rows * columns;
+}
+
+BankCensus take_census(const SwitchSchedule& schedule, const Arrangement& arrangement) {
+  const int banks = schedule.array().rows;
+  BankCensus census;
+  census.bank_reads.assign(static_cast<std::size_t>(banks), 0);
+  std::vector<int> reads(static_cast<std::size_t>(banks));
+  for (int row_block = 0; row_block < schedule.row_blocks(); ++row_block) {
+    for (int column_block = 0; column_block < schedule.column_blocks(); ++column_block) {
+      int clocks = 0;
+      for (int r = 0; r < schedule.geometry().kernel_h; ++r) {
+        for (int s = 0; s < schedule.geometry().kernel_w; ++s) {
+          Beat beat;
+          beat.row_block = row_block, beat.column_block = column_block, beat.tap_h = r, beat.tap_w = s;
+          std::fill(reads.begin(), reads.end(), 0);
+          for (int lane = 0; lane < banks; ++lane) {
+            const Selection selection = schedule.select(beat, lane);
+            if (selection.valid)
+              ++reads[static_cast<std::size_t>(arrangement.place(selection.h, selection.w).bank.value())];
+          }
+          int most = 1;  // a beat takes a clock even when nothing is read
+          for (std::size_t b = 0; b < reads.size(); ++b) {
+            most = std::max(most, reads[b]);
+            census.bank_reads[b] += reads[b];
+            census.read_words += reads[b];
+          }
+          clocks += most;
+          census.conflict_clocks += most - 1;
+        }
+      }
+      census.cycle_clocks.push_back(clocks);
+    }
+  }
+  return census;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,121 @@
+#include "tilebeat/engines/switch_array/sim/input_arrangement.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/engines/switch_array/sim/stream_sink.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+ArrayShape array_shape(const SwitchArrayConfig& config) {
+  return {config.rows, config.columns, config.groups, config.port_channels};
+}
+
+InputArrangement::InputArrangement(sc_core::sc_module_name name, const SimContext& context,
+                                   const SwitchArrayConfig& config, int bytes_per_clock)
+    : sc_module(name),
+      stream("stream"),
+      bank_write("bank_write", static_cast<std::size_t>(config.rows)),
+      context_(context),
+      config_(config),
+      shape_(array_shape(config)),
+      bytes_per_clock_(bytes_per_clock),
+      queues_(config.rows, config.arrangement_queue_words),
+      assembling_(static_cast<std::size_t>(bytes_per_clock) + 1,
+                  std::vector<std::uint8_t>(static_cast<std::size_t>(config.port_channels))),
+      write_word_(tlm::TLM_WRITE_COMMAND, config.port_channels) {
+  stream.register_b_transport(this, &InputArrangement::b_transport);
+}
+
+void InputArrangement::begin(const LoadInput& load) {
+  tile_ = load;
+  const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
+  arrangement_.emplace(shape_, load.height, load.width, aware ? load.stride_h : 1, aware ? load.stride_w : 1);
+  const std::int64_t planes = (load.channels + config_.port_channels - 1) / config_.port_channels;
+  if (planes * arrangement_->words_per_plane() > config_.bank_depth_words) {
+    throw SimulationError(fmt::format(
+        "load.input: a tile of {}x{}x{} needs {} words a bank, the banks have {}", load.height, load.width,
+        load.channels, planes * arrangement_->words_per_plane(), config_.bank_depth_words));
+  }
+  plane_bytes_ = static_cast<std::uint64_t>(arrangement_->words_per_plane() * config_.port_channels);
+  row_ = column_ = channel_ = filled_ = 0;
+}
+
+void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  auto& message = message_of<StreamMessage>(payload);
+  if (message.header != nullptr) {
+    begin(std::get<LoadInput>(message.header->operation));
+    return;
+  }
+  if (message.data == nullptr) {
+    ledger.enter(message.waits_for, context_.clock.cycle_of(now_ps()));
+    return;
+  }
+  take_stream(message, queues_, ledger, context_.clock.cycle_of(now_ps()), bytes_per_clock_,
+              [this](const std::uint8_t* bytes, int count, Cycle ready) { take_beat(bytes, count, ready); });
+}
+
+void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {
+  queues_.begin_beat(ready);
+  words_.clear();
+  const int p = config_.port_channels;
+  for (const std::uint8_t* end = bytes + count; bytes != end;) {
+    if (channel_ == 0) {
+      const BankSlot slot = arrangement_->place(row_, column_);
+      bank_ = slot.bank.value();
+      address_ = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words + slot.address) *
+                 static_cast<std::uint64_t>(p);
+    }
+    // Whole words of a pixel are written from the beat. One that straddles beats or ends a pixel early is
+    // assembled and filled up first: as many bytes as there are, up to P.
+    Words words;
+    int taken = std::min(tile_.channels - channel_, static_cast<int>(end - bytes));
+    if (filled_ == 0 && taken >= p) {
+      words.count = taken / p;
+      words.from = bytes;
+      taken = words.count * p;
+      bytes += taken;
+      channel_ += taken;
+    } else {
+      taken = std::min(p - filled_, taken);
+      std::vector<std::uint8_t>& assembled = assembling_[assembly_];
+      std::copy_n(bytes, taken, assembled.begin() + filled_);
+      std::fill(assembled.begin() + filled_ + taken, assembled.end(), tile_.fill);
+      words.from = assembled.data();
+      bytes += taken;
+      channel_ += taken;
+      filled_ += taken;
+      if (filled_ < p && channel_ < tile_.channels) break;
+      filled_ = 0;
+      assembly_ = (assembly_ + 1) % assembling_.size();
+    }
+    words.bank = bank_;
+    words.address = address_;
+    address_ += static_cast<std::uint64_t>(words.count) * plane_bytes_;
+    words_.push_back(words);
+    queues_.add_words(words.bank, words.count);
+    if (channel_ == tile_.channels) {
+      channel_ = 0;
+      if (++column_ == tile_.width) column_ = 0, ++row_;
+    }
+  }
+  queues_.end_beat();
+  write_words();
+}
+
+void InputArrangement::write_words() {
+  const Picoseconds now = now_ps();
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    const Words& words = words_[i];
+    for (int n = 0; n < words.count; ++n) {
+      write_word_(bank_write[static_cast<std::size_t>(words.bank)],
+                  words.address + static_cast<std::uint64_t>(n) * plane_bytes_,
+                  words.from + static_cast<std::ptrdiff_t>(n) * config_.port_channels,
+                  to_sc_time(context_.clock.at(queues_.write_at(i) + n) - now));
+    }
+  }
+}
+
+}  // namespace tilebeat

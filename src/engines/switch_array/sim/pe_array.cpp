@@ -1,0 +1,203 @@
+#include "tilebeat/engines/switch_array/sim/pe_array.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/engines/switch_array/sim/input_arrangement.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+PeArray::PeArray(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
+                 bool trace_accumulators)
+    : sc_module(name),
+      operands("operands"),
+      parameter_read("parameter_read", static_cast<std::size_t>(config.columns)),
+      drain("drain"),
+      context_(context),
+      config_(config),
+      shape_(array_shape(config)),
+      padded_(padded_channels(config.port_channels)),
+      accumulators_(config.rows, config.columns, config.port_channels),
+      kernel_words_(static_cast<std::size_t>(config.columns * config.port_channels)),
+      wide_lanes_(static_cast<std::size_t>(config.rows * padded_)),
+      wide_kernels_(static_cast<std::size_t>(config.columns * padded_)),
+      shadow_(static_cast<std::size_t>(config.rows * config.columns)),
+      read_word_(tlm::TLM_READ_COMMAND, config.port_channels) {
+  operands.register_b_transport(this, &PeArray::b_transport);
+  for (auto& bank : parameter_read) bank.register_invalidate_direct_mem_ptr(this, &PeArray::forget_kernels);
+  if (context_.observers.trace != nullptr) declare_signals(trace_accumulators);
+}
+
+void PeArray::declare_signals(bool accumulators) {
+  for (int row = 0; row < config_.rows; ++row) {
+    for (int column = 0; column < config_.columns; ++column) {
+      const std::string pe =
+          fmt::format("pe{}{:02}", row, column);  // document 000: pe1500 is row 15, column 0
+      pe_signals_.push_back(context_.observers.trace->add_signal(name(), pe, 32));
+      if (accumulators)
+        accumulator_signals_.push_back(context_.observers.trace->add_signal(name(), pe + "_acc", 32));
+    }
+  }
+}
+
+void PeArray::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  auto& message = message_of<ArrayOperands>(payload);
+  if (message.setup != nullptr) {
+    setup_ = *message.setup;
+    chunk_kernels_.clear();
+    DrainMessage forward;
+    forward.setup = message.setup;
+    send_message(drain, payload_, forward);
+  } else if (message.waits_for != nullptr) {
+    DrainMessage forward;
+    forward.waits_for = message.waits_for;
+    send_message(drain, payload_, forward);
+  } else if (message.beat != nullptr) {
+    run_beat(message);
+  } else {
+    run_chunk(message);
+  }
+}
+
+// ---- clock granularity ----
+
+void PeArray::run_beat(ArrayOperands& message) {
+  const ConvRun& run = *message.run;
+  const Beat& beat = *message.beat;
+  Cycle at = context_.clock.cycle_of(now_ps());
+  const bool completes = beat.last_of_cycle && run.last;
+  message.stalled = completes ? std::max<Cycle>(0, shadow_free_ - at) : 0;
+  at += message.stalled;
+
+  const int p = config_.port_channels;
+  const auto word = static_cast<std::uint64_t>(run.parameter_word) + static_cast<std::uint64_t>(beat.index);
+  sc_core::sc_time delay;
+  if (message.stalled > 0) delay = to_sc_time(message.stalled * context_.clock.period_ps());
+  for (int column = 0; column < config_.columns; ++column) {
+    read_word_(parameter_read[static_cast<std::size_t>(column)], word * static_cast<std::uint64_t>(p),
+               kernel_words_.data() + column * p, delay);
+  }
+  if (read_word_.failed()) throw SimulationError("conv.run: reads beyond the parameter buffer");
+  widen_words(message.lanes, config_.rows, p, setup_.input_type == DType::kUint8, setup_.input_zero_point,
+              wide_lanes_.data());
+  widen_words(kernel_words_.data(), config_.columns, p, false, setup_.weight_zero_point,
+              wide_kernels_.data());
+  if (beat.index == 0 && run.first) accumulators_.clear();
+  accumulators_.mac(wide_lanes_.data(), wide_kernels_.data());
+  if (!pe_signals_.empty()) trace_pes(at);
+  if (completes) drain_cycle(message, at);
+}
+
+// The accumulators move to the shadow registers at the end of clock `at` and drain from the next clock on.
+void PeArray::drain_cycle(const ArrayOperands& message, Cycle at) {
+  for (int row = 0; row < config_.rows; ++row) {
+    for (int column = 0; column < config_.columns; ++column) {
+      shadow_[static_cast<std::size_t>(row * config_.columns + column)] = accumulators_.sum(row, column);
+    }
+  }
+  shadow_free_ = at + drain_clocks();
+  DrainMessage results;
+  results.run = message.run;
+  results.instruction = message.instruction;
+  results.schedule = message.schedule;
+  results.sums = shadow_.data();
+  results.stride = config_.columns;
+  results.beat = message.beat;
+  results.last_macs = &at;
+  results.chunk_complete = message.beat->row_block == message.schedule->row_blocks() - 1 &&
+                           message.beat->column_block == message.schedule->column_blocks() - 1;
+  send_message(drain, payload_, results);
+}
+
+void PeArray::trace_pes(Cycle at) {
+  Trace& trace = *context_.observers.trace;
+  const Picoseconds time = context_.clock.at(at);
+  for (int row = 0; row < config_.rows; ++row) {
+    for (int column = 0; column < config_.columns; ++column) {
+      const auto index = static_cast<std::size_t>(row * config_.columns + column);
+      std::int32_t sum = 0;
+      for (int c = 0; c < padded_; ++c) {
+        sum += std::int32_t{wide_lanes_[static_cast<std::size_t>(row * padded_ + c)]} *
+               wide_kernels_[static_cast<std::size_t>(column * padded_ + c)];
+      }
+      trace.change(pe_signals_[index], time, static_cast<std::uint32_t>(sum));
+      if (!accumulator_signals_.empty()) {
+        trace.change(accumulator_signals_[index], time,
+                     static_cast<std::uint32_t>(accumulators_.sum(row, column)));
+      }
+    }
+  }
+}
+
+// ---- tile granularity ----
+
+void PeArray::run_chunk(ArrayOperands& message) {
+  const ConvRun& run = *message.run;
+  const ChunkGeometry& g = message.schedule->geometry();
+  const int stride = accumulator_stride(config_.columns);
+  const auto wanted = static_cast<std::size_t>(g.rows) * g.columns * stride;
+  if (run.first) {
+    chunk_sums_.assign(wanted, 0);
+  } else if (chunk_sums_.size() != wanted) {
+    throw SimulationError("conv.run: continues accumulators of another shape");
+  }
+  TileConvolution convolution{g.rows,     g.columns,  g.h_offset,   g.w_offset,   g.kernel_h,      g.kernel_w,
+                              g.stride_h, g.stride_w, g.dilation_h, g.dilation_w, config_.columns, g.planes};
+  convolve_tile(convolution, *message.tile, read_kernels(run, convolution, message.schedule->beats()),
+                chunk_sums_.data());
+
+  std::vector<Cycle> last_macs;
+  Cycle mac = message.first_mac - 1;  // the clock of the latest MAC so far
+  for (const int clocks : *message.cycle_clocks) {
+    mac += Cycle{clocks} * g.planes;
+    if (!run.last) continue;
+    const Cycle stall = std::max<Cycle>(0, shadow_free_ - mac);
+    message.stalled += stall;
+    mac += stall;
+    shadow_free_ = mac + drain_clocks();
+    last_macs.push_back(mac);
+  }
+  if (!run.last) return;
+  DrainMessage results;
+  results.run = message.run;
+  results.instruction = message.instruction;
+  results.schedule = message.schedule;
+  results.sums = chunk_sums_.data();
+  results.stride = stride;
+  results.last_macs = last_macs.data();
+  results.operation_cycles = static_cast<int>(last_macs.size());
+  results.chunk_complete = true;
+  send_message(drain, payload_, results);
+}
+
+// The kernels of the chunk from the parameter banks, their zero point taken off, packed for the fast kernel;
+// each of the chunk's `beats` reads one word of every bank.
+const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const TileConvolution& geometry,
+                                                       std::int64_t beats) {
+  const int p = config_.port_channels;
+  const std::int64_t words = std::int64_t{run.planes} * geometry.kernel_h * geometry.kernel_w;
+  if (run.parameter_word + words > config_.parameter_depth_words)
+    throw SimulationError("conv.run: reads beyond the parameter buffer");
+  for (auto& bank : parameter_read) {
+    count_accesses(bank, beats, p);
+  }
+  const std::size_t elements = static_cast<std::size_t>(words) * config_.columns * padded_;
+  std::vector<std::int16_t>& packed = chunk_kernels_[run.parameter_word];
+  if (packed.size() == accumulator_stride(config_.columns) * elements / config_.columns) return packed;
+  wide_chunk_kernels_.resize(elements);
+  for (int column = 0; column < config_.columns; ++column) {
+    tlm::tlm_dmi dmi;
+    payload_.set_address(0);
+    if (!parameter_read[static_cast<std::size_t>(column)]->get_direct_mem_ptr(payload_, dmi))
+      throw SimulationError("a parameter bank refuses direct memory access");
+    const std::uint8_t* word = dmi.get_dmi_ptr() + static_cast<std::ptrdiff_t>(run.parameter_word) * p;
+    widen_words(word, static_cast<int>(words), p, false, setup_.weight_zero_point,
+                wide_chunk_kernels_.data() + column * words * padded_);
+  }
+  pack_weights(geometry, run.planes * padded_, wide_chunk_kernels_, packed);
+  return packed;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,151 @@
+#include "tilebeat/engines/switch_array/sim/post_processor.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/units/post_processing.h"
+#include "tilebeat/engines/switch_array/sim/input_arrangement.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+PostProcessor::PostProcessor(sc_core::sc_module_name name, const SimContext& context,
+                             const SwitchArrayConfig& config)
+    : sc_module(name),
+      drain("drain"),
+      parameters("parameters"),
+      output("output", static_cast<std::size_t>(config.groups)),
+      completion("completion"),
+      context_(context),
+      config_(config),
+      shape_(array_shape(config)),
+      parameters_(static_cast<std::size_t>(config.parameter_slots * config.columns)),
+      pixel_(static_cast<std::size_t>(config.columns) * 4) {
+  drain.register_b_transport(this, &PostProcessor::take_results);
+  parameters.register_b_transport(this, &PostProcessor::take_parameters);
+  SC_METHOD(complete);
+  sensitive << wake_;
+  dont_initialize();
+}
+
+void PostProcessor::take_parameters(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  parameters_[payload.get_address() / kPostParameterBytes] = decode_post_parameter(payload.get_data_ptr());
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+void PostProcessor::take_results(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& message = message_of<DrainMessage>(payload);
+  if (message.setup != nullptr) {
+    setup_ = *message.setup;
+    return;
+  }
+  if (message.waits_for != nullptr) {  // the latest drain may go on beyond this clock
+    const Cycle next = context_.clock.cycle_of(now_ps());
+    ledger.enter(*message.waits_for, std::max(next, ledger.settled_at()));
+    return;
+  }
+  if (message.run->slot >= config_.parameter_slots || message.run->kernels > config_.columns) {
+    throw SimulationError(
+        fmt::format("conv.run: slot {} or {} kernels do not exist", message.run->slot, message.run->kernels));
+  }
+  pixel_bytes_ = message.run->kernels * dtype_size(setup_.output_type);
+  if (message.beat != nullptr) {
+    drain_lanes(message);
+  } else {
+    drain_chunk(message);
+  }
+  const Cycle clocks = Cycle{shape_.lanes()} * config_.drain_clocks_per_lane;
+  for (int i = 0; i < message.operation_cycles; ++i) {
+    ledger.enter(Activity::kBusy, message.last_macs[i] + 1);
+    ledger.enter(Activity::kOutputReady, message.last_macs[i] + 1 + clocks);
+  }
+  if (Timeline* timeline = context_.observers.timeline; timeline != nullptr && message.chunk_complete) {
+    timeline->span(name(), "last drain of " + summary(*message.instruction),
+                   context_.clock.at(message.last_macs[message.operation_cycles - 1] + 1),
+                   context_.clock.at(message.last_macs[message.operation_cycles - 1] + 1 + clocks));
+  }
+  stats.lane_drains += std::int64_t{message.operation_cycles} * config_.rows;
+  if (!message.chunk_complete) return;
+  const Cycle written =
+      message.last_macs[message.operation_cycles - 1] + clocks + config_.post_latency_cycles;
+  completions_.push_back({written + 1, message.instruction->done_signals});
+  if (completions_.size() == 1) wake_.notify(to_sc_time(context_.clock.at(written + 1) - now_ps()));
+}
+
+// Clock granularity: lane l of every group leaves in the l-th drain slot and is written `post_latency_cycles`
+// later.
+void PostProcessor::drain_lanes(const DrainMessage& message) {
+  const ChunkGeometry& g = message.schedule->geometry();
+  for (int lane = 0; lane < shape_.lanes(); ++lane) {
+    const Cycle at =
+        *message.last_macs + Cycle{lane + 1} * config_.drain_clocks_per_lane + config_.post_latency_cycles;
+    for (int group = 0; group < shape_.groups; ++group) {
+      const int row = message.beat->row_block * shape_.groups + group;
+      const int column = message.beat->column_block * shape_.lanes() + lane;
+      if (row >= g.rows || column >= g.columns) continue;
+      process_pixel(*message.run, message.sums + static_cast<std::ptrdiff_t>(group * shape_.lanes() + lane) *
+                                                     message.stride);
+      transport(output[static_cast<std::size_t>(group)], payload_, tlm::TLM_WRITE_COMMAND,
+                output_address(message, row, column), pixel_.data(), static_cast<unsigned>(pixel_bytes_),
+                to_sc_time(context_.clock.at(at) - now_ps()));
+      if (payload_.is_response_error()) throw SimulationError("conv.run: writes beyond the output buffer");
+    }
+  }
+}
+
+// Tile granularity: the same results through the direct memory interface.
+void PostProcessor::drain_chunk(const DrainMessage& message) {
+  const ChunkGeometry& g = message.schedule->geometry();
+  tlm::tlm_dmi dmi;
+  payload_.set_address(0);
+  if (!output[0]->get_direct_mem_ptr(payload_, dmi))
+    throw SimulationError("the output buffer refuses direct memory access");
+  for (int row = 0; row < g.rows; ++row) {
+    for (int column = 0; column < g.columns; ++column) {
+      process_pixel(*message.run,
+                    message.sums + (static_cast<std::ptrdiff_t>(row) * g.columns + column) * message.stride);
+      const std::uint64_t address = output_address(message, row, column);
+      if (address + static_cast<std::uint64_t>(pixel_bytes_) > dmi.get_end_address() + 1) {
+        throw SimulationError("conv.run: writes beyond the output buffer");
+      }
+      std::memcpy(dmi.get_dmi_ptr() + address, pixel_.data(), static_cast<std::size_t>(pixel_bytes_));
+    }
+  }
+  for (int group = 0; group < shape_.groups; ++group) {
+    const int rows = (g.rows - group + shape_.groups - 1) / shape_.groups;
+    count_accesses(output[static_cast<std::size_t>(group)], std::int64_t{rows} * g.columns, pixel_bytes_);
+  }
+}
+
+std::uint64_t PostProcessor::output_address(const DrainMessage& message, int row, int column) const {
+  const auto pixel =
+      static_cast<std::uint64_t>(row) * static_cast<std::uint64_t>(message.schedule->geometry().columns) +
+      static_cast<std::uint64_t>(column);
+  return message.run->output_base + pixel * message.run->output_stride;
+}
+
+void PostProcessor::process_pixel(const ConvRun& run, const std::int32_t* sums) {
+  const PostParameter* parameter =
+      parameters_.data() + static_cast<std::ptrdiff_t>(run.slot) * config_.columns;
+  for (int k = 0; k < run.kernels; ++k) {
+    const std::int32_t value = post_process(sums[k], setup_, parameter[k]);
+    if (setup_.output_type == DType::kInt32) {
+      std::memcpy(pixel_.data() + k * 4, &value, 4);
+    } else {
+      pixel_[static_cast<std::size_t>(k)] = static_cast<std::uint8_t>(value);
+    }
+  }
+  stats.results += run.kernels;
+}
+
+void PostProcessor::complete() {
+  if (gate_.hold(context_.jitter)) return;
+  UnitMessage message{Unit::kMatrix, UnitMessage::Kind::kDone, completions_.front().signals};
+  completions_.pop_front();
+  send_message(completion, payload_, message);
+  if (!completions_.empty()) wake_.notify(to_sc_time(context_.clock.at(completions_.front().at) - now_ps()));
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,206 @@
+#include "tilebeat/engines/switch_array/sim/read_channel.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+std::deque<StridedBlock> blocks_of(const Instruction& instruction, int word_bytes) {
+  std::deque<StridedBlock> blocks;
+  if (const auto* load = std::get_if<LoadInput>(&instruction.operation)) {
+    blocks.push_back(
+        {load->address, load->channels, load->width, load->pixel_stride, load->height, load->row_stride});
+  } else if (const auto* kernels = std::get_if<LoadKernels>(&instruction.operation)) {
+    blocks.push_back({kernels->address, std::int64_t{kernels->words} * word_bytes});
+    blocks.push_back({kernels->post_address, std::int64_t{kernels->post_records} * kPostParameterBytes});
+  }
+  blocks.erase(std::remove_if(blocks.begin(), blocks.end(),
+                              [](const StridedBlock& b) { return b.total_bytes() == 0; }),
+               blocks.end());
+  return blocks;
+}
+
+}  // namespace
+
+ReadChannel::ReadChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
+                         Unit unit, int word_bytes)
+    : sc_module(name),
+      command("command"),
+      port("port", context, config.max_outstanding, wake_),
+      stream("stream"),
+      completion("completion"),
+      context_(context),
+      config_(config),
+      unit_(unit),
+      word_bytes_(word_bytes) {
+  command.register_b_transport(this, &ReadChannel::receive);
+  SC_METHOD(step);
+  sensitive << wake_;
+  dont_initialize();
+  if (Trace* trace = context_.observers.trace; trace != nullptr) {
+    busy_signal_ = trace->add_signal(this->name(), "streaming", 1);
+    landing_signal_ = trace->add_signal(this->name(), "landing_bytes", 32);
+  }
+}
+
+void ReadChannel::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& message = message_of<UnitCommand>(payload);
+  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
+  blocker_ = message.blocker;
+  if (message.instruction != nullptr) {
+    commands_.push_back(*message.instruction);
+  }
+  wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+}
+
+void ReadChannel::step() {
+  if (gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  if (now >= stream_free_) {
+    landing_used_ -= landing_freed_;
+    landing_freed_ = 0;
+  }
+  complete(now);
+  deliver(now);
+  request(now);
+  account(now);
+  schedule(now);
+}
+
+void ReadChannel::complete(Cycle now) {
+  while (!completions_.empty() && completions_.front().at <= now) {
+    tell(UnitMessage::Kind::kDone, completions_.front().signals);
+    completions_.pop_front();
+  }
+}
+
+void ReadChannel::deliver(Cycle now) {
+  while (!order_.empty() && now >= stream_free_) {
+    const Delivery next = order_.front();
+    if (next.bytes > 0 && !port.front_ready(now)) return;
+    order_.pop_front();
+    StreamMessage message;
+    if (next.first) {
+      stream_begin_ = now;
+      message.header = &streaming_.front();
+      send_message(stream, payload_, message);
+      message.header = nullptr;
+    }
+    Cycle written = now;
+    if (next.bytes > 0) {
+      std::vector<std::uint8_t> data = port.take_front();
+      message.data = data.data();
+      message.bytes = next.bytes;
+      message.last = next.last;
+      send_message(stream, payload_, message);
+      port.recycle(std::move(data));
+      written = message.written;
+      bytes += next.bytes;
+      data_ledger.enter(Activity::kBusy, now);
+      data_ledger.spend(Activity::kBankWrite, message.blocked);
+      data_ledger.spend(Activity::kBusy, message.accepted - now - message.blocked);
+      stream_free_ = message.accepted;
+      landing_freed_ += next.bytes;
+      if (Trace* trace = context_.observers.trace; trace != nullptr) {
+        trace->change(busy_signal_, context_.clock.at(now), 1);
+        trace->change(busy_signal_, context_.clock.at(stream_free_), 0);
+      }
+    }
+    if (next.last) {
+      if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
+        timeline->span(name(), summary(streaming_.front()), context_.clock.at(stream_begin_),
+                       context_.clock.at(std::max(written, now + 1)));
+      }
+      completions_.push_back({std::max(written, now + 1), streaming_.front().done_signals});
+      streaming_.pop_front();
+    }
+  }
+}
+
+// Makes the cutter point at the next burst to request; false when there is none.
+bool ReadChannel::next_burst() {
+  if (!cutter_.empty()) return true;
+  if (requesting_ && !blocks_.empty()) {
+    cutter_.emplace_back(blocks_.front(), config_.burst_bytes);
+    blocks_.pop_front();
+    return true;
+  }
+  return false;
+}
+
+void ReadChannel::request(Cycle now) {
+  while (!requesting_ && !commands_.empty()) {
+    blocks_ = blocks_of(commands_.front(), word_bytes_);
+    streaming_.push_back(commands_.front());
+    requesting_ = first_burst_ = true;
+    if (!blocks_.empty()) break;
+    order_.push_back({0, true, true});  // nothing to fetch: the sink still hears of it, in order
+    tell(UnitMessage::Kind::kReleased, commands_.front().release_signals);
+    commands_.pop_front();
+    requesting_ = false;
+  }
+  if (!next_burst()) {
+    port.ledger.enter(blocker_, now);
+    return;
+  }
+  BurstCutter& cutter = cutter_.front();
+  const int burst_bytes = cutter.bytes();
+  if (!port.granted(now)) {
+    port.ledger.enter(port.waits_for(), now);
+  } else if (landing_used_ + burst_bytes > config_.buffer_bytes) {
+    port.ledger.enter(Activity::kLanding, now);
+  } else if (!port.has_room()) {
+    port.ledger.enter(Activity::kOutstanding, now);
+  } else {
+    const std::uint64_t address = cutter.address();
+    cutter.advance();
+    if (cutter.done()) cutter_.clear();
+    const bool last = cutter_.empty() && blocks_.empty();
+    landing_used_ += burst_bytes;
+    order_.push_back({burst_bytes, first_burst_, last});
+    first_burst_ = false;
+    port.issue(tlm::TLM_READ_COMMAND, address, burst_bytes, port.buffer(burst_bytes), now);
+    if (last) {
+      tell(UnitMessage::Kind::kReleased, commands_.front().release_signals);
+      commands_.pop_front();
+      requesting_ = false;
+    }
+  }
+}
+
+void ReadChannel::account(Cycle now) {
+  if (Trace* trace = context_.observers.trace; trace != nullptr) {
+    trace->change(landing_signal_, context_.clock.at(now), static_cast<std::uint64_t>(landing_used_));
+  }
+  if (now < stream_free_) return;
+  const bool idle = order_.empty() && !requesting_ && commands_.empty();
+  const Activity waiting = idle ? blocker_ : Activity::kMemory;
+  if (data_ledger.current() == waiting) return;
+  data_ledger.enter(waiting, now);
+  StreamMessage message;  // the sink waits for the same
+  message.waits_for = waiting;
+  send_message(stream, payload_, message);
+}
+
+void ReadChannel::schedule(Cycle now) {
+  Cycle next = -1;
+  const auto at = [&](Cycle cycle) {
+    if (cycle > now && (next < 0 || cycle < next)) next = cycle;
+  };
+  if (now < stream_free_) at(stream_free_);
+  if (!completions_.empty()) at(completions_.front().at);
+  if (port.ledger.current() == Activity::kBusy) at(now + 1);
+  if (!order_.empty() && order_.front().bytes == 0) at(now + 1);  // no burst of its own will wake the channel
+  if (next >= 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+}
+
+void ReadChannel::tell(UnitMessage::Kind kind, const Semaphores& signals) {
+  UnitMessage message{unit_, kind, signals};
+  send_message(completion, payload_, message);
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,399 @@
+#include "tilebeat/engines/switch_array/sim/switch_network.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/engines/switch_array/sim/input_arrangement.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+constexpr int kFillClocks = 2;  // bank read and switch, before the first MAC
+
+ChunkGeometry geometry_of(const ConvSetup& s, const ConvRun& r) {
+  ChunkGeometry g;
+  g.rows = r.rows, g.columns = r.columns;
+  g.height = r.height, g.width = r.width;
+  g.h_offset = r.h_offset, g.w_offset = r.w_offset;
+  g.kernel_h = s.kernel_h, g.kernel_w = s.kernel_w;
+  g.stride_h = s.stride_h, g.stride_w = s.stride_w;
+  g.dilation_h = s.dilation_h, g.dilation_w = s.dilation_w;
+  g.planes = r.planes;
+  return g;
+}
+
+}  // namespace
+
+SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& context,
+                             const SwitchArrayConfig& config, Granularity granularity)
+    : sc_module(name),
+      command("command"),
+      bank_read("bank_read", static_cast<std::size_t>(config.rows)),
+      to_array("to_array"),
+      completion("completion"),
+      context_(context),
+      config_(config),
+      shape_(array_shape(config)),
+      granularity_(granularity),
+      bank_read_at_(static_cast<std::size_t>(config.rows), -1),
+      read_word_(tlm::TLM_READ_COMMAND, config.port_channels) {
+  for (Stage* stage : {&read_, &switch_, &mac_}) {
+    stage->lanes.resize(static_cast<std::size_t>(config.rows));
+    stage->words.resize(static_cast<std::size_t>(config.rows * config.port_channels));
+  }
+  command.register_b_transport(this, &SwitchNetwork::receive);
+  for (int bank = 0; bank < config.rows; ++bank) {
+    bank_read[static_cast<std::size_t>(bank)].register_invalidate_direct_mem_ptr(
+        this, &SwitchNetwork::withdraw_memory, bank);
+    for (auto& copy : bank_memory_) copy.push_back(nullptr);
+  }
+  SC_METHOD(step);
+  sensitive << wake_;
+  dont_initialize();
+  if (context_.observers.trace != nullptr) declare_signals();
+}
+
+void SwitchNetwork::declare_signals() {
+  Trace& trace = *context_.observers.trace;
+  beat_signal_ = trace.add_signal(name(), "beat", 32);
+  row_block_signal_ = trace.add_signal(name(), "row_block", 16);
+  column_block_signal_ = trace.add_signal(name(), "column_block", 16);
+  for (int i = 0; i < config_.rows; ++i) {
+    const std::string lane = fmt::format("sw{}", i);
+    word_signals_.push_back(trace.add_signal(name(), lane, std::min(8 * config_.port_channels, 64)));
+    row_signals_.push_back(trace.add_signal(name(), lane + "_h", 16));
+    column_signals_.push_back(trace.add_signal(name(), lane + "_w", 16));
+  }
+}
+
+void SwitchNetwork::wake_at(Cycle cycle) {
+  wake_.notify(to_sc_time(context_.clock.at(cycle) - now_ps()));
+}
+
+void SwitchNetwork::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& message = message_of<UnitCommand>(payload);
+  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
+  blocker_ = message.blocker;
+  if (message.instruction != nullptr) {
+    if (std::holds_alternative<WfoldRun>(message.instruction->operation))
+      throw SimulationError(summary(*message.instruction) +
+                            ": the matrix unit of this core is a switch array");
+    queue_.push_back(*message.instruction);
+    if (state_ == State::kIdle) wake_at(next);
+  } else if (state_ == State::kIdle && queue_.empty()) {
+    wake_at(next);
+  }
+}
+
+void SwitchNetwork::step() {
+  if (gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  switch (state_) {
+    case State::kIdle:
+      begin_next(now);
+      return;
+    case State::kFinishing:
+      finish_chunk(now);
+      return;
+    case State::kRunning:
+      if (mac_stage(now)) advance_pipeline(now);
+      return;
+    case State::kStalled:  // the shadow registers are free in this clock and the waiting MAC is done
+      state_ = State::kRunning;
+      advance_pipeline(now);
+      return;
+  }
+}
+
+void SwitchNetwork::begin_next(Cycle now) {
+  while (!queue_.empty()) {
+    if (const auto* setup = std::get_if<ConvSetup>(&queue_.front().operation)) {
+      setup_ = *setup;
+      ArrayOperands operands;
+      operands.setup = setup;
+      send_message(to_array, payload_, operands);
+      tell(UnitMessage::Kind::kReleased, queue_.front().release_signals);
+      tell(UnitMessage::Kind::kDone, queue_.front().done_signals);
+      queue_.pop_front();
+      continue;
+    }
+    begin_chunk(now);
+    return;
+  }
+  state_ = State::kIdle;
+  ledger.enter(blocker_, now);
+  tell_array(blocker_);
+}
+
+// What the modules behind the switch wait for from now on.
+void SwitchNetwork::tell_array(Activity waits_for) {
+  if (waits_for == told_) return;
+  told_ = waits_for;
+  ArrayOperands operands;
+  operands.waits_for = &told_;
+  send_message(to_array, payload_, operands);
+}
+
+void SwitchNetwork::begin_chunk(Cycle now) {
+  run_ = std::get<ConvRun>(queue_.front().operation);
+  if (run_.rows == 0 || run_.columns == 0 || run_.planes == 0) {
+    throw SimulationError(fmt::format("conv.run: {} x {} outputs over {} channel blocks", run_.rows,
+                                      run_.columns, run_.planes));
+  }
+  const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
+  arrangement_.emplace(shape_, run_.height, run_.width, aware ? setup_.stride_h : 1,
+                       aware ? setup_.stride_w : 1);
+  const int last_plane = run_.first_plane + run_.planes;
+  if (last_plane * arrangement_->words_per_plane() > config_.bank_depth_words) {
+    throw SimulationError(
+        fmt::format("conv.run: reads beyond the {} words of a bank", config_.bank_depth_words));
+  }
+  schedule_.emplace(shape_, geometry_of(setup_, run_));
+  ++stats.chunks;
+  chunk_begin_ = now;
+  ledger.enter(Activity::kPipelineFill, now);
+  tell_array(Activity::kOutputReady);
+  if (granularity_ == Granularity::kTile) {
+    run_tile(now);
+    return;
+  }
+  state_ = State::kRunning;
+  next_beat_ = schedule_->first();
+  more_beats_ = true;
+  switch_.bubble = mac_.bubble = Activity::kPipelineFill;
+  load_read_stage();
+  if (mac_stage(now)) advance_pipeline(now);
+}
+
+void SwitchNetwork::finish_chunk(Cycle now) {
+  const Instruction& instruction = queue_.front();
+  if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
+    timeline->span(name(), summary(instruction), context_.clock.at(chunk_begin_), context_.clock.at(now));
+  }
+  tell(UnitMessage::Kind::kReleased, instruction.release_signals);
+  if (!run_.last) tell(UnitMessage::Kind::kDone, instruction.done_signals);
+  queue_.pop_front();
+  begin_next(now);
+}
+
+void SwitchNetwork::tell(UnitMessage::Kind kind, const Semaphores& signals) {
+  UnitMessage message{Unit::kMatrix, kind, signals};
+  send_message(completion, payload_, message);
+}
+
+// ---- clock granularity ----
+
+// The MAC stage's clock. False: the array cannot copy its accumulators yet and every stage stands still.
+bool SwitchNetwork::mac_stage(Cycle now) {
+  if (!mac_.valid) {
+    ledger.spend(mac_.bubble, 1);
+    return true;
+  }
+  ArrayOperands operands;
+  operands.run = &run_;
+  operands.instruction = &queue_.front();
+  operands.schedule = &*schedule_;
+  operands.beat = &mac_.beat;
+  operands.lanes = mac_.words.data();
+  send_message(to_array, payload_, operands);
+  ++stats.beats;
+  if (mac_.beat.last_of_cycle) {
+    ++stats.operation_cycles;
+    stats.useful_macs += std::int64_t{run_.macs_per_pixel} *
+                         schedule_->active_lanes(mac_.beat.row_block, mac_.beat.column_block);
+  }
+  mac_.valid = false;
+  ledger.spend(Activity::kOutputDrain, operands.stalled);
+  ledger.spend(Activity::kBusy, 1);
+  if (operands.stalled == 0) return true;
+  state_ = State::kStalled;
+  wake_at(now + operands.stalled);
+  return false;
+}
+
+void SwitchNetwork::advance_pipeline(Cycle now) {
+  if (switch_.valid) {
+    if (!word_signals_.empty()) trace_switch(now);
+    std::swap(mac_, switch_);
+    switch_.valid = false;
+  } else {
+    mac_.bubble = switch_.bubble;
+  }
+  if (read_.valid) {
+    read_lanes(now);
+    if (!pending_.empty()) switch_.bubble = Activity::kBankConflict;
+    if (pending_.empty()) {
+      std::swap(switch_, read_);
+      read_.valid = false;
+      if (more_beats_) load_read_stage();
+    }
+  }
+  if (!mac_.valid && !switch_.valid && !read_.valid) state_ = State::kFinishing;
+  wake_at(now + 1);
+}
+
+// The next beat enters the read stage: every lane gets its bank and address; lanes without a pixel get the
+// zero point.
+void SwitchNetwork::load_read_stage() {
+  const int p = config_.port_channels;
+  const std::uint64_t plane_base =
+      static_cast<std::uint64_t>(run_.copy) * static_cast<std::uint64_t>(config_.bank_depth_words) +
+      static_cast<std::uint64_t>((run_.first_plane + next_beat_.plane) * arrangement_->words_per_plane());
+  pending_.clear();
+  for (int lane = 0; lane < config_.rows; ++lane) {
+    Lane& l = read_.lanes[static_cast<std::size_t>(lane)];
+    l.selection = schedule_->select(next_beat_, lane);
+    if (!l.selection.valid) {
+      std::memset(read_.words.data() + lane * p, static_cast<std::uint8_t>(setup_.input_zero_point),
+                  static_cast<std::size_t>(p));
+      continue;
+    }
+    const BankSlot slot = arrangement_->place(l.selection.h, l.selection.w);
+    l.bank = slot.bank.value();
+    l.address = (plane_base + static_cast<std::uint64_t>(slot.address)) * static_cast<std::uint64_t>(p);
+    pending_.push_back(lane);
+  }
+  read_.beat = next_beat_;
+  read_.valid = true;
+  more_beats_ = schedule_->advance(next_beat_);
+}
+
+// One clock of the read stage: the crossbar lets one lane read each bank, lowest lane first.
+void SwitchNetwork::read_lanes(Cycle now) {
+  std::size_t kept = 0;
+  for (const int lane : pending_) {
+    Lane& l = read_.lanes[static_cast<std::size_t>(lane)];
+    Cycle& last = bank_read_at_[static_cast<std::size_t>(l.bank)];
+    if (last == now) {
+      pending_[kept++] = lane;
+      continue;
+    }
+    last = now;
+    ++stats.bank_read_words;
+    read_word_(bank_read[static_cast<std::size_t>(l.bank)], l.address,
+               read_.words.data() + lane * config_.port_channels);
+  }
+  pending_.resize(kept);
+}
+
+void SwitchNetwork::trace_switch(Cycle now) {
+  Trace& trace = *context_.observers.trace;
+  const Picoseconds at = context_.clock.at(now);
+  trace.change(beat_signal_, at, static_cast<std::uint64_t>(switch_.beat.index));
+  trace.change(row_block_signal_, at, static_cast<std::uint64_t>(switch_.beat.row_block));
+  trace.change(column_block_signal_, at, static_cast<std::uint64_t>(switch_.beat.column_block));
+  for (std::size_t i = 0; i < switch_.lanes.size(); ++i) {
+    std::uint64_t word = 0;
+    const auto p = static_cast<std::size_t>(config_.port_channels);
+    std::memcpy(&word, switch_.words.data() + i * p, std::min<std::size_t>(p, 8));
+    trace.change(word_signals_[i], at, word);
+    const Selection& selection = switch_.lanes[i].selection;
+    if (selection.valid) {
+      trace.change(row_signals_[i], at, static_cast<std::uint64_t>(selection.h));
+      trace.change(column_signals_[i], at, static_cast<std::uint64_t>(selection.w));
+    } else {
+      trace.unknown(row_signals_[i], at);
+      trace.unknown(column_signals_[i], at);
+    }
+  }
+}
+
+// ---- tile granularity ----
+
+void SwitchNetwork::run_tile(Cycle now) {
+  ChunkGeometry geometry = schedule_->geometry();
+  geometry.planes = 1;  // every channel block makes the same selections
+  if (!(geometry == census_geometry_) || census_.cycle_clocks.empty()) {
+    census_ = take_census(*schedule_, *arrangement_);
+    census_geometry_ = geometry;
+  }
+  read_tile();
+
+  ArrayOperands operands;
+  operands.run = &run_;
+  operands.instruction = &queue_.front();
+  operands.schedule = &*schedule_;
+  operands.tile = &tile_;
+  operands.cycle_clocks = &census_.cycle_clocks;
+  operands.first_mac = now + kFillClocks;
+  send_message(to_array, payload_, operands);
+
+  const Cycle read_clocks =
+      std::int64_t{run_.planes} *
+      std::accumulate(census_.cycle_clocks.begin(), census_.cycle_clocks.end(), std::int64_t{0});
+  const std::int64_t beats = schedule_->beats();
+  stats.beats += beats;
+  stats.operation_cycles += schedule_->operation_cycles();
+  stats.useful_macs += std::int64_t{run_.macs_per_pixel} * run_.rows * run_.columns;
+  stats.bank_read_words += census_.read_words * run_.planes;
+  ledger.spend(Activity::kPipelineFill, kFillClocks);
+  ledger.spend(Activity::kBusy, beats);
+  ledger.spend(Activity::kBankConflict, census_.conflict_clocks * run_.planes);
+  ledger.spend(Activity::kOutputDrain, operands.stalled);
+  state_ = State::kFinishing;
+  wake_at(now + kFillClocks + read_clocks + operands.stalled);
+}
+
+// The memory of a bank's copy that the chunk reads; asked for again after it was withdrawn.
+const std::uint8_t* SwitchNetwork::bank_memory(std::size_t bank) {
+  const std::uint8_t*& memory = bank_memory_[run_.copy][bank];
+  if (memory == nullptr) {
+    tlm::tlm_dmi dmi;
+    payload_.set_address(std::uint64_t{run_.copy} *
+                         static_cast<std::uint64_t>(config_.bank_depth_words * config_.port_channels));
+    if (!bank_read[bank]->get_direct_mem_ptr(payload_, dmi))
+      throw SimulationError("an input bank refuses direct memory access");
+    memory = dmi.get_dmi_ptr();
+  }
+  return memory;
+}
+
+void SwitchNetwork::withdraw_memory(int bank, sc_dt::uint64 begin, sc_dt::uint64) {
+  const bool second = begin >= static_cast<sc_dt::uint64>(config_.bank_depth_words * config_.port_channels);
+  bank_memory_[second ? 1 : 0][static_cast<std::size_t>(bank)] = nullptr;
+  if (tile_of_ && tile_of_->copy == (second ? 1 : 0)) tile_of_.reset();
+}
+
+// Reads the chunk's operands in the banks' arranged layout through the direct memory interface. Chunks that
+// read the same tile one after the other, for other kernels, find it still there unless a bank was written
+// meanwhile.
+void SwitchNetwork::read_tile() {
+  const int p = config_.port_channels;
+  for (std::size_t bank = 0; bank < census_.bank_reads.size(); ++bank) {
+    count_accesses(bank_read[bank], census_.bank_reads[bank] * run_.planes, p);
+  }
+  const bool same = tile_of_ && tile_of_->copy == run_.copy && tile_of_->height == run_.height &&
+                    tile_of_->width == run_.width && tile_of_->first_plane == run_.first_plane &&
+                    tile_of_->planes == run_.planes && tile_type_ == setup_.input_type &&
+                    tile_zero_point_ == setup_.input_zero_point &&
+                    tile_strides_ == std::pair(setup_.stride_h, setup_.stride_w);
+  if (same) return;
+  tile_of_ = run_;
+  tile_type_ = setup_.input_type;
+  tile_zero_point_ = setup_.input_zero_point;
+  tile_strides_ = {setup_.stride_h, setup_.stride_w};
+
+  const int padded = padded_channels(p);
+  tile_.height = run_.height, tile_.width = run_.width, tile_.depth = run_.planes * padded;
+  tile_.pixels.resize(static_cast<std::size_t>(tile_.height) * tile_.width * tile_.depth);
+  const std::ptrdiff_t plane_bytes = std::ptrdiff_t{arrangement_->words_per_plane()} * p;
+  std::vector<std::uint8_t> pixel(static_cast<std::size_t>(run_.planes * p));
+  std::int16_t* out = tile_.pixels.data();
+  for (int h = 0; h < tile_.height; ++h) {
+    for (int w = 0; w < tile_.width; ++w, out += tile_.depth) {
+      const BankSlot slot = arrangement_->place(h, w);
+      const std::uint8_t* word = bank_memory(static_cast<std::size_t>(slot.bank.value())) +
+                                 run_.first_plane * plane_bytes + slot.address * p;
+      for (int plane = 0; plane < run_.planes; ++plane)
+        std::memcpy(pixel.data() + plane * p, word + plane * plane_bytes, static_cast<std::size_t>(p));
+      widen_words(pixel.data(), run_.planes, p, setup_.input_type == DType::kUint8, setup_.input_zero_point,
+                  out);
+    }
+  }
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,241 @@
+#include "tilebeat/engines/wfold/schedule.h"
+
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+
+namespace tilebeat {
+namespace {
+
+constexpr int kRecordBytes = 16;  // of a post-parameter record
+
+}  // namespace
+
+GranularityChoice choose_granularity(int channels, int width, int smallest, int tolerance, int line_bytes) {
+  GranularityChoice choice;
+  bool any = false;
+  for (int p = line_bytes; p >= smallest && p > 0; p /= 2) {
+    GranularityCandidate c;
+    c.granularity = p;
+    c.fold = line_bytes / p;
+    c.padding = granularity_padding(channels, p);
+    c.too_wide = c.fold > width;
+    if (!c.too_wide && (!any || c.padding < choice.least_padding)) {
+      choice.least_padding = c.padding;
+      any = true;
+    }
+    choice.candidates.push_back(c);
+  }
+  choice.granularity = line_bytes;
+  bool chosen = false;
+  for (GranularityCandidate& c : choice.candidates) {
+    c.tolerable = !c.too_wide && c.padding - choice.least_padding < tolerance;
+    if (c.tolerable && !chosen) {
+      choice.granularity = c.granularity;
+      chosen = true;
+    }
+  }
+  return choice;
+}
+
+std::vector<FoldedColumn> fold_kernel(int kernel_w, int stride_w, int dilation_w) {
+  std::vector<FoldedColumn> columns;
+  for (int tap = 0; tap < kernel_w; ++tap) {
+    const int at = tap * dilation_w;
+    if (columns.empty() || columns.back().column != at / stride_w) columns.push_back({at / stride_w, {}});
+    columns.back().taps.push_back({tap, at % stride_w});
+  }
+  return columns;
+}
+
+WfoldSchedule::WfoldSchedule(const WfoldShape& shape, const WfoldGeometry& geometry)
+    : shape_(shape),
+      geometry_(geometry),
+      fold_(shape.fold(geometry.granularity)),
+      blocks_(ceil_div(geometry.channels, geometry.granularity)),
+      kernel_tiles_(ceil_div(geometry.kernels, shape.tile_kernels())),
+      column_tiles_(ceil_div(geometry.columns, shape.tile_columns(geometry.granularity))),
+      tiles_per_kernel_tile_(std::int64_t{geometry.rows} * column_tiles_) {
+  const int widest = shape.widest_kernel(geometry.granularity);
+  for (const FoldedColumn& folded : fold_kernel(geometry.kernel_w, geometry.stride_w, geometry.dilation_w)) {
+    if (parts_.empty() || folded.column - parts_.back().columns.front() >= widest)
+      parts_.push_back({all_steps_, {}, 0});
+    parts_.back().columns.push_back(folded.column);
+    ++all_steps_;
+  }
+  for (Part& part : parts_) {
+    const int span = part.columns.back() - part.columns.front();
+    part.lines = ceil_div(shape.compute_units * fold_ + span, fold_);
+    lines_per_tile_ += std::int64_t{part.lines} * geometry.kernel_h * blocks_;
+  }
+}
+
+int WfoldSchedule::kernels_of_tile(int kernel_tile) const {
+  return std::min(shape_.tile_kernels(), geometry_.kernels - kernel_tile * shape_.tile_kernels());
+}
+
+WfoldTile WfoldSchedule::tile(std::int64_t index) const {
+  WfoldTile tile;
+  tile.kernel_tile = static_cast<int>(index / tiles_per_kernel_tile_);
+  const std::int64_t in_plane = index % tiles_per_kernel_tile_;
+  const int width = shape_.tile_columns(geometry_.granularity);
+  tile.row = static_cast<int>(in_plane / column_tiles_);
+  tile.column = static_cast<int>(in_plane % column_tiles_) * width;
+  tile.columns = std::min(width, geometry_.columns - tile.column);
+  tile.kernels = kernels_of_tile(tile.kernel_tile);
+  tile.kernels_per_slave = per_slave(tile.kernels);
+  return tile;
+}
+
+WfoldRefill WfoldSchedule::refill(int index) const {
+  const int inner = geometry_.block_outer ? geometry_.kernel_h : blocks_;
+  const int per_part = geometry_.kernel_h * blocks_;
+  WfoldRefill refill;
+  refill.part = index / per_part;
+  const int outer = index % per_part / inner;
+  refill.kernel_row = geometry_.block_outer ? index % inner : outer;
+  refill.block = geometry_.block_outer ? outer : index % inner;
+  return refill;
+}
+
+WfoldSchedule::LineSpan WfoldSchedule::lines_of_step(int part, int step) const {
+  const std::vector<int>& columns = steps(part);
+  const int offset = columns[static_cast<std::size_t>(step)] - columns.front();
+  return {offset / fold_, ceil_div(offset + shape_.compute_units * fold_, fold_)};
+}
+
+int WfoldSchedule::block_bytes(int block) const {
+  return std::min(geometry_.granularity, geometry_.channels - block * geometry_.granularity);
+}
+
+ByteRange WfoldSchedule::bytes_of(int column, int last, int begin, int end) const {
+  const std::int64_t first_byte =
+      std::int64_t{column} * geometry_.pixel_bytes + geometry_.first_channel + begin - geometry_.lead_bytes;
+  const std::int64_t end_byte =
+      std::int64_t{last} * geometry_.pixel_bytes + geometry_.first_channel + end - geometry_.lead_bytes;
+  return {std::max<std::int64_t>(0, first_byte), std::min(geometry_.row_bytes, end_byte)};
+}
+
+std::int64_t WfoldSchedule::beats() const {
+  std::int64_t beats = 0;
+  for (int t = 0; t < kernel_tiles_; ++t)
+    beats += beats_of(tile(t * tiles_per_kernel_tile_)) * tiles_per_kernel_tile_;
+  return beats;
+}
+
+bool WfoldSchedule::advance(WfoldBeat& beat) const {
+  const WfoldTile at = tile(beat.tile);
+  if (++beat.kernel < at.kernels_per_slave) return true;
+  beat.kernel = 0;
+  ++beat.step_number;
+  const int part = refill(beat.refill).part;
+  if (++beat.step < static_cast<int>(steps(part).size())) return true;
+  beat.step = 0;
+  beat.first_line += lines(part);
+  if (++beat.refill < refills()) return true;
+  beat.refill = 0;
+  if (++beat.tile == tiles()) return false;
+  if (beat.tile % tiles_per_kernel_tile_ == 0) beat.step_number = 0;
+  return true;
+}
+
+std::int64_t WfoldSchedule::kernel_tile_begin(int kernel_tile) const {
+  const std::int64_t kernel = kernel_bytes() + (geometry_.post_parameters ? kRecordBytes : 0);
+  if (kernel_tile < kernel_tiles_) return kernel_tile * shape_.kernels_per_slave() * kernel;
+  return ((kernel_tiles_ - 1) * shape_.kernels_per_slave() + per_slave(kernels_of_tile(kernel_tiles_ - 1))) *
+         kernel;
+}
+
+std::int64_t WfoldSchedule::records_begin(int kernel_tile) const {
+  return kernel_tile_begin(kernel_tile) + per_slave(kernels_of_tile(kernel_tile)) * kernel_bytes();
+}
+
+ByteRange WfoldSchedule::kernel_line(const WfoldBeat& beat, const WfoldTile& tile) const {
+  const WfoldRefill at = refill(beat.refill);
+  const std::int64_t column = std::int64_t{at.kernel_row} * all_steps_ + first_step(at.part) + beat.step;
+  const std::int64_t begin = kernel_tile_begin(tile.kernel_tile) + beat.kernel * kernel_bytes() +
+                             column * geometry_.channels + block_begin(at.block);
+  return {begin, begin + block_bytes(at.block)};
+}
+
+// ---- reading ----
+
+namespace {
+
+// Bytes of the widest row window of a refill, over channels of so many bytes.
+std::int64_t window_bytes(const WfoldSchedule& s, int channels) {
+  int lines = 0;
+  for (int part = 0; part < s.parts(); ++part) lines = std::max(lines, s.lines(part));
+  return std::int64_t{lines} * s.fold() * channels;
+}
+
+}  // namespace
+
+bool can_read_continuously(const WfoldSchedule& s) {
+  return s.blocks() == 1 && s.geometry().channels == s.geometry().pixel_bytes;
+}
+
+bool transit_holds_pixels(const WfoldSchedule& s, std::int64_t transit_half) {
+  const bool follow = !s.geometry().block_outer || s.geometry().kernel_h == 1;
+  return follow && window_bytes(s, s.geometry().channels) <= transit_half;
+}
+
+bool transit_holds_block(const WfoldSchedule& s, std::int64_t transit_half) {
+  return window_bytes(s, s.block_bytes(0)) <= transit_half;
+}
+
+WfoldReadMode choose_read_mode(const WfoldSchedule& s, std::int64_t transit_half) {
+  if (can_read_continuously(s)) return WfoldReadMode::kContinuous;
+  if (s.blocks() > 1 && transit_holds_pixels(s, transit_half)) return WfoldReadMode::kTransit;
+  return WfoldReadMode::kStrided;
+}
+
+WfoldReader::WfoldReader(const WfoldSchedule& schedule, WfoldReadMode mode, std::int64_t transit_half)
+    : schedule_(schedule),
+      mode_(mode),
+      whole_pixels_(mode == WfoldReadMode::kTransit && transit_holds_pixels(schedule, transit_half)) {}
+
+WfoldFetch WfoldReader::fetch() const {
+  const WfoldTile tile = schedule_.tile(tile_);
+  const WfoldRefill refill = schedule_.refill(refill_);
+  WfoldFetch fetch;
+  const int row = schedule_.map_row(tile, refill);
+  int begin = schedule_.block_begin(refill.block);
+  int end = begin + schedule_.block_bytes(refill.block);
+  int first = schedule_.line_column(tile, refill, line_);
+  int columns = schedule_.fold();
+  if (mode_ == WfoldReadMode::kTransit) {
+    columns = schedule_.lines(refill.part) * schedule_.fold();
+    if (whole_pixels_) {
+      fetch.refills = schedule_.blocks();
+      begin = 0, end = schedule_.geometry().channels;
+    }
+  }
+  if (!schedule_.row_exists(row)) return fetch;
+  const auto request = [&](int column, int last) {
+    const ByteRange bytes = schedule_.bytes_of(column, last, begin, end);
+    if (!bytes.empty()) fetch.requests.push_back({row, bytes});
+  };
+  if (mode_ == WfoldReadMode::kContinuous) {
+    request(first, first + columns - 1);
+  } else {
+    for (int c = first; c < first + columns; ++c) request(c, c);
+  }
+  return fetch;
+}
+
+void WfoldReader::advance() {
+  const int part = schedule_.refill(refill_).part;
+  if (mode_ != WfoldReadMode::kTransit) {
+    if (++line_ < schedule_.lines(part)) return;
+    line_ = 0;
+    ++refill_;
+  } else {
+    refill_ += whole_pixels_ ? schedule_.blocks() : 1;
+  }
+  if (refill_ < schedule_.refills()) return;
+  refill_ = 0;
+  ++tile_;
+}
+
+}  // namespace tilebeat

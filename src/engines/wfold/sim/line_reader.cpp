@@ -1,0 +1,149 @@
+#include "tilebeat/engines/wfold/sim/line_reader.h"
+
+#include <algorithm>
+
+namespace tilebeat {
+
+LineReader::LineReader(const char* name, const SimContext& context, const WfoldConfig& config,
+                       int max_outstanding, std::uint64_t nram, sc_core::sc_event& changed)
+    : port(name, context, max_outstanding, changed), config_(config), nram_(nram) {}
+
+void LineReader::begin(const WfoldJob& job) {
+  job_ = &job;
+  const WfoldReadMode mode = job.run.read_mode;
+  reader_.emplace(job.schedule, mode, config_.transit_bytes / 2);
+  limit_ = mode == WfoldReadMode::kTransit ? 2 : static_cast<std::size_t>(config_.line_queue);
+  next_tile_ = 0;
+  next_refill_ = next_line_ = 0;
+}
+
+void LineReader::take(Cycle now) {
+  while (port.front_ready(now)) {
+    Window& window = windows_[order_.front() - first_window_];
+    order_.pop_front();
+    window.data.push_back(port.take_front());
+    window.arrived.push_back(now);
+    stats.bytes += static_cast<std::int64_t>(window.data.back().size());
+  }
+}
+
+void LineReader::forget_left(Cycle now) {
+  while (!left_.empty() && left_.front() <= now) left_.pop_front();
+}
+
+Cycle LineReader::next_room(Cycle now) const {
+  if (!reader_ || reader_->done() || windows_.size() >= limit_) return -1;
+  const auto later = std::find_if(left_.begin(), left_.end(), [now](Cycle at) { return at > now; });
+  return later != left_.end() ? *later : -1;
+}
+
+bool LineReader::request(Cycle now, Activity idle) {
+  forget_left(now);
+  if (windows_.empty() || windows_.back().issued == windows_.back().fetch.requests.size()) {
+    if (!reader_ || reader_->done()) {
+      port.ledger.enter(port.empty() ? idle : Activity::kMemory, now);
+      return false;
+    }
+    if (windows_.size() + left_.size() >= limit_) {
+      port.ledger.enter(Activity::kLanding, now);
+      return false;
+    }
+    Window window;
+    window.fetch = reader_->fetch();
+    window.begun = now;
+    const WfoldSchedule& schedule = job_->schedule;
+    window.lines_left =
+        job_->run.read_mode == WfoldReadMode::kTransit
+            ? std::int64_t{window.fetch.refills} * schedule.lines(schedule.refill(reader_->refill()).part)
+            : 1;
+    reader_->advance();
+    windows_.push_back(std::move(window));
+    if (windows_.back().fetch.requests.empty()) {
+      port.ledger.enter(Activity::kBusy, now);
+      return true;
+    }
+  }
+  if (!port.granted(now) || !port.has_room()) {
+    port.ledger.enter(port.granted(now) ? Activity::kOutstanding : port.waits_for(), now);
+    return false;
+  }
+  Window& window = windows_.back();
+  const WfoldRequest& request = window.fetch.requests[window.issued++];
+  order_.push_back(first_window_ + windows_.size() - 1);
+  const auto bytes = static_cast<int>(request.bytes.end - request.bytes.begin);
+  const std::uint64_t address =
+      nram_ + job_->run.map +
+      static_cast<std::uint64_t>(request.row * job_->schedule.geometry().row_bytes + request.bytes.begin);
+  ++stats.requests;
+  port.issue(tlm::TLM_READ_COMMAND, address, bytes, port.buffer(bytes), now);
+  return true;
+}
+
+// The requests of the front window that the next line cannot do without.
+std::size_t LineReader::needed_requests(const Window& window) const {
+  const WfoldSchedule& schedule = job_->schedule;
+  const WfoldTile tile = schedule.tile(next_tile_);
+  const WfoldRefill refill = schedule.refill(next_refill_);
+  const int first = schedule.line_column(tile, refill, next_line_);
+  const int begin = schedule.block_begin(refill.block);
+  const ByteRange last = schedule.bytes_of(first, first + schedule.fold() - 1, begin,
+                                           begin + schedule.block_bytes(refill.block));
+  const auto& requests = window.fetch.requests;
+  std::size_t needed = requests.size();
+  while (needed > 0 && requests[needed - 1].bytes.begin >= last.end) --needed;
+  return needed;
+}
+
+Cycle LineReader::line_ready() const {
+  if (windows_.empty()) return -1;
+  const Window& window = windows_.front();
+  const std::size_t needed = needed_requests(window);
+  if (needed == 0) return window.begun + 1;
+  return needed <= window.arrived.size() ? window.arrived[needed - 1] : -1;
+}
+
+void LineReader::form(std::uint8_t* line) {
+  const WfoldSchedule& schedule = job_->schedule;
+  const int granularity = schedule.geometry().granularity;
+  std::fill_n(line, config_.line_bytes, static_cast<std::uint8_t>(job_->setup.input_zero_point));
+  const Window& window = windows_.front();
+  const auto& requests = window.fetch.requests;
+  if (requests.empty()) return;
+  const WfoldTile tile = schedule.tile(next_tile_);
+  const WfoldRefill refill = schedule.refill(next_refill_);
+  const int begin = schedule.block_begin(refill.block);
+  const int end = begin + schedule.block_bytes(refill.block);
+  const std::int64_t pixel = schedule.geometry().pixel_bytes;
+  std::size_t from = 0;
+  for (int position = 0; position < schedule.fold(); ++position) {
+    const int column = schedule.line_column(tile, refill, next_line_) + position;
+    const ByteRange bytes = schedule.bytes_of(column, column, begin, end);
+    if (bytes.empty()) continue;
+    while (from < requests.size() && requests[from].bytes.end <= bytes.begin) ++from;
+    if (from == requests.size()) return;
+    // Where the position's first byte would be, were it not cut off by the row's edge.
+    const std::int64_t whole =
+        column * pixel + schedule.geometry().first_channel + begin - schedule.geometry().lead_bytes;
+    std::copy_n(window.data[from].begin() + (bytes.begin - requests[from].bytes.begin),
+                bytes.end - bytes.begin, line + position * granularity + (bytes.begin - whole));
+  }
+}
+
+void LineReader::leave(Cycle at) {
+  ++stats.lines;
+  Window& window = windows_.front();
+  if (--window.lines_left == 0) {
+    for (auto& data : window.data) port.recycle(std::move(data));
+    windows_.pop_front();
+    ++first_window_;
+    left_.push_back(at);
+  }
+  const WfoldSchedule& schedule = job_->schedule;
+  if (++next_line_ < schedule.lines(schedule.refill(next_refill_).part)) return;
+  next_line_ = 0;
+  if (++next_refill_ < schedule.refills()) return;
+  next_refill_ = 0;
+  ++next_tile_;
+}
+
+}  // namespace tilebeat

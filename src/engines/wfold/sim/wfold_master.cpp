@@ -1,0 +1,244 @@
+#include "tilebeat/engines/wfold/sim/wfold_master.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/engines/wfold/sim/wfold_slave.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+WfoldGeometry geometry_of(const ConvSetup& s, const WfoldRun& r) {
+  WfoldGeometry g;
+  g.rows = r.rows, g.columns = r.columns, g.kernels = r.kernels;
+  g.height = r.height, g.row_bytes = r.row_bytes, g.lead_bytes = r.lead_bytes, g.h_offset = r.h_offset;
+  g.kernel_h = s.kernel_h, g.stride_h = s.stride_h, g.dilation_h = s.dilation_h;
+  g.kernel_w = s.kernel_w, g.stride_w = s.stride_w, g.dilation_w = s.dilation_w;
+  g.pixel_bytes = r.pixel_bytes, g.first_channel = r.first_channel, g.channels = r.channels;
+  g.granularity = r.granularity;
+  g.block_outer = r.block_outer;
+  g.post_parameters = s.post_parameters;
+  return g;
+}
+
+// Before a schedule is made of it: nothing may be zero that something is divided by.
+void check_fields(const ConvSetup& s, const WfoldRun& r, const WfoldConfig& config) {
+  const auto is_granularity = [&config](int g) {
+    return g >= 2 && g <= config.line_bytes && (g & (g - 1)) == 0;
+  };
+  if (r.rows == 0 || r.columns == 0 || r.kernels == 0 || r.channels == 0 || s.kernel_h == 0 ||
+      s.kernel_w == 0 || s.stride_w == 0) {
+    throw SimulationError(fmt::format("wfold.run: {} x {} outputs of {} kernels {} x {} over {} channels",
+                                      r.rows, r.columns, r.kernels, s.kernel_h, s.kernel_w, r.channels));
+  }
+  if (!is_granularity(r.granularity) || !is_granularity(r.result_granularity)) {
+    throw SimulationError(fmt::format("wfold.run: granularities {} and {}, powers of two from 2 to {} exist",
+                                      r.granularity, r.result_granularity, config.line_bytes));
+  }
+}
+
+}  // namespace
+
+WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
+                         int max_outstanding, std::uint64_t nram, std::int64_t region_bytes,
+                         Granularity granularity)
+    : sc_module(name),
+      command("command"),
+      reader("port", context, config, max_outstanding, nram, wake_),
+      slave_control("slave_control", static_cast<std::size_t>(config.slaves)),
+      slave_chunks("slave_chunks", static_cast<std::size_t>(config.slaves)),
+      to_writer("to_writer"),
+      drained("drained"),
+      completion("completion"),
+      context_(context),
+      config_(config),
+      region_bytes_(region_bytes),
+      granularity_(granularity),
+      pipeline_(config.weight_port_bytes),
+      entered_at_(static_cast<std::size_t>(config.first_buffer_lines)),
+      complete_at_(static_cast<std::size_t>(config.second_buffer_lines)),
+      occupied_(static_cast<std::size_t>(config.second_buffer_lines)),
+      line_(static_cast<std::size_t>(config.line_bytes)) {
+  command.register_b_transport(this, &WfoldMaster::receive);
+  drained.register_b_transport(this, &WfoldMaster::take_drained);
+  SC_METHOD(step);
+  sensitive << wake_;
+  dont_initialize();
+  if (Trace* trace = context_.observers.trace; trace != nullptr) {
+    beat_signal_ = trace->add_signal(this->name(), "beat", 1);
+    broadcast_signal_ = trace->add_signal(this->name(), "broadcast", 1);
+    weights_signal_ = trace->add_signal(this->name(), "weights", 1);
+    tile_signal_ = trace->add_signal(this->name(), "tile", 32);
+    refill_signal_ = trace->add_signal(this->name(), "refill", 16);
+  }
+}
+
+void WfoldMaster::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& message = message_of<UnitCommand>(payload);
+  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
+  blocker_ = message.blocker;
+  if (message.instruction != nullptr) queue_.push_back(*message.instruction);
+  wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+}
+
+void WfoldMaster::take_drained(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& message = message_of<HalfDrained>(payload);
+  drained_at_[static_cast<std::size_t>(tiles_drained_ % 4)] = message.at;
+  ++tiles_drained_;
+  wake_.notify(to_sc_time(context_.clock.at(message.at + 1) - now_ps()));
+}
+
+Cycle WfoldMaster::half_drained(std::int64_t tile) const {
+  const std::int64_t before = tiles_before_ + tile - 2;  // the tile that used the half last
+  if (before < 0) return kAlwaysFree;
+  return before < tiles_drained_ ? drained_at_[static_cast<std::size_t>(before % 4)] : kNotYet;
+}
+
+void WfoldMaster::step() {
+  if (gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  reader.take(now);
+  if (state_ == State::kFinishing && now >= finish_at_) finish_run(now);
+  if (state_ == State::kIdle || state_ == State::kDraining) begin_next(now);
+  if (state_ == State::kRunning) {
+    if (granularity_ == Granularity::kClock) {
+      run_clock(now);
+    } else {
+      run_ahead();
+    }
+  }
+  schedule(now, reader.request(now, state_ == State::kIdle ? blocker_ : Activity::kNoWork));
+}
+
+void WfoldMaster::schedule(Cycle now, bool requested) {
+  Cycle next = requested ? now + 1 : -1;
+  const auto at = [&](Cycle cycle) {
+    if (cycle > now && (next < 0 || cycle < next)) next = cycle;
+  };
+  if (state_ == State::kFinishing) at(finish_at_);
+  if (state_ == State::kRunning && granularity_ == Granularity::kClock) at(now + 1);
+  if (state_ == State::kRunning || state_ == State::kFinishing) {
+    at(reader.next_room(now));
+    // A line of padding alone is ready without anything arriving.
+    if (state_ == State::kRunning && reader.more_lines()) at(reader.line_ready());
+  }
+  if (next >= 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+}
+
+void WfoldMaster::begin_next(Cycle now) {
+  while (!queue_.empty()) {
+    const Instruction& front = queue_.front();
+    if (const auto* setup = std::get_if<ConvSetup>(&front.operation)) {
+      // Results on their way out are finished with the registers that they were computed with.
+      const bool out =
+          tiles_drained_ == tiles_before_ &&
+          (tiles_before_ == 0 || drained_at_[static_cast<std::size_t>((tiles_before_ - 1) % 4)] < now);
+      if (!out) {
+        state_ = State::kDraining;
+        pipeline_.idle(Activity::kOutputDrain, now);
+        return;
+      }
+      setup_ = *setup;
+      tell(UnitMessage::Kind::kReleased, front.release_signals);
+      tell(UnitMessage::Kind::kDone, front.done_signals);
+      queue_.pop_front();
+      continue;
+    }
+    begin_run(now);
+    return;
+  }
+  state_ = State::kIdle;
+  idle(blocker_, now);
+}
+
+// What the engine waits for while there is no run.
+void WfoldMaster::idle(Activity cause, Cycle now) {
+  pipeline_.idle(cause, now);
+  TileResults news;
+  news.idle = cause;
+  send_message(to_writer, payload_, news);
+}
+
+void WfoldMaster::check_run(const WfoldJob& job) const {
+  const WfoldSchedule& schedule = job.schedule;
+  const std::int64_t half = config_.transit_bytes / 2;
+  if (job.run.read_mode == WfoldReadMode::kContinuous && !can_read_continuously(schedule))
+    throw SimulationError("wfold.run: a map of several channel blocks cannot be read continuously");
+  if (job.run.read_mode == WfoldReadMode::kTransit && !transit_holds_block(schedule, half))
+    throw SimulationError(
+        fmt::format("wfold.run: a row window does not fit the {} bytes of half the transit buffer", half));
+  if (job.run.weights + schedule.region_bytes() > region_bytes_) {
+    throw SimulationError(fmt::format("wfold.run: kernels take bytes {} to {} of a region of {}",
+                                      job.run.weights, job.run.weights + schedule.region_bytes(),
+                                      region_bytes_));
+  }
+}
+
+void WfoldMaster::begin_run(Cycle now) {
+  const auto* run = std::get_if<WfoldRun>(&queue_.front().operation);
+  if (run == nullptr)
+    throw SimulationError(summary(queue_.front()) + ": the matrix unit of this core is a W-fold engine");
+  check_fields(setup_, *run, config_);
+  job_ = std::make_shared<const WfoldJob>(
+      WfoldJob{queue_.front(), *run, setup_, WfoldSchedule(wfold_shape(config_), geometry_of(setup_, *run))});
+  check_run(*job_);
+  state_ = State::kRunning;
+  began_ = now;
+  ++stats.runs;
+  pipeline_.begin(job_->schedule, now);
+  beat_.begin(job_->schedule);
+  weights_ = beat_;
+  records_left_ = setup_.post_parameters ? weights_.tile.kernels_per_slave : 0;
+  port_at_ = 0;
+  entered_ = freed_ = 0;
+  std::fill(occupied_.begin(), occupied_.end(), false);
+  refill_lines_.clear();
+  lines_in_back_ = 0;
+  line_refill_ = 0;
+  TileResults news;  // idle: results that are to come
+  send_message(to_writer, payload_, news);
+  reader.begin(*job_);
+}
+
+void WfoldMaster::finish_run(Cycle now) {
+  if (context_.observers.trace != nullptr) trace_clock({}, now);
+  if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
+    timeline->span(name(), summary(job_->instruction), context_.clock.at(began_), context_.clock.at(now));
+  }
+  tell(UnitMessage::Kind::kReleased, job_->instruction.release_signals);
+  tiles_before_ += job_->schedule.tiles();
+  kernel_tiles_before_ += job_->schedule.kernel_tiles();
+  queue_.pop_front();
+  begin_next(now);
+}
+
+// The last beat of a step is done in clock `last_beat`, `next` comes after it. The results of a tile drain
+// from the clock after its last beat on.
+void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat) {
+  const bool tile_ends = !next.more || next.beat.tile != walk.beat.tile;
+  if (tile_ends || next.beat.refill != walk.beat.refill) ++stats.refills;
+  if (!tile_ends) return;
+  ++stats.tiles;
+  stats.useful_macs += std::int64_t{walk.tile.columns} * walk.tile.kernels * job_->run.macs_per_output;
+  TileResults results;
+  results.job = job_;
+  results.tile = walk.tile;
+  results.half = half_of(walk.beat.tile);
+  results.record_set = record_set_of(walk.tile);
+  results.ready = last_beat + 1;
+  results.last = !next.more;
+  if (results.last) {
+    state_ = State::kFinishing;
+    finish_at_ = last_beat + 1;
+  }
+  send_message(to_writer, payload_, results);
+}
+
+void WfoldMaster::tell(UnitMessage::Kind kind, const Semaphores& signals) {
+  UnitMessage message{Unit::kMatrix, kind, signals};
+  send_message(completion, payload_, message);
+}
+
+}  // namespace tilebeat

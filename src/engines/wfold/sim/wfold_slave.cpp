@@ -1,0 +1,225 @@
+#include "tilebeat/engines/wfold/sim/wfold_slave.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/units/post_processing.h"
+#include "tilebeat/kernels/mac.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+WfoldShape wfold_shape(const WfoldConfig& c) {
+  return {c.slaves, c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines};
+}
+
+void widen_line(const std::uint8_t* bytes, int count, const ConvSetup& setup, std::int16_t* out) {
+  const auto zero = static_cast<std::int16_t>(setup.input_zero_point);
+  if (setup.input_type == DType::kUint8) {
+    for (int i = 0; i < count; ++i) out[i] = static_cast<std::int16_t>(bytes[i] - zero);
+  } else {
+    const auto* as_signed = reinterpret_cast<const std::int8_t*>(bytes);
+    for (int i = 0; i < count; ++i) out[i] = static_cast<std::int16_t>(as_signed[i] - zero);
+  }
+}
+
+WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config)
+    : sc_module(name),
+      control("control"),
+      chunks("chunks"),
+      results("results"),
+      region("region"),
+      context_(context),
+      config_(config),
+      kernels_(wfold_shape(config).kernels_per_slave()),
+      accumulator_count_(config.compute_units * config.line_bytes / 2),
+      first_(static_cast<std::size_t>(config.first_buffer_lines * config.line_bytes)),
+      second_(static_cast<std::size_t>(config.second_buffer_lines * config.line_bytes)),
+      first_filled_(static_cast<std::size_t>(config.first_buffer_lines)),
+      second_filled_(static_cast<std::size_t>(config.second_buffer_lines)),
+      port_line_(static_cast<std::size_t>(config.line_bytes)),
+      latched_(static_cast<std::size_t>(config.compute_units * config.line_bytes)),
+      third_(static_cast<std::size_t>(2 * kernels_ * accumulator_count_)),
+      records_(static_cast<std::size_t>(2 * kernels_)),
+      read_(tlm::TLM_READ_COMMAND, 1),
+      record_bytes_(kPostParameterBytes) {
+  control.register_b_transport(this, &WfoldSlave::take_clock);
+  chunks.register_b_transport(this, &WfoldSlave::take_chunk);
+  results.register_b_transport(this, &WfoldSlave::read_results);
+  if (context_.observers.trace != nullptr) declare_signals();
+}
+
+void WfoldSlave::declare_signals() {
+  Trace& trace = *context_.observers.trace;
+  kernel_row_signal_ = trace.add_signal(name(), "kh", 16);
+  kernel_column_signal_ = trace.add_signal(name(), "kw", 16);
+  block_signal_ = trace.add_signal(name(), "block", 16);
+  channel_signal_ = trace.add_signal(name(), "k", 16);
+  slot_signal_ = trace.add_signal(name(), "second_slot", 8);
+  for (int unit = 0; unit < config_.compute_units; ++unit)
+    unit_signals_.push_back(trace.add_signal(name(), fmt::format("cu{}_w", unit), 16));
+}
+
+// A kernel line: the bytes without zero point, filled up to the granularity, Ws times (SPEC WF-3).
+void WfoldSlave::replicate(const std::uint8_t* bytes, int count, const WfoldJob& job,
+                           std::int16_t* line) const {
+  const int granularity = job.run.granularity;
+  for (int i = 0; i < count; ++i) {
+    line[i] = static_cast<std::int16_t>(static_cast<std::int8_t>(bytes[i]) - job.setup.weight_zero_point);
+  }
+  std::fill(line + count, line + granularity, std::int16_t{0});
+  for (int at = granularity; at < config_.line_bytes; at += granularity)
+    std::copy_n(line, granularity, line + at);
+}
+
+// ---- clock granularity ----
+
+void WfoldSlave::take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& clock = message_of<SlaveClock>(payload);
+  // The beat works on what the buffers held before this clock.
+  if (clock.beat != nullptr) run_beat(clock);
+  if (clock.line != nullptr) enter_line(clock);
+  if (clock.port_bytes > 0) read_port(clock);
+}
+
+void WfoldSlave::enter_line(const SlaveClock& clock) {
+  widen_line(clock.line, config_.line_bytes, clock.job->setup,
+             first_.data() + static_cast<std::ptrdiff_t>(clock.line_slot) * config_.line_bytes);
+  first_filled_[static_cast<std::size_t>(clock.line_slot)] = true;
+}
+
+void WfoldSlave::read_port(const SlaveClock& clock) {
+  const bool record = clock.second_slot < 0;
+  std::uint8_t* to = record ? record_bytes_.data() : port_line_.data() + clock.line_offset;
+  transport(region, payload_, tlm::TLM_READ_COMMAND, clock.port_address, to,
+            static_cast<unsigned>(clock.port_bytes));
+  if (payload_.is_response_error())
+    throw SimulationError(fmt::format("wfold.run: kernels beyond the region of {}", name()));
+  if (record) {
+    records_[static_cast<std::size_t>(clock.record_set * kernels_ + clock.record)] =
+        decode_post_parameter(record_bytes_.data());
+  } else if (clock.line_complete) {
+    replicate(port_line_.data(), clock.line_offset + clock.port_bytes, *clock.job,
+              second_.data() + static_cast<std::ptrdiff_t>(clock.second_slot) * config_.line_bytes);
+    second_filled_[static_cast<std::size_t>(clock.second_slot)] = true;
+  }
+}
+
+// Ncu lines at any position of the circular first buffer.
+void WfoldSlave::select(const SlaveClock& clock) {
+  const int granularity = clock.job->run.granularity;
+  const int size = config_.first_buffer_lines * config_.line_bytes;
+  const int begin = clock.column * granularity % size;
+  const int count = static_cast<int>(latched_.size());
+  for (int line = begin / config_.line_bytes; line * config_.line_bytes < begin + count; ++line) {
+    if (!first_filled_[static_cast<std::size_t>(line % config_.first_buffer_lines)])
+      throw SimulationError(fmt::format("{}: line {} of the first buffer is empty", name(), line));
+  }
+  const int until_wrap = std::min(count, size - begin);
+  std::copy_n(first_.begin() + begin, until_wrap, latched_.begin());
+  std::copy_n(first_.begin(), count - until_wrap, latched_.begin() + until_wrap);
+}
+
+void WfoldSlave::run_beat(const SlaveClock& clock) {
+  if (clock.selects) select(clock);
+  if (!second_filled_[static_cast<std::size_t>(clock.beat_slot)])
+    throw SimulationError(fmt::format("{}: line {} of the second buffer is empty", name(), clock.beat_slot));
+  std::int32_t* sums = accumulators(clock.half, clock.beat->kernel);
+  if (clock.first) std::fill_n(sums, accumulator_count_, 0);
+  mac_lines(latched_.data(), config_.compute_units, config_.line_bytes,
+            second_.data() + static_cast<std::ptrdiff_t>(clock.beat_slot) * config_.line_bytes, sums);
+  if (!unit_signals_.empty()) trace_beat(clock);
+}
+
+void WfoldSlave::trace_beat(const SlaveClock& clock) {
+  Trace& trace = *context_.observers.trace;
+  const Picoseconds at = now_ps();
+  const WfoldSchedule& schedule = clock.job->schedule;
+  const WfoldRefill refill = schedule.refill(clock.beat->refill);
+  trace.change(kernel_row_signal_, at, static_cast<std::uint64_t>(refill.kernel_row));
+  trace.change(
+      kernel_column_signal_, at,
+      static_cast<std::uint64_t>(schedule.steps(refill.part)[static_cast<std::size_t>(clock.beat->step)]));
+  trace.change(block_signal_, at, static_cast<std::uint64_t>(refill.block));
+  trace.change(channel_signal_, at, static_cast<std::uint64_t>(clock.beat->kernel));
+  trace.change(slot_signal_, at, static_cast<std::uint64_t>(clock.beat_slot));
+  for (std::size_t unit = 0; unit < unit_signals_.size(); ++unit) {
+    trace.change(unit_signals_[unit], at,
+                 static_cast<std::uint16_t>(clock.map_column + static_cast<int>(unit) * schedule.fold()));
+  }
+}
+
+// ---- tile granularity ----
+
+// Every line of a kernel tile in the order of the beats, and its records, through direct memory access.
+void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
+  const WfoldSchedule& schedule = chunk.job->schedule;
+  tlm::tlm_dmi dmi;
+  payload_.set_address(0);
+  if (!region->get_direct_mem_ptr(payload_, dmi))
+    throw SimulationError("a region of WRAM refuses direct memory access");
+  const std::uint8_t* base = dmi.get_dmi_ptr() + chunk.job->run.weights;
+  if (chunk.job->run.weights + static_cast<std::uint64_t>(schedule.region_bytes()) >
+      dmi.get_end_address() + 1)
+    throw SimulationError(fmt::format("wfold.run: kernels beyond the region of {}", name()));
+  const std::int64_t beats = schedule.beats_of(chunk.tile);
+  kernel_lines_.resize(static_cast<std::size_t>(beats * config_.line_bytes));
+  WfoldBeat beat = chunk.first;
+  for (std::int64_t i = 0; i < beats; ++i) {
+    const ByteRange bytes = schedule.kernel_line(beat, chunk.tile);
+    replicate(base + bytes.begin, static_cast<int>(bytes.end - bytes.begin), *chunk.job,
+              kernel_lines_.data() + i * config_.line_bytes);
+    schedule.advance(beat);
+  }
+  if (!chunk.job->setup.post_parameters) return;
+  count_accesses(region, chunk.tile.kernels_per_slave, kPostParameterBytes);
+  const std::uint8_t* record = base + schedule.records_begin(chunk.tile.kernel_tile);
+  for (int k = 0; k < chunk.tile.kernels_per_slave; ++k, record += kPostParameterBytes)
+    records_[static_cast<std::size_t>(chunk.record_set * kernels_ + k)] = decode_post_parameter(record);
+}
+
+void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& chunk = message_of<SlaveChunk>(payload);
+  if (chunk.new_kernels) load_kernels(chunk);
+  const WfoldSchedule& schedule = chunk.job->schedule;
+  const int count = chunk.tile.kernels_per_slave;
+  const int refill = chunk.first.refill;
+  if (refill == 0) std::fill_n(accumulators(chunk.half, 0), kernels_ * accumulator_count_, 0);
+  const int part = schedule.refill(refill).part;
+  const std::vector<int>& columns = schedule.steps(part);
+  // Beats of the tile before this refill: those of whole parts and of refills of this part.
+  const int per_part = schedule.geometry().kernel_h * schedule.blocks();
+  const std::int64_t steps_before = std::int64_t{schedule.first_step(part)} * per_part +
+                                    std::int64_t{refill % per_part} * static_cast<int>(columns.size());
+  const std::int16_t* kernel = kernel_lines_.data() + steps_before * count * config_.line_bytes;
+  const int bytes = schedule.block_bytes(schedule.refill(refill).block);
+  const auto reads = static_cast<std::int64_t>(columns.size()) * count;
+  if (bytes >= chunk.port_bytes) count_accesses(region, reads * (bytes / chunk.port_bytes), chunk.port_bytes);
+  if (bytes % chunk.port_bytes != 0) count_accesses(region, reads, bytes % chunk.port_bytes);
+  for (const int column : columns) {
+    const std::int16_t* lines =
+        chunk.lines + static_cast<std::ptrdiff_t>(column - columns.front()) * chunk.job->run.granularity;
+    for (int k = 0; k < count; ++k, kernel += config_.line_bytes)
+      mac_lines(lines, config_.compute_units, config_.line_bytes, kernel, accumulators(chunk.half, k));
+  }
+}
+
+// ---- results ----
+
+void WfoldSlave::read_results(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& read = message_of<ResultRead>(payload);
+  const int pairs = read.job->run.granularity / 2;
+  std::int32_t* out = read.results;
+  for (int column = read.first_column; column < read.end_column; ++column) {
+    for (int k = read.first_kernel; k < read.end_kernel; ++k) {
+      const std::int32_t* sums = accumulators(read.half, k) + static_cast<std::ptrdiff_t>(column) * pairs;
+      *out++ = post_process(std::accumulate(sums, sums + pairs, std::int32_t{0}), read.job->setup,
+                            records_[static_cast<std::size_t>(read.record_set * kernels_ + k)]);
+    }
+  }
+  results_read += std::int64_t{read.end_column - read.first_column} * (read.end_kernel - read.first_kernel);
+}
+
+}  // namespace tilebeat

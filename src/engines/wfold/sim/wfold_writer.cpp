@@ -1,0 +1,252 @@
+#include "tilebeat/engines/wfold/sim/wfold_writer.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tilebeat {
+
+WfoldWriter::WfoldWriter(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
+                         int max_outstanding, std::uint64_t nram, Granularity granularity)
+    : sc_module(name),
+      tiles("tiles"),
+      results("results", static_cast<std::size_t>(config.slaves)),
+      port("port", context, max_outstanding, wake_),
+      drained("drained"),
+      completion("completion"),
+      context_(context),
+      config_(config),
+      nram_(nram),
+      granularity_(granularity),
+      kernels_per_slice_(std::max(1, config.line_bytes / 4)) {
+  tiles.register_b_transport(this, &WfoldWriter::take_tile);
+  SC_METHOD(step);
+  sensitive << wake_;
+  dont_initialize();
+  if (Trace* trace = context_.observers.trace; trace != nullptr)
+    drain_signal_ = trace->add_signal(this->name(), "drain", 1);
+}
+
+void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& tile = message_of<TileResults>(payload);
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  if (tile.job == nullptr) {
+    // Known from the next clock on, whichever of the two modules acts first in this one.
+    hear_news(now);
+    news_ = tile.idle, news_at_ = now + 1;
+    wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
+    return;
+  }
+  tiles_.push_back(tile);
+  wake_.notify(to_sc_time(context_.clock.at(std::max(tile.ready, now + 1)) - now_ps()));
+}
+
+void WfoldWriter::hear_news(Cycle now) {
+  if (now >= news_at_) idle_ = news_;
+}
+
+void WfoldWriter::step() {
+  if (gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  hear_news(now);
+  take_responses(now);
+  const bool issued = request(now);
+  drain(now);
+  tell_drained(now);
+  if (!issued) port.ledger.enter(request_blocker(now), now);
+  schedule(now);
+}
+
+void WfoldWriter::take_responses(Cycle now) {
+  while (port.front_ready(now)) {
+    port.recycle(port.take_front());
+    const std::shared_ptr<const WfoldJob> job = std::move(under_way_.front());
+    under_way_.pop_front();
+    if (job == nullptr) continue;
+    UnitMessage message{Unit::kMatrix, UnitMessage::Kind::kDone, job->instruction.done_signals};
+    send_message(completion, payload_, message);
+  }
+}
+
+// The front tile's requests in the order of document 003 [0152]-[0155]: lines of Wso columns, in each the
+// blocks of Pco bytes, in each a column after the other; or a line at once where nothing lies between its
+// columns.
+void WfoldWriter::begin_tile() {
+  const TileResults& front = tiles_.front();
+  const WfoldRun& run = front.job->run;
+  const WfoldTile& tile = front.tile;
+  const int element = dtype_size(front.job->setup.output_type);
+  const int bytes = tile.kernels * element;
+  const int before = tile.kernel_tile * front.job->schedule.shape().tile_kernels() * element;
+  const int granularity = run.result_granularity;
+  const int fold = config_.line_bytes / granularity;
+  const bool gapless = bytes <= granularity && run.result_pixel == static_cast<std::uint32_t>(bytes);
+  column_slices_ = ceil_div(tile.kernels, kernels_per_slice_);
+  requests_.clear();
+  std::int64_t slices = 0;
+  const auto add = [&](int column, int columns, int begin, int end) {
+    Request request;
+    const std::int64_t pixel = std::int64_t{tile.row} * run.columns + tile.column + column;
+    request.address = nram_ + run.result + static_cast<std::uint64_t>(pixel) * run.result_pixel +
+                      static_cast<std::uint64_t>(before + begin);
+    request.column = column, request.columns = columns;
+    request.begin = begin, request.end = end;
+    slices = std::max(slices, std::int64_t{column + columns - 1} * column_slices_ +
+                                  ceil_div(end, kernels_per_slice_ * element));
+    request.slices = slices;
+    requests_.push_back(request);
+  };
+  for (int line = 0; line < tile.columns; line += fold) {
+    const int columns = std::min(fold, tile.columns - line);
+    if (gapless) {
+      add(line, columns, 0, bytes);
+      continue;
+    }
+    for (int begin = 0; begin < bytes;) {
+      const int end = std::min(bytes, begin + granularity - (before + begin) % granularity);
+      for (int column = line; column < line + columns; ++column) add(column, 1, begin, end);
+      begin = end;
+    }
+  }
+  tile_bytes_.resize(static_cast<std::size_t>(tile.columns * bytes));
+  next_request_ = 0;
+  slices_out_ = 0;
+  begun_ = true;
+}
+
+// Slices [first, end) of the front tile leave the third buffers, one a clock: from every column its kernels
+// in the order of the channels.
+void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
+  const TileResults& front = tiles_.front();
+  const int element = dtype_size(front.job->setup.output_type);
+  ResultRead read;
+  read.job = front.job.get();
+  read.half = front.half, read.record_set = front.record_set;
+  const int slaves = config_.slaves;
+  const auto keep = [&](int column, int kernel, std::int32_t value) {
+    std::memcpy(
+        tile_bytes_.data() + (static_cast<std::ptrdiff_t>(column) * front.tile.kernels + kernel) * element,
+        &value, static_cast<std::size_t>(element));
+  };
+  if (granularity_ == Granularity::kTile) {
+    if (first > 0) return;  // the whole tile came with the first slice
+    read.end_column = front.tile.columns;
+    for (int slave = 0; slave < std::min(slaves, front.tile.kernels); ++slave) {
+      read.end_kernel = ceil_div(front.tile.kernels - slave, slaves);
+      read_.resize(static_cast<std::size_t>(read.end_column * read.end_kernel));
+      read.results = read_.data();
+      send_message(results[static_cast<std::size_t>(slave)], payload_, read);
+      for (int column = 0; column < read.end_column; ++column) {
+        for (int k = 0; k < read.end_kernel; ++k)
+          keep(column, k * slaves + slave, read_[static_cast<std::size_t>(column * read.end_kernel + k)]);
+      }
+    }
+    return;
+  }
+  for (std::int64_t slice = first; slice < end; ++slice) {
+    const auto column = static_cast<int>(slice / column_slices_);
+    const auto begin = static_cast<int>(slice % column_slices_) * kernels_per_slice_;
+    for (int kernel = begin; kernel < std::min(begin + kernels_per_slice_, front.tile.kernels); ++kernel) {
+      std::int32_t value = 0;
+      read.first_column = column, read.end_column = column + 1;
+      read.first_kernel = kernel / slaves, read.end_kernel = kernel / slaves + 1;
+      read.results = &value;
+      transport(results[static_cast<std::size_t>(kernel % slaves)], payload_, tlm::TLM_WRITE_COMMAND, 0,
+                &read, sizeof read, to_sc_time((slice - first) * context_.clock.period_ps()));
+      keep(column, kernel, value);
+    }
+  }
+}
+
+void WfoldWriter::drain(Cycle now) {
+  if (now < drain_free_) return;
+  while (now >= drain_free_) {
+    if (tiles_.empty() || tiles_.front().ready > now) {
+      drain_ledger.enter(tiles_.empty() ? idle_ : Activity::kOutputReady, now);
+      return;
+    }
+    if (!begun_) begin_tile();
+    if (staged_.size() >= static_cast<std::size_t>(config_.write_queue)) {
+      drain_ledger.enter(request_blocker(now), now);
+      return;
+    }
+    const TileResults& front = tiles_.front();
+    const int element = dtype_size(front.job->setup.output_type);
+    const Request& next = requests_[next_request_++];
+    if (next.slices > slices_out_) {
+      read_slices(slices_out_, next.slices);
+      drain_ledger.enter(Activity::kBusy, now);
+      drain_free_ = now + next.slices - slices_out_;
+      slices_out_ = next.slices;
+      if (Trace* trace = context_.observers.trace; trace != nullptr) {
+        trace->change(drain_signal_, context_.clock.at(now), 1);
+        trace->change(drain_signal_, context_.clock.at(drain_free_), 0);
+      }
+      if (slices_out_ == std::int64_t{front.tile.columns} * column_slices_) told_ = false;
+      tell_drained(now);
+    }
+    const bool tile_ends = next_request_ == requests_.size();
+    Staged staged;
+    staged.address = next.address;
+    for (int column = next.column; column < next.column + next.columns; ++column) {
+      const auto from =
+          tile_bytes_.begin() + static_cast<std::ptrdiff_t>(column) * front.tile.kernels * element;
+      staged.data.insert(staged.data.end(), from + next.begin, from + next.end);
+    }
+    staged.ready = drain_free_ + config_.post_latency_cycles;
+    if (tile_ends && front.last) staged.completes = front.job;
+    stats.results += static_cast<std::int64_t>(staged.data.size()) / element;
+    staged_.push_back(std::move(staged));
+    if (!tile_ends) continue;
+    begun_ = false;
+    tiles_.pop_front();
+  }
+}
+
+// In the clock of a tile's last slice.
+void WfoldWriter::tell_drained(Cycle now) {
+  if (told_ || now < drain_free_ - 1) return;
+  told_ = true;
+  HalfDrained message{drain_free_ - 1};
+  send_message(drained, payload_, message);
+}
+
+// What keeps the front request from being sent; kBusy when nothing does.
+Activity WfoldWriter::request_blocker(Cycle now) const {
+  if (!port.granted(now)) return port.waits_for();
+  if (staged_.empty())
+    return port.empty() ? (tiles_.empty() ? idle_ : Activity::kOutputReady) : Activity::kMemory;
+  if (staged_.front().ready > now) return Activity::kStaging;
+  if (!port.has_room()) return Activity::kOutstanding;
+  return Activity::kBusy;
+}
+
+bool WfoldWriter::request(Cycle now) {
+  if (request_blocker(now) != Activity::kBusy) return false;
+  Staged staged = std::move(staged_.front());
+  staged_.pop_front();
+  under_way_.push_back(std::move(staged.completes));
+  const int bytes = static_cast<int>(staged.data.size());
+  ++stats.requests;
+  stats.bytes += bytes;
+  port.issue(tlm::TLM_WRITE_COMMAND, staged.address, bytes, std::move(staged.data), now);
+  return true;
+}
+
+void WfoldWriter::schedule(Cycle now) {
+  Cycle next = -1;
+  const auto at = [&](Cycle cycle) {
+    if (cycle > now && (next < 0 || cycle < next)) next = cycle;
+  };
+  at(news_at_);
+  at(drain_free_);
+  if (!told_) at(drain_free_ - 1);
+  if (!tiles_.empty()) at(tiles_.front().ready);
+  if (!staged_.empty()) at(staged_.front().ready);
+  if (port.ledger.current() == Activity::kBusy) at(now + 1);
+  if (next >= 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,235 @@
+#include "tilebeat/program/program_file.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+#include "tilebeat/workload/npy.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+class ProgramReader {
+ public:
+  ProgramReader(const std::string& path, const HardwareConfig& hardware) : path_(path), hardware_(hardware) {}
+
+  Plan read() {
+    std::ifstream stream(path_);
+    if (!stream) throw UserError(fmt::format("{}: cannot be read", path_));
+    int number = 0;
+    for (std::string line; std::getline(stream, line);) {
+      ++number;
+      try {
+        take(line.substr(0, line.find('#')));
+      } catch (const UserError& error) {
+        throw UserError(fmt::format("{}:{}: {}", path_, number, error.what()));
+      }
+    }
+    if (stream.bad()) throw UserError(fmt::format("{}: cannot be read", path_));  // such as a folder
+    if (plan_.programs.empty()) throw UserError(fmt::format("{}: there is no .program", path_));
+    if (plan_.layers.empty()) add_layer("program");
+    place_programs();
+    plan_.hand_written = true;
+    plan_.name = std::filesystem::path(path_).stem().string();
+    return std::move(plan_);
+  }
+
+ private:
+  void take(const std::string& line) {
+    std::istringstream words(line);
+    std::string first;
+    if (!(words >> first)) return;
+    if (first[0] != '.') {
+      if (plan_.programs.empty()) throw UserError("an instruction before the first .program");
+      // What `plan --disassemble` prints begins with the instruction's address.
+      const std::size_t begin = first.substr(0, 2) == "0x" ? line.find(first) + first.size() : 0;
+      const Instruction instruction = assemble(std::string_view(line).substr(begin));
+      note_layer(instruction);
+      plan_.programs.back().instructions.push_back(instruction);
+    } else if (first == ".program") {
+      begin_program(words);
+    } else if (first == ".data") {
+      take_data(words);
+    } else if (first == ".bytes") {
+      take_bytes(words);
+    } else if (first == ".tensor") {
+      take_tensor(words);
+    } else {
+      throw UserError(
+          fmt::format("\"{}\" is no directive; there are .program, .data, .bytes, .tensor", first));
+    }
+    std::string rest;
+    if (first[0] == '.' && words >> rest)
+      throw UserError(fmt::format("\"{}\" is too much behind {}", rest, first));
+  }
+
+  static std::string word(std::istringstream& words, const char* what) {
+    std::string text;
+    if (!(words >> text)) throw UserError(fmt::format("{} is expected", what));
+    return text;
+  }
+
+  static std::uint64_t number(const std::string& text, std::uint64_t limit, int base = 0) {
+    std::string_view digits = text;
+    const bool hex = digits.substr(0, 2) == "0x";
+    if (hex) digits.remove_prefix(2);
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value,
+                                              base != 0 ? base
+                                              : hex     ? 16
+                                                        : 10);
+    if (error != std::errc() || end != digits.data() + digits.size() || digits.empty() || value > limit)
+      throw UserError(fmt::format("\"{}\" is no number from 0 to {}", text, limit));
+    return value;
+  }
+
+  std::uint64_t dram_address(std::istringstream& words) const {
+    return number(word(words, "an address in DRAM"),
+                  static_cast<std::uint64_t>(hardware_.dram.size_bytes) - 1);
+  }
+
+  void begin_program(std::istringstream& words) {
+    const std::string kind = word(words, "\"core\", \"memory\" or \"soc\"");
+    int processor = 0;
+    if (!hardware_.chip) {
+      if (kind != "soc")
+        throw UserError(fmt::format(".program {}: this hardware has no clusters, \"soc\" is expected", kind));
+    } else {
+      processor = chip_processor(kind, words);
+    }
+    for (const ProgramImage& program : plan_.programs) {
+      if (program.processor == processor) throw UserError("this processor has a program already");
+    }
+    plan_.programs.push_back({"main", processor, 0, {}});
+  }
+
+  int chip_processor(const std::string& kind, std::istringstream& words) const {
+    const ChipConfig& chip = *hardware_.chip;
+    const auto most_cluster = static_cast<std::uint64_t>(chip.clusters - 1);
+    if (kind == "memory") {
+      const auto cluster = static_cast<int>(number(word(words, "a cluster"), most_cluster));
+      return cluster * (chip.cores_per_cluster + 1) + chip.cores_per_cluster;
+    }
+    if (kind != "core")
+      throw UserError(fmt::format("\"{}\": \"core CLUSTER.CORE\" or \"memory CLUSTER\" is expected", kind));
+    const std::string place = word(words, "CLUSTER.CORE");
+    const std::size_t dot = place.find('.');
+    if (dot == std::string::npos) throw UserError(fmt::format("\"{}\": CLUSTER.CORE is expected", place));
+    const auto cluster = static_cast<int>(number(place.substr(0, dot), most_cluster));
+    const auto core = static_cast<int>(
+        number(place.substr(dot + 1), static_cast<std::uint64_t>(chip.cores_per_cluster - 1)));
+    return cluster * (chip.cores_per_cluster + 1) + core;
+  }
+
+  void take_data(std::istringstream& words) {
+    const std::uint64_t address = dram_address(words);
+    const std::string name = word(words, "a .npy file");
+    const auto file = std::filesystem::path(path_).parent_path() / name;
+    add_segment(name, address, read_npy(file.string()).bytes);
+  }
+
+  void take_bytes(std::istringstream& words) {
+    const std::uint64_t address = dram_address(words);
+    std::vector<std::uint8_t> bytes;
+    for (std::string text; words >> text;)
+      bytes.push_back(static_cast<std::uint8_t>(number(text, UINT8_MAX, 16)));
+    if (bytes.empty()) throw UserError("bytes are expected, two hexadecimal digits each");
+    add_segment("bytes", address, std::move(bytes));
+  }
+
+  void take_tensor(std::istringstream& words) {
+    const std::string name = word(words, "a name");
+    if (plan_.tensors.count(name) != 0)
+      throw UserError(fmt::format("there is a tensor \"{}\" already", name));
+    if (name.find('/') != std::string::npos) throw UserError(fmt::format("\"{}\" is no file name", name));
+    Placement placement;
+    placement.address = dram_address(words);
+    const std::string type = word(words, "int8, uint8 or int32");
+    if (type != "int8" && type != "uint8" && type != "int32")
+      throw UserError(fmt::format("\"{}\": int8, uint8 or int32 is expected", type));
+    placement.info.dtype = type == "int8" ? DType::kInt8 : type == "uint8" ? DType::kUint8 : DType::kInt32;
+    constexpr std::uint64_t kMostExtent = 1 << 20;
+    auto bytes = static_cast<std::uint64_t>(dtype_size(placement.info.dtype));
+    for (std::string text; words >> text;) {
+      const std::uint64_t extent = number(text, kMostExtent);
+      if (extent == 0) throw UserError("an extent is 0, at least 1 is expected");
+      placement.info.shape.push_back(static_cast<std::int64_t>(extent));
+      bytes *= extent;  // at most 2^20 times what fits DRAM
+      need_room(placement.address, bytes);
+    }
+    if (placement.info.shape.empty()) throw UserError("extents are expected");
+    plan_.tensors[name] = placement;
+    plan_.outputs.push_back(name);
+  }
+
+  void need_room(std::uint64_t address, std::uint64_t bytes) {
+    const auto size = static_cast<std::uint64_t>(hardware_.dram.size_bytes);
+    if (bytes > size - address)
+      throw UserError(
+          fmt::format("{} bytes at {:#x} lie beyond the {} of dram.size_bytes", bytes, address, size));
+    end_ = std::max(end_, address + bytes);
+  }
+
+  void add_segment(const std::string& what, std::uint64_t address, std::vector<std::uint8_t> bytes) {
+    need_room(address, bytes.size());
+    for (const MemorySegment& other : plan_.image) {
+      if (address < other.address + other.bytes.size() && other.address < address + bytes.size())
+        throw UserError(fmt::format("the bytes at {:#x} overlap those at {:#x}", address, other.address));
+    }
+    plan_.image.push_back({what, address, std::move(bytes)});
+  }
+
+  void note_layer(const Instruction& instruction) {
+    const auto* end = std::get_if<LayerEnd>(&instruction.operation);
+    if (end == nullptr) return;
+    constexpr std::uint32_t kMostLayers = 65535;
+    if (end->layer > kMostLayers)
+      throw UserError(fmt::format("layer {} is beyond {}", end->layer, kMostLayers));
+    while (plan_.layers.size() <= end->layer) add_layer(fmt::format("layer{}", plan_.layers.size()));
+    ++plan_.layers[end->layer].ends;
+  }
+  void add_layer(const std::string& name) {
+    LayerPlan layer;
+    layer.name = name, layer.op = "program", layer.scene = "main";
+    layer.ends = 0;
+    plan_.layers.push_back(layer);
+  }
+
+  // Programs lie behind everything that the file names.
+  void place_programs() {
+    constexpr std::uint64_t kAlignment = 4096;
+    for (ProgramImage& program : plan_.programs) {
+      program.address = align_up(end_, kAlignment);
+      std::vector<std::uint8_t> bytes;
+      for (const Instruction& instruction : program.instructions) {
+        const InstructionBytes encoded = encode(instruction);
+        bytes.insert(bytes.end(), encoded.begin(), encoded.end());
+      }
+      if (bytes.empty()) throw UserError(fmt::format("{}: a program without instructions", path_));
+      if (program.address + bytes.size() > static_cast<std::uint64_t>(hardware_.dram.size_bytes))
+        throw UserError(fmt::format("{}: dram.size_bytes leaves no room for the programs", path_));
+      end_ = program.address + bytes.size();
+      plan_.image.push_back({"program", program.address, std::move(bytes)});
+    }
+    plan_.dram_bytes = end_;
+  }
+
+  std::string path_;
+  const HardwareConfig& hardware_;
+  Plan plan_;
+  std::uint64_t end_ = 4096;
+};
+
+}  // namespace
+
+Plan load_programs(const std::string& path, const HardwareConfig& hardware) {
+  return ProgramReader(path, hardware).read();
+}
+
+}  // namespace tilebeat

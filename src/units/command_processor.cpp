@@ -1,0 +1,382 @@
+#include "tilebeat/units/command_processor.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+// What `action` returns; what it refuses is told with the instruction's address.
+template <class Action>
+auto at_instruction(std::uint64_t address, Action action) {
+  try {
+    return action();
+  } catch (const SimulationError& error) {
+    throw SimulationError(fmt::format("instruction at {:#x}: {}", address, error.what()));
+  }
+}
+
+}  // namespace
+
+CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContext& context,
+                                   const HostConfig& host, const DmaConfig& dma,
+                                   const std::vector<Unit>& present, int completion_ports, std::uint64_t base)
+    : sc_module(name),
+      registers("registers"),
+      fetch("fetch", context, 2, fetch_wake_),
+      units("unit", present.size()),
+      completions("completion", static_cast<std::size_t>(completion_ports)),
+      interrupt("interrupt"),
+      sync_out("sync_out"),
+      sync_in("sync_in"),
+      context_(context),
+      host_(host),
+      dma_(dma),
+      base_(base) {
+  registers.register_nb_transport_fw(this, &CommandProcessor::write_register, 0);
+  sync_in.register_b_transport(this, &CommandProcessor::receive_sync);
+  for (std::size_t i = 0; i < present.size(); ++i)
+    state_[static_cast<std::size_t>(present[i])].socket = static_cast<int>(i);
+  for (int i = 0; i < completion_ports; ++i) {
+    completions[static_cast<std::size_t>(i)].register_b_transport(this, &CommandProcessor::receive_completion,
+                                                                  i);
+  }
+  SC_METHOD(fetch_step);
+  sensitive << fetch_wake_;
+  dont_initialize();
+  SC_METHOD(control_step);
+  sensitive << control_wake_;
+  dont_initialize();
+  if (context_.observers.trace != nullptr) declare_signals();
+}
+
+// Wakes the control in phase kGrant of `cycle`.
+void CommandProcessor::wake_control(Cycle cycle) {
+  const Picoseconds delay = context_.clock.at(cycle, Phase::kGrant) - now_ps();
+  control_wake_.notify(to_sc_time(std::max<Picoseconds>(delay, 0)));
+}
+
+tlm::tlm_sync_enum CommandProcessor::write_register(int, tlm::tlm_generic_payload& payload,
+                                                    tlm::tlm_phase& phase, sc_core::sc_time&) {
+  if (phase != tlm::BEGIN_REQ) return tlm::TLM_ACCEPTED;
+  const std::uint64_t offset = payload.get_address() - base_;
+  if (payload.get_command() != tlm::TLM_WRITE_COMMAND || payload.get_data_length() != 8 || offset % 8 != 0 ||
+      offset >= kCommandRegisterBytes) {
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return tlm::TLM_COMPLETED;
+  }
+  std::uint64_t value = 0;
+  std::memcpy(&value, payload.get_data_ptr(), sizeof value);
+  switch (static_cast<CommandRegister>(offset)) {
+    case CommandRegister::kProgramAddress:
+      program_address_ = value;
+      break;
+    case CommandRegister::kProgramBytes:
+      program_bytes_ = value;
+      break;
+    case CommandRegister::kStart:
+      start_at_ =
+          context_.clock.cycle_of(now_ps()) + 1;  // requests arrive in kGrant; acted upon a clock later
+      wake_control(start_at_);
+      break;
+  }
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  return tlm::TLM_COMPLETED;
+}
+
+void CommandProcessor::receive_sync(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& message = message_of<SyncMessage>(payload);
+  if (message.kind == SyncMessage::Kind::kRelease) {
+    barrier_ = BarrierState::kReleased;
+  } else {
+    UnitMessage signal;  // as a unit's completion would
+    signal.unit = Unit::kSync;
+    signal.signals[0] = message.semaphore;
+    inbox_.push_back(signal);
+  }
+  wake_control(context_.clock.cycle_of(now_ps()));
+}
+
+void CommandProcessor::receive_completion(int, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  inbox_.push_back(message_of<UnitMessage>(payload));
+  wake_control(context_.clock.cycle_of(now_ps()));
+}
+
+void CommandProcessor::start() {
+  if (running_) throw SimulationError("command processor: started while a program is running");
+  if (program_address_ % kInstructionBytes != 0 || program_bytes_ == 0 ||
+      program_bytes_ % kInstructionBytes != 0) {
+    throw SimulationError(
+        fmt::format("command processor: a program of {} bytes at {:#x} is not whole instructions of {} bytes",
+                    program_bytes_, program_address_, kInstructionBytes));
+  }
+  running_ = true;
+  fetch_address_ = decode_address_ = program_address_;
+  buffer_.clear();
+  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
+  fetch_wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+}
+
+// Requests the program ahead of the decoder, as far as the instruction buffer has room.
+void CommandProcessor::fetch_step() {
+  if (fetch_gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  while (fetch.front_ready(now)) {
+    std::vector<std::uint8_t> data = fetch.take_front();
+    buffer_.insert(buffer_.end(), data.begin(), data.end());
+    buffer_reserved_ -= static_cast<std::int64_t>(data.size());
+    stats.fetched_bytes += static_cast<std::int64_t>(data.size());
+    fetch.recycle(std::move(data));
+    wake_control(now);
+  }
+  const std::uint64_t end = program_address_ + program_bytes_;
+  if (!running_ || fetch_address_ >= end) {
+    fetch.ledger.enter(running_ ? Activity::kNoWork : Activity::kHost, now);
+    return;
+  }
+  constexpr std::uint64_t kFetchBytes =
+      256;  // four instructions: a longer burst would make the first of them wait for its end
+  // A power of two that fits the buffer: bursts of 64 bytes and more then hold whole instructions.
+  std::uint64_t window = kFetchBytes;
+  while (window > static_cast<std::uint64_t>(std::min(dma_.burst_bytes, host_.instruction_buffer_bytes)))
+    window /= 2;
+  const auto bytes = static_cast<int>(std::min(end - fetch_address_, window - fetch_address_ % window));
+  const auto used = static_cast<std::int64_t>(buffer_.size()) + buffer_reserved_;
+  if (used + bytes > host_.instruction_buffer_bytes) {
+    fetch.ledger.enter(Activity::kLanding, now);
+  } else if (!fetch.granted(now)) {
+    fetch.ledger.enter(fetch.waits_for(), now);
+  } else if (!fetch.has_room()) {
+    fetch.ledger.enter(Activity::kOutstanding, now);
+  } else {
+    buffer_reserved_ += bytes;
+    fetch.issue(tlm::TLM_READ_COMMAND, fetch_address_, bytes, fetch.buffer(bytes), now);
+    fetch_address_ += static_cast<std::uint64_t>(bytes);
+    fetch_wake_.notify(to_sc_time(context_.clock.period_ps()));
+  }
+}
+
+void CommandProcessor::control_step() {
+  if (control_gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  // Completions of this clock, in a fixed order: counting up commutes, so the order of arrival does not
+  // matter.
+  for (const UnitMessage& message : inbox_) {
+    if (message.unit != Unit::kSync) {
+      UnitState& unit = state_[static_cast<std::size_t>(message.unit)];
+      if (message.kind == UnitMessage::Kind::kReleased) {
+        --unit.held;
+      } else {
+        unit.under_way.pop_front();
+      }
+    }
+    for (const Semaphore s : message.signals) {
+      if (s != 0) ++semaphores_[s];
+    }
+  }
+  inbox_.clear();
+  if (start_at_ > now) {
+    wake_control(start_at_);
+  } else if (start_at_ >= 0) {
+    start_at_ = -1;
+    start();
+  }
+  if (last_decode_ < now) {
+    ledger.enter(decode_blocker_, now);
+    if (running_) decode_one(now);
+  }
+  dispatch(now);
+  tell_blockers();
+  if (context_.observers.trace != nullptr) trace_queues(now);
+}
+
+// For each unit: instructions queued for it and held by it; and the address of the next instruction to
+// decode.
+void CommandProcessor::declare_signals() {
+  Trace& trace = *context_.observers.trace;
+  address_signal_ = trace.add_signal(name(), "decode_addr", 48);
+  for (std::size_t i = 0; i < state_.size(); ++i) {
+    if (state_[i].socket < 0) continue;
+    state_[i].queue_signal = trace.add_signal(name(), fmt::format("{}_queue", kUnitNames[i]), 8);
+    state_[i].held_signal = trace.add_signal(name(), fmt::format("{}_held", kUnitNames[i]), 8);
+  }
+}
+
+void CommandProcessor::trace_queues(Cycle now) {
+  Trace& trace = *context_.observers.trace;
+  const Picoseconds at =
+      context_.clock.at(now + 1);  // what was decided in this clock holds from the next edge on
+  trace.change(address_signal_, at, decode_address_);
+  for (const UnitState& unit : state_) {
+    if (unit.socket < 0) continue;
+    trace.change(unit.queue_signal, at, unit.queue.size());
+    trace.change(unit.held_signal, at, static_cast<std::uint64_t>(unit.held));
+  }
+}
+
+// One instruction from the buffer to its queue, or a fence executed.
+void CommandProcessor::decode_one(Cycle now) {
+  if (buffer_.size() < kInstructionBytes) {
+    if (decode_address_ >= program_address_ + program_bytes_)
+      throw SimulationError("command processor: the program ends without halt");
+    decode_blocker_ = Activity::kInstructionFetch;
+    ledger.enter(decode_blocker_, now);
+    return;
+  }
+  InstructionBytes bytes;
+  std::copy_n(buffer_.begin(), kInstructionBytes, bytes.begin());
+  Queued queued;
+  queued.address = decode_address_;
+  queued.instruction = at_instruction(decode_address_, [&] { return decode(bytes); });
+  const Unit unit = unit_of(queued.instruction);
+  if (unit == Unit::kSync) {
+    if (!at_instruction(decode_address_, [&] { return execute_sync(queued, now); })) {
+      decode_blocker_ = sync_blocker_;
+      ledger.enter(decode_blocker_, now);
+      return;
+    }
+    tokens_taken_ = false;
+  } else {
+    UnitState& state = state_[static_cast<std::size_t>(unit)];
+    if (state.socket < 0) {
+      throw SimulationError(fmt::format("instruction at {:#x}: this processor has no {} unit",
+                                        decode_address_, kUnitNames[static_cast<std::size_t>(unit)]));
+    }
+    if (static_cast<int>(state.queue.size()) >= dma_.command_queue) {
+      decode_blocker_ = Activity::kQueueFull;
+      ledger.enter(decode_blocker_, now);
+      return;  // a dispatch from that queue wakes the control again
+    }
+    state.queue.push_back(queued);
+  }
+  buffer_.erase(buffer_.begin(), running_ ? buffer_.begin() + kInstructionBytes : buffer_.end());
+  decode_address_ += kInstructionBytes;
+  ++stats.instructions;
+  last_decode_ = now;
+  ledger.enter(Activity::kBusy, now);
+  decode_blocker_ = running_ ? Activity::kInstructionFetch : Activity::kHost;
+  wake_control(now + 1);
+  fetch_wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
+}
+
+bool CommandProcessor::all_idle() const {
+  return std::all_of(state_.begin(), state_.end(), [](const UnitState& u) {
+    return u.queue.empty() && u.held == 0 && u.under_way.empty();
+  });
+}
+
+// Takes one from each of `waits`, or none when one of them is zero.
+bool CommandProcessor::take_tokens(const Semaphores& waits) {
+  std::array<std::uint32_t, kSemaphores> taken = semaphores_;
+  for (const Semaphore s : waits) {
+    if (s == 0) continue;
+    if (taken[s] == 0) return false;
+    --taken[s];
+  }
+  semaphores_ = taken;
+  return true;
+}
+
+bool CommandProcessor::execute_barrier(const Barrier& barrier) {
+  if (barrier_ == BarrierState::kReleased) {
+    barrier_ = BarrierState::kNone;
+    return true;
+  }
+  if (barrier_ == BarrierState::kNone) {
+    if (sync_out.size() == 0) throw SimulationError("barrier: this processor has no barrier controller");
+    if (barrier.participants == 0) throw SimulationError("barrier: no participants");
+    SyncMessage message;
+    message.id = barrier.id, message.participants = barrier.participants;
+    barrier_ = BarrierState::kArrived;
+    send_message(sync_out, payload_, message);
+  }
+  sync_blocker_ = Activity::kBarrier;
+  return false;
+}
+
+void CommandProcessor::execute_signal(const Signal& signal) {
+  if (sync_out.size() == 0) throw SimulationError("signal: this processor has no others beside it");
+  if (signal.processors == 0 || signal.semaphore == 0)
+    throw SimulationError("signal: no processor or no semaphore is named");
+  SyncMessage message;
+  message.kind = SyncMessage::Kind::kSignal;
+  message.processors = signal.processors;
+  message.semaphore = signal.semaphore;
+  send_message(sync_out, payload_, message);
+}
+
+// Executes an instruction of the command processor itself; false: not yet, `sync_blocker_` says why.
+bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
+  if (!tokens_taken_ && !take_tokens(queued.instruction.waits)) {
+    for (const Semaphore s : queued.instruction.waits) {
+      if (s != 0 && semaphores_[s] == 0) sync_blocker_ = semaphore_activity(s);
+    }
+    return false;
+  }
+  tokens_taken_ = true;
+  if (const auto* barrier = std::get_if<Barrier>(&queued.instruction.operation))
+    return execute_barrier(*barrier);
+  if (const auto* signal = std::get_if<Signal>(&queued.instruction.operation)) {
+    execute_signal(*signal);
+    return true;
+  }
+  sync_blocker_ = Activity::kLayerEnd;
+  if (!all_idle()) return false;
+  if (const auto* end = std::get_if<LayerEnd>(&queued.instruction.operation)) {
+    if (on_layer_end) on_layer_end(end->layer, now);
+    return true;
+  }
+  if (!fetch.empty())
+    return false;  // what was fetched beyond the halt arrives before another program may start
+  running_ = false;
+  semaphores_.fill(0);
+  send_message(interrupt, payload_, decode_address_);
+  return true;
+}
+
+void CommandProcessor::dispatch(Cycle now) {
+  for (std::size_t i = 0; i < state_.size(); ++i) {
+    UnitState& unit = state_[i];
+    if (unit.queue.empty() || unit.held >= kUnitDepth || !take_tokens(unit.queue.front().instruction.waits))
+      continue;
+    unit.dispatched = unit.queue.front().instruction;
+    const std::uint64_t address = unit.queue.front().address;
+    unit.queue.pop_front();
+    ++unit.held;
+    unit.under_way.push_back(address);
+    unit.told = blocker_of(unit);
+    UnitCommand command{&unit.dispatched, unit.told};
+    at_instruction(address,
+                   [&] { send_message(units[static_cast<std::size_t>(unit.socket)], payload_, command); });
+    wake_control(now + 1);
+  }
+}
+
+// Why a unit's next instruction does not come: the missing token of the head of its queue, or that of the
+// program.
+Activity CommandProcessor::blocker_of(const UnitState& unit) const {
+  if (!running_) return Activity::kHost;
+  if (unit.queue.empty()) return decode_blocker_;
+  for (const Semaphore s : unit.queue.front().instruction.waits) {
+    if (s != 0 && semaphores_[s] == 0) return semaphore_activity(s);
+  }
+  return Activity::kNoWork;
+}
+
+void CommandProcessor::tell_blockers() {
+  for (std::size_t i = 0; i < state_.size(); ++i) {
+    UnitState& unit = state_[i];
+    if (unit.socket < 0) continue;
+    const Activity blocker = blocker_of(unit);
+    if (blocker == unit.told) continue;
+    unit.told = blocker;
+    UnitCommand command{nullptr, blocker};
+    send_message(units[static_cast<std::size_t>(unit.socket)], payload_, command);
+  }
+}
+
+}  // namespace tilebeat

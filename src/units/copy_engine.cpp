@@ -1,0 +1,313 @@
+#include "tilebeat/units/copy_engine.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+namespace {
+
+// A destination that shares bytes with its source gets ahead of it: a run would be written over bytes that
+// are still to be read. How far it is ahead changes evenly along both counts, so the corners decide.
+bool overtakes(const Copy& copy) {
+  const StridedBlock from = CopyStream::source(copy), to = CopyStream::destination(copy);
+  if (from.total_bytes() == 0 || to.address >= from.end() || from.address >= to.end()) return false;
+  for (const std::int64_t row : {std::int64_t{0}, from.outer_count - 1}) {
+    for (const std::int64_t column : {std::int64_t{0}, from.inner_count - 1}) {
+      const auto read =
+          static_cast<std::int64_t>(from.address) + row * from.outer_stride + column * from.inner_stride;
+      const auto written = static_cast<std::int64_t>(to.address) + (copy.pad_top + row) * to.outer_stride +
+                           (copy.pad_left + column) * to.inner_stride;
+      if (written > read) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+// ---- CopyStream ----
+
+CopyStream::CopyStream(const Copy& copy, int burst_bytes) : copy_(copy), burst_bytes_(burst_bytes) {
+  // Runs that touch are one, as long as its length fits its field.
+  const auto fits = [](std::uint64_t bytes) { return bytes <= UINT32_MAX; };
+  if (copy.pad_left == 0 && copy.pad_right == 0 && fits(std::uint64_t{copy.run_bytes} * copy.inner_count) &&
+      (copy.inner_count == 1 || copy.source_inner_stride == copy.run_bytes)) {
+    copy_.run_bytes *= copy.inner_count;
+    copy_.inner_count = 1;
+    if (copy.pad_top == 0 && copy.pad_bottom == 0 && copy.source_outer_stride == copy_.run_bytes &&
+        fits(std::uint64_t{copy_.run_bytes} * copy.outer_count)) {
+      copy_.run_bytes *= copy.outer_count;
+      copy_.outer_count = 1;
+    }
+  }
+  enter_run();
+}
+
+std::int64_t CopyStream::total_bytes(const Copy& c) {
+  return std::int64_t{c.run_bytes} * (c.pad_left + c.inner_count + c.pad_right) *
+         (c.pad_top + c.outer_count + c.pad_bottom);
+}
+
+StridedBlock CopyStream::source(const Copy& c) {
+  return {c.source, c.run_bytes, c.inner_count, c.source_inner_stride, c.outer_count, c.source_outer_stride};
+}
+
+StridedBlock CopyStream::destination(const Copy& c) {
+  return {c.destination,
+          c.run_bytes,
+          std::int64_t{c.pad_left} + c.inner_count + c.pad_right,
+          c.destination_inner_stride,
+          std::int64_t{c.pad_top} + c.outer_count + c.pad_bottom,
+          c.destination_outer_stride};
+}
+
+// The next run of the destination: of the source or of the border.
+void CopyStream::enter_run() {
+  const std::int64_t columns = std::int64_t{copy_.pad_left} + copy_.inner_count + copy_.pad_right;
+  const std::int64_t rows = std::int64_t{copy_.pad_top} + copy_.outer_count + copy_.pad_bottom;
+  offset_ = 0;
+  if (++column_ == columns) column_ = 0, ++row_;
+  if (row_ == rows) {
+    piece_.reset();
+    return;
+  }
+  const std::int64_t row = row_ - copy_.pad_top, column = column_ - copy_.pad_left;
+  Piece piece;
+  piece.fill = row < 0 || row >= copy_.outer_count || column < 0 || column >= copy_.inner_count;
+  piece.address = copy_.source + static_cast<std::uint64_t>(row * copy_.source_outer_stride +
+                                                            column * copy_.source_inner_stride);
+  piece_ = piece;
+  // Inside a border, too, runs of the source that touch are one.
+  const bool touching = !piece.fill && copy_.source_inner_stride == copy_.run_bytes &&
+                        std::uint64_t{copy_.run_bytes} * copy_.inner_count <= UINT32_MAX;
+  const int runs = touching ? copy_.inner_count : 1;
+  length_ = std::int64_t{copy_.run_bytes} * runs;
+  column_ += runs - 1;
+  const auto window = static_cast<std::uint64_t>(burst_bytes_);
+  const std::uint64_t to_boundary = piece_->fill ? window : window - piece_->address % window;
+  piece_->bytes = static_cast<int>(std::min<std::int64_t>(static_cast<std::int64_t>(to_boundary), length_));
+}
+
+void CopyStream::advance() {
+  offset_ += piece_->bytes;
+  if (offset_ == length_) {
+    enter_run();
+    return;
+  }
+  piece_->address += static_cast<std::uint64_t>(piece_->bytes);
+  piece_->bytes = static_cast<int>(std::min<std::int64_t>(burst_bytes_, length_ - offset_));
+}
+
+// ---- CopyEngine ----
+
+CopyEngine::CopyEngine(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
+                       Unit unit, std::vector<AddressRange> inner_ranges)
+    : sc_module(name),
+      command("command"),
+      outer("outer", context, config.max_outstanding, wake_),
+      inner("inner", context, config.max_outstanding, wake_),
+      completion("completion"),
+      context_(context),
+      config_(config),
+      unit_(unit),
+      inner_ranges_(std::move(inner_ranges)) {
+  command.register_b_transport(this, &CopyEngine::receive);
+  SC_METHOD(step);
+  sensitive << wake_;
+  dont_initialize();
+  if (Trace* trace = context_.observers.trace; trace != nullptr) {
+    read_signal_ = trace->add_signal(this->name(), "read", 1);
+    write_signal_ = trace->add_signal(this->name(), "write", 1);
+    buffer_signal_ = trace->add_signal(this->name(), "buffer_bytes", 32);
+  }
+}
+
+bool CopyEngine::is_inner(std::uint64_t address) const {
+  return std::any_of(inner_ranges_.begin(), inner_ranges_.end(),
+                     [address](const AddressRange& r) { return address >= r.begin && address < r.end; });
+}
+
+void CopyEngine::check(const Copy& copy) const {
+  const char* unit = kUnitNames[static_cast<std::size_t>(unit_)];
+  if (CopyStream::total_bytes(copy) == 0)
+    throw SimulationError(fmt::format("{}.copy: nothing to copy", unit));
+  if (unit_ == Unit::kFold) {
+    if (!is_inner(copy.source) || !is_inner(copy.destination))
+      throw SimulationError(
+          fmt::format("fold.copy: {:#x} or {:#x} lies outside NRAM", copy.source, copy.destination));
+    if (overtakes(copy))
+      throw SimulationError(
+          fmt::format("fold.copy: the destination {:#x} runs into what is still to be read from {:#x}",
+                      copy.destination, copy.source));
+  } else if (is_inner(copy.source) == is_inner(copy.destination)) {
+    throw SimulationError(
+        fmt::format("{}.copy: {:#x} and {:#x} lie on the same side", unit, copy.source, copy.destination));
+  }
+  if (is_inner(copy.source)) check_inside("source", CopyStream::source(copy));
+  if (is_inner(copy.destination)) check_inside("destination", CopyStream::destination(copy));
+}
+
+void CopyEngine::check_inside(const char* what, const StridedBlock& block) const {
+  if (block.total_bytes() == 0) return;  // a destination that is all border has no source
+  for (const AddressRange& range : inner_ranges_) {
+    if (block.address < range.begin || block.address >= range.end || block.end() <= range.end) continue;
+    throw SimulationError(fmt::format("{}.copy: the {} {:#x} to {:#x} leaves the memory at {:#x} to {:#x}",
+                                      kUnitNames[static_cast<std::size_t>(unit_)], what, block.address,
+                                      block.end() - 1, range.begin, range.end - 1));
+  }
+}
+
+void CopyEngine::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& message = message_of<UnitCommand>(payload);
+  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
+  blocker_ = message.blocker;
+  if (message.instruction != nullptr) {
+    const Copy& copy = std::get<Copy>(message.instruction->operation);
+    check(copy);
+    jobs_.push_back({*message.instruction, CopyStream::total_bytes(copy), next});
+  }
+  wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+}
+
+void CopyEngine::step() {
+  if (gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  take_responses(now);
+  take_data(now);
+  const bool wrote = write(now);
+  const bool read_one = read(now);
+  if (!read_one) read_ledger.enter(read_blocker(now), now);
+  if (!wrote) write_ledger.enter(write_blocker(now), now);
+  trace_state(now);
+  if (read_one || wrote) wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
+}
+
+// Data that has arrived, in order, and the border between it.
+void CopyEngine::take_data(Cycle now) {
+  while (!pieces_.empty()) {
+    const Piece piece = pieces_.front();
+    if (piece.port == nullptr) {
+      data_.insert(data_.end(), static_cast<std::size_t>(piece.bytes), piece.fill);
+    } else {
+      if (!piece.port->ready(tlm::TLM_READ_COMMAND, now)) return;
+      std::vector<std::uint8_t> data = piece.port->take(tlm::TLM_READ_COMMAND);
+      data_.insert(data_.end(), data.begin(), data.end());
+      piece.port->recycle(std::move(data));
+    }
+    pieces_.pop_front();
+    if (!piece.last) continue;
+    tell(UnitMessage::Kind::kReleased, jobs_[to_release_].instruction.release_signals);
+    ++to_release_;
+  }
+}
+
+void CopyEngine::take_responses(Cycle now) {
+  while (!writes_.empty() && writes_.front().first->ready(tlm::TLM_WRITE_COMMAND, now)) {
+    const auto [port, written] = writes_.front();
+    writes_.pop_front();
+    port->recycle(port->take(tlm::TLM_WRITE_COMMAND));
+    bytes += written;
+    Job& job = jobs_.front();
+    job.unwritten -= written;
+    if (job.unwritten > 0) continue;
+    if (Timeline* timeline = context_.observers.timeline; timeline != nullptr)
+      timeline->span(name(), summary(job.instruction), context_.clock.at(job.began), context_.clock.at(now));
+    tell(UnitMessage::Kind::kDone, job.instruction.done_signals);
+    jobs_.pop_front();
+    --to_read_, --to_release_, --to_write_;
+  }
+}
+
+// Makes `stream_` point at the next piece to read or fill; false when there is none.
+bool CopyEngine::begin_stream() {
+  if (stream_) return true;
+  if (to_read_ == jobs_.size()) return false;
+  stream_.emplace(std::get<Copy>(jobs_[to_read_].instruction.operation), config_.burst_bytes);
+  ++to_read_;
+  return true;
+}
+
+Activity CopyEngine::read_blocker(Cycle now) {
+  if (!begin_stream()) return pieces_.empty() ? blocker_ : Activity::kMemory;
+  const CopyStream::Piece& piece = stream_->piece();
+  if (reserved_ + piece.bytes > config_.buffer_bytes) return Activity::kLanding;
+  if (piece.fill) return Activity::kBusy;
+  BurstPort& port = read_port(piece.address);
+  if (!port.granted(now)) return port.waits_for();
+  return port.has_room() ? Activity::kBusy : Activity::kOutstanding;
+}
+
+bool CopyEngine::read(Cycle now) {
+  if (read_blocker(now) != Activity::kBusy || !stream_) return false;
+  const CopyStream::Piece piece = stream_->piece();
+  stream_->advance();
+  Piece pending;
+  pending.bytes = piece.bytes;
+  pending.last = stream_->done();
+  pending.fill = std::get<Copy>(jobs_[to_read_ - 1].instruction.operation).fill;
+  reserved_ += piece.bytes;
+  if (!piece.fill) {
+    BurstPort& port = read_port(piece.address);
+    pending.port = &port;
+    port.issue(tlm::TLM_READ_COMMAND, piece.address, piece.bytes, port.buffer(piece.bytes), now);
+  }
+  pieces_.push_back(pending);
+  if (stream_->done()) stream_.reset();
+  read_ledger.enter(Activity::kBusy, now);
+  return true;
+}
+
+// Makes `cutter_` point at the next burst to write; false when there is none.
+bool CopyEngine::begin_write() {
+  if (cutter_) return true;
+  if (to_write_ == jobs_.size()) return false;
+  cutter_.emplace(CopyStream::destination(std::get<Copy>(jobs_[to_write_].instruction.operation)),
+                  config_.burst_bytes);
+  ++to_write_;
+  return true;
+}
+
+Activity CopyEngine::write_blocker(Cycle now) {
+  if (!begin_write()) return writes_.empty() ? blocker_ : Activity::kMemory;
+  BurstPort& port = write_port(cutter_->address());
+  if (data_.size() < static_cast<std::size_t>(cutter_->bytes())) return Activity::kStaging;
+  if (!port.granted(now)) return port.waits_for();
+  return port.has_room() ? Activity::kBusy : Activity::kOutstanding;
+}
+
+bool CopyEngine::write(Cycle now) {
+  if (write_blocker(now) != Activity::kBusy || !cutter_) return false;
+  const std::uint64_t address = cutter_->address();
+  const int burst = cutter_->bytes();
+  BurstPort& port = write_port(address);
+  std::vector<std::uint8_t> data = port.buffer(burst);
+  std::copy_n(data_.begin(), burst, data.begin());
+  data_.erase(data_.begin(), data_.begin() + burst);
+  reserved_ -= burst;
+  cutter_->advance();
+  if (cutter_->done()) cutter_.reset();
+  port.issue(tlm::TLM_WRITE_COMMAND, address, burst, std::move(data), now);
+  writes_.emplace_back(&port, burst);
+  write_ledger.enter(Activity::kBusy, now);
+  return true;
+}
+
+void CopyEngine::tell(UnitMessage::Kind kind, const Semaphores& signals) {
+  UnitMessage message{unit_, kind, signals};
+  send_message(completion, payload_, message);
+}
+
+void CopyEngine::trace_state(Cycle now) {
+  Trace* trace = context_.observers.trace;
+  if (trace == nullptr) return;
+  const Picoseconds at = context_.clock.at(now);
+  trace->change(read_signal_, at, read_ledger.current() == Activity::kBusy ? 1 : 0);
+  trace->change(write_signal_, at, write_ledger.current() == Activity::kBusy ? 1 : 0);
+  trace->change(buffer_signal_, at, static_cast<std::uint64_t>(reserved_));
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,88 @@
+#include "tilebeat/units/host.h"
+
+#include "tilebeat/units/command_processor.h"
+
+#include <cstring>
+#include <utility>
+
+namespace tilebeat {
+namespace {
+
+constexpr std::size_t kWritesPerProgram = 3;
+
+struct RegisterWrite {
+  std::uint64_t address, value;
+};
+
+// Addresses and lengths of all programs, then all starts.
+RegisterWrite register_write(const ProgramSet& set, std::size_t number) {
+  const std::size_t programs = set.programs.size();
+  const bool starts = number >= 2 * programs;
+  const ProgramEntry& program = set.programs[starts ? number - 2 * programs : number / 2];
+  const auto at = [&](CommandRegister r) { return program.registers + static_cast<std::uint64_t>(r); };
+  if (starts) return {at(CommandRegister::kStart), 1};
+  if (number % 2 == 0) return {at(CommandRegister::kProgramAddress), program.address};
+  return {at(CommandRegister::kProgramBytes), program.bytes};
+}
+
+}  // namespace
+
+Host::Host(sc_core::sc_module_name name, const SimContext& context, const HostConfig& config,
+           std::vector<ProgramSet> sets, int processors)
+    : sc_module(name),
+      port("port", context, 1, wake_),
+      interrupts("interrupt", static_cast<std::size_t>(processors)),
+      context_(context),
+      config_(config),
+      sets_(std::move(sets)),
+      write_at_(config.register_write_cycles) {
+  for (auto& interrupt : interrupts) interrupt.register_b_transport(this, &Host::take_interrupt);
+  SC_METHOD(step);
+  sensitive << wake_;
+  ledger.enter(Activity::kBusy, 0);
+}
+
+void Host::take_interrupt(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  ++interrupted_;
+  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
+  wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+}
+
+void Host::step() {
+  if (gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  if (!finished() && interrupted_ == sets_[next_].programs.size()) {
+    interrupted_ = 0;
+    ++next_;
+    if (finished() && on_finished) on_finished(now);
+    writes_done_ = 0;
+    write_at_ = now + config_.register_write_cycles;
+    ledger.enter(Activity::kBusy, now);
+  }
+  if (finished()) {
+    ledger.enter(Activity::kNoWork, now);
+    return;
+  }
+  const std::size_t writes = kWritesPerProgram * sets_[next_].programs.size();
+  if (write_under_way_ && port.front_ready(now)) {
+    port.recycle(port.take_front());
+    write_under_way_ = false;
+    ++writes_done_;
+    write_at_ = now + config_.register_write_cycles;
+    ledger.enter(writes_done_ < writes ? Activity::kBusy : Activity::kNoWork, now);
+  }
+  if (write_under_way_ || writes_done_ == writes) return;
+  if (now < write_at_) {
+    wake_.notify(to_sc_time(context_.clock.at(write_at_) - now_ps()));
+    return;
+  }
+  const RegisterWrite write = register_write(sets_[next_], writes_done_);
+  std::vector<std::uint8_t> data(sizeof write.value);
+  std::memcpy(data.data(), &write.value, sizeof write.value);
+  port.issue(tlm::TLM_WRITE_COMMAND, write.address, sizeof write.value, std::move(data), now);
+  write_under_way_ = true;
+  ledger.enter(Activity::kMemory, now);
+}
+
+}  // namespace tilebeat

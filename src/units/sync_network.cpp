@@ -1,0 +1,98 @@
+#include "tilebeat/units/sync_network.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/fabric/transport.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+SyncNetwork::SyncNetwork(sc_core::sc_module_name name, const SimContext& context, int processors,
+                         int cluster_size, int sync_cycles)
+    : sc_module(name),
+      from("from", static_cast<std::size_t>(processors)),
+      to("to", static_cast<std::size_t>(processors)),
+      context_(context),
+      cluster_size_(cluster_size),
+      sync_cycles_(sync_cycles) {
+  for (int i = 0; i < processors; ++i)
+    from[static_cast<std::size_t>(i)].register_b_transport(this, &SyncNetwork::receive, i);
+  SC_METHOD(deliver);
+  sensitive << wake_;
+  dont_initialize();
+  if (Trace* trace = context_.observers.trace; trace != nullptr)
+    waiting_signal_ = trace->add_signal(this->name(), "barrier_waiting", 16);
+}
+
+void SyncNetwork::receive(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& message = message_of<SyncMessage>(payload);
+  const Cycle at = context_.clock.cycle_of(now_ps()) + sync_cycles_;
+  if (message.kind == SyncMessage::Kind::kArrive) {
+    arrive(processor, message, at);
+  } else {
+    const int first = processor / cluster_size_ * cluster_size_;
+    for (int i = 0; i < 64; ++i) {
+      if ((message.processors >> i & 1) == 0) continue;
+      if (i >= cluster_size_) {
+        throw SimulationError(
+            fmt::format("signal: the cluster has no processor {}, there are {}", i, cluster_size_));
+      }
+      deliveries_.push_back({at, first + i, message});
+    }
+  }
+  if (!deliveries_.empty()) wake_.notify(to_sc_time(context_.clock.at(deliveries_.front().at) - now_ps()));
+}
+
+void SyncNetwork::arrive(int processor, const SyncMessage& message, Cycle at) {
+  Waiting& waiting = waiting_[message.id];
+  if (!waiting.arrived.empty() && waiting.participants != message.participants) {
+    throw SimulationError(fmt::format("barrier {}: processor {} counts {} participants, others {}",
+                                      message.id, processor, message.participants, waiting.participants));
+  }
+  waiting.participants = message.participants;
+  waiting.arrived.push_back(processor);
+  if (context_.observers.trace != nullptr) {
+    context_.observers.trace->change(waiting_signal_, context_.clock.at(at - sync_cycles_ + 1),
+                                     waiting.arrived.size() % static_cast<std::size_t>(waiting.participants));
+  }
+  if (static_cast<int>(waiting.arrived.size()) < waiting.participants) return;
+  for (const int p : waiting.arrived) {
+    SyncMessage release = message;
+    release.kind = SyncMessage::Kind::kRelease;
+    deliveries_.push_back({at, p, release});
+  }
+  waiting_.erase(message.id);
+  ++barriers;
+}
+
+// Deliveries of one clock commute: processors add them up.
+void SyncNetwork::deliver() {
+  if (gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  while (!deliveries_.empty() && deliveries_.front().at <= now) {
+    Delivery delivery = deliveries_.front();
+    deliveries_.pop_front();
+    if (delivery.message.kind == SyncMessage::Kind::kSignal) ++signals;
+    send_message(to[static_cast<std::size_t>(delivery.processor)], payload_, delivery.message);
+  }
+  if (!deliveries_.empty()) wake_.notify(to_sc_time(context_.clock.at(deliveries_.front().at) - now_ps()));
+}
+
+std::string SyncNetwork::describe_state() const {
+  std::string text;
+  for (const auto& [id, waiting] : waiting_) {
+    std::string names;
+    for (const int p : waiting.arrived) {
+      const int core = p % cluster_size_;
+      names += fmt::format("{}cluster{}.{}", names.empty() ? "" : ", ", p / cluster_size_,
+                           core == cluster_size_ - 1 ? "memory" : fmt::format("core{}", core));
+    }
+    text += fmt::format("  barrier {}: {} of {} arrived: {}\n", id, waiting.arrived.size(),
+                        waiting.participants, names);
+  }
+  return text;
+}
+
+}  // namespace tilebeat

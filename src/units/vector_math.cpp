@@ -1,0 +1,145 @@
+#include "tilebeat/units/vector_math.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/numerics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+std::int32_t element(const std::vector<std::uint8_t>& bytes, std::size_t index, DType type) {
+  switch (type) {
+    case DType::kInt8:
+      return static_cast<std::int8_t>(bytes[index]);
+    case DType::kUint8:
+      return bytes[index];
+    case DType::kInt32:
+      break;
+  }
+  std::int32_t value = 0;
+  std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
+  return value;
+}
+
+void append(std::int32_t value, DType type, std::vector<std::uint8_t>& bytes) {
+  if (type != DType::kInt32) {
+    bytes.push_back(static_cast<std::uint8_t>(value));
+    return;
+  }
+  const std::size_t at = bytes.size();
+  bytes.resize(at + sizeof value);
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+// Requantised. Factors come from memory, where a program may find anything.
+std::int32_t result_of(double value, double scale, const VectorRun& operation) {
+  if (std::isnan(value * scale)) {
+    throw SimulationError(fmt::format("vector.run: the factors of a {} give no number",
+                                      kVectorKindNames[static_cast<std::size_t>(operation.kind)]));
+  }
+  return requantize_real(value, scale, operation.out_zero, operation.out_type);
+}
+
+}  // namespace
+
+double VectorMath::factor(std::size_t number) const {
+  double value = 0;
+  if ((number + 1) * sizeof value > parameters_.size())
+    throw SimulationError("vector.run: factors are missing");
+  std::memcpy(&value, parameters_.data() + number * sizeof value, sizeof value);
+  return value;
+}
+
+void VectorMath::run(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
+                     const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results) {
+  switch (operation.kind) {
+    case VectorKind::kMaxPool:
+    case VectorKind::kAveragePool:
+      pool(operation, step, a);
+      if (step.last) finish_pool(operation, step, results);
+      return;
+    case VectorKind::kSoftmax:
+      softmax(operation, a, results);
+      return;
+    default:
+      elementwise(operation, step, a, b, results);
+  }
+}
+
+void VectorMath::pool(const VectorRun& operation, const VectorStep& step,
+                      const std::vector<std::uint8_t>& a) {
+  const bool greatest = operation.kind == VectorKind::kMaxPool;
+  const auto channels = static_cast<std::size_t>(operation.channels);
+  if (step.first) row_.assign(channels, greatest ? INT64_MIN : 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::int64_t& sum = row_[i % channels];
+    const std::int32_t x = element(a, i, operation.a_type);
+    sum = greatest ? std::max<std::int64_t>(sum, x) : sum + x - operation.a_zero;
+  }
+}
+
+void VectorMath::finish_pool(const VectorRun& operation, const VectorStep& step,
+                             std::vector<std::uint8_t>& results) {
+  for (const std::int64_t value : row_) {
+    const std::int32_t result =
+        operation.kind == VectorKind::kMaxPool
+            ? static_cast<std::int32_t>(value)
+            : result_of(static_cast<double>(value) / step.average_count, 1.0, operation);
+    append(result, operation.out_type, results);
+  }
+}
+
+void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint8_t>& a,
+                         std::vector<std::uint8_t>& results) {
+  constexpr std::size_t kEntries = 256;
+  std::int32_t greatest = INT32_MIN;
+  for (std::size_t i = 0; i < a.size(); ++i) greatest = std::max(greatest, element(a, i, operation.a_type));
+  const auto exponential = [&](std::size_t i) {
+    const auto distance = static_cast<std::size_t>(greatest - element(a, i, operation.a_type));
+    std::int64_t value = 0;
+    std::memcpy(&value, parameters_.data() + distance * sizeof value, sizeof value);
+    return value;
+  };
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += exponential(i);
+  const double scale = factor(kEntries);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double share = static_cast<double>(exponential(i)) / static_cast<double>(sum);
+    append(result_of(share, scale, operation), operation.out_type, results);
+  }
+}
+
+void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
+                             const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b,
+                             std::vector<std::uint8_t>& results) {
+  const auto offset = step.a - operation.a;  // where the run lies tells the channel of its first element
+  const auto first = static_cast<std::int64_t>(offset) / dtype_size(operation.a_type);
+  for (int i = 0; i < step.results; ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    if (operation.kind == VectorKind::kTable) {
+      results.push_back(parameters_.at(a[index]));
+      continue;
+    }
+    const std::int64_t x = std::int64_t{element(a, index, operation.a_type)} - operation.a_zero;
+    double value = 0;
+    if (operation.kind == VectorKind::kScale) {
+      const auto channel = static_cast<std::size_t>((first + i) % operation.channels);
+      value = static_cast<double>(x) * factor(1 + 2 * channel) + factor(2 + 2 * channel);
+      append(result_of(value, factor(0), operation), operation.out_type, results);
+      continue;
+    }
+    const double p = static_cast<double>(x) * factor(0);
+    const std::int64_t y = std::int64_t{element(b, index, operation.b_type)} - operation.b_zero;
+    const double q = static_cast<double>(y) * factor(1);
+    value = operation.kind == VectorKind::kAdd ? p + q : operation.kind == VectorKind::kSub ? p - q : p * q;
+    if (operation.relu) value = std::max(value, 0.0);
+    append(result_of(value, factor(2), operation), operation.out_type, results);
+  }
+}
+
+}  // namespace tilebeat

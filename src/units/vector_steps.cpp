@@ -1,0 +1,154 @@
+#include "tilebeat/units/vector_steps.h"
+
+#include "tilebeat/base/dtype.h"
+
+#include <algorithm>
+
+namespace tilebeat {
+namespace {
+
+bool pools(VectorKind kind) {
+  return kind == VectorKind::kMaxPool || kind == VectorKind::kAveragePool;
+}
+bool has_two_operands(VectorKind kind) {
+  return kind == VectorKind::kAdd || kind == VectorKind::kSub || kind == VectorKind::kMul;
+}
+
+}  // namespace
+
+int VectorSteps::parameter_bytes(const VectorRun& run) {
+  constexpr int kTableBytes = 256, kFactor = 8, kSoftmaxBytes = 256 * 8 + kFactor;
+  switch (run.kind) {
+    case VectorKind::kTable:
+      return kTableBytes;
+    case VectorKind::kScale:
+      return kFactor + run.channels * 2 * kFactor;
+    case VectorKind::kAdd:
+    case VectorKind::kSub:
+    case VectorKind::kMul:
+      return 3 * kFactor;
+    case VectorKind::kSoftmax:
+      return kSoftmaxBytes;
+    case VectorKind::kMaxPool:
+    case VectorKind::kAveragePool:
+      return 0;
+  }
+  return 0;
+}
+
+VectorSteps::VectorSteps(const VectorRun& run, int lanes, int burst_bytes)
+    : run_(run),
+      lanes_(lanes),
+      burst_bytes_(burst_bytes),
+      elements_(std::int64_t{run.rows} * run.columns * run.channels) {
+  const int bytes = parameter_bytes(run);
+  if (bytes == 0) {
+    advance();
+    return;
+  }
+  step_.parameters = true;
+  step_.a = run.parameters;
+  step_.a_bytes = bytes;
+}
+
+void VectorSteps::advance() {
+  const std::int64_t units = run_.kind == VectorKind::kSoftmax || pools(run_.kind)
+                                 ? std::int64_t{run_.rows} * run_.columns
+                                 : elements_;
+  if (at_ >= units) {
+    done_ = true;
+    return;
+  }
+  step_ = VectorStep{};
+  if (pools(run_.kind)) {
+    make_pooling();
+  } else if (run_.kind == VectorKind::kSoftmax) {
+    make_softmax();
+  } else {
+    make_elementwise();
+  }
+}
+
+void VectorSteps::make_elementwise() {
+  const int a_size = dtype_size(run_.a_type), b_size = dtype_size(run_.b_type);
+  const int of_burst = std::max(1, burst_bytes_ / std::max(a_size, has_two_operands(run_.kind) ? b_size : 1));
+  const auto count = static_cast<int>(std::min<std::int64_t>(of_burst, elements_ - at_));
+  step_.a = run_.a + static_cast<std::uint64_t>(at_ * a_size);
+  step_.a_bytes = count * a_size;
+  if (has_two_operands(run_.kind)) {
+    step_.b = run_.b + static_cast<std::uint64_t>(at_ * b_size);
+    step_.b_bytes = count * b_size;
+  }
+  step_.result = run_.destination + static_cast<std::uint64_t>(at_ * dtype_size(run_.out_type));
+  step_.results = count;
+  step_.clocks = passes(count);
+  at_ += count;
+}
+
+void VectorSteps::make_softmax() {
+  constexpr int kPasses = 3;
+  step_.a = run_.a + static_cast<std::uint64_t>(at_ * run_.channels);
+  step_.a_bytes = run_.channels;
+  step_.result =
+      run_.destination + static_cast<std::uint64_t>(at_ * run_.channels * dtype_size(run_.out_type));
+  step_.results = run_.channels;
+  step_.clocks = kPasses * passes(run_.channels);
+  ++at_;
+}
+
+// The next kernel row's taps that lie on the map, as many as fit one burst; false when the pixel has no more.
+bool VectorSteps::next_taps() {
+  const auto row = static_cast<int>(at_ / run_.columns), column = static_cast<int>(at_ % run_.columns);
+  for (; tap_h_ < run_.kernel_h; ++tap_h_, tap_w_ = 0) {
+    const int h = row * run_.stride_h + tap_h_ * run_.dilation_h + run_.h_offset;
+    if (h < 0 || h >= run_.height) continue;
+    const auto w_of = [&](int tap) { return column * run_.stride_w + tap * run_.dilation_w + run_.w_offset; };
+    while (tap_w_ < run_.kernel_w && w_of(tap_w_) < 0) ++tap_w_;
+    const int first = tap_w_;
+    while (tap_w_ < run_.kernel_w && w_of(tap_w_) < run_.width) {
+      ++tap_w_;
+      if (run_.dilation_w > 1 || (tap_w_ - first + 1) * run_.channels > burst_bytes_) break;
+    }
+    if (tap_w_ == first) continue;
+    step_.a =
+        run_.a + static_cast<std::uint64_t>((std::int64_t{h} * run_.width + w_of(first)) * run_.channels);
+    step_.taps = tap_w_ - first;
+    step_.a_bytes = step_.taps * run_.channels;
+    return true;
+  }
+  return false;
+}
+
+void VectorSteps::make_pooling() {
+  const bool first = tap_h_ == 0 && tap_w_ == 0;
+  if (first) {
+    // What the average divides by is known ahead.
+    int on_map = 0;
+    for (const int h0 = static_cast<int>(at_ / run_.columns) * run_.stride_h + run_.h_offset;
+         tap_h_ < run_.kernel_h; ++tap_h_) {
+      const int h = h0 + tap_h_ * run_.dilation_h;
+      if (h < 0 || h >= run_.height) continue;
+      for (int tap = 0; tap < run_.kernel_w; ++tap) {
+        const int w =
+            static_cast<int>(at_ % run_.columns) * run_.stride_w + tap * run_.dilation_w + run_.w_offset;
+        on_map += w >= 0 && w < run_.width ? 1 : 0;
+      }
+    }
+    tap_h_ = 0;
+    count_ = run_.count_padding ? run_.kernel_h * run_.kernel_w : on_map;
+    left_ = on_map;
+  }
+  next_taps();
+  left_ -= step_.taps;
+  step_.first = first;
+  step_.last = left_ <= 0;
+  step_.average_count = std::max(count_, 1);
+  step_.results = run_.channels;
+  step_.result = run_.destination + static_cast<std::uint64_t>(at_ * run_.channels);
+  step_.clocks = step_.taps * passes(run_.channels);
+  if (!step_.last) return;
+  tap_h_ = tap_w_ = 0;
+  ++at_;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,247 @@
+#include "tilebeat/units/vector_unit.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+VectorUnit::VectorUnit(sc_core::sc_module_name name, const SimContext& context, const VectorConfig& config,
+                       const DmaConfig& ports, std::uint64_t nram)
+    : sc_module(name),
+      command("command"),
+      a("a", context, ports.max_outstanding, wake_),
+      b("b", context, ports.max_outstanding, wake_),
+      result("result", context, ports.max_outstanding, wake_),
+      completion("completion"),
+      context_(context),
+      config_(config),
+      ports_(ports),
+      nram_(nram) {
+  command.register_b_transport(this, &VectorUnit::receive);
+  SC_METHOD(step);
+  sensitive << wake_;
+  dont_initialize();
+  if (Trace* trace = context_.observers.trace; trace != nullptr)
+    busy_signal_ = trace->add_signal(this->name(), "busy", 1);
+}
+
+void VectorUnit::check(const VectorRun& run) const {
+  if (run.rows == 0 || run.columns == 0 || run.channels == 0) {
+    throw SimulationError(
+        fmt::format("vector.run: {} x {} x {} elements", run.rows, run.columns, run.channels));
+  }
+  const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool;
+  if (pooling && (run.stride_h == 0 || run.stride_w == 0 || run.kernel_h == 0 || run.kernel_w == 0))
+    throw SimulationError("vector.run: a pooling without stride or kernel");
+  const bool bytes_only = pooling || run.kind == VectorKind::kSoftmax || run.kind == VectorKind::kTable;
+  if (bytes_only && (run.a_type == DType::kInt32 || run.out_type == DType::kInt32)) {
+    throw SimulationError(fmt::format("vector.run: {} of int32 elements",
+                                      kVectorKindNames[static_cast<std::size_t>(run.kind)]));
+  }
+  const int longest = std::min(config_.row_elements, ports_.buffer_bytes);
+  if ((pooling || run.kind == VectorKind::kSoftmax) && run.channels > longest)
+    throw SimulationError(
+        fmt::format("vector.run: {} channels, the row buffer holds {}", run.channels, longest));
+  if (VectorSteps::parameter_bytes(run) > config_.parameter_bytes) {
+    throw SimulationError(fmt::format("vector.run: {} bytes of parameters, there is room for {}",
+                                      VectorSteps::parameter_bytes(run), config_.parameter_bytes));
+  }
+}
+
+void VectorUnit::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& message = message_of<UnitCommand>(payload);
+  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
+  blocker_ = message.blocker;
+  if (message.instruction != nullptr) {
+    const auto& run = std::get<VectorRun>(message.instruction->operation);
+    check(run);
+    Job job;
+    job.instruction = *message.instruction;
+    job.began = next;
+    job.unwritten = std::int64_t{run.rows} * run.columns * run.channels * dtype_size(run.out_type);
+    jobs_.push_back(job);
+  }
+  wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+}
+
+void VectorUnit::step() {
+  if (gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  take_responses(now);
+  take_operands(a, a_order_, &Step::a, now);
+  take_operands(b, b_order_, &Step::b, now);
+  compute(now);
+  make_steps();
+  request(a, a_order_, &Step::a, &VectorStep::a, &VectorStep::a_bytes, now);
+  request(b, b_order_, &Step::b, &VectorStep::b, &VectorStep::b_bytes, now);
+  write(now);
+  schedule(now);
+}
+
+void VectorUnit::take_operands(BurstPort& port, std::deque<std::size_t>& order, Operand Step::*operand,
+                               Cycle now) {
+  while (port.front_ready(now)) {
+    std::vector<std::uint8_t> data = port.take_front();
+    std::vector<std::uint8_t>& all = (steps_[order.front() - first_step_].*operand).data;
+    all.insert(all.end(), data.begin(), data.end());
+    port.recycle(std::move(data));
+    order.pop_front();
+  }
+}
+
+void VectorUnit::take_responses(Cycle now) {
+  while (result.front_ready(now)) {
+    std::vector<std::uint8_t> data = result.take_front();
+    Job& job = jobs_.front();
+    job.unwritten -= static_cast<std::int64_t>(data.size());
+    result.recycle(std::move(data));
+    if (job.unwritten > 0) continue;
+    if (Timeline* timeline = context_.observers.timeline; timeline != nullptr)
+      timeline->span(name(), summary(job.instruction), context_.clock.at(job.began), context_.clock.at(now));
+    tell(UnitMessage::Kind::kDone, job.instruction.done_signals);
+    jobs_.pop_front();
+    --to_step_, --to_compute_;
+  }
+}
+
+// What keeps the next step out of the lanes; kBusy when nothing does.
+Activity VectorUnit::lane_blocker(Cycle now) const {
+  if (now < lanes_free_) return Activity::kBusy;
+  if (steps_.empty()) return results_.empty() && jobs_.empty() ? blocker_ : Activity::kMemory;
+  if (!steps_.front().complete()) return Activity::kMemory;
+  if (result_bytes_ >= ports_.buffer_bytes)
+    return result.granted(now) ? Activity::kOutstanding : result.waits_for();
+  return Activity::kBusy;
+}
+
+void VectorUnit::compute(Cycle now) {
+  if (now < lanes_free_) return;
+  while (lane_blocker(now) == Activity::kBusy && !steps_.empty()) {
+    Step current = std::move(steps_.front());
+    steps_.pop_front();
+    ++first_step_;
+    operand_bytes_ -= current.step.a_bytes + current.step.b_bytes;
+    Job& job = jobs_[to_compute_];
+    const auto& operation = std::get<VectorRun>(job.instruction.operation);
+    if (current.step.parameters) {
+      math_.load(current.a.data);
+      continue;  // a register transfer, hidden under the operands' way
+    }
+    Result computed;
+    computed.address = nram_ + current.step.result;
+    math_.run(operation, current.step, current.a.data, current.b.data, computed.data);
+    lanes_free_ = now + current.step.clocks;
+    lane_clocks += current.step.clocks;
+    if (!computed.data.empty()) {
+      results += current.step.results;
+      result_bytes_ += static_cast<int>(computed.data.size());
+      computed.ready = lanes_free_ + config_.latency_cycles;
+      results_.push_back(std::move(computed));
+    }
+    if (current.last_of_job) {
+      tell(UnitMessage::Kind::kReleased, job.instruction.release_signals);
+      ++to_compute_;
+    }
+    ledger.enter(Activity::kBusy, now);
+    if (Trace* trace = context_.observers.trace; trace != nullptr) {
+      trace->change(busy_signal_, context_.clock.at(now), 1);
+      trace->change(busy_signal_, context_.clock.at(lanes_free_), 0);
+    }
+    return;
+  }
+  ledger.enter(lane_blocker(now), now);
+}
+
+// Steps whose operands have room.
+void VectorUnit::make_steps() {
+  while (true) {
+    if (!stepping_) {
+      if (to_step_ == jobs_.size()) return;
+      stepping_.emplace(std::get<VectorRun>(jobs_[to_step_].instruction.operation), config_.lanes,
+                        ports_.burst_bytes);
+      ++to_step_;
+    }
+    const VectorStep& next = stepping_->step();
+    const int bytes = next.a_bytes + next.b_bytes;
+    if (operand_bytes_ > 0 && operand_bytes_ + bytes > ports_.buffer_bytes) return;
+    operand_bytes_ += bytes;
+    Step made;
+    made.step = next;
+    stepping_->advance();
+    made.last_of_job = stepping_->done();
+    if (made.last_of_job) stepping_.reset();
+    steps_.push_back(std::move(made));
+  }
+}
+
+// The next burst of the first step that has not requested all of its operand.
+void VectorUnit::request(BurstPort& port, std::deque<std::size_t>& order, Operand Step::*operand,
+                         std::uint64_t VectorStep::*from, int VectorStep::*bytes, Cycle now) {
+  const auto wanting = std::find_if(steps_.begin(), steps_.end(),
+                                    [&](const Step& s) { return (s.*operand).requested < s.step.*bytes; });
+  if (wanting == steps_.end()) {
+    // With steps left, the buffer has no room for the next one.
+    const bool full = stepping_ && stepping_->step().*bytes > 0;
+    port.ledger.enter(full ? Activity::kLanding : !port.empty() ? Activity::kMemory : blocker_, now);
+    return;
+  }
+  if (!port.granted(now) || !port.has_room()) {
+    port.ledger.enter(port.granted(now) ? Activity::kOutstanding : port.waits_for(), now);
+    return;
+  }
+  Operand& taken = (*wanting).*operand;
+  const std::uint64_t address = nram_ + wanting->step.*from + static_cast<std::uint64_t>(taken.requested);
+  const auto window = static_cast<std::uint64_t>(ports_.burst_bytes);
+  const auto burst = static_cast<int>(std::min<std::uint64_t>(
+      window - address % window, static_cast<std::uint64_t>(wanting->step.*bytes - taken.requested)));
+  taken.requested += burst;
+  order.push_back(first_step_ + static_cast<std::size_t>(wanting - steps_.begin()));
+  port.issue(tlm::TLM_READ_COMMAND, address, burst, port.buffer(burst), now);
+}
+
+void VectorUnit::write(Cycle now) {
+  if (results_.empty() || results_.front().ready > now) {
+    result.ledger.enter(!results_.empty() ? Activity::kStaging
+                        : result.empty()  ? blocker_
+                                          : Activity::kMemory,
+                        now);
+    return;
+  }
+  if (!result.granted(now) || !result.has_room()) {
+    result.ledger.enter(result.granted(now) ? Activity::kOutstanding : result.waits_for(), now);
+    return;
+  }
+  Result& front = results_.front();
+  const std::uint64_t address = front.address + static_cast<std::uint64_t>(front.sent);
+  const auto window = static_cast<std::uint64_t>(ports_.burst_bytes);
+  const auto burst = static_cast<int>(std::min<std::uint64_t>(
+      window - address % window, front.data.size() - static_cast<std::size_t>(front.sent)));
+  std::vector<std::uint8_t> data(front.data.begin() + front.sent, front.data.begin() + front.sent + burst);
+  front.sent += burst;
+  result_bytes_ -= burst;
+  if (front.sent == static_cast<int>(front.data.size())) results_.pop_front();
+  result.issue(tlm::TLM_WRITE_COMMAND, address, burst, std::move(data), now);
+}
+
+void VectorUnit::schedule(Cycle now) {
+  Cycle next = -1;
+  const auto at = [&](Cycle cycle) {
+    if (cycle > now && (next < 0 || cycle < next)) next = cycle;
+  };
+  at(lanes_free_);
+  if (!results_.empty()) at(results_.front().ready);
+  for (const BurstPort* port : {&a, &b, &result}) {
+    if (port->ledger.current() == Activity::kBusy) at(now + 1);
+  }
+  if (next >= 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+}
+
+void VectorUnit::tell(UnitMessage::Kind kind, const Semaphores& signals) {
+  UnitMessage message{Unit::kVector, kind, signals};
+  send_message(completion, payload_, message);
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,157 @@
+// The levels of DESIGN.md: what each may include. A new edge needs a line here and in CMakeLists.txt.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tilebeat::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Edges = std::map<std::string, std::set<std::string>>;
+
+/// By level, the levels that its files may include besides its own.
+const Edges kAllowed{
+    {"base", {}},
+    {"schema", {"base"}},
+    {"workload", {"base", "schema"}},
+    {"config", {"base", "schema"}},
+    {"reference", {"base", "workload"}},
+    {"isa", {"base"}},
+    {"program", {"base", "workload", "config", "isa"}},
+    {"mapping", {"base", "workload", "config", "isa", "program"}},
+    {"engines", {"base", "workload", "config", "isa", "program", "mapping"}},
+    {"planner", {"base", "workload", "config", "isa", "program", "mapping", "engines"}},
+    {"kernels", {"base"}},
+    {"observe", {"base"}},
+    {"report", {"base", "schema", "workload", "config", "observe"}},
+    {"sim", {"base", "observe"}},
+    {"fabric", {"base", "config", "observe", "sim"}},
+    {"units", {"base", "config", "isa", "kernels", "observe", "sim", "fabric"}},
+    {"engines_sim", {"base", "config", "isa", "engines", "kernels", "observe", "sim", "fabric", "units"}},
+    {"system",
+     {"base", "config", "workload", "isa", "program", "observe", "report", "sim", "fabric", "units",
+      "engines_sim"}},
+    {"app",
+     {"base", "schema", "workload", "config", "reference", "program", "planner", "observe", "report",
+      "system"}},
+};
+const std::set<std::string> kWithSystemC{"sim", "fabric", "units", "engines_sim", "system", "app"};
+
+/// The level that a file belongs to: its folder, and of an engine's folder sim/ apart.
+std::string level_of(const fs::path& relative) {
+  const std::string folder = relative.begin()->string();
+  const bool sim = relative.string().find("/sim/") != std::string::npos;
+  return folder == "engines" && sim ? "engines_sim" : folder;
+}
+
+struct Include {
+  std::string file, level, target;
+  bool quoted = false;  ///< "target", not <target>
+};
+
+/// Every #include of the product, with the level of the file it stands in.
+std::vector<Include> includes() {
+  std::vector<Include> found;
+  const std::regex pattern(R"re(^\s*#\s*include\s*([<"])([^>"]+)[>"])re");
+  for (const char* root : {"include/tilebeat", "src"}) {
+    const fs::path folder = fs::path(TILEBEAT_SOURCE_DIR) / root;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (!entry.is_regular_file()) continue;
+      const fs::path relative = fs::relative(entry.path(), folder);
+      std::ifstream stream(entry.path());
+      for (std::string line; std::getline(stream, line);) {
+        std::smatch match;
+        if (std::regex_search(line, match, pattern)) {
+          found.push_back(
+              {(fs::path(root) / relative).string(), level_of(relative), match[2], match[1] == "\""});
+        }
+      }
+    }
+  }
+  return found;
+}
+
+TEST(Layering, every_folder_is_a_known_level) {
+  for (const char* root : {"include/tilebeat", "src"}) {
+    for (const auto& entry : fs::directory_iterator(fs::path(TILEBEAT_SOURCE_DIR) / root)) {
+      EXPECT_EQ(kAllowed.count(entry.path().filename().string()), 1U)
+          << entry.path() << " belongs to no level";
+    }
+  }
+}
+
+TEST(Layering, includes_follow_the_allowed_edges) {
+  const std::string prefix = "tilebeat/";
+  int checked = 0;
+  for (const Include& include : includes()) {
+    if (include.target.compare(0, prefix.size(), prefix) != 0) continue;
+    const std::string to = level_of(include.target.substr(prefix.size()));
+    ASSERT_EQ(kAllowed.count(include.level), 1U) << include.file;
+    EXPECT_TRUE(to == include.level || kAllowed.at(include.level).count(to))
+        << include.file << " includes " << include.target << ": " << include.level << " may not see " << to;
+    ++checked;
+  }
+  EXPECT_GT(checked, 100) << "the files were found";
+}
+
+TEST(Layering, private_headers_stay_in_their_level) {
+  int checked = 0;
+  for (const Include& include : includes()) {
+    if (!include.quoted || include.target.compare(0, 9, "tilebeat/") == 0) continue;
+    const fs::path header =
+        fs::path(TILEBEAT_SOURCE_DIR) / fs::path(include.file).parent_path() / include.target;
+    EXPECT_TRUE(fs::exists(header) && include.target.find("..") == std::string::npos)
+        << include.file << " includes " << include.target << ", which is no private header of its level";
+    ++checked;
+  }
+  EXPECT_GT(checked, 5) << "the files were found";
+}
+
+TEST(Layering, systemc_is_seen_below_its_line_only) {
+  bool seen = false;
+  for (const Include& include : includes()) {
+    const bool systemc = include.target == "systemc" || include.target == "systemc.h" ||
+                         include.target.compare(0, 3, "tlm") == 0;
+    if (!systemc) continue;
+    seen = true;
+    EXPECT_EQ(kWithSystemC.count(include.level), 1U) << include.file << " includes " << include.target;
+  }
+  EXPECT_TRUE(seen);
+}
+
+TEST(Layering, allowed_edges_have_no_cycle) {
+  std::set<std::string> placed;
+  while (placed.size() < kAllowed.size()) {
+    const std::size_t before = placed.size();
+    for (const auto& [level, below] : kAllowed) {
+      if (std::includes(placed.begin(), placed.end(), below.begin(), below.end())) placed.insert(level);
+    }
+    ASSERT_GT(placed.size(), before) << "a cycle among the levels that are left";
+  }
+}
+
+TEST(Layering, cmake_links_exactly_these_levels) {
+  std::ifstream stream(fs::path(TILEBEAT_SOURCE_DIR) / "CMakeLists.txt");
+  const std::regex pattern(R"(^tilebeat_level\((\w+)(?: USES ([\w ]+))?\))");
+  Edges linked;
+  for (std::string line; std::getline(stream, line);) {
+    std::smatch match;
+    if (!std::regex_search(line, match, pattern)) continue;
+    std::istringstream words(match[2]);
+    auto& edges = linked[match[1]];
+    for (std::string word; words >> word;) edges.insert(word);
+  }
+  EXPECT_EQ(linked, kAllowed);
+}
+
+}  // namespace
+}  // namespace tilebeat::testing

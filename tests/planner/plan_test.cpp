@@ -1,0 +1,63 @@
+// What the planner makes of a layer and of its settings (SPEC SW-7, UI-2).
+#include "tilebeat/planner/planner.h"
+#include "tilebeat/program/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "conv_workload.h"
+
+namespace tilebeat::testing {
+namespace {
+
+HardwareConfig hardware() {
+  HardwareConfig config;
+  config.dram = dram_preset(config.dram.preset);
+  return config;
+}
+
+TEST(Plan, UI_2_tile_limits_are_multiples_of_groups_and_lanes_and_at_least_one) {
+  ConvShape shape;
+  shape.height = 24, shape.width = 48;
+  const Workload workload = conv_workload(shape);
+  const struct {
+    int limit, rows, columns;
+  } cases[] = {{1, 2, 8}, {2, 2, 8}, {3, 2, 8}, {9, 8, 8}, {17, 16, 16}};
+  for (const auto& c : cases) {
+    HardwareConfig config = hardware();
+    config.planner.max_tile_rows = config.planner.max_tile_columns = c.limit;
+    const ConvTiling tiling = make_plan(workload, config).layers.at(0).tiling;
+    EXPECT_LE(tiling.tile_rows, c.rows) << "limit " << c.limit;
+    EXPECT_EQ(tiling.tile_rows % 2, 0) << "limit " << c.limit << ", two groups";
+    EXPECT_EQ(tiling.tile_columns, c.columns) << "limit " << c.limit << ", eight lanes";
+  }
+}
+
+TEST(Plan, UI_2_a_layer_that_does_not_fit_is_named) {
+  ConvShape shape;
+  shape.kernel = {5, 5};
+  HardwareConfig config = hardware();
+  config.switch_array.parameter_depth_words = 16;
+  try {
+    make_plan(conv_workload(shape), config);
+    FAIL() << "25 words do not fit into 16";
+  } catch (const PlanError& error) {
+    EXPECT_EQ(error.layer(), "conv");
+    EXPECT_NE(std::string(error.what()).find("switch_array.parameter_depth_words is 16"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Plan, UI_2_a_workload_that_does_not_fit_into_DRAM_names_no_layer) {
+  HardwareConfig config = hardware();
+  config.dram.size_bytes = 4096;
+  try {
+    make_plan(conv_workload({}), config);
+    FAIL() << "a page does not hold it";
+  } catch (const PlanError& error) {
+    EXPECT_EQ(error.layer(), "");
+    EXPECT_NE(std::string(error.what()).find("dram.size_bytes is 4096"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace tilebeat::testing

@@ -1,0 +1,237 @@
+// The vector unit between stubs: latency, throughput, buffers, errors (SPEC HI-2, CY-1, CY-2).
+#include "tilebeat/units/vector_unit.h"
+
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit_driver.h"
+
+namespace tilebeat::testing {
+namespace {
+
+constexpr Picoseconds kPeriod = 1000;
+constexpr Cycle kSent = 10, kFirst = kSent + 1;
+constexpr int kChannels = 64;
+constexpr Cycle kRead = 5, kWrite = 3;  // clocks from a request to its response
+
+class VectorUnitTest : public ::testing::Test {
+ protected:
+  VectorUnitTest() {
+    strict_systemc();
+    config_.lanes = 16;
+    config_.latency_cycles = 7;
+    ports_.burst_bytes = 64;
+    ports_.buffer_bytes = 4096;
+  }
+  void build() {
+    unit_ = std::make_unique<VectorUnit>("vector", context_, config_, ports_, 0);
+    driver_ = std::make_unique<UnitDriver>("driver", context_);
+    driver_->command.bind(unit_->command);
+    unit_->completion.bind(driver_->completion);
+    for (const char* name : {"a_memory", "b_memory", "result_memory"})
+      memories_.push_back(std::make_unique<ScriptedTarget>(name, context_));
+    unit_->a.socket.bind(memories_[0]->socket);
+    unit_->b.socket.bind(memories_[1]->socket);
+    unit_->result.socket.bind(memories_[2]->socket);
+    a().respond_cycles = b().respond_cycles = kRead;
+    result().respond_cycles = kWrite;
+  }
+  ScriptedTarget& a() { return *memories_[0]; }
+  ScriptedTarget& b() { return *memories_[1]; }
+  ScriptedTarget& result() { return *memories_[2]; }
+  void run(Cycle cycles) {
+    sc_core::sc_start(to_sc_time(context_.clock.at(cycles)));
+    for (CycleLedger* ledger : {&unit_->ledger, &unit_->a.ledger, &unit_->b.ledger, &unit_->result.ledger}) {
+      ledger->settle(cycles);
+      EXPECT_EQ(sum_of(ledger->cycles()), cycles);
+    }
+  }
+  /// Pools 1 x 1: each pixel is a step of one burst without parameters, four passes of the lanes.
+  static VectorRun pool(int pixels) {
+    VectorRun run;
+    run.kind = VectorKind::kMaxPool;
+    run.rows = run.height = 1;
+    run.columns = run.width = static_cast<std::uint16_t>(pixels);
+    run.channels = kChannels;
+    run.destination = 8192;
+    return run;
+  }
+  Cycle clocks(const CycleLedger& ledger, Activity activity) { return cycles_of(ledger.cycles(), activity); }
+  std::string refusal(const VectorRun& run) {
+    build();
+    driver_->send(kSent, run);
+    return error_of_run(3000, kPeriod);
+  }
+
+  SimContext context_{ClockDomain(kPeriod)};
+  VectorConfig config_;
+  DmaConfig ports_;
+  std::unique_ptr<VectorUnit> unit_;
+  std::unique_ptr<UnitDriver> driver_;
+  std::vector<std::unique_ptr<ScriptedTarget>> memories_;
+};
+
+TEST_F(VectorUnitTest, HI_2_latency_pair) {
+  build();
+  driver_->send(kSent, pool(1));
+  const Cycle enters = kFirst + kRead + 1;  // in the clock after its operand arrived
+  const Cycle passes = kChannels / config_.lanes;
+  const Cycle ready = enters + passes + config_.latency_cycles;
+  sc_core::sc_start(to_sc_time(context_.clock.at(ready) - 1));
+  EXPECT_TRUE(result().arrivals.empty()) << "not before clock " << ready;
+  run(100);
+  ASSERT_EQ(result().arrivals.size(), 1U);
+  EXPECT_EQ(result().arrivals[0].cycle, ready);
+  EXPECT_EQ(driver_->released(1), enters);
+  EXPECT_EQ(driver_->done(1), ready + kWrite + 1);
+  EXPECT_EQ(unit_->lane_clocks, passes);
+  EXPECT_EQ(clocks(unit_->ledger, Activity::kBusy), passes);
+}
+
+TEST_F(VectorUnitTest, HI_2_steps_follow_without_a_gap_also_across_instructions) {
+  build();
+  driver_->send(kSent, pool(6));
+  VectorRun second = pool(5);
+  second.a = 2048, second.destination = 16384;
+  driver_->send(kSent + 1, second);
+  run(200);
+  const Cycle first_result = kFirst + kRead + 1 + 4 + config_.latency_cycles;
+  ASSERT_EQ(result().arrivals.size(), 11U);
+  for (std::size_t i = 0; i < 11; ++i)
+    EXPECT_EQ(result().arrivals[i].cycle, first_result + 4 * static_cast<Cycle>(i)) << "step " << i;
+  EXPECT_EQ(driver_->done(2), first_result + 40 + kWrite + 1);
+  EXPECT_EQ(unit_->results, 11 * kChannels);
+  EXPECT_EQ(clocks(unit_->ledger, Activity::kBusy), 44);
+  EXPECT_EQ(clocks(unit_->a.ledger, Activity::kBusy), 11) << "one request a step";
+  EXPECT_EQ(clocks(unit_->b.ledger, Activity::kBusy), 0);
+}
+
+TEST_F(VectorUnitTest, HI_2_parameters_then_two_operands_at_once) {
+  build();
+  VectorRun run_add;
+  run_add.kind = VectorKind::kAdd;
+  run_add.rows = run_add.columns = 1, run_add.channels = kChannels;
+  run_add.a = 64, run_add.b = 1024, run_add.destination = 4096, run_add.parameters = 512;
+  driver_->send(kSent, run_add);
+  run(200);
+  ASSERT_EQ(a().arrivals.size(), 2U);
+  ASSERT_EQ(b().arrivals.size(), 1U);
+  EXPECT_EQ(a().arrivals[0].address, 512U) << "the factors";
+  EXPECT_EQ(a().arrivals[1].cycle, kFirst + 1);
+  EXPECT_EQ(b().arrivals[0].cycle, kFirst) << "the second operand does not wait for the factors";
+  // The factors take no clock of the lanes.
+  EXPECT_EQ(result().arrivals[0].cycle, kFirst + 1 + kRead + 1 + 4 + config_.latency_cycles);
+}
+
+TEST_F(VectorUnitTest, HI_2_softmax_takes_three_passes) {
+  build();
+  VectorRun softmax = pool(1);
+  softmax.kind = VectorKind::kSoftmax;
+  softmax.parameters = 32768;
+  std::int64_t one = 1 << 24;
+  double scale = 256;
+  for (std::uint64_t entry = 0; entry < 256; ++entry) {
+    for (std::uint64_t i = 0; i < 8; ++i)
+      a().bytes[32768 + 8 * entry + i] = static_cast<std::uint8_t>(one >> (8 * i));
+  }
+  for (std::uint64_t i = 0; i < 8; ++i)
+    a().bytes[32768 + 2048 + i] = reinterpret_cast<const std::uint8_t*>(&scale)[i];
+  driver_->send(kSent, softmax);
+  run(300);
+  EXPECT_EQ(unit_->lane_clocks, 3 * kChannels / config_.lanes);
+  EXPECT_EQ(result().bytes[8192], 256 / kChannels) << "equal elements have equal shares";
+}
+
+/// Operand buffers and result buffers that fill up.
+class VectorBufferTest : public VectorUnitTest {
+ protected:
+  std::size_t reads_with(int buffer_bytes) {
+    ports_.buffer_bytes = buffer_bytes;
+    build();
+    a().respond_cycles = 1'000'000;
+    driver_->send(kSent, pool(40));
+    run(200);
+    EXPECT_EQ(clocks(unit_->a.ledger, Activity::kLanding),
+              200 - kFirst - static_cast<Cycle>(a().arrivals.size()));
+    return a().arrivals.size();
+  }
+  std::int64_t steps_with(int buffer_bytes) {
+    ports_.buffer_bytes = buffer_bytes;
+    build();
+    result().accept_cycles = 1'000'000, result().respond_cycles = 2'000'000;
+    driver_->send(kSent, pool(40));
+    run(300);
+    EXPECT_GT(clocks(unit_->ledger, Activity::kBusGrant), 200) << "the lanes wait for the write's grant";
+    return unit_->results / kChannels;
+  }
+};
+TEST_F(VectorBufferTest, CY_2_operands_at_n) {
+  EXPECT_EQ(reads_with(4 * kChannels), 4U);
+}
+TEST_F(VectorBufferTest, CY_2_operands_at_n_minus_1) {
+  EXPECT_EQ(reads_with(4 * kChannels - 1), 3U);
+}
+// The write that is not granted has left the buffer; another step enters while less than N bytes wait.
+TEST_F(VectorBufferTest, CY_2_results_at_n) {
+  EXPECT_EQ(steps_with(4 * kChannels), 4 + 1);
+}
+TEST_F(VectorBufferTest, CY_2_results_at_n_plus_1) {
+  EXPECT_EQ(steps_with(4 * kChannels + 1), 5 + 1);
+}
+
+TEST_F(VectorUnitTest, HI_2_limit_of_bursts_under_way) {
+  ports_.max_outstanding = 2;
+  build();
+  a().respond_cycles = 20;
+  driver_->send(kSent, pool(3));
+  run(200);
+  ASSERT_EQ(a().arrivals.size(), 3U);
+  EXPECT_EQ(a().arrivals[1].cycle, kFirst + 1);
+  EXPECT_EQ(a().arrivals[2].cycle, kFirst + 20 + 1);
+  EXPECT_EQ(clocks(unit_->a.ledger, Activity::kOutstanding), 20 + 1 - 2);
+}
+
+using ::testing::HasSubstr;
+
+TEST_F(VectorUnitTest, HI_2_refuses_empty_shapes) {
+  VectorRun run = pool(4);
+  run.rows = 0;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.run: 0 x 4 x 64 elements"));
+}
+TEST_F(VectorUnitTest, HI_2_refuses_a_pooling_without_stride) {
+  VectorRun run = pool(4);
+  run.stride_w = 0;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.run: a pooling without stride or kernel"));
+}
+TEST_F(VectorUnitTest, HI_2_refuses_more_channels_than_the_row_buffer_holds) {
+  config_.row_elements = kChannels - 1;
+  EXPECT_THAT(refusal(pool(4)), HasSubstr("vector.run: 64 channels, the row buffer holds 63"));
+}
+TEST_F(VectorUnitTest, HI_2_takes_as_many_channels_as_the_row_buffer_holds) {
+  config_.row_elements = kChannels;
+  EXPECT_EQ(refusal(pool(4)), "");
+  EXPECT_GT(driver_->done(1), 0);
+}
+TEST_F(VectorUnitTest, HI_2_refuses_parameters_that_are_too_large) {
+  config_.parameter_bytes = 4096;
+  VectorRun run = pool(1);
+  run.kind = VectorKind::kScale;
+  run.channels = 256;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.run: 4104 bytes of parameters, there is room for 4096"));
+}
+TEST_F(VectorUnitTest, HI_2_refuses_int32_where_bytes_are_needed) {
+  VectorRun run = pool(4);
+  run.kind = VectorKind::kTable;
+  run.out_type = DType::kInt32;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.run: table of int32 elements"));
+}
+TEST_F(VectorUnitTest, HI_2_refuses_exponentials_that_sum_to_zero) {
+  VectorRun run = pool(1);
+  run.kind = VectorKind::kSoftmax;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.run: the factors of a softmax give no number"));
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
