@@ -1,7 +1,7 @@
-#include "tilebeat/planner/planner.h"
 #include "tilebeat/program/plan.h"
 
 #include "tilebeat/base/math.h"
+#include "tilebeat/planner/planner.h"
 
 #include <algorithm>
 

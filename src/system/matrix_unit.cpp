@@ -1,10 +1,10 @@
 #include "tilebeat/system/matrix_unit.h"
 
-#include "tilebeat/units/copy_engine.h"
+#include "tilebeat/engines/switch_array/sim/engine.h"
 #include "tilebeat/engines/switch_array/sim/read_channel.h"
 #include "tilebeat/engines/switch_array/sim/store_channel.h"
-#include "tilebeat/engines/switch_array/sim/engine.h"
 #include "tilebeat/engines/wfold/sim/engine.h"
+#include "tilebeat/units/copy_engine.h"
 
 #include <algorithm>
 

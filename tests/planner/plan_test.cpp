@@ -1,6 +1,7 @@
 // What the planner makes of a layer and of its settings (SPEC SW-7, UI-2).
-#include "tilebeat/planner/planner.h"
 #include "tilebeat/program/plan.h"
+
+#include "tilebeat/planner/planner.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Every operation of the vector unit on random shapes against the reference operators (SPEC HI-2, NU-1,
 // NU-2).
-#include "tilebeat/units/vector_unit.h"
 #include "tilebeat/fabric/interconnect.h"
 #include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/reference/reference.h"
+#include "tilebeat/units/vector_unit.h"
 
 #include <cmath>
 #include <cstring>

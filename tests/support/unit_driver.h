@@ -3,8 +3,8 @@
 // The command processor's side of a unit, for tests of the unit alone.
 
 #include "tilebeat/base/error.h"
-#include "tilebeat/units/messages.h"
 #include "tilebeat/fabric/transport.h"
+#include "tilebeat/units/messages.h"
 
 #include <deque>
 #include <string>

@@ -1,8 +1,8 @@
 // The fold engine of a W-fold core: copies over their own source, refusals, and whole runs with the width
 // folded in each of the three places (SPEC WF-5, CY-1, UI-5; document 003 [0208]-[0220]).
-#include "tilebeat/units/copy_engine.h"
 #include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/reference/reference.h"
+#include "tilebeat/units/copy_engine.h"
 
 #include <memory>
 #include <string>

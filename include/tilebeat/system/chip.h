@@ -1,10 +1,10 @@
 #pragma once
 
-#include "tilebeat/units/host.h"
-#include "tilebeat/units/sync_network.h"
 #include "tilebeat/program/plan.h"
 #include "tilebeat/system/core.h"
 #include "tilebeat/system/system.h"
+#include "tilebeat/units/host.h"
+#include "tilebeat/units/sync_network.h"
 
 #include <memory>
 #include <vector>

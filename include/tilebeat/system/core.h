@@ -1,13 +1,13 @@
 #pragma once
 
-#include "tilebeat/units/command_processor.h"
-#include "tilebeat/units/copy_engine.h"
-#include "tilebeat/units/vector_unit.h"
 #include "tilebeat/fabric/interconnect.h"
 #include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/fabric/write_bridge.h"
 #include "tilebeat/system/matrix_unit.h"
 #include "tilebeat/system/snapshot.h"
+#include "tilebeat/units/command_processor.h"
+#include "tilebeat/units/copy_engine.h"
+#include "tilebeat/units/vector_unit.h"
 
 #include <memory>
 

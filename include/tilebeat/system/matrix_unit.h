@@ -1,9 +1,9 @@
 #pragma once
 
-#include "tilebeat/units/command_processor.h"
 #include "tilebeat/fabric/interconnect.h"
 #include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/system/snapshot.h"
+#include "tilebeat/units/command_processor.h"
 
 #include <functional>
 #include <memory>

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "tilebeat/engines/switch_array/sim/engine.h"
+#include "tilebeat/engines/wfold/sim/engine.h"
 #include "tilebeat/fabric/dram_controller.h"
 #include "tilebeat/fabric/interconnect.h"
 #include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/report/run_result.h"
 #include "tilebeat/sim/context.h"
-#include "tilebeat/engines/switch_array/sim/engine.h"
-#include "tilebeat/engines/wfold/sim/engine.h"
 
 #include <functional>
 #include <string>

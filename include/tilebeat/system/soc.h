@@ -1,14 +1,14 @@
 #pragma once
 
-#include "tilebeat/units/command_processor.h"
-#include "tilebeat/units/host.h"
+#include "tilebeat/engines/switch_array/sim/engine.h"
 #include "tilebeat/engines/switch_array/sim/read_channel.h"
 #include "tilebeat/engines/switch_array/sim/store_channel.h"
 #include "tilebeat/fabric/dram_controller.h"
 #include "tilebeat/fabric/interconnect.h"
 #include "tilebeat/program/plan.h"
-#include "tilebeat/engines/switch_array/sim/engine.h"
 #include "tilebeat/system/system.h"
+#include "tilebeat/units/command_processor.h"
+#include "tilebeat/units/host.h"
 
 #include <memory>
 #include <vector>

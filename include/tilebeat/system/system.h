@@ -1,10 +1,10 @@
 #pragma once
 
-#include "tilebeat/units/command_processor.h"
-#include "tilebeat/units/host.h"
 #include "tilebeat/program/plan.h"
 #include "tilebeat/sim/build_order.h"
 #include "tilebeat/system/snapshot.h"
+#include "tilebeat/units/command_processor.h"
+#include "tilebeat/units/host.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "tilebeat/config/hardware_config.h"
-#include "tilebeat/units/sync_network.h"
-#include "tilebeat/units/messages.h"
 #include "tilebeat/fabric/burst_port.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
+#include "tilebeat/units/messages.h"
+#include "tilebeat/units/sync_network.h"
 
 #include <array>
 #include <deque>

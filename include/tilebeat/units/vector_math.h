@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tilebeat/units/vector_steps.h"
 #include "tilebeat/isa/instruction.h"
+#include "tilebeat/units/vector_steps.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,14 +1,14 @@
 #pragma once
 
 #include "tilebeat/config/hardware_config.h"
-#include "tilebeat/units/messages.h"
-#include "tilebeat/units/vector_math.h"
-#include "tilebeat/units/vector_steps.h"
 #include "tilebeat/fabric/burst_port.h"
 #include "tilebeat/fabric/strided_block.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
+#include "tilebeat/units/messages.h"
+#include "tilebeat/units/vector_math.h"
+#include "tilebeat/units/vector_steps.h"
 
 #include <deque>
 #include <optional>

@@ -1,8 +1,8 @@
 #include "tilebeat/engines/switch_array/sim/post_processor.h"
 
 #include "tilebeat/base/error.h"
-#include "tilebeat/units/post_processing.h"
 #include "tilebeat/engines/switch_array/sim/input_arrangement.h"
+#include "tilebeat/units/post_processing.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
 #include "tilebeat/engines/wfold/sim/wfold_slave.h"
 
 #include "tilebeat/base/error.h"
-#include "tilebeat/units/post_processing.h"
 #include "tilebeat/kernels/mac.h"
+#include "tilebeat/units/post_processing.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tilebeat/config/hardware_config.h"
-#include "tilebeat/sim/granularity.h"
 #include "tilebeat/engines/switch_array/sim/input_arrangement.h"
 #include "tilebeat/engines/switch_array/sim/parameter_loader.h"
 #include "tilebeat/engines/switch_array/sim/pe_array.h"
@@ -9,6 +8,7 @@
 #include "tilebeat/engines/switch_array/sim/switch_network.h"
 #include "tilebeat/fabric/sram_bank.h"
 #include "tilebeat/sim/build_order.h"
+#include "tilebeat/sim/granularity.h"
 
 #include <memory>
 #include <vector>

@@ -2,11 +2,11 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/engines/switch_array/schedule.h"
-#include "tilebeat/units/messages.h"
 #include "tilebeat/engines/switch_array/sim/write_queues.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
+#include "tilebeat/units/messages.h"
 
 #include <optional>
 #include <vector>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "tilebeat/units/messages.h"
 #include "tilebeat/engines/switch_array/sim/write_queues.h"
 #include "tilebeat/observe/ledger.h"
+#include "tilebeat/units/messages.h"
 
 #include <algorithm>
 

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "tilebeat/config/hardware_config.h"
-#include "tilebeat/sim/granularity.h"
-#include "tilebeat/units/messages.h"
 #include "tilebeat/engines/switch_array/sim/array_messages.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
+#include "tilebeat/sim/granularity.h"
+#include "tilebeat/units/messages.h"
 
 #include <array>
 #include <deque>

@@ -1,14 +1,14 @@
 #pragma once
 
 #include "tilebeat/config/hardware_config.h"
-#include "tilebeat/sim/granularity.h"
-#include "tilebeat/units/messages.h"
 #include "tilebeat/engines/wfold/sim/line_reader.h"
 #include "tilebeat/engines/wfold/sim/wfold_messages.h"
 #include "tilebeat/engines/wfold/sim/wfold_pipeline.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
+#include "tilebeat/sim/granularity.h"
+#include "tilebeat/units/messages.h"
 
 #include <array>
 #include <deque>
