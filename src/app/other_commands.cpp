@@ -12,26 +12,15 @@
 namespace tilebeat {
 namespace {
 
-void print_tiling(const LayerPlan& layer) {
-  const ConvTiling& t = layer.tiling;
-  fmt::print("  tiles            {} x {} of up to {} x {} output pixels\n", t.row_tiles, t.column_tiles,
-             t.tile_rows, t.tile_columns);
-  fmt::print("  kernel blocks    {}, results of {} stored together\n", t.kernel_blocks,
-             t.order == LoopOrder::kTileOuter ? t.kernel_blocks_per_store : 1);
-  fmt::print("  chunks           {}, up to {} channel blocks each\n", layer.chunks, t.planes_per_chunk);
-}
-
 void print_layer(const LayerPlan& layer) {
   fmt::print("layer {} ({}, scene {})\n", layer.name, layer.op, layer.scene);
-  if (!layer.mapping.empty()) fmt::print("  cores            {}\n", layer.mapping);
-  if (layer.tiling.tile_rows > 0) print_tiling(layer);
   for (const auto& [name, text] : layer.choices) fmt::print("  {:<16} {}\n", name, text);
-  if (!layer.reason.empty()) fmt::print("  why              {}\n", layer.reason);
   fmt::print("  DRAM bytes       {} of maps, {} of kernels, {} of results\n", layer.input_bytes,
              layer.kernel_bytes, layer.output_bytes);
   fmt::print("  useful MACs      {}\n", layer.macs);
-  fmt::print("  lower bound      {} clocks of computing, {} clocks of DRAM\n\n", layer.bound.compute,
+  fmt::print("  lower bound      {} cycles of computing, {} cycles of DRAM\n", layer.bound.compute,
              layer.bound.dram);
+  fmt::print("  estimate         {} cycles\n\n", layer.estimated_cycles);
 }
 
 }  // namespace

@@ -189,6 +189,7 @@ void CommandProcessor::control_step() {
     ledger.enter(decode_blocker_, now);
     if (running_) decode_one(now);
   }
+  give_signal(now);
   dispatch(now);
   tell_blockers();
   if (context_.observers.trace != nullptr) trace_queues(now);
@@ -233,7 +234,14 @@ void CommandProcessor::decode_one(Cycle now) {
   queued.address = decode_address_;
   queued.instruction = at_instruction(decode_address_, [&] { return decode(bytes); });
   const Unit unit = unit_of(queued.instruction);
-  if (unit == Unit::kSync) {
+  if (std::holds_alternative<Signal>(queued.instruction.operation)) {
+    if (static_cast<int>(signals_.size()) >= dma_.command_queue) {
+      decode_blocker_ = Activity::kQueueFull;
+      ledger.enter(decode_blocker_, now);
+      return;  // the signal that goes out wakes the control again
+    }
+    signals_.push_back(queued);
+  } else if (unit == Unit::kSync) {
     if (!at_instruction(decode_address_, [&] { return execute_sync(queued, now); })) {
       decode_blocker_ = sync_blocker_;
       ledger.enter(decode_blocker_, now);
@@ -264,9 +272,9 @@ void CommandProcessor::decode_one(Cycle now) {
 }
 
 bool CommandProcessor::all_idle() const {
-  return std::all_of(state_.begin(), state_.end(), [](const UnitState& u) {
-    return u.queue.empty() && u.held == 0 && u.under_way.empty();
-  });
+  return signals_.empty() && std::all_of(state_.begin(), state_.end(), [](const UnitState& u) {
+           return u.queue.empty() && u.held == 0 && u.under_way.empty();
+         });
 }
 
 // Takes one from each of `waits`, or none when one of them is zero.
@@ -298,7 +306,24 @@ bool CommandProcessor::execute_barrier(const Barrier& barrier) {
   return false;
 }
 
+// The first of the signals that wait, when its tokens are there.
+void CommandProcessor::give_signal(Cycle now) {
+  if (signals_.empty() || last_signal_ == now) return;
+  const Queued queued = signals_.front();
+  if (!take_tokens(queued.instruction.waits)) return;
+  signals_.pop_front();
+  last_signal_ = now;
+  at_instruction(queued.address, [&] { execute_signal(std::get<Signal>(queued.instruction.operation)); });
+  for (const Semaphores& own : {queued.instruction.release_signals, queued.instruction.done_signals}) {
+    for (const Semaphore s : own) {
+      if (s != 0) ++semaphores_[s];
+    }
+  }
+  wake_control(now + 1);
+}
+
 void CommandProcessor::execute_signal(const Signal& signal) {
+  if (signal.processors == 0 && signal.semaphore == 0) return;  // only its own tokens count
   if (sync_out.size() == 0) throw SimulationError("signal: this processor has no others beside it");
   if (signal.processors == 0 || signal.semaphore == 0)
     throw SimulationError("signal: no processor or no semaphore is named");
@@ -320,10 +345,6 @@ bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
   tokens_taken_ = true;
   if (const auto* barrier = std::get_if<Barrier>(&queued.instruction.operation))
     return execute_barrier(*barrier);
-  if (const auto* signal = std::get_if<Signal>(&queued.instruction.operation)) {
-    execute_signal(*signal);
-    return true;
-  }
   sync_blocker_ = Activity::kLayerEnd;
   if (!all_idle()) return false;
   if (const auto* end = std::get_if<LayerEnd>(&queued.instruction.operation)) {

@@ -20,7 +20,7 @@ void infer_output(const Conv2d& conv, const TensorInfo& input, const Place& plac
     place.key("groups").refuse_value(conv.groups, fmt::format("a divisor of {} channels and {} out_channels",
                                                               channels, conv.out_channels));
   }
-  const Window window{conv.kernel, conv.stride, conv.dilation, conv.pads};
+  const WindowShape window{conv.kernel, conv.stride, conv.dilation, conv.pads};
   output.shape = {input.shape[0], output_pixels(window, input.shape, 0, place),
                   output_pixels(window, input.shape, 1, place), conv.out_channels};
   check_shape(output.shape, place);

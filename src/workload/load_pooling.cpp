@@ -10,7 +10,7 @@ namespace tilebeat {
 namespace {
 
 /// Throws UserError unless every window has a tap on the map along `axis`.
-void check_taps(const Window& window, std::int64_t size, std::int64_t outputs, std::size_t axis,
+void check_taps(const WindowShape& window, std::int64_t size, std::int64_t outputs, std::size_t axis,
                 const Place& place) {
   const std::int64_t dilation = window.dilation[axis];
   for (std::int64_t out = 0; out < outputs; ++out) {
@@ -28,7 +28,7 @@ void check_taps(const Window& window, std::int64_t size, std::int64_t outputs, s
 
 void load_pool(Pooling pool, const LayerSource& source, Layer& layer) {
   const TensorInfo& input = source.input();
-  const Window window{pool.kernel, pool.stride, pool.dilation, pool.pads};
+  const WindowShape window{pool.kernel, pool.stride, pool.dilation, pool.pads};
   layer.output = input;
   for (std::size_t axis = 0; axis < 2; ++axis) {
     const std::int64_t outputs = output_pixels(window, input.shape, axis, source.place);

@@ -4,7 +4,7 @@
 
 namespace tilebeat {
 
-std::int64_t output_pixels(const Window& window, const std::vector<std::int64_t>& shape, std::size_t axis,
+std::int64_t output_pixels(const WindowShape& window, const std::vector<std::int64_t>& shape, std::size_t axis,
                            const Place& place) {
   const std::int64_t padded = shape[1 + axis] + window.pads[axis] + window.pads[axis + 2];
   const std::int64_t extent = window.extent(axis);

@@ -9,7 +9,7 @@ namespace tilebeat {
 
 /// The geometry that convolution and pooling share. Pairs are [height, width], pads are
 /// [top, left, bottom, right].
-struct Window {
+struct WindowShape {
   std::array<int, 2> kernel, stride, dilation;
   std::array<int, 4> pads;
 
@@ -21,7 +21,7 @@ struct Window {
 
 /// Output pixels along `axis` of a map of `shape` [N, H, W, C]. Throws UserError at the layer's `place` if
 /// the window does not fit the padded map.
-std::int64_t output_pixels(const Window& window, const std::vector<std::int64_t>& shape, std::size_t axis,
+std::int64_t output_pixels(const WindowShape& window, const std::vector<std::int64_t>& shape, std::size_t axis,
                            const Place& place);
 
 }  // namespace tilebeat

@@ -2,11 +2,13 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/config/hardware_config.h"
+#include "tilebeat/mapping/layer_mapping.h"
 #include "tilebeat/program/plan.h"
 #include "tilebeat/workload/workload.h"
 
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tilebeat {
 
@@ -20,8 +22,15 @@ class PlanError : public UserError {
   std::string layer_;
 };
 
-/// Lowers a workload for a switch-array SoC. Throws PlanError, with the hardware's key that is too small in
+/// A plan, and the mappings that it carries out: those of the layers on matrix units of a chip.
+struct PlannedNetwork {
+  Plan plan;
+  std::vector<LayerMapping> mappings;
+};
+
+/// Lowers a workload to programs (docs/planner.md). Throws PlanError, with the hardware's key that is too small in
 /// its message.
+PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware);
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware);
 
 }  // namespace tilebeat

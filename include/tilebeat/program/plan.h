@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/base/types.h"
 #include "tilebeat/isa/instruction.h"
 #include "tilebeat/workload/workload.h"
 
@@ -11,17 +11,6 @@
 #include <vector>
 
 namespace tilebeat {
-
-/// How one convolution is cut up for the switch array (SPEC SW-3, SW-7).
-struct ConvTiling {
-  int tile_rows = 0, tile_columns = 0;  ///< output pixels of a full tile
-  int row_tiles = 0, column_tiles = 0;
-  int kernel_blocks = 0;            ///< ceil(Co / C)
-  int kernel_blocks_per_store = 1;  ///< kernel blocks whose results are stored together
-  int planes_per_chunk = 0;         ///< channel blocks of one chunk; fewer than all: accumulators carry over
-  bool channels_resident = true;    ///< a tile in the banks holds all channels
-  LoopOrder order = LoopOrder::kTileOuter;
-};
 
 /// Lower bounds of a layer's clocks (SPEC UI-4): compute at peak, and its tensors over DRAM once at peak
 /// bandwidth.
@@ -34,16 +23,13 @@ struct BoundCycles {
 /// What the planner decided for a layer, and what it expects of it.
 struct LayerPlan {
   std::string name, op, scene;
-  ConvTiling tiling;
-  std::string reason;   ///< why this tiling, in words
-  std::string mapping;  ///< in a chip: how the layer is spread over cores and memories
   std::vector<std::pair<std::string, std::string>> choices;  ///< what was decided, and why: name and text
   std::int64_t macs = 0;                                     ///< useful multiply-accumulates
-  std::int64_t chunks = 0;
   std::int64_t input_bytes = 0;   ///< planned DRAM reads of maps, halo and reloads included
-  std::int64_t kernel_bytes = 0;  ///< planned DRAM reads of packed kernels, biases and scales
+  std::int64_t kernel_bytes = 0;  ///< planned DRAM reads of packed kernels, biases, scales and factors
   std::int64_t output_bytes = 0;  ///< planned DRAM writes
   BoundCycles bound;
+  Cycle estimated_cycles = 0;  ///< what the planner expects (SPEC MA-3); 0: nothing is known
   int ends = 1;  ///< times that programs execute its `layer.end`; it is complete at the last
 };
 

@@ -38,7 +38,8 @@ struct CommandStats {
 /// Throughput: one instruction decoded a clock, one dispatched a unit and clock. An instruction is dispatched
 /// when each of its semaphores can be taken and its unit holds fewer than two. Queues are `command_queue`
 /// deep; a full one holds the decoder. `layer.end` and `halt` wait until all queues and units are empty;
-/// `barrier` holds the decoder until the synchronisation network releases it, `signal` goes out to it. What
+/// `barrier` holds the decoder until the synchronisation network releases it. A `signal` waits for its tokens in a
+/// queue of its own, as deep as the units', and goes out to the network, one a clock and in order. What
 /// a unit's next instruction waits for is told to the unit, which books its idle clocks on that cause.
 /// Messages of clock t are dealt with in phase kGrant of clock t; units act in clock t + 1.
 /// All semaphores are zero after reset and after each halt; what other processors signal before the next
@@ -99,6 +100,7 @@ class CommandProcessor : public sc_core::sc_module {
   void decode_one(Cycle now);
   bool execute_sync(const Queued& queued, Cycle now);
   bool execute_barrier(const Barrier& barrier);
+  void give_signal(Cycle now);
   void execute_signal(const Signal& signal);
   bool take_tokens(const Semaphores& waits);
   void dispatch(Cycle now);
@@ -128,6 +130,8 @@ class CommandProcessor : public sc_core::sc_module {
 
   std::array<std::uint32_t, kSemaphores> semaphores_{};
   std::array<UnitState, kQueuedUnits> state_;
+  std::deque<Queued> signals_;  // that wait for their tokens
+  Cycle last_signal_ = -1;
   std::vector<UnitMessage> inbox_;
   enum class BarrierState : std::uint8_t { kNone, kArrived, kReleased };
   BarrierState barrier_ = BarrierState::kNone;

@@ -1,3 +1,5 @@
+#include "tiling.h"
+
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
 
@@ -7,15 +9,15 @@
 
 #include <fmt/format.h>
 
-#include "conv_plan.h"
+#include "chunks.h"
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 namespace {
 
 constexpr int kMaxField = 65535;  // of the 16-bit fields of an instruction
 
 struct Candidate {
-  ConvTiling tiling;
+  Tiling tiling;
   double clocks = 0;       // expected
   std::int64_t bytes = 0;  // on the DRAM's bus
 };
@@ -27,20 +29,21 @@ constexpr double kUncertainClocks = 100;
 
 class Search {
  public:
-  Search(const ConvProblem& p, const HardwareConfig& hardware, const MemoryPath& path)
-      : p_(p),
+  Search(const Job& job, const HardwareConfig& hardware, const PortPath& path, double memory_bytes)
+      : job_(job),
+        p_(job.problem),
         hardware_(hardware),
         path_(path),
+        memory_bytes_(memory_bytes),
         config_(hardware.switch_array),
         array_(array_shape(config_)) {
-    kernel_blocks_ = p.end_block - p.first_block;
-    planes_ = ceil_div(p.channels, array_.port_channels);
-    for (int kb = p.first_block; kb < p.end_block; ++kb)
-      widest_ = std::max(widest_, planes_of(p, array_, kb).size());
-    kernel_planes_ = std::min(widest_, config_.parameter_depth_words / p.taps());
+    kernel_blocks_ = job.blocks.size();
+    planes_ = ceil_div(p_.channels, array_.port_channels);
+    widest_ = job.planes;
+    kernel_planes_ = std::min(widest_, config_.parameter_depth_words / p_.taps());
   }
 
-  ConvTiling run(std::string& reason) {
+  Tiling run(std::string& reason) {
     if (kernel_planes_ == 0) {
       throw UserError(fmt::format(
           "layer '{}' cannot fit: a {}x{} kernel takes {} words a column, "
@@ -49,7 +52,7 @@ class Search {
     }
     const int full_rows = limit(p_.out_height, array_.groups, hardware_.planner.max_tile_rows);
     const int full_columns = limit(p_.out_width, array_.lanes(), hardware_.planner.max_tile_columns);
-    const bool kernels_split = kernel_planes_ < widest_;
+    const bool kernels_split = kernel_planes_ < widest_ || !job_.whole;
     if (!kernels_split) {
       // Whole rows first; columns only when not even the fewest rows fit (SPEC SW-7).
       for (const bool resident : {true, false}) {
@@ -89,15 +92,13 @@ class Search {
   bool found() const { return !candidates_.empty(); }
 
   std::int64_t stored_pixel_bytes(int blocks) const {
-    return std::int64_t{std::min(blocks * array_.columns, p_.conv.out_channels)} *
-           dtype_size(p_.output.dtype);
+    return std::int64_t{std::min(blocks * array_.columns, p_.conv.out_channels)} * p_.element_bytes();
   }
 
   // The depth that the arrangement takes for the largest tile of this size.
   std::int64_t words_a_bank(int rows, int columns, int planes) const {
     const Conv2d& c = p_.conv;
-    const int height = std::min(p_.height, (rows - 1) * c.stride[0] + (c.kernel[0] - 1) * c.dilation[0] + 1);
-    const int width = std::min(p_.width, (columns - 1) * c.stride[1] + (c.kernel[1] - 1) * c.dilation[1] + 1);
+    const int height = p_.axis_h().span(rows), width = p_.axis_w().span(columns);
     if (height > kMaxField || width > kMaxField) return std::numeric_limits<std::int64_t>::max();
     const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
     const Arrangement arrangement(array_, height, width, aware ? c.stride[0] : 1, aware ? c.stride[1] : 1);
@@ -109,15 +110,13 @@ class Search {
     const std::int64_t half = config_.output_buffer_bytes / 2;
     const std::int64_t pixels = std::int64_t{rows} * columns;
     if (pixels * stored_pixel_bytes(1) > half) return;
-    ConvTiling tiling;
-    tiling.tile_rows = rows, tiling.tile_columns = columns;
-    tiling.row_tiles = ceil_div(p_.out_height, rows), tiling.column_tiles = ceil_div(p_.out_width, columns);
-    tiling.kernel_blocks = ceil_div(p_.conv.out_channels, array_.columns);
+    Tiling tiling;
+    tiling.rows = rows, tiling.columns = columns;
     tiling.planes_per_chunk = planes;
     tiling.channels_resident = resident;
-    while (tiling.kernel_blocks_per_store < kernel_blocks_ &&
-           pixels * stored_pixel_bytes(tiling.kernel_blocks_per_store + 1) <= half) {
-      ++tiling.kernel_blocks_per_store;
+    while (tiling.blocks_per_store < kernel_blocks_ &&
+           pixels * stored_pixel_bytes(tiling.blocks_per_store + 1) <= half) {
+      ++tiling.blocks_per_store;
     }
     for (const LoopOrder order : {LoopOrder::kTileOuter, LoopOrder::kKernelOuter}) {
       if (hardware_.planner.loop_order != LoopOrder::kAuto && hardware_.planner.loop_order != order) continue;
@@ -128,46 +127,58 @@ class Search {
 
   // A guide for choosing, never a result: the longest of computing, each bus and DRAM, behind the first load
   // and before the last store.
-  Candidate estimate(const ConvTiling& tiling) const {
-    std::vector<Segment> segments(1);
-    segments[0].problem = p_;
-    segments[0].tiles = tiles_of(p_, tiling);
-    const std::vector<Tile>& tiles = segments[0].tiles;
-    const std::vector<Chunk> chunks = chunks_of(segments, hardware_, tiling);
-    const Traffic traffic = traffic_of(segments, hardware_, tiling, chunks);
-    double beats = 0;
+  Candidate estimate(const Tiling& tiling) const {
+    const std::vector<OutputTile> tiles = tiles_of(p_, tiling);
+    std::vector<Interval> planes;
+    for (int kb = job_.blocks.begin; kb < job_.blocks.end; ++kb) planes.push_back(planes_of(p_, array_, kb));
+    const int slots = ChunkMaker::slots(config_, std::min(widest_, tiling.planes_per_chunk) * p_.taps());
+    const std::vector<Chunk> chunks = ChunkMaker(array_, tiling, slots)
+                                          .chunks(job_, static_cast<int>(tiles.size()), planes, {}, true, true);
+    double beats = 0, input = 0, kernels = 0, output = 0;
     for (const Chunk& chunk : chunks) {
-      const Tile& tile = tiles[static_cast<std::size_t>(chunk.tile)];
+      const OutputTile& tile = tiles[static_cast<std::size_t>(chunk.tile)];
       constexpr double kChunkOverhead = 4;
-      beats += kChunkOverhead + static_cast<double>(ceil_div(tile.rows, array_.groups)) *
-                                    ceil_div(tile.columns, array_.lanes()) * chunk.planes.size() * p_.taps();
+      beats += kChunkOverhead + static_cast<double>(ceil_div(tile.h.outs, array_.groups)) *
+                                    ceil_div(tile.w.outs, array_.lanes()) * chunk.planes.size() * p_.taps();
+      if (chunk.loads_input) {
+        const int channels = tiling.channels_resident
+                                 ? p_.channels
+                                 : std::min(p_.channels, chunk.planes.end * array_.port_channels) -
+                                       chunk.planes.begin * array_.port_channels;
+        input += static_cast<double>(tile.h.ins) * tile.w.ins * channels;
+      }
+      if (chunk.loads_kernels) {
+        kernels +=
+            static_cast<double>(chunk.planes.size()) * p_.taps() * array_.columns * array_.port_channels;
+        if (p_.has_post_parameters()) kernels += static_cast<double>(array_.columns) * kPostParameterBytes;
+      }
+      if (chunk.last)
+        output += static_cast<double>(tile.h.outs) * tile.w.outs *
+                  p_.kernels_of({chunk.kernel_block, chunk.kernel_block + 1}) * p_.element_bytes();
     }
-    const double bus = path_.bus_bytes;
-    const double dram = path_.memory_bytes;
-    const auto kernels = static_cast<double>(traffic.kernels), input = static_cast<double>(traffic.input),
-               output = static_cast<double>(traffic.output);
+    const double bus = path_.width, memory = memory_bytes_;
     const double first =
         (input / static_cast<double>(tiles.size()) + kernels / static_cast<double>(chunks.size())) /
-        std::min(bus, dram);
-    const double last = output / static_cast<double>(tiles.size()) / std::min(bus, dram);
-    const std::int64_t bytes = traffic.input + traffic.kernels + stored_bus_bytes(tiling, traffic.output);
+        std::min(bus, memory);
+    const double last = output / static_cast<double>(tiles.size()) / std::min(bus, memory);
+    const double bytes = input + kernels + stored_bus_bytes(tiling, output);
     const double clocks =
-        first +
-        std::max({beats, input / bus, kernels / bus, output / bus, static_cast<double>(bytes) / dram}) + last;
-    return {tiling, clocks, bytes};
+        first + std::max({beats, input / bus, kernels / bus, output / bus, bytes / memory}) + last;
+    return {tiling, clocks, static_cast<std::int64_t>(bytes)};
   }
   // What storing costs on the DRAM's bus: a run of a pixel's channels that does not fill whole DRAM bursts
   // takes them whole, and every run is a request of its own.
-  std::int64_t stored_bus_bytes(const ConvTiling& tiling, std::int64_t output) const {
-    const std::int64_t burst = path_.burst_bytes;
+  double stored_bus_bytes(const Tiling& tiling, double output) const {
+    const std::int64_t burst = path_.atom;
     const std::int64_t run =
-        stored_pixel_bytes(tiling.order == LoopOrder::kTileOuter ? tiling.kernel_blocks_per_store : 1);
+        stored_pixel_bytes(tiling.order == LoopOrder::kTileOuter ? tiling.blocks_per_store : 1);
     if (run == stored_pixel_bytes(kernel_blocks_)) return output;  // whole pixels lie back to back
-    const std::int64_t request = std::int64_t{path_.request_cycles} * path_.bus_bytes;
-    return output / run * (run + request + (run % burst == 0 ? 0 : burst - 1));
+    constexpr std::int64_t kRequest = 2;  // clocks of the port
+    return output / static_cast<double>(run) *
+           static_cast<double>(run + kRequest * path_.width + (run % burst == 0 ? 0 : burst - 1));
   }
 
-  ConvTiling finish(std::string& reason, const char* what) const {
+  Tiling finish(std::string& reason, const char* what) const {
     const auto fastest =
         std::min_element(candidates_.begin(), candidates_.end(),
                          [](const Candidate& a, const Candidate& b) { return a.clocks < b.clocks; });
@@ -184,9 +195,11 @@ class Search {
     return best->tiling;
   }
 
-  const ConvProblem& p_;
+  const Job& job_;
+  const Problem& p_;
   const HardwareConfig& hardware_;
-  MemoryPath path_;
+  PortPath path_;
+  double memory_bytes_;
   const SwitchArrayConfig& config_;
   ArrayShape array_;
   int kernel_blocks_ = 0, planes_ = 0, widest_ = 0, kernel_planes_ = 0;
@@ -195,21 +208,48 @@ class Search {
 
 }  // namespace
 
-double dram_bytes_per_clock(const HardwareConfig& hardware) {
-  const DramConfig& d = hardware.dram;
-  return d.channels * (d.data_bits / 8.0) * 2 * static_cast<double>(hardware.clock_ps()) /
-         static_cast<double>(d.clock_ps);
+Interval planes_of(const Problem& p, const ArrayShape& array, int kernel_block) {
+  const Interval channels =
+      channels_of_kernels(p, {kernel_block * array.columns, (kernel_block + 1) * array.columns});
+  return {channels.begin / array.port_channels, ceil_div(channels.end, array.port_channels)};
 }
 
-MemoryPath dram_path(const HardwareConfig& hardware) {
-  return {hardware.interconnect.bytes_per_clock, dram_bytes_per_clock(hardware),
-          std::int64_t{hardware.dram.burst_length} * hardware.dram.data_bits / 8,
-          hardware.interconnect.request_cycles};
+int widest_planes(const Problem& p, const ArrayShape& array) {
+  int widest = 0;
+  for (int kb = 0; kb < p.kernel_blocks(); ++kb) widest = std::max(widest, planes_of(p, array, kb).size());
+  return widest;
 }
 
-ConvTiling choose_tiling(const ConvProblem& problem, const HardwareConfig& hardware, const MemoryPath& path,
-                         std::string& reason) {
-  return Search(problem, hardware, path).run(reason);
+std::int64_t macs_per_pixel(const Problem& p, const ArrayShape& array, int kernel_block, Interval planes) {
+  const int first = kernel_block * array.columns;
+  const int last = std::min(p.conv.out_channels, first + array.columns);
+  std::int64_t pairs = 0;
+  for (int k = first; k < last; ++k) {
+    const Interval channels = channels_of_kernels(p, {k, k + 1});
+    const int begin = std::max(channels.begin, planes.begin * array.port_channels);
+    const int end = std::min(channels.end, planes.end * array.port_channels);
+    pairs += std::max(0, end - begin);
+  }
+  return pairs * p.useful_taps;
 }
 
-}  // namespace tilebeat
+std::vector<OutputTile> tiles_of(const Problem& p, const Tiling& tiling) {
+  std::vector<OutputTile> tiles;
+  const WindowAxis h = p.axis_h(), w = p.axis_w();
+  for (int n = 0; n < p.batch; ++n) {
+    for (int row = 0; row < p.out_height; row += tiling.rows) {
+      for (int column = 0; column < p.out_width; column += tiling.columns) {
+        tiles.push_back({n, h.window({row, std::min(p.out_height, row + tiling.rows)}),
+                         w.window({column, std::min(p.out_width, column + tiling.columns)})});
+      }
+    }
+  }
+  return tiles;
+}
+
+Tiling choose_tiling(const Job& job, const HardwareConfig& hardware, const PortPath& path, double memory_bytes,
+                     std::string& reason) {
+  return Search(job, hardware, path, memory_bytes).run(reason);
+}
+
+}  // namespace tilebeat::switch_array

@@ -1,20 +1,24 @@
+#include "vector_tasks.h"
+
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/isa/address_map.h"
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <optional>
 
 #include <fmt/format.h>
 
-#include "chip_plan.h"
+#include "processors.h"
+#include "staging.h"
 
 namespace tilebeat {
 namespace {
 
 constexpr int kMostElements = 65535;  // of a 16-bit field
 constexpr int kMostSteps = 255;       // of an 8-bit field
-constexpr int kParameterBuffer = kMemoryBuffers - 1;
 
 // One step of a core: what it fetches into a buffer, computes and stores.
 struct Piece {
@@ -37,33 +41,36 @@ void append_double(double value, std::vector<std::uint8_t>& bytes) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-class ChipVector {
+class VectorTasks : public VectorLayer {
  public:
-  ChipVector(PlanBuilder& builder, const Layer& layer, LayerPlan& made)
-      : builder_(builder), chip_(*builder.hardware.chip), layer_(layer), made_(made), output_(layer.output) {
-    for (const std::string& name : layer.inputs) inputs_.push_back(builder.plan.tensors.at(name));
+  VectorTasks(const Layer& layer, const HardwareConfig& hardware, const std::vector<Placement>& inputs,
+              const Placement& output)
+      : hardware_(hardware),
+        chip_(*hardware.chip),
+        layer_(layer),
+        output_(layer.output),
+        inputs_(inputs),
+        output_address_(output.address) {
     channels_ = static_cast<int>(output_.shape.back());
+    touched_ = output_.size_bytes();
+    for (const Placement& input : inputs_) touched_ += input.info.size_bytes();
+    std::visit([&](const auto& operation) { prepare(operation); }, layer_.operation);
   }
 
-  ChipWork run() {
-    std::int64_t bytes = output_.size_bytes();
-    for (const Placement& input : inputs_) bytes += input.info.size_bytes();
-    made_.bound.dram = dram_bound(bytes, builder_.hardware);
-    ChipWork work;
-    const bool sram = chip_.dram_path == DramPath::kSram;
-    work.ways = {sram, sram, sram};
-    std::visit([&](const auto& operation) { prepare(operation); }, layer_.operation);
-    parameters_address_ = builder_.place("factors of " + layer_.name, parameters_);
-    for (int core = 0; core < chip_.cores(); ++core) {
+  const std::vector<std::uint8_t>& parameters() const override { return parameters_; }
+  std::int64_t touched_bytes() const override { return touched_; }
+
+  int add_tasks(TaskGraph& graph, int cores, DataPath path, std::uint64_t parameters,
+                const std::vector<BufferId>& stored, PlannedBytes& bytes) override {
+    cores_ = cores;
+    std::vector<std::vector<Piece>> pieces;
+    for (int core = 0; core < cores; ++core) {
       pieces_.clear();
       std::visit([&](const auto& operation) { cut(operation, core); }, layer_.operation);
-      cores_ += pieces_.empty() ? 0 : 1;
-      work.cores.push_back(pieces_.empty() ? CoreWork{} : core_work(core));
+      pieces.push_back(pieces_);
     }
-    made_.output_bytes = output_.size_bytes();
-    made_.mapping = fmt::format("{} of {} cores", cores_, chip_.cores());
-    made_.reason = "vector unit";
-    return work;
+    bytes.results = output_.size_bytes();
+    return add_pieces(graph, pieces, path, parameters, stored, bytes);
   }
 
  private:
@@ -97,11 +104,13 @@ class ChipVector {
     // A pooling need not touch every input.
     const auto& shape = inputs_[0].info.shape;
     const std::int64_t pixels =
-        touched_pixels(static_cast<int>(shape[1]), static_cast<int>(output_.shape[1]), pool.kernel[0],
-                       pool.stride[0], pool.dilation[0], pool.pads[0]) *
-        touched_pixels(static_cast<int>(shape[2]), static_cast<int>(output_.shape[2]), pool.kernel[1],
-                       pool.stride[1], pool.dilation[1], pool.pads[1]);
-    made_.bound.dram = dram_bound(output_.size_bytes() + shape[0] * pixels * channels_, builder_.hardware);
+        axis(pool, 0).touched(static_cast<int>(output_.shape[1])) *
+        axis(pool, 1).touched(static_cast<int>(output_.shape[2]));
+    touched_ = output_.size_bytes() + shape[0] * pixels * channels_;
+  }
+  WindowAxis axis(const Pooling& pool, std::size_t number) const {
+    return {static_cast<int>(inputs_[0].info.shape[1 + number]), pool.kernel[number], pool.stride[number],
+            pool.dilation[number], pool.pads[number]};
   }
   void prepare(const Elementwise& operation) {
     base_.kind = operation.kind == Elementwise::Kind::kAdd   ? VectorKind::kAdd
@@ -112,7 +121,7 @@ class ChipVector {
     append_double(operation.requant.scale, parameters_);
     types();
     if (layer_.inputs[0] == layer_.inputs[1])
-      made_.bound.dram = dram_bound(2 * output_.size_bytes(), builder_.hardware);
+      touched_ = 2 * output_.size_bytes();
   }
   void prepare(const ByteTable& table) {
     base_.kind = VectorKind::kTable;
@@ -188,17 +197,14 @@ class ChipVector {
 
   void cut(const Pooling& pool, int core) {
     const auto& shape = inputs_[0].info.shape;
-    const auto height = static_cast<int>(shape[1]), width = static_cast<int>(shape[2]);
     const auto out_height = static_cast<int>(output_.shape[1]),
                out_width = static_cast<int>(output_.shape[2]);
-    const Interval part = part_of(out_height, std::min(chip_.cores(), out_height), core, 1);
+    const Interval part = part_of(out_height, std::min(cores_, out_height), core, 1);
     if (core >= out_height || part.size() == 0) return;
+    const WindowAxis h = axis(pool, 0), w = axis(pool, 1);
     const auto fits = [&](int rows, int columns) {
-      const std::int64_t h =
-          std::min(height, (rows - 1) * pool.stride[0] + (pool.kernel[0] - 1) * pool.dilation[0] + 1);
-      const std::int64_t w =
-          std::min(width, (columns - 1) * pool.stride[1] + (pool.kernel[1] - 1) * pool.dilation[1] + 1);
-      return (h * w + std::int64_t{rows} * columns) * channels_ <= step_bytes();
+      return (std::int64_t{h.span(rows)} * w.span(columns) + std::int64_t{rows} * columns) * channels_ <=
+             step_bytes();
     };
     int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = out_width;
     while (rows > 1 && !fits(rows, columns)) --rows;
@@ -207,22 +213,19 @@ class ChipVector {
     for (int n = 0; n < static_cast<int>(shape[0]); ++n) {
       for (int r = part.begin; r < part.end; r += rows) {
         for (int c = 0; c < out_width; c += columns) {
-          add_pooled(pool, n,
-                     window_of({r, std::min(part.end, r + rows)}, height, pool.kernel[0], pool.stride[0],
-                               pool.dilation[0], pool.pads[0]),
-                     window_of({c, std::min(out_width, c + columns)}, width, pool.kernel[1], pool.stride[1],
-                               pool.dilation[1], pool.pads[1]));
+          add_pooled(n, h.window({r, std::min(part.end, r + rows)}),
+                     w.window({c, std::min(out_width, c + columns)}));
         }
       }
     }
   }
 
-  void add_pooled(const Pooling&, int image, const Window& h, const Window& w) {
+  void add_pooled(int image, const Window& h, const Window& w) {
     const auto& in = inputs_[0].info.shape;
     const std::int64_t pixel = (image * in[1] + h.in) * in[2] + w.in;
     const std::int64_t result = (image * output_.shape[1] + h.out) * output_.shape[2] + w.out;
     Piece piece;
-    CopyShape shape = plain(std::int64_t{w.ins} * channels_);
+    CopyShape shape = one_run(std::int64_t{w.ins} * channels_);
     shape.rows = h.ins, shape.source_row = in[2] * channels_, shape.destination_row = shape.run;
     piece.fetches.push_back({inputs_[0].address + static_cast<std::uint64_t>(pixel * channels_), 0, shape});
     piece.in_bytes = shape.run * h.ins;
@@ -236,8 +239,8 @@ class ChipVector {
     piece.run->h_offset = static_cast<std::int16_t>(h.offset),
     piece.run->w_offset = static_cast<std::int16_t>(w.offset);
     piece.destination =
-        builder_.plan.tensors.at(layer_.name).address + static_cast<std::uint64_t>(result * channels_);
-    piece.store = plain(std::int64_t{w.outs} * channels_);
+        output_address_ + static_cast<std::uint64_t>(result * channels_);
+    piece.store = one_run(std::int64_t{w.outs} * channels_);
     piece.store.rows = h.outs, piece.store.source_row = piece.store.run;
     piece.store.destination_row = output_.shape[2] * channels_;
     pieces_.push_back(std::move(piece));
@@ -258,7 +261,7 @@ class ChipVector {
     const int unit = pixel.value_or(1);
     const std::int64_t units = output_.elements() / unit;
     const int granule = pixel ? 1 : kGranule;
-    const Interval part = part_of(static_cast<int>(units), chip_.cores(), core, granule);
+    const Interval part = part_of(static_cast<int>(units), cores_, core, granule);
     const std::int64_t element = dtype_size(base_.a_type) +
                                  (inputs_.size() > 1 ? dtype_size(base_.b_type) : 0) +
                                  dtype_size(base_.out_type);
@@ -278,7 +281,7 @@ class ChipVector {
       const int size = dtype_size(input.info.dtype);
       piece.b_offset = piece.in_bytes;  // that of the last operand
       piece.fetches.push_back(
-          {input.address + static_cast<std::uint64_t>(first * size), piece.in_bytes, plain(elements * size)});
+          {input.address + static_cast<std::uint64_t>(first * size), piece.in_bytes, one_run(elements * size)});
       piece.in_bytes = align_up(piece.in_bytes + elements * size, kBufferAlignment);
     }
     const int size = dtype_size(output_.dtype);
@@ -288,14 +291,14 @@ class ChipVector {
     piece.run->columns = static_cast<std::uint16_t>(columns);
     piece.run->channels = static_cast<std::uint16_t>(channels);
     piece.destination =
-        builder_.plan.tensors.at(layer_.name).address + static_cast<std::uint64_t>(first * size);
-    piece.store = plain(piece.out_bytes);
+        output_address_ + static_cast<std::uint64_t>(first * size);
+    piece.store = one_run(piece.out_bytes);
     pieces_.push_back(std::move(piece));
   }
 
   void cut(const Concat&, int core) {
     const std::int64_t pixels = output_.elements() / channels_;
-    const Interval part = part_of(static_cast<int>(pixels), chip_.cores(), core, 1);
+    const Interval part = part_of(static_cast<int>(pixels), cores_, core, 1);
     std::int64_t channel = 0;
     for (const Placement& input : inputs_) {
       const std::int64_t depth = input.info.shape.back();
@@ -306,8 +309,8 @@ class ChipVector {
         Piece piece;
         piece.in_bytes = count * depth;
         piece.fetches.push_back(
-            {input.address + static_cast<std::uint64_t>(at * depth), 0, plain(piece.in_bytes)});
-        piece.destination = builder_.plan.tensors.at(layer_.name).address +
+            {input.address + static_cast<std::uint64_t>(at * depth), 0, one_run(piece.in_bytes)});
+        piece.destination = output_address_ +
                             static_cast<std::uint64_t>(at * channels_ + channel);
         piece.store.run = depth, piece.store.columns = count;
         piece.store.source_column = depth, piece.store.destination_column = channels_;
@@ -317,83 +320,168 @@ class ChipVector {
     }
   }
 
-  // ---- instructions ----
+  // ---- tasks ----
 
-  CoreWork core_work(int core) {
-    std::int64_t in = 0, out = 0;
-    for (const Piece& piece : pieces_) {
-      in = std::max(in, align_up(piece.in_bytes, kBufferAlignment));
-      out = std::max(out, align_up(piece.out_bytes, kBufferAlignment));
+  // A core with work: its places in NRAM.
+  struct Core {
+    int number = 0, processor = 0;
+    std::int64_t in = 0, out = 0;  // bytes of a buffer
+    BufferRing inputs, results;
+    BufferId factors = 0;
+  };
+
+  int add_pieces(TaskGraph& graph, const std::vector<std::vector<Piece>>& pieces, DataPath path,
+                 std::uint64_t parameters, const std::vector<BufferId>& stored, PlannedBytes& bytes) {
+    std::vector<Core> cores;
+    std::size_t steps = 0;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (pieces[i].empty()) continue;
+      cores.push_back(make_core(graph, static_cast<int>(i), pieces[i]));
+      steps = std::max(steps, pieces[i].size());
     }
-    CoreWork work;
-    if (!pieces_.front().run)
-      work.ahead = 0;  // a buffer is free when it is stored: fetching ahead would wait in front
-    const int count = static_cast<int>(pieces_.size());
-    for (int i = 0; i < count; ++i) {
-      const int buffer = i % 2;
-      const bool reused = i + 2 < count;
-      const std::int64_t from = parameter_room() + buffer * in, to = parameter_room() + 2 * in + buffer * out;
-      if (i == 0 && parameters_address_ != 0)
-        work.loads.push_back({load_parameters(core), i, CoreWork::Operand::kKernels});
-      work.loads.push_back({load(core, i, from), i, CoreWork::Operand::kMap});
-      work.steps.push_back(compute(i, from, to, reused));
-      const Piece& piece = pieces_[static_cast<std::size_t>(i)];
-      const std::uint64_t source = nram_address(core) + static_cast<std::uint64_t>(piece.run ? to : from);
-      Movement store{{{source, piece.destination, piece.store}}, 0, 0, 0};
-      store.waits = piece.run ? result_full(buffer) : map_full(buffer);
-      if (reused) store.releases = piece.run ? result_free(buffer) : map_free(buffer);
-      work.stores.push_back(std::move(store));
+    Way way(graph, hardware_, path, cores);
+    for (Core& core : cores) {
+      if (parameters == 0) break;
+      const auto size = static_cast<std::int64_t>(parameters_.size());
+      way.load(core, {{parameters, nram_address(core.number), one_run(size)}},
+               {core.factors, 0, AccessKind::kWrite});
+      bytes.kernels += size;
     }
-    return work;
+    for (std::size_t step = 0; step < steps; ++step) {
+      for (Core& core : cores) {
+        const auto& of_core = pieces[static_cast<std::size_t>(core.number)];
+        if (step < of_core.size()) add_piece(graph, way, core, of_core[step], stored, bytes);
+      }
+    }
+    return static_cast<int>(cores.size());
   }
 
-  Movement load(int core, int step, std::int64_t from) {
-    Movement movement;
-    for (const Piece::Fetch& fetch : pieces_[static_cast<std::size_t>(step)].fetches) {
-      const std::uint64_t destination = nram_address(core) + static_cast<std::uint64_t>(from + fetch.offset);
-      movement.transfers.push_back({fetch.source, destination, fetch.shape});
+  Core make_core(TaskGraph& graph, int number, const std::vector<Piece>& pieces) const {
+    Core core;
+    core.number = number, core.processor = processor_of_core(chip_, number);
+    for (const Piece& piece : pieces) {
+      core.in = std::max(core.in, align_up(piece.in_bytes, kBufferAlignment));
+      core.out = std::max(core.out, align_up(piece.out_bytes, kBufferAlignment));
     }
-    if (step >= 2) movement.waits = map_free(step % 2);
-    movement.done = map_full(step % 2);
-    return movement;
+    core.inputs = BufferRing(graph, BufferRole::kMap, 2);
+    core.results = BufferRing(graph, BufferRole::kResult, 2);
+    core.factors = graph.add_buffer(BufferRole::kKernels);
+    return core;
   }
 
-  Movement load_parameters(int core) {
-    const auto bytes = static_cast<std::int64_t>(parameters_.size());
-    return {{{parameters_address_, nram_address(core), plain(bytes)}}, 0, 0, map_full(kParameterBuffer)};
-  }
+  // How data goes between DRAM and the cores.
+  class Way {
+   public:
+    Way(TaskGraph& graph, const HardwareConfig& hardware, DataPath path, const std::vector<Core>& cores)
+        : chip_(*hardware.chip), copies_(graph, hardware) {
+      if (path == DataPath::kDirect) return;
+      std::map<int, int> in_cluster;
+      for (const Core& core : cores) ++in_cluster[core.number / chip_.cores_per_cluster];
+      for (const auto& [cluster, count] : in_cluster) {
+        Staging& staging = staging_.emplace(cluster, Staging(graph, hardware, cluster)).first->second;
+        const std::int64_t bytes = staging.share(4 * count);
+        for (int i = 0; i < 2 * count; ++i) staging.add_stream(bytes, 2);
+      }
+    }
+    void load(const Core& core, const std::vector<Transfer>& transfers, const Access& written) {
+      if (staging_.empty()) {
+        copies_.add(core.processor, Unit::kIodma, transfers, {written});
+      } else {
+        staging_of(core).load(2 * local(core), {{core.processor, transfers, written}});
+      }
+    }
+    void store(const Core& core, const Transfer& transfer, const Access& read,
+               const std::vector<BufferId>& stored) {
+      if (staging_.empty()) {
+        copies_.add(core.processor, Unit::kIodma, {transfer}, {read, done(stored, core.processor)});
+      } else {
+        const int memory = processor_of_memory(chip_, core.number / chip_.cores_per_cluster);
+        staging_of(core).store(2 * local(core) + 1, core.processor, {transfer}, read, done(stored, memory));
+      }
+    }
 
-  std::vector<Instruction> compute(int step, std::int64_t from, std::int64_t to, bool reused) const {
-    const Piece& piece = pieces_[static_cast<std::size_t>(step)];
-    if (!piece.run) return {};
+   private:
+    static Access done(const std::vector<BufferId>& stored, int processor) {
+      return {stored[static_cast<std::size_t>(processor)], 0, AccessKind::kWrite};
+    }
+    Staging& staging_of(const Core& core) { return staging_.at(core.number / chip_.cores_per_cluster); }
+    int local(const Core& core) const { return core.number % chip_.cores_per_cluster; }
+
+    const ChipConfig& chip_;
+    CopyTasks copies_;
+    std::map<int, Staging> staging_;  // by cluster
+  };
+
+  void add_piece(TaskGraph& graph, Way& way, Core& core, const Piece& piece,
+                 const std::vector<BufferId>& stored, PlannedBytes& bytes) const {
+    const BufferRing::Filling input = core.inputs.next();
+    const std::int64_t from = parameter_room() + input.place * core.in;
+    std::vector<Transfer> fetches;
+    for (const typename Piece::Fetch& fetch : piece.fetches)
+      fetches.push_back({fetch.source,
+                         nram_address(core.number) + static_cast<std::uint64_t>(from + fetch.offset),
+                         fetch.shape});
+    bytes.maps += bytes_of(fetches);
+    way.load(core, fetches, input.write());
+    Transfer store{nram_address(core.number) + static_cast<std::uint64_t>(from), piece.destination,
+                   piece.store};
+    if (!piece.run) {
+      way.store(core, store, input.read(), stored);
+      return;
+    }
+    const BufferRing::Filling result = core.results.next();
+    const std::int64_t to = parameter_room() + 2 * core.in + result.place * core.out;
+    Task task;
+    task.processor = core.processor;
     VectorRun run = *piece.run;
     run.a = static_cast<std::uint32_t>(from);
     run.b = static_cast<std::uint32_t>(from + piece.b_offset);
     run.destination = static_cast<std::uint32_t>(to);
-    Instruction instruction{{map_full(step % 2)}, {}, {result_full(step % 2)}, run};
-    if (step >= 2) instruction.waits[1] = result_free(step % 2);
-    if (step == 0 && parameters_address_ != 0) instruction.waits[2] = map_full(kParameterBuffer);
-    if (reused) instruction.release_signals[0] = map_free(step % 2);
-    return {instruction};
+    task.instruction.operation = run;
+    task.accesses = {input.read(), result.write()};
+    if (!parameters_.empty()) task.accesses.push_back({core.factors, 0, AccessKind::kRead});
+    task.cost = run_cost(run, piece);
+    graph.add(std::move(task));
+    store.source = nram_address(core.number) + static_cast<std::uint64_t>(to);
+    way.store(core, store, result.read(), stored);
   }
 
-  PlanBuilder& builder_;
+  // A clock for `lanes` elements, for every tap of a pooling and every pass of a softmax; and the bytes through
+  // the ports.
+  TaskCost run_cost(const VectorRun& run, const Piece& piece) const {
+    const double pixels = static_cast<double>(run.rows) * run.columns;
+    const double steps = static_cast<double>(ceil_div<int>(run.channels, chip_.core.vector.lanes));
+    const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool;
+    const double passes = pooling ? static_cast<double>(run.kernel_h) * run.kernel_w : 1;
+    const double width = chip_.core.bus.bytes_per_clock;
+    const double read = pooling ? pixels * passes * run.channels : static_cast<double>(piece.in_bytes);
+    TaskCost cost;
+    constexpr double kStart = 16;
+    cost.cycles = kStart + std::max({pixels * steps * passes, read / width,
+                                     static_cast<double>(piece.out_bytes) / width});
+    cost.latency = kStart + chip_.core.vector.latency_cycles;
+    return cost;
+  }
+
+  const HardwareConfig& hardware_;
   const ChipConfig& chip_;
   const Layer& layer_;
-  LayerPlan& made_;
   TensorInfo output_;
   std::vector<Placement> inputs_;
-  int channels_ = 0, cores_ = 0;
+  std::uint64_t output_address_;
+  int channels_ = 0, cores_ = 1;
+  std::int64_t touched_ = 0;
   VectorRun base_;
   std::vector<std::uint8_t> parameters_;
-  std::uint64_t parameters_address_ = 0;
-  std::vector<Piece> pieces_;
+  std::vector<Piece> pieces_;  // of the core that is being cut
 };
 
 }  // namespace
 
-ChipWork plan_chip_vector(PlanBuilder& builder, const Layer& layer, LayerPlan& made) {
-  return ChipVector(builder, layer, made).run();
+std::unique_ptr<VectorLayer> make_vector_layer(const Layer& layer, const HardwareConfig& hardware,
+                                               const std::vector<Placement>& inputs,
+                                               const Placement& output) {
+  return std::make_unique<VectorTasks>(layer, hardware, inputs, output);
 }
 
 }  // namespace tilebeat

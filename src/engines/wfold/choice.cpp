@@ -1,4 +1,4 @@
-#include "wfold_plan.h"
+#include "choice.h"
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
@@ -8,17 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 namespace {
-
-// Kernels of block `kb` that exist.
-int kernels_of_block(const ConvProblem& p, int kb) {
-  return std::min(p.block_kernels, p.conv.out_channels - kb * p.block_kernels);
-}
-
-bool has_records(const ConvProblem& p) {
-  return !p.conv.bias.empty() || p.conv.requant;
-}
 
 bool allows(WfoldReadMode mode, const WfoldSchedule& schedule, std::int64_t half) {
   if (mode == WfoldReadMode::kContinuous) return can_read_continuously(schedule);
@@ -27,7 +18,7 @@ bool allows(WfoldReadMode mode, const WfoldSchedule& schedule, std::int64_t half
 }
 
 // Appends one kernel of a region: [kernel row][folded column][channel].
-void pack_kernel(const ConvProblem& p, int kernel, const ByteRange& channels,
+void pack_kernel(const Problem& p, int kernel, const ByteRange& channels,
                  const std::vector<FoldedColumn>& columns, std::vector<std::uint8_t>& bytes) {
   const auto fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
   const int per_group = p.channels / p.conv.groups;
@@ -52,14 +43,14 @@ void pack_kernel(const ConvProblem& p, int kernel, const ByteRange& channels,
 }  // namespace
 
 int fitting_block_kernels(const Workload& workload, const Layer& layer, const HardwareConfig& hardware) {
-  const WfoldShape shape = wfold_shape_of(hardware.wfold);
+  const WfoldShape shape = shape_of(hardware.wfold);
   for (int per_slave = shape.kernels_per_slave(); per_slave > 1; --per_slave) {
-    const ConvProblem p = make_problem(workload, layer, hardware.planner, shape.slaves * per_slave);
+    const Problem p = make_problem(workload, layer, hardware.planner, shape.slaves * per_slave);
     const auto columns =
         static_cast<std::int64_t>(fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]).size());
     const ByteRange channels = channels_of(p, 0);
     const std::int64_t kernel = p.conv.kernel[0] * columns * (channels.end - channels.begin) +
-                                (has_records(p) ? kPostParameterBytes : 0);
+                                (p.has_post_parameters() ? kPostParameterBytes : 0);
     const std::int64_t block =
         kernel * std::min(per_slave, ceil_div(p.conv.out_channels, shape.slaves)) * shape.slaves;
     if (block <= hardware.chip->core.wram.size_bytes / 2) return p.block_kernels;
@@ -67,19 +58,14 @@ int fitting_block_kernels(const Workload& workload, const Layer& layer, const Ha
   return shape.slaves;
 }
 
-ByteRange channels_of(const ConvProblem& p, int block) {
+ByteRange channels_of(const Problem& p, int block) {
   const std::int64_t pixel = std::int64_t{p.conv.stride[1]} * p.channels;
   if (p.conv.groups == 1) return {0, pixel};
-  const int kernels_per_group = p.conv.out_channels / p.conv.groups;
-  const int channels_per_group = p.channels / p.conv.groups;
-  const int first = block * p.block_kernels;
-  const int last = std::min(p.conv.out_channels, first + p.block_kernels) - 1;
-  const std::int64_t begin = std::int64_t{first / kernels_per_group} * channels_per_group;
-  const std::int64_t end = std::int64_t{last / kernels_per_group + 1} * channels_per_group;
-  return {begin, pixel - p.channels + end};
+  const Interval channels = channels_of_kernels(p, {block * p.block_kernels, (block + 1) * p.block_kernels});
+  return {channels.begin, pixel - p.channels + channels.end};
 }
 
-WfoldGeometry tile_geometry(const ConvProblem& p, const WfoldChoice& choice, int kernels, int columns,
+WfoldGeometry tile_geometry(const Problem& p, const WfoldChoice& choice, int kernels, int columns,
                             int block) {
   WfoldGeometry g;
   g.rows = 1, g.columns = columns, g.kernels = kernels;
@@ -91,14 +77,14 @@ WfoldGeometry tile_geometry(const ConvProblem& p, const WfoldChoice& choice, int
   g.first_channel = static_cast<int>(channels.begin);
   g.channels = static_cast<int>(channels.end - channels.begin);
   g.granularity = choice.granularity.granularity;
-  g.post_parameters = has_records(p);
+  g.post_parameters = p.has_post_parameters();
   return g;
 }
 
-WfoldChoice choose_wfold(const ConvProblem& p, const HardwareConfig& hardware) {
+WfoldChoice choose_wfold(const Problem& p, const HardwareConfig& hardware) {
   const WfoldConfig& config = hardware.wfold;
   WfoldChoice choice;
-  choice.shape = wfold_shape_of(config);
+  choice.shape = shape_of(config);
   const ByteRange channels = channels_of(p, 0);
   choice.touched = static_cast<int>(channels.end - channels.begin);
   const int padded = p.conv.pads[1] + p.width + p.conv.pads[3];
@@ -113,7 +99,7 @@ WfoldChoice choose_wfold(const ConvProblem& p, const HardwareConfig& hardware) {
   return choice;
 }
 
-WfoldReadMode read_mode_of(const ConvProblem& p, const WfoldChoice& choice, int block,
+WfoldReadMode read_mode_of(const Problem& p, const WfoldChoice& choice, int block,
                            const WfoldConfig& config) {
   const int columns = choice.shape.tile_columns(choice.granularity.granularity);
   WfoldGeometry geometry = tile_geometry(p, choice, 1, columns, block);
@@ -127,17 +113,17 @@ WfoldReadMode read_mode_of(const ConvProblem& p, const WfoldChoice& choice, int 
   return choose_read_mode(tile, half);
 }
 
-PackedRegions pack_regions(const ConvProblem& p, const WfoldChoice& choice) {
+PackedRegions pack_regions(const Problem& p, const WfoldChoice& choice) {
   PackedRegions packed;
   const std::vector<FoldedColumn> columns =
       fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]);
   const int slaves = choice.shape.slaves;
-  const bool records = has_records(p);
-  for (int kb = 0; kb < p.end_block; ++kb) {
+  const bool records = p.has_post_parameters();
+  for (int kb = 0; kb < p.kernel_blocks(); ++kb) {
     packed.blocks.push_back(packed.bytes.size());
     const ByteRange channels = channels_of(p, kb);
     const int first = kb * p.block_kernels;
-    const int of_slave = ceil_div(kernels_of_block(p, kb), slaves);
+    const int of_slave = ceil_div(p.kernels_of({kb, kb + 1}), slaves);
     for (int slave = 0; slave < slaves; ++slave) {
       for (int k = 0; k < of_slave; ++k)
         pack_kernel(p, first + slave + k * slaves, channels, columns, packed.bytes);
@@ -151,8 +137,8 @@ PackedRegions pack_regions(const ConvProblem& p, const WfoldChoice& choice) {
   return packed;
 }
 
-void explain(const WfoldChoice& choice, const ConvProblem& p, const HardwareConfig& hardware,
-             LayerPlan& made) {
+Explanation explain(const WfoldChoice& choice, const Problem& p, const HardwareConfig& hardware) {
+  Explanation made;
   const WfoldConfig& config = hardware.wfold;
   const int taken = choice.granularity.granularity;
   std::vector<std::string> candidates;
@@ -164,32 +150,33 @@ void explain(const WfoldChoice& choice, const ConvProblem& p, const HardwareConf
     candidates.push_back(
         fmt::format("{} (fold {}, {} bytes of padding): {}", c.granularity, c.fold, c.padding, verdict));
   }
-  made.choices.emplace_back(
+  made.emplace_back(
       "granularity", fmt::format("{} of {} channel bytes in {} blocks, {}", taken, choice.touched,
                                  ceil_div(choice.touched, taken),
                                  choice.forced ? std::string("as wfold.pci says")
                                                : fmt::format("tolerance {} bytes", config.tolerance_bytes)));
-  for (const std::string& text : candidates) made.choices.emplace_back("", text);
+  for (const std::string& text : candidates) made.emplace_back("", text);
   const WfoldSchedule tile(
-      choice.shape, tile_geometry(p, choice, kernels_of_block(p, 0), choice.shape.tile_columns(taken)));
-  made.choices.emplace_back(
+      choice.shape, tile_geometry(p, choice, p.kernels_of({0, 1}), choice.shape.tile_columns(taken)));
+  made.emplace_back(
       "engine tile",
       fmt::format("{} columns x {} channels: {} beats, {} lines in {} refills of the first buffers",
                   tile.tile(0).columns, tile.tile(0).kernels, tile.beats(), tile.all_lines(),
                   tile.refills()));
-  made.choices.emplace_back(
+  made.emplace_back(
       "reads",
       fmt::format("{}{}", kWfoldReadModeNames[static_cast<std::size_t>(choice.read_mode)],
                   config.read_mode == ReadChoice::kAuto ? "" : ", where wfold.read_mode can be had"));
   if (p.conv.stride[1] > 1) {
-    made.choices.emplace_back(
+    made.emplace_back(
         "width fold",
         fmt::format("{} columns into one pixel of {} bytes, {} of {} kernel columns; {}", p.conv.stride[1],
                     p.conv.stride[1] * p.channels, tile.all_steps(), p.conv.kernel[1],
                     kFoldPlaceNames[static_cast<std::size_t>(config.fold_place)]));
   }
   if (tile.parts() > 1)
-    made.choices.emplace_back("wide kernel", fmt::format("split into {} parts", tile.parts()));
+    made.emplace_back("wide kernel", fmt::format("split into {} parts", tile.parts()));
+  return made;
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

@@ -1,16 +1,16 @@
 #pragma once
 
 #include "tilebeat/engines/wfold/schedule.h"
+#include "tilebeat/mapping/matrix_backend.h"
 
 #include <cstdint>
 #include <vector>
 
-#include "conv_plan.h"
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 
 /// The engine's sizes as its schedules see them.
-inline WfoldShape wfold_shape_of(const WfoldConfig& c) {
+inline WfoldShape shape_of(const WfoldConfig& c) {
   return {c.slaves, c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines};
 }
 
@@ -23,23 +23,20 @@ struct WfoldChoice {
   int folded_span = 0;            ///< folded columns from the first tap to the last
   WfoldReadMode read_mode = WfoldReadMode::kContinuous;  ///< of the first block
 };
-WfoldChoice choose_wfold(const ConvProblem& problem, const HardwareConfig& hardware);
+WfoldChoice choose_wfold(const Problem& problem, const HardwareConfig& hardware);
 
 /// Kernels of a block: a kernel tile, or fewer for every slave where that is too much for half the WRAM.
 int fitting_block_kernels(const Workload& workload, const Layer& layer, const HardwareConfig& hardware);
 
 /// Bytes [begin, end) of a folded pixel that the kernels of block `block` touch: all, or those of their
 /// groups, from the first phase to the last.
-ByteRange channels_of(const ConvProblem& problem, int block);
-inline bool operator==(const ByteRange& a, const ByteRange& b) {
-  return a.begin == b.begin && a.end == b.end;
-}
+ByteRange channels_of(const Problem& problem, int block);
 
 /// One row of `columns` outputs of `kernels` kernels of block `block`.
-WfoldGeometry tile_geometry(const ConvProblem& problem, const WfoldChoice& choice, int kernels, int columns,
+WfoldGeometry tile_geometry(const Problem& problem, const WfoldChoice& choice, int kernels, int columns,
                             int block = 0);
 /// How the maps of a block's kernels are read: they may touch other channels than those of the first block.
-WfoldReadMode read_mode_of(const ConvProblem& problem, const WfoldChoice& choice, int block,
+WfoldReadMode read_mode_of(const Problem& problem, const WfoldChoice& choice, int block,
                            const WfoldConfig& config);
 
 /// Kernels and post-parameters of all blocks, in each block the parts of the regions one after the other, as
@@ -48,10 +45,9 @@ struct PackedRegions {
   std::vector<std::uint8_t> bytes;
   std::vector<std::uint64_t> blocks;  ///< offset of each block, and the end
 };
-PackedRegions pack_regions(const ConvProblem& problem, const WfoldChoice& choice);
+PackedRegions pack_regions(const Problem& problem, const WfoldChoice& choice);
 
 /// The decisions in words, for `tilebeat plan`.
-void explain(const WfoldChoice& choice, const ConvProblem& problem, const HardwareConfig& hardware,
-             LayerPlan& made);
+Explanation explain(const WfoldChoice& choice, const Problem& problem, const HardwareConfig& hardware);
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilebeat {
+
+/// How data passes between DRAM and the memories of cores (SPEC HI-4).
+enum class DataPath : std::uint8_t {
+  kDirect,    ///< by the IODMA of the core
+  kSram,      ///< GDMA and MVDMA by way of the cluster's SRAM; cores that need the same share one fetch
+  kBroadcast  ///< kernels: fetched into the SRAM once and written to all cores of the cluster that need them
+};
+constexpr std::array<std::string_view, 3> kDataPathNames{"direct", "sram", "broadcast"};
+
+/// Which loop over a core's steps is the outer one.
+enum class StepOrder : std::uint8_t { kTileOuter, kKernelOuter };
+constexpr std::array<std::string_view, 2> kStepOrderNames{"tile_outer", "kernel_outer"};
+
+/// What is computed where and when, for one layer on the matrix units of a chip (SPEC MA-1). A fused unit, once
+/// there are some, takes the place of a layer.
+struct LayerMapping {
+  std::string layer;
+  std::string engine;  ///< the name of its dataflow
+  /// Cores: parts of the output rows, columns and kernel blocks, one a core.
+  int row_parts = 1, column_parts = 1, kernel_parts = 1;
+  int tile_rows = 1, tile_columns = 1;  ///< output pixels of a full tile in NRAM
+  int blocks_per_load = 1;              ///< kernel blocks that are loaded into WRAM together
+  int channel_parts = 1;                ///< parts of the input channels that are added up one after the other
+  int map_buffers = 2, kernel_buffers = 2;
+  StepOrder order = StepOrder::kTileOuter;
+  DataPath maps = DataPath::kDirect, kernels = DataPath::kDirect, results = DataPath::kDirect;
+
+  int cores() const { return row_parts * column_parts * kernel_parts; }
+  bool uses_memory_cores() const {
+    return maps != DataPath::kDirect || kernels != DataPath::kDirect || results != DataPath::kDirect;
+  }
+};
+
+}  // namespace tilebeat

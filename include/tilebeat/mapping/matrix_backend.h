@@ -1,0 +1,110 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/mapping/problem.h"
+#include "tilebeat/mapping/task_graph.h"
+#include "tilebeat/mapping/tensor_layout.h"
+#include "tilebeat/mapping/transfer.h"
+#include "tilebeat/workload/workload.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilebeat {
+
+/// What an engine computes at once, and what that costs: parts and tiles are best multiples of it.
+struct Grain {
+  int rows = 1, columns = 1;      ///< output pixels side by side
+  int kernels = 1;                ///< of a kernel block
+  int channels = 1;               ///< input channels: a reduction is cut at multiples of them
+  std::int64_t cycles = 1;        ///< for so many pixels and kernels over all channels, at most
+  std::int64_t kernel_bytes = 0;  ///< packed kernels of one block, at most
+};
+
+/// The kernels of a layer as the engine reads them. The pieces lie in memory one behind the other.
+struct WeightImage {
+  std::vector<std::vector<std::uint8_t>> pieces;
+  std::vector<std::uint64_t> blocks;  ///< by kernel block: where it begins in the pieces; and the end of all
+  std::vector<std::uint8_t> post;     ///< post-parameters that lie apart, block by block; may be empty
+  std::int64_t post_bytes = 0;        ///< of one block
+  /// The kernels lie in so many regions of the core's memory, every block with an equal part in each; 1: they
+  /// lie there as they do here.
+  int regions = 1;
+};
+/// Where such an image lies in DRAM.
+struct WeightPlace {
+  std::uint64_t address = 0, post = 0;  ///< post 0: there is none apart
+  WeightImage image;                    ///< without bytes
+  std::int64_t region_bytes = 0;        ///< of the core's memory
+};
+
+/// Which part of the input channels a job adds up (SPEC MA-1): the first begins the sums, the last ends them.
+struct Reduction {
+  Interval channels;  ///< of every group's; all of them: one job does it all
+  bool first = true, last = true;
+};
+
+/// A tile that a matrix unit computes: from a map, with kernels, to results that lie in a memory which its ports
+/// reach.
+struct MatrixJob {
+  OutputTile tile;             ///< of each of `images` images, of which `tile.image` is the first
+  int images = 1;
+  Interval blocks;             ///< kernel blocks
+  Reduction reduction;
+  TensorLayout ifm;            ///< of the tile's inputs
+  std::uint64_t weights = 0;   ///< of the first block, and of what the reduction adds up
+  std::uint64_t post = 0;      ///< of the first block; 0: none apart
+  TensorLayout ofm;            ///< of the tile's outputs; channel 0 is the first kernel
+  std::optional<Access> ifm_read, weights_read, ofm_write;  ///< absent: nobody else uses these places
+};
+
+/// Where the engine sits: its processor, and in a core the addresses of its memories.
+struct EnginePlace {
+  int processor = 0;
+  std::uint64_t nram = 0, wram = 0;
+};
+
+/// Turns jobs of one unit into tasks, one job after the other.
+class MatrixLowering {
+ public:
+  virtual ~MatrixLowering() = default;
+  virtual void add(const MatrixJob& job) = 0;
+};
+
+/// How a tile of a map comes to where the engine reads it: a transfer, and what the core does before and after.
+struct MapLoad {
+  std::optional<Copy> before, after;
+  Transfer transfer;
+};
+
+using Explanation = std::vector<std::pair<std::string, std::string>>;  ///< what was decided, and why
+
+/// A layer as one engine would run it: everything that the planner must know of the engine. Pure.
+class MatrixLayer {
+ public:
+  virtual ~MatrixLayer() = default;
+  virtual const Problem& problem() const = 0;
+  virtual Grain grain() const = 0;
+  /// Bytes of a row of a tile's map in the core's memory.
+  virtual std::int64_t ifm_row_bytes(const Window& w) const = 0;
+  /// The way of a tile's map, which lies at `source`, to `destination`.
+  virtual MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
+                           std::uint64_t destination) const = 0;
+  virtual WeightImage pack_weights() const = 0;
+  /// Whether jobs may add up parts of the channels; outputs of such a job are one grain.
+  virtual bool reduces() const = 0;
+  /// Bytes of one block of kernels over channels `channels`, and where they begin in the block.
+  virtual Interval weights_of(int block, Interval channels) const = 0;
+  /// Decides how the unit itself cuts jobs whose largest is `largest`, with maps and results behind `path` in a
+  /// memory of `memory_bytes` bytes a clock. Throws UserError when it cannot.
+  virtual void cut_jobs(const MatrixJob& largest, const PortPath& path, double memory_bytes) = 0;
+  /// Tasks of jobs in the order in which they are added. The layer outlives it.
+  virtual std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const = 0;
+  virtual Explanation explain() const = 0;
+};
+
+}  // namespace tilebeat

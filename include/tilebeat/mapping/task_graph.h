@@ -1,0 +1,118 @@
+#pragma once
+
+#include "tilebeat/base/activity.h"
+#include "tilebeat/isa/instruction.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tilebeat {
+
+/// What a buffer is for. It names what is waited for: a buffer that is not full yet, or not free yet.
+enum class BufferRole : std::uint8_t {
+  kMap,         ///< a tile of a map in a core's memory
+  kKernels,     ///< kernels, or the factors of a vector operation, in a core's memory
+  kResult,      ///< results in a core's memory
+  kInput,       ///< operands inside a matrix engine
+  kParameters,  ///< kernels inside a matrix engine
+  kOutput,      ///< results inside a matrix engine
+  kStaging,     ///< what passes through the memory of a cluster
+  kStored       ///< results of a layer in DRAM
+};
+/// The stall cause of a reader that waits for the contents, and of a writer that waits for the place.
+Activity cause_of_empty(BufferRole role);
+Activity cause_of_full(BufferRole role);
+
+/// A buffer of a task graph, by number.
+using BufferId = int;
+
+/// How a task uses a buffer.
+enum class AccessKind : std::uint8_t {
+  kRead,
+  kWrite,      ///< several tasks may write parts of one version
+  kAccumulate  ///< reads and writes the same version, behind the accumulations that were added before
+};
+
+/// A task uses version `version` of a buffer. Versions count from 0; a version is there when all that write it
+/// are complete, and its place is free for the next one when all that read it no longer need it.
+struct Access {
+  BufferId buffer = 0;
+  int version = 0;
+  AccessKind kind = AccessKind::kRead;
+};
+
+/// What a later task may wait for.
+enum class TaskEvent : std::uint8_t {
+  kReleased,  ///< the unit's front is through with the task
+  kDone       ///< the results are complete
+};
+
+/// What a task is expected to cost; a guide for choosing and ordering, never a result.
+struct TaskCost {
+  double cycles = 1;      ///< that its unit is busy when nothing else is in the way
+  double dram_bytes = 0;  ///< on the DRAM's bus; DRAM is shared by all tasks that run at a time
+  double latency = 0;     ///< from the end of these cycles to completion
+};
+
+/// One instruction of one processor, with what it reads and writes (SPEC MA-2). Its semaphores are empty:
+/// `synchronise` derives them.
+struct Task {
+  int processor = 0;
+  Instruction instruction;
+  std::vector<Access> accesses;
+  TaskCost cost;
+  TaskEvent operands_free = TaskEvent::kReleased;  ///< when what it reads may be overwritten
+
+  Unit unit() const { return unit_of(instruction); }
+};
+
+/// Tasks with the buffer versions that they read and write. The order in which they are added is one in which
+/// they may be executed one after the other.
+class TaskGraph {
+ public:
+  BufferId add_buffer(BufferRole role);
+  /// Returns the task's number.
+  int add(Task task);
+
+  const std::vector<Task>& tasks() const { return tasks_; }
+  BufferRole role(BufferId buffer) const { return roles_[static_cast<std::size_t>(buffer)]; }
+  int buffers() const { return static_cast<int>(roles_.size()); }
+
+ private:
+  std::vector<Task> tasks_;
+  std::vector<BufferRole> roles_;
+};
+
+/// Task `to` waits for an event of task `from`, which was added before it; `cause` is what it waits for.
+struct Dependency {
+  int from = 0, to = 0;
+  TaskEvent event = TaskEvent::kDone;
+  Activity cause = Activity::kNoWork;
+};
+/// All dependencies that the accesses of a graph imply, by rising `to`.
+std::vector<Dependency> dependencies_of(const TaskGraph& graph);
+
+/// Buffers of one kind that are filled in turn.
+class BufferRing {
+ public:
+  BufferRing() = default;
+  BufferRing(TaskGraph& graph, BufferRole role, int count);
+
+  /// The next filling: the place, 0 to count - 1, and the version that is written.
+  struct Filling {
+    int place = 0;
+    BufferId buffer = 0;
+    int version = 0;
+    Access read() const { return {buffer, version, AccessKind::kRead}; }
+    Access write() const { return {buffer, version, AccessKind::kWrite}; }
+  };
+  Filling next();
+  int count() const { return static_cast<int>(buffers_.size()); }
+
+ private:
+  std::vector<BufferId> buffers_;
+  int fillings_ = 0;
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "tilebeat/base/math.h"
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/isa/instruction.h"
+#include "tilebeat/mapping/task_graph.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tilebeat {
+
+/// A copy of `rows` x `columns` runs of bytes between memories; strides in bytes.
+struct CopyShape {
+  std::int64_t run = 0, columns = 1, rows = 1;
+  std::int64_t source_column = 0, source_row = 0, destination_column = 0, destination_row = 0;
+  std::int64_t bytes() const { return run * columns * rows; }
+};
+/// One run of bytes.
+inline CopyShape one_run(std::int64_t bytes) {
+  CopyShape shape;
+  shape.run = bytes;
+  return shape;
+}
+
+/// One such copy from one address to another.
+struct Transfer {
+  std::uint64_t source = 0, destination = 0;
+  CopyShape shape;
+};
+std::int64_t bytes_of(const std::vector<Transfer>& transfers);
+
+/// The instructions of the DMA engine `unit` that carry out a transfer: several where a count is beyond what
+/// one holds.
+std::vector<Copy> copies_of(Unit unit, const Transfer& transfer);
+
+/// Transfers cut into parts that pass through a buffer of `bytes` bytes one after the other: whole rows, else
+/// runs, else pieces of a run. The transfers of a part lie in the buffer without gaps.
+std::vector<std::vector<Transfer>> parts_of(const std::vector<Transfer>& transfers, std::int64_t bytes);
+/// A part's way into the buffer at `address`, and its way out of it.
+std::vector<Transfer> into_buffer(const std::vector<Transfer>& part, std::uint64_t address);
+std::vector<Transfer> out_of_buffer(const std::vector<Transfer>& part, std::uint64_t address);
+
+// ---- what transfers are expected to cost ----
+
+/// `count` runs of `run` bytes that do not touch.
+struct Runs {
+  std::int64_t run = 0, count = 1;
+};
+/// Runs of a block of rows and columns, those that touch taken together.
+Runs merged_runs(std::int64_t run, std::int64_t columns, std::int64_t column_stride, std::int64_t rows,
+                 std::int64_t row_stride);
+
+/// A port through which bursts go to a memory.
+struct PortPath {
+  int width = 16;           ///< bytes a clock
+  int burst_bytes = 1024;   ///< of the longest burst
+  int outstanding = 8;      ///< bursts under way
+  double round_trip = 60;   ///< clocks from a request to its first data, idle
+  std::int64_t atom = 1;    ///< bytes that the memory always moves whole
+};
+/// Ways of DMA channels and engines: to DRAM, to a core's memories, to the memory of a cluster.
+PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma);
+PortPath core_path(const ChipConfig& chip, const DmaConfig& dma);
+PortPath cluster_path(const ChipConfig& chip);
+/// Clocks that runs take through a port, and bytes that they take of the memory's bus.
+double port_cycles(const Runs& runs, const PortPath& path);
+double bus_bytes(const Runs& runs, const PortPath& path);
+
+/// The cost of a copy between memories, by what its addresses name.
+TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware);
+
+/// Bytes a clock of the NPU that all DRAM channels of one controller transfer at most.
+double dram_bytes_per_clock(const HardwareConfig& hardware);
+
+}  // namespace tilebeat

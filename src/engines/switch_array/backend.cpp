@@ -1,0 +1,136 @@
+#include "tilebeat/engines/switch_array/backend.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "chunks.h"
+#include "lowering.h"
+#include "tiling.h"
+
+namespace tilebeat::switch_array {
+namespace {
+
+// The words of one kernel block: channel blocks, taps, columns, P channels.
+std::vector<std::uint8_t> pack_block(const Problem& p, const ArrayShape& array, int kernel_block) {
+  const Interval planes = planes_of(p, array, kernel_block);
+  const int channels_per_group = p.channels / p.conv.groups;
+  const auto fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
+  const int word = array.port_channels;
+  std::vector<std::uint8_t> bytes;
+  bytes.reserve(static_cast<std::size_t>(planes.size()) * static_cast<std::size_t>(p.taps()) *
+                static_cast<std::size_t>(array.columns * word));
+  for (int plane = planes.begin; plane < planes.end; ++plane) {
+    for (int tap = 0; tap < p.taps(); ++tap) {
+      for (int column = 0; column < array.columns; ++column) {
+        const int k = kernel_block * array.columns + column;
+        const bool exists = k < p.conv.out_channels;
+        const int group_begin = exists ? channels_of_kernels(p, {k, k + 1}).begin : 0;
+        const int first = plane * word - group_begin;
+        const std::int64_t kernel = (std::int64_t{k} * p.taps() + tap) * channels_per_group;
+        if (exists && first >= 0 && first + word <= channels_per_group) {
+          const std::uint8_t* from = p.weights->bytes.data() + kernel + first;
+          bytes.insert(bytes.end(), from, from + word);
+          continue;
+        }
+        for (int i = 0; i < word; ++i) {
+          const int channel = first + i;
+          const bool taken = exists && channel >= 0 && channel < channels_per_group;
+          bytes.push_back(taken ? p.weights->bytes[static_cast<std::size_t>(kernel + channel)] : fill);
+        }
+      }
+    }
+  }
+  return bytes;
+}
+
+class SwitchArrayLayer : public MatrixLayer {
+ public:
+  SwitchArrayLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware)
+      : hardware_(hardware),
+        array_(array_shape(hardware.switch_array)),
+        p_(make_problem(workload, layer, hardware.planner, array_.columns)),
+        widest_(widest_planes(p_, array_)) {}
+
+  const Problem& problem() const override { return p_; }
+  Grain grain() const override {
+    const std::int64_t words = std::int64_t{widest_} * p_.taps();
+    const std::int64_t drain = std::int64_t{array_.lanes()} * hardware_.switch_array.drain_clocks_per_lane;
+    return {array_.groups,         array_.lanes(),      array_.columns,
+            array_.port_channels,  std::max(words, drain), words * array_.columns * array_.port_channels};
+  }
+  std::int64_t ifm_row_bytes(const Window& w) const override { return std::int64_t{w.ins} * p_.channels; }
+  MapLoad load_map(const OutputTile& tile, const TensorLayout& source, std::uint64_t destination) const override {
+    MapLoad load;
+    load.transfer.source = source.at(tile.image, tile.h.in, tile.w.in);
+    load.transfer.destination = destination;
+    load.transfer.shape = one_run(ifm_row_bytes(tile.w));
+    load.transfer.shape.rows = tile.h.ins;
+    load.transfer.shape.source_row = source.row_stride;
+    load.transfer.shape.destination_row = load.transfer.shape.run;
+    return load;
+  }
+  WeightImage pack_weights() const override {
+    WeightImage image;
+    image.blocks.push_back(0);
+    for (int kb = 0; kb < p_.kernel_blocks(); ++kb) {
+      image.pieces.push_back(pack_block(p_, array_, kb));
+      image.blocks.push_back(image.blocks.back() + image.pieces.back().size());
+    }
+    if (!p_.has_post_parameters()) return image;
+    image.post_bytes = std::int64_t{array_.columns} * kPostParameterBytes;
+    for (int k = 0; k < p_.kernel_blocks() * array_.columns; ++k) {
+      const auto record = encode(post_parameter(p_, k));
+      image.post.insert(image.post.end(), record.begin(), record.end());
+    }
+    return image;
+  }
+  bool reduces() const override { return p_.conv.groups == 1; }
+  Interval weights_of(int block, Interval channels) const override {
+    const Interval all = planes_of(p_, array_, block);
+    const auto at = [&](int plane) {
+      return static_cast<int>(words_offset(p_, array_, block, std::clamp(plane, all.begin, all.end)));
+    };
+    return {at(channels.begin / array_.port_channels), at(ceil_div(channels.end, array_.port_channels))};
+  }
+  void cut_jobs(const MatrixJob& largest, const PortPath& path, double memory_bytes) override {
+    path_ = path;
+    local_ = tile_problem(p_, largest.tile);
+    local_.batch = largest.images;
+    const int planes = std::min(widest_, ceil_div(largest.reduction.channels.size(), array_.port_channels));
+    const Job job{local_, largest.blocks, planes, largest.reduction.first && largest.reduction.last};
+    tiling_ = choose_tiling(job, hardware_, path, memory_bytes, reason_);
+    tiles_ = static_cast<int>(tiles_of(local_, tiling_).size());
+  }
+  std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
+    return make_lowering(graph, place, p_, tiling_, hardware_, path_);
+  }
+  Explanation explain() const override {
+    const int stored = tiling_.order == LoopOrder::kTileOuter ? tiling_.blocks_per_store : 1;
+    return {{"engine tiles", fmt::format("{} of up to {} x {} output pixels a map", tiles_, tiling_.rows, tiling_.columns)},
+            {"kernel blocks", fmt::format("{} of {} kernels, results of {} stored together", p_.kernel_blocks(),
+                                          array_.columns, stored)},
+            {"chunks", fmt::format("up to {} channel blocks each", tiling_.planes_per_chunk)},
+            {"why", reason_}};
+  }
+
+ private:
+  const HardwareConfig& hardware_;
+  ArrayShape array_;
+  Problem p_;
+  int widest_;
+  Problem local_;  // the largest job
+  PortPath path_;
+  Tiling tiling_;
+  int tiles_ = 0;
+  std::string reason_;
+};
+
+}  // namespace
+
+std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
+                                        const HardwareConfig& hardware) {
+  return std::make_unique<SwitchArrayLayer>(workload, layer, hardware);
+}
+
+}  // namespace tilebeat::switch_array

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "tiling.h"
+
+namespace tilebeat::switch_array {
+
+/// One chunk of a job: a tile, a kernel block and some channel blocks, what has to be loaded for it, and where
+/// its operands and results lie in the engine's buffers.
+struct Chunk {
+  int tile = 0, kernel_block = 0;
+  Interval planes;                ///< channel blocks that it runs over
+  bool first = true, last = true;  ///< begins, ends the sums
+  int copy = 0;                    ///< copy of the input banks
+  bool loads_input = false;
+  int slot = 0;  ///< region of the parameter buffer
+  bool loads_kernels = false;
+  int first_stored_block = 0, stored_blocks = 1;  ///< of the store that this chunk's results go into
+  bool begins_store = false, ends_store = false;
+};
+
+/// Buffers that hold one content each and are filled in turn: the copies of the input banks, the slots of the
+/// parameter buffer. Works out what has to be loaded.
+template <class Key>
+class Residency {
+ public:
+  explicit Residency(int buffers) : content_(static_cast<std::size_t>(buffers)) {}
+
+  struct Use {
+    int buffer = 0;
+    bool loads = false;
+  };
+  Use use(const Key& key) {
+    for (std::size_t i = 0; i < content_.size(); ++i) {
+      if (content_[i].second && content_[i].first == key) return {static_cast<int>(i), false};
+    }
+    const int buffer = next_;
+    next_ = (next_ + 1) % static_cast<int>(content_.size());
+    content_[static_cast<std::size_t>(buffer)] = {key, true};
+    return {buffer, true};
+  }
+
+ private:
+  std::vector<std::pair<Key, bool>> content_;
+  int next_ = 0;
+};
+
+/// Which map and which kernels a job finds: jobs of one number find the same.
+struct JobContents {
+  int map = 0, kernels = 0;
+};
+
+/// Cuts jobs of one unit into chunks, one job after the other.
+class ChunkMaker {
+ public:
+  ChunkMaker(const ArrayShape& array, const Tiling& tiling, int slots)
+      : array_(array), tiling_(tiling), inputs_(kCopies), kernels_(slots) {}
+
+  static constexpr int kCopies = 2;  ///< of every input bank, and halves of the output buffer
+  /// Regions of the parameter buffer, and the words a column that each takes.
+  static int slots(const SwitchArrayConfig& config, int slot_words);
+
+  /// `tiles` tiles of a job; `planes`: of each kernel block [blocks.begin, ...), those that it adds up.
+  std::vector<Chunk> chunks(const Job& job, int tiles, const std::vector<Interval>& planes,
+                            const JobContents& contents, bool first, bool last);
+
+ private:
+  struct InputKey {
+    int map, tile;
+    Interval planes;
+    friend bool operator==(const InputKey& a, const InputKey& b) {
+      return a.map == b.map && a.tile == b.tile && a.planes == b.planes;
+    }
+  };
+  struct KernelKey {
+    int load, block, first_plane;
+    friend bool operator==(const KernelKey& a, const KernelKey& b) {
+      return a.load == b.load && a.block == b.block && a.first_plane == b.first_plane;
+    }
+  };
+  void place_stores(const Job& job, std::vector<Chunk>& chunks) const;
+
+  ArrayShape array_;
+  Tiling tiling_;
+  Residency<InputKey> inputs_;
+  Residency<KernelKey> kernels_;
+};
+
+}  // namespace tilebeat::switch_array

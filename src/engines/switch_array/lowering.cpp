@@ -1,0 +1,264 @@
+#include "lowering.h"
+
+#include "tilebeat/isa/address_map.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "chunks.h"
+
+namespace tilebeat::switch_array {
+namespace {
+
+class Lowering : public MatrixLowering {
+ public:
+  Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, const Tiling& tiling,
+           const HardwareConfig& hardware, const PortPath& path)
+      : graph_(graph),
+        place_(place),
+        p_(problem),
+        tiling_(tiling),
+        hardware_(hardware),
+        config_(hardware.switch_array),
+        path_(path),
+        array_(array_shape(hardware.switch_array)),
+        slot_words_(std::max(1, std::min(widest_planes(problem, array_), tiling.planes_per_chunk) * problem.taps())),
+        maker_(array_, tiling, ChunkMaker::slots(config_, slot_words_)),
+        inputs_(graph, BufferRole::kInput, ChunkMaker::kCopies),
+        parameters_(graph, BufferRole::kParameters, ChunkMaker::slots(config_, slot_words_)),
+        outputs_(graph, BufferRole::kOutput, ChunkMaker::kCopies),
+        input_(static_cast<std::size_t>(inputs_.count())),
+        parameter_(static_cast<std::size_t>(parameters_.count())) {
+    add(conv_setup(p_), {}, {}, TaskEvent::kReleased);
+  }
+
+  void add(const MatrixJob& job) override {
+    job_ = &job;
+    local_ = tile_problem(p_, job.tile);
+    local_.batch = job.images;
+    tiles_ = tiles_of(local_, tiling_);
+    std::vector<Interval> planes;
+    for (int kb = job.blocks.begin; kb < job.blocks.end; ++kb) planes.push_back(planes_of_job(kb));
+    const Job cut{local_, job.blocks, 0, true};
+    const JobContents contents{content_of(maps_, job.ifm_read, job.ifm.address),
+                               content_of(weights_, job.weights_read, job.weights)};
+    for (const Chunk& chunk : maker_.chunks(cut, static_cast<int>(tiles_.size()), planes, contents,
+                                            job.reduction.first, job.reduction.last)) {
+      if (chunk.loads_input) load_input(chunk);
+      if (chunk.loads_kernels) load_kernels(chunk);
+      run(chunk);
+      if (chunk.ends_store) store(chunk);
+    }
+  }
+
+ private:
+  using Contents = std::map<std::tuple<BufferId, int, std::uint64_t>, int>;
+  // Jobs that read the same version of a buffer find the same there.
+  static int content_of(Contents& known, const std::optional<Access>& read, std::uint64_t address) {
+    const auto key = read ? std::tuple(read->buffer, read->version, address) : std::tuple(-1, 0, address);
+    return known.try_emplace(key, static_cast<int>(known.size())).first->second;
+  }
+
+  template <class Op>
+  void add(const Op& operation, std::vector<Access> accesses, const TaskCost& cost, TaskEvent operands_free) {
+    Task task;
+    task.processor = place_.processor;
+    task.instruction.operation = operation;
+    task.accesses = std::move(accesses);
+    task.cost = cost;
+    task.operands_free = operands_free;
+    graph_.add(std::move(task));
+  }
+  static void also(std::vector<Access>& accesses, const std::optional<Access>& access) {
+    if (access) accesses.push_back(*access);
+  }
+
+  Interval planes_of_job(int kernel_block) const {
+    const Interval all = planes_of(p_, array_, kernel_block);
+    const Interval channels = job_->reduction.channels;
+    return {std::max(all.begin, channels.begin / array_.port_channels),
+            std::min(all.end, ceil_div(channels.end, array_.port_channels))};
+  }
+  const OutputTile& tile_of(const Chunk& chunk) const { return tiles_[static_cast<std::size_t>(chunk.tile)]; }
+  Interval channels_loaded(const Chunk& chunk) const {
+    if (tiling_.channels_resident) return {0, p_.channels};
+    return {chunk.planes.begin * array_.port_channels,
+            std::min(p_.channels, chunk.planes.end * array_.port_channels)};
+  }
+  std::uint16_t narrowed(std::int64_t value, const char* what) const { return narrow(p_, value, what); }
+  double clocks(double cycles) const { return std::max(cycles, 1.0); }
+
+  void load_input(const Chunk& chunk) {
+    const OutputTile& t = tile_of(chunk);
+    const Interval channels = channels_loaded(chunk);
+    const int height = t.padding_only() ? 0 : t.h.ins, width = t.padding_only() ? 0 : t.w.ins;
+    LoadInput load;
+    load.copy = static_cast<std::uint8_t>(chunk.copy);
+    load.address = job_->ifm.at(t.image, t.h.in, t.w.in) + static_cast<std::uint64_t>(channels.begin);
+    load.row_stride = static_cast<std::uint32_t>(job_->ifm.row_stride);
+    load.pixel_stride = static_cast<std::uint32_t>(job_->ifm.pixel_stride);
+    load.height = narrowed(height, "tile height"), load.width = narrowed(width, "tile width");
+    load.channels = narrowed(channels.size(), "channels");
+    load.stride_h = narrowed(p_.conv.stride[0], "stride"), load.stride_w = narrowed(p_.conv.stride[1], "stride");
+    load.fill = static_cast<std::uint8_t>(p_.input.zero_point);
+    auto& filling = input_[static_cast<std::size_t>(chunk.copy)];
+    filling = inputs_.next();
+    std::vector<Access> accesses{filling.write()};
+    also(accesses, job_->ifm_read);
+    // Bank words: those of a row go to the L banks of its half, one a clock each.
+    const Runs runs = merged_runs(channels.size(), width, job_->ifm.pixel_stride, height, job_->ifm.row_stride);
+    const double words =
+        static_cast<double>(height) * width * ceil_div(channels.size(), array_.port_channels) / array_.lanes();
+    TaskCost cost = transfer_cost(runs, load.address);
+    cost.cycles = std::max(cost.cycles, words);
+    add(load, std::move(accesses), cost, TaskEvent::kDone);
+  }
+
+  void load_kernels(const Chunk& chunk) {
+    LoadKernels load;
+    std::uint64_t offset = 0;
+    for (int kb = job_->blocks.begin; kb < chunk.kernel_block; ++kb)
+      offset += static_cast<std::uint64_t>(planes_of_job(kb).size()) * plane_bytes();
+    offset += static_cast<std::uint64_t>(chunk.planes.begin - planes_of_job(chunk.kernel_block).begin) * plane_bytes();
+    load.address = job_->weights + offset;
+    load.words = static_cast<std::uint32_t>(chunk.planes.size() * p_.taps());
+    load.parameter_word = static_cast<std::uint32_t>(chunk.slot * slot_words_);
+    load.slot = static_cast<std::uint16_t>(chunk.slot);
+    if (job_->post != 0 && chunk.last) {
+      load.post_records = narrowed(array_.columns, "columns");
+      load.post_address = job_->post + static_cast<std::uint64_t>(chunk.kernel_block - job_->blocks.begin) *
+                                           static_cast<std::uint64_t>(array_.columns * kPostParameterBytes);
+    }
+    auto& filling = parameter_[static_cast<std::size_t>(chunk.slot)];
+    filling = parameters_.next();
+    std::vector<Access> accesses{filling.write()};
+    also(accesses, job_->weights_read);
+    TaskCost cost = transfer_cost({std::int64_t{load.words} * array_.columns * array_.port_channels, 1}, load.address);
+    if (load.post_records > 0) {
+      const TaskCost post = transfer_cost({std::int64_t{load.post_records} * kPostParameterBytes, 1}, load.address);
+      cost.cycles += post.cycles, cost.dram_bytes += post.dram_bytes;
+    }
+    add(load, std::move(accesses), cost, TaskEvent::kDone);
+  }
+
+  void run(const Chunk& chunk) {
+    const OutputTile& t = tile_of(chunk);
+    ConvRun r;
+    r.copy = static_cast<std::uint8_t>(chunk.copy);
+    r.first = chunk.first, r.last = chunk.last;
+    r.rows = narrowed(t.h.outs, "tile rows"), r.columns = narrowed(t.w.outs, "tile columns");
+    r.height = narrowed(t.padding_only() ? 0 : t.h.ins, "tile height");
+    r.width = narrowed(t.padding_only() ? 0 : t.w.ins, "tile width");
+    r.h_offset = narrow_offset(p_, t.h.offset), r.w_offset = narrow_offset(p_, t.w.offset);
+    r.first_plane = narrowed(tiling_.channels_resident ? chunk.planes.begin : 0, "channel block");
+    r.planes = narrowed(chunk.planes.size(), "channel blocks");
+    r.kernels = narrowed(p_.kernels_of({chunk.kernel_block, chunk.kernel_block + 1}), "kernels");
+    r.slot = static_cast<std::uint16_t>(chunk.slot);
+    r.parameter_word = static_cast<std::uint32_t>(chunk.slot * slot_words_);
+    if (chunk.begins_store) output_ = outputs_.next();
+    r.output_base = static_cast<std::uint32_t>(half_base() + std::int64_t{chunk.kernel_block - chunk.first_stored_block} *
+                                                                 array_.columns * p_.element_bytes());
+    r.output_stride = static_cast<std::uint32_t>(stored_bytes(chunk));
+    r.macs_per_pixel = static_cast<std::uint32_t>(macs_per_pixel(p_, array_, chunk.kernel_block, chunk.planes));
+    std::vector<Access> accesses{input_[static_cast<std::size_t>(chunk.copy)].read(),
+                                 parameter_[static_cast<std::size_t>(chunk.slot)].read()};
+    if (chunk.last) accesses.push_back(output_.write());
+    add(r, std::move(accesses), run_cost(r), TaskEvent::kReleased);
+  }
+
+  TaskCost run_cost(const ConvRun& r) const {
+    const double cycles = static_cast<double>(ceil_div<int>(r.rows, array_.groups)) * ceil_div<int>(r.columns, array_.lanes());
+    const int drain = array_.lanes() * config_.drain_clocks_per_lane;
+    double beats = cycles * r.planes * p_.taps();
+    if (config_.arrangement == ArrangementKind::kTable1 && p_.conv.stride[0] * p_.conv.stride[1] > 1)
+      beats = static_cast<double>(r.planes) * conflicted_clocks(r);
+    constexpr double kFill = 4;
+    TaskCost cost;
+    cost.cycles = kFill + (r.last ? std::max(beats, cycles * drain) : beats);
+    cost.latency = r.last ? drain + config_.post_latency_cycles + kFill : kFill;
+    return cost;
+  }
+  // Clocks of one channel block with the conflicts of its banks.
+  double conflicted_clocks(const ConvRun& r) const {
+    const ChunkGeometry geometry{r.rows,       r.columns,          r.height,           r.width,
+                                 r.h_offset,   r.w_offset,         p_.conv.kernel[0],  p_.conv.kernel[1],
+                                 p_.conv.stride[0], p_.conv.stride[1], p_.conv.dilation[0], p_.conv.dilation[1], 1};
+    if (!census_ || !(census_->first == geometry)) {
+      const BankCensus census = take_census(SwitchSchedule(array_, geometry),
+                                            Arrangement(array_, r.height, r.width, 1, 1));
+      double sum = 0;
+      for (const int clocks : census.cycle_clocks) sum += clocks;
+      census_ = std::pair(geometry, sum);
+    }
+    return census_->second;
+  }
+
+  void store(const Chunk& chunk) {
+    const OutputTile& t = tile_of(chunk);
+    StoreOutput s;
+    const std::int64_t channel = std::int64_t{chunk.first_stored_block - job_->blocks.begin} * array_.columns;
+    s.address = job_->ofm.at(t.image, t.h.out, t.w.out) + static_cast<std::uint64_t>(channel * p_.element_bytes());
+    s.pixel_stride = static_cast<std::uint32_t>(job_->ofm.pixel_stride);
+    s.row_stride = static_cast<std::uint32_t>(job_->ofm.row_stride);
+    s.source = static_cast<std::uint32_t>(half_base());
+    s.pixel_bytes = static_cast<std::uint32_t>(stored_bytes(chunk));
+    s.rows = narrowed(t.h.outs, "tile rows"), s.columns = narrowed(t.w.outs, "tile columns");
+    std::vector<Access> accesses{output_.read()};
+    also(accesses, job_->ofm_write);
+    const Runs runs = merged_runs(s.pixel_bytes, s.columns, s.pixel_stride, s.rows, s.row_stride);
+    add(s, std::move(accesses), transfer_cost(runs, s.address), TaskEvent::kReleased);
+  }
+
+  TaskCost transfer_cost(const Runs& runs, std::uint64_t address) const {
+    TaskCost cost;
+    cost.cycles = clocks(runs.run == 0 ? 0 : port_cycles(runs, path_));
+    cost.latency = path_.round_trip;
+    if (address < kDramEnd) cost.dram_bytes = bus_bytes(runs, path_);
+    return cost;
+  }
+  std::uint64_t plane_bytes() const {
+    return static_cast<std::uint64_t>(p_.taps()) * static_cast<std::uint64_t>(array_.columns * array_.port_channels);
+  }
+  std::int64_t half_base() const { return output_.place * (config_.output_buffer_bytes / 2); }
+  std::int64_t stored_bytes(const Chunk& chunk) const {
+    return std::int64_t{p_.kernels_of({chunk.first_stored_block, chunk.first_stored_block + chunk.stored_blocks})} *
+           p_.element_bytes();
+  }
+
+  TaskGraph& graph_;
+  EnginePlace place_;
+  const Problem& p_;
+  const Tiling& tiling_;
+  const HardwareConfig& hardware_;
+  const SwitchArrayConfig& config_;
+  PortPath path_;
+  ArrayShape array_;
+  int slot_words_;
+  ChunkMaker maker_;
+  BufferRing inputs_, parameters_, outputs_;
+  std::vector<BufferRing::Filling> input_, parameter_;  // by copy, by slot
+  BufferRing::Filling output_;
+  Contents maps_, weights_;
+  mutable std::optional<std::pair<ChunkGeometry, double>> census_;  // of the last geometry
+  // Of the job.
+  const MatrixJob* job_ = nullptr;
+  Problem local_;
+  std::vector<OutputTile> tiles_;
+};
+
+}  // namespace
+
+std::uint64_t words_offset(const Problem& p, const ArrayShape& array, int kernel_block, int plane) {
+  const int planes = plane - planes_of(p, array, kernel_block).begin;
+  return static_cast<std::uint64_t>(planes) * static_cast<std::uint64_t>(p.taps()) *
+         static_cast<std::uint64_t>(array.columns * array.port_channels);
+}
+
+std::unique_ptr<MatrixLowering> make_lowering(TaskGraph& graph, const EnginePlace& place,
+                                              const Problem& problem, const Tiling& tiling,
+                                              const HardwareConfig& hardware, const PortPath& path) {
+  return std::make_unique<Lowering>(graph, place, problem, tiling, hardware, path);
+}
+
+}  // namespace tilebeat::switch_array

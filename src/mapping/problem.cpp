@@ -1,0 +1,136 @@
+#include "tilebeat/mapping/problem.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+// A convolution's parameters without its weights, which can be large.
+Conv2d without_weights(const Conv2d& conv) {
+  Conv2d copy;
+  copy.kernel = conv.kernel, copy.stride = conv.stride, copy.dilation = conv.dilation, copy.pads = conv.pads;
+  copy.groups = conv.groups, copy.out_channels = conv.out_channels;
+  copy.weight_zero_point = conv.weight_zero_point;
+  copy.bias = conv.bias, copy.activation = conv.activation, copy.requant = conv.requant;
+  return copy;
+}
+
+// Weights with zeros between the taps, for the dense kernel that equals `conv` at dilation 1: the baseline of
+// SW-3.
+Tensor insert_zeros(const Conv2d& conv, const std::array<int, 2>& dense_kernel) {
+  const std::int64_t depth = conv.weights.shape[3];
+  Tensor dense;
+  dense.dtype = conv.weights.dtype;
+  dense.shape = {conv.out_channels, dense_kernel[0], dense_kernel[1], depth};
+  dense.bytes.assign(static_cast<std::size_t>(dense.elements()),
+                     static_cast<std::uint8_t>(conv.weight_zero_point));
+  for (int k = 0; k < conv.out_channels; ++k) {
+    for (int r = 0; r < conv.kernel[0]; ++r) {
+      for (int s = 0; s < conv.kernel[1]; ++s) {
+        const auto from = ((std::int64_t{k} * conv.kernel[0] + r) * conv.kernel[1] + s) * depth;
+        const auto to = ((std::int64_t{k} * dense_kernel[0] + r * conv.dilation[0]) * dense_kernel[1] +
+                         s * conv.dilation[1]) *
+                        depth;
+        std::memcpy(dense.bytes.data() + to, conv.weights.bytes.data() + from,
+                    static_cast<std::size_t>(depth));
+      }
+    }
+  }
+  return dense;
+}
+
+}  // namespace
+
+Problem make_problem(const Workload& workload, const Layer& layer, const PlannerConfig& planner,
+                     int block_kernels) {
+  Problem p;
+  p.name = layer.name;
+  const auto& conv = std::get<Conv2d>(layer.operation);
+  p.conv = without_weights(conv);
+  p.weights = std::shared_ptr<const Tensor>(std::shared_ptr<const Tensor>(), &conv.weights);
+  p.useful_taps = p.taps();
+  p.block_kernels = block_kernels;
+  if (planner.zero_inserted) {
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      p.conv.kernel[axis] = (conv.kernel[axis] - 1) * conv.dilation[axis] + 1;
+      p.conv.dilation[axis] = 1;
+    }
+    p.weights = std::make_shared<const Tensor>(insert_zeros(conv, p.conv.kernel));
+  }
+  p.input = workload.tensor(layer.inputs.front());
+  p.output = layer.output;
+  const auto dim = [](std::int64_t d) { return static_cast<int>(d); };
+  p.batch = dim(p.input.shape[0]), p.height = dim(p.input.shape[1]), p.width = dim(p.input.shape[2]);
+  p.channels = dim(p.input.shape[3]);
+  p.out_height = dim(p.output.shape[1]), p.out_width = dim(p.output.shape[2]);
+  return p;
+}
+
+Interval channels_of_kernels(const Problem& p, Interval kernels) {
+  const int kernels_per_group = p.conv.out_channels / p.conv.groups;
+  const int channels_per_group = p.channels / p.conv.groups;
+  const int last = std::min(p.conv.out_channels, kernels.end) - 1;
+  return {kernels.begin / kernels_per_group * channels_per_group,
+          (last / kernels_per_group + 1) * channels_per_group};
+}
+
+std::uint16_t narrow(const Problem& p, std::int64_t value, const char* what) {
+  if (value < 0 || value > UINT16_MAX)
+    throw UserError(
+        fmt::format("layer '{}' cannot fit: {} {} is beyond {}", p.name, what, value, UINT16_MAX));
+  return static_cast<std::uint16_t>(value);
+}
+
+std::int16_t narrow_offset(const Problem& p, std::int64_t value) {
+  if (value < INT16_MIN || value > INT16_MAX)
+    throw UserError(fmt::format("layer '{}' cannot fit: padding of {} pixels is beyond {}", p.name, -value,
+                                -INT16_MIN));
+  return static_cast<std::int16_t>(value);
+}
+
+ConvSetup conv_setup(const Problem& p) {
+  const Conv2d& c = p.conv;
+  ConvSetup s;
+  s.kernel_h = narrow(p, c.kernel[0], "kernel height"), s.kernel_w = narrow(p, c.kernel[1], "kernel width");
+  s.stride_h = narrow(p, c.stride[0], "stride"), s.stride_w = narrow(p, c.stride[1], "stride");
+  s.dilation_h = narrow(p, c.dilation[0], "dilation"), s.dilation_w = narrow(p, c.dilation[1], "dilation");
+  s.input_zero_point = static_cast<std::int16_t>(p.input.zero_point);
+  s.weight_zero_point = static_cast<std::int16_t>(c.weight_zero_point);
+  s.input_type = p.input.dtype;
+  s.output_type = p.output.dtype;
+  s.requantise = c.requant.has_value();
+  s.post_parameters = p.has_post_parameters();
+  s.clamp = c.activation.kind != ActivationKind::kNone;
+  s.clamp_low = c.activation.kind == ActivationKind::kRelu ? 0 : c.activation.low;
+  s.clamp_high = c.activation.kind == ActivationKind::kRelu ? INT32_MAX : c.activation.high;
+  s.output_zero_point = c.requant ? c.requant->zero_point : 0;
+  return s;
+}
+
+PostParameter post_parameter(const Problem& p, int kernel) {
+  PostParameter parameter;
+  if (kernel >= p.conv.out_channels) return parameter;
+  const auto index = static_cast<std::size_t>(kernel);
+  if (!p.conv.bias.empty()) parameter.bias = p.conv.bias[index];
+  if (p.conv.requant)
+    parameter.scale =
+        p.conv.requant->scale.size() == 1 ? p.conv.requant->scale[0] : p.conv.requant->scale[index];
+  return parameter;
+}
+
+Problem tile_problem(const Problem& problem, const OutputTile& tile) {
+  Problem local = problem;
+  local.batch = 1;
+  local.height = tile.h.ins, local.width = tile.w.ins;
+  local.out_height = tile.h.outs, local.out_width = tile.w.outs;
+  local.conv.pads = {-tile.h.offset, -tile.w.offset, 0, 0};
+  return local;
+}
+
+}  // namespace tilebeat

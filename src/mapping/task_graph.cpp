@@ -1,0 +1,108 @@
+#include "tilebeat/mapping/task_graph.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+// The tasks that use one version of a buffer, in the order in which they were added.
+struct Uses {
+  std::vector<int> writers, readers;
+};
+
+}  // namespace
+
+Activity cause_of_empty(BufferRole role) {
+  switch (role) {
+    case BufferRole::kMap: return Activity::kMapLoad;
+    case BufferRole::kKernels: return Activity::kKernelLoad;
+    case BufferRole::kInput: return Activity::kInputLoad;
+    case BufferRole::kParameters: return Activity::kWeightLoad;
+    case BufferRole::kResult:
+    case BufferRole::kOutput: return Activity::kOutputReady;
+    case BufferRole::kStaging: return Activity::kPeer;
+    case BufferRole::kStored: return Activity::kLayerEnd;
+  }
+  return Activity::kNoWork;
+}
+
+Activity cause_of_full(BufferRole role) {
+  switch (role) {
+    case BufferRole::kMap: return Activity::kMapRelease;
+    case BufferRole::kKernels: return Activity::kKernelRelease;
+    case BufferRole::kInput: return Activity::kInputRelease;
+    case BufferRole::kParameters: return Activity::kWeightRelease;
+    case BufferRole::kResult:
+    case BufferRole::kOutput: return Activity::kOutputSpace;
+    case BufferRole::kStaging: return Activity::kPeer;
+    case BufferRole::kStored: return Activity::kLayerEnd;
+  }
+  return Activity::kNoWork;
+}
+
+BufferId TaskGraph::add_buffer(BufferRole role) {
+  roles_.push_back(role);
+  return buffers() - 1;
+}
+
+int TaskGraph::add(Task task) {
+  tasks_.push_back(std::move(task));
+  return static_cast<int>(tasks_.size()) - 1;
+}
+
+BufferRing::BufferRing(TaskGraph& graph, BufferRole role, int count) {
+  for (int i = 0; i < count; ++i) buffers_.push_back(graph.add_buffer(role));
+}
+
+BufferRing::Filling BufferRing::next() {
+  const int place = fillings_ % count(), version = fillings_ / count();
+  ++fillings_;
+  return {place, buffers_[static_cast<std::size_t>(place)], version};
+}
+
+std::vector<Dependency> dependencies_of(const TaskGraph& graph) {
+  std::vector<std::map<int, Uses>> buffers(static_cast<std::size_t>(graph.buffers()));
+  std::vector<Dependency> found;
+  const auto& tasks = graph.tasks();
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const int to = static_cast<int>(i);
+    for (const Access& access : tasks[i].accesses) {
+      std::map<int, Uses>& versions = buffers[static_cast<std::size_t>(access.buffer)];
+      const BufferRole role = graph.role(access.buffer);
+      Uses& uses = versions[access.version];
+      const auto after_all = [&](const std::vector<int>& writers) {
+        for (const int from : writers) {
+          if (from != to) found.push_back({from, to, TaskEvent::kDone, cause_of_empty(role)});
+        }
+      };
+      if (access.kind == AccessKind::kRead) {
+        after_all(uses.writers);
+        uses.readers.push_back(to);
+        continue;
+      }
+      if (access.kind == AccessKind::kAccumulate) after_all(uses.writers);
+      if (!uses.readers.empty())
+        throw SimulationError(
+            fmt::format("task graph: task {} writes version {} of buffer {} behind a task that reads it", to,
+                        access.version, access.buffer));
+      uses.writers.push_back(to);
+      const auto before = versions.find(access.version - 1);
+      if (before == versions.end()) continue;
+      // Readers have waited for the writers.
+      if (before->second.readers.empty()) after_all(before->second.writers);
+      for (const int from : before->second.readers) {
+        if (from != to)
+          found.push_back(
+              {from, to, tasks[static_cast<std::size_t>(from)].operands_free, cause_of_full(role)});
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,216 @@
+#include "tilebeat/mapping/transfer.h"
+
+#include "tilebeat/isa/address_map.h"
+
+#include <algorithm>
+
+namespace tilebeat {
+namespace {
+
+constexpr std::int64_t kMostRuns = 65535;  // of a 16-bit field
+
+// The part of a transfer from some row and column on, whole runs.
+Transfer runs_of(const Transfer& whole, std::int64_t row, std::int64_t rows, std::int64_t column,
+                 std::int64_t columns) {
+  const CopyShape& s = whole.shape;
+  Transfer part = whole;
+  part.source += static_cast<std::uint64_t>(row * s.source_row + column * s.source_column);
+  part.destination += static_cast<std::uint64_t>(row * s.destination_row + column * s.destination_column);
+  part.shape.rows = rows, part.shape.columns = columns;
+  return part;
+}
+
+// Puts transfers one behind the other into parts.
+class Packer {
+ public:
+  explicit Packer(std::int64_t bytes) : bytes_(bytes) {}
+
+  void add(const Transfer& transfer) {
+    const CopyShape& s = transfer.shape;
+    const std::int64_t row = s.run * s.columns;
+    if (row <= bytes_) {
+      const std::int64_t most = bytes_ / row;
+      for (std::int64_t r = 0; r < s.rows; r += most)
+        put(runs_of(transfer, r, std::min(most, s.rows - r), 0, s.columns));
+      return;
+    }
+    for (std::int64_t r = 0; r < s.rows; ++r) {
+      if (s.run <= bytes_) {
+        const std::int64_t most = bytes_ / s.run;
+        for (std::int64_t c = 0; c < s.columns; c += most)
+          put(runs_of(transfer, r, 1, c, std::min(most, s.columns - c)));
+        continue;
+      }
+      for (std::int64_t c = 0; c < s.columns; ++c) cut_run(runs_of(transfer, r, 1, c, 1));
+    }
+  }
+  std::vector<std::vector<Transfer>> take() { return std::move(parts_); }
+
+ private:
+  void cut_run(const Transfer& run) {
+    for (std::int64_t at = 0; at < run.shape.run; at += bytes_) {
+      Transfer part = run;
+      part.source += static_cast<std::uint64_t>(at), part.destination += static_cast<std::uint64_t>(at);
+      part.shape.run = std::min(bytes_, run.shape.run - at);
+      put(part);
+    }
+  }
+  void put(const Transfer& part) {
+    if (parts_.empty() || part.shape.bytes() > left_) {
+      parts_.emplace_back();
+      left_ = bytes_;
+    }
+    parts_.back().push_back(part);
+    left_ -= part.shape.bytes();
+  }
+
+  std::int64_t bytes_, left_ = 0;
+  std::vector<std::vector<Transfer>> parts_;
+};
+
+double clocks(Picoseconds duration, const HardwareConfig& hardware) {
+  return static_cast<double>(duration) / static_cast<double>(hardware.clock_ps());
+}
+
+double on_chip_trip(const InterconnectConfig& bus, const MemoryConfig& memory) {
+  return bus.request_cycles + bus.response_cycles + memory.latency_cycles + 2;
+}
+
+}  // namespace
+
+std::int64_t bytes_of(const std::vector<Transfer>& transfers) {
+  std::int64_t sum = 0;
+  for (const Transfer& transfer : transfers) sum += transfer.shape.bytes();
+  return sum;
+}
+
+std::vector<Copy> copies_of(Unit unit, const Transfer& transfer) {
+  const CopyShape& shape = transfer.shape;
+  std::vector<Copy> copies;
+  for (std::int64_t row = 0; row < shape.rows; row += kMostRuns) {
+    for (std::int64_t column = 0; column < shape.columns; column += kMostRuns) {
+      Copy copy;
+      copy.unit = unit;
+      copy.source =
+          transfer.source + static_cast<std::uint64_t>(row * shape.source_row + column * shape.source_column);
+      copy.destination =
+          transfer.destination +
+          static_cast<std::uint64_t>(row * shape.destination_row + column * shape.destination_column);
+      copy.run_bytes = static_cast<std::uint32_t>(shape.run);
+      copy.inner_count = static_cast<std::uint16_t>(std::min(kMostRuns, shape.columns - column));
+      copy.outer_count = static_cast<std::uint16_t>(std::min(kMostRuns, shape.rows - row));
+      copy.source_inner_stride = static_cast<std::uint32_t>(shape.source_column);
+      copy.source_outer_stride = static_cast<std::uint32_t>(shape.source_row);
+      copy.destination_inner_stride = static_cast<std::uint32_t>(shape.destination_column);
+      copy.destination_outer_stride = static_cast<std::uint32_t>(shape.destination_row);
+      copies.push_back(copy);
+    }
+  }
+  return copies;
+}
+
+std::vector<std::vector<Transfer>> parts_of(const std::vector<Transfer>& transfers, std::int64_t bytes) {
+  Packer packer(bytes);
+  for (const Transfer& transfer : transfers) packer.add(transfer);
+  return packer.take();
+}
+
+std::vector<Transfer> into_buffer(const std::vector<Transfer>& part, std::uint64_t address) {
+  std::vector<Transfer> legs = part;
+  for (Transfer& leg : legs) {
+    leg.destination = address;
+    leg.shape.destination_column = leg.shape.run;
+    leg.shape.destination_row = leg.shape.run * leg.shape.columns;
+    address += static_cast<std::uint64_t>(leg.shape.bytes());
+  }
+  return legs;
+}
+
+std::vector<Transfer> out_of_buffer(const std::vector<Transfer>& part, std::uint64_t address) {
+  std::vector<Transfer> legs = part;
+  for (Transfer& leg : legs) {
+    leg.source = address;
+    leg.shape.source_column = leg.shape.run;
+    leg.shape.source_row = leg.shape.run * leg.shape.columns;
+    address += static_cast<std::uint64_t>(leg.shape.bytes());
+  }
+  return legs;
+}
+
+Runs merged_runs(std::int64_t run, std::int64_t columns, std::int64_t column_stride, std::int64_t rows,
+                 std::int64_t row_stride) {
+  Runs runs{run, columns * rows};
+  if (columns == 1 || column_stride == run) runs = {run * columns, rows};
+  if (runs.count == rows && (rows == 1 || row_stride == runs.run)) runs = {runs.run * rows, 1};
+  return runs;
+}
+
+double dram_bytes_per_clock(const HardwareConfig& hardware) {
+  const DramConfig& d = hardware.dram;
+  return d.channels * (d.data_bits / 8.0) * 2 * static_cast<double>(hardware.clock_ps()) /
+         static_cast<double>(d.clock_ps);
+}
+
+PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma) {
+  const InterconnectConfig& noc = hardware.interconnect;
+  const DramConfig& dram = hardware.dram;
+  constexpr double kController = 6;  // arrival, scheduling and crossing of clocks
+  PortPath path;
+  path.width = noc.bytes_per_clock;
+  path.burst_bytes = dma.burst_bytes;
+  path.outstanding = std::min(dma.max_outstanding, noc.max_outstanding);
+  path.round_trip = noc.request_cycles + noc.response_cycles + kController +
+                    clocks(dram.tRCD_ps + dram.tCL_ps + dram.clock_ps * dram.burst_length / 2, hardware);
+  path.atom = std::int64_t{dram.burst_length} * dram.data_bits / 8;
+  return path;
+}
+
+PortPath core_path(const ChipConfig& chip, const DmaConfig& dma) {
+  return {chip.core.bus.bytes_per_clock, dma.burst_bytes,
+          std::min(dma.max_outstanding, chip.core.bus.max_outstanding),
+          on_chip_trip(chip.core.bus, chip.core.nram), 1};
+}
+
+PortPath cluster_path(const ChipConfig& chip) {
+  return {chip.cluster_bus.bytes_per_clock, chip.copy.burst_bytes,
+          std::min(chip.copy.max_outstanding, chip.cluster_bus.max_outstanding),
+          on_chip_trip(chip.cluster_bus, chip.sram), 1};
+}
+
+double port_cycles(const Runs& runs, const PortPath& path) {
+  const std::int64_t bursts = runs.count * ceil_div<std::int64_t>(runs.run, path.burst_bytes);
+  const std::int64_t beats = runs.count * ceil_div<std::int64_t>(runs.run, path.width);
+  const double turns = static_cast<double>(bursts) / path.outstanding *
+                       (path.round_trip + static_cast<double>(std::min<std::int64_t>(runs.run, path.burst_bytes)) /
+                                              path.width);
+  return std::max({static_cast<double>(beats), static_cast<double>(bursts), turns});
+}
+
+double bus_bytes(const Runs& runs, const PortPath& path) {
+  return static_cast<double>(runs.count * align_up(runs.run, path.atom));
+}
+
+TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
+  const ChipConfig& chip = *hardware.chip;
+  const DmaConfig& dma = copy.unit == Unit::kIodma || copy.unit == Unit::kFold ? chip.core.copy : chip.copy;
+  const auto path_of = [&](std::uint64_t address) {
+    if (address < kDramEnd) return dram_path(hardware, dma);
+    if ((address & kMulticast) == 0 && address < nram_address(0)) return cluster_path(chip);
+    return core_path(chip, dma);
+  };
+  const std::int64_t columns = std::int64_t{copy.pad_left} + copy.inner_count + copy.pad_right;
+  const std::int64_t rows = std::int64_t{copy.pad_top} + copy.outer_count + copy.pad_bottom;
+  const Runs read = merged_runs(copy.run_bytes, copy.inner_count, copy.source_inner_stride, copy.outer_count,
+                                copy.source_outer_stride);
+  const Runs written =
+      merged_runs(copy.run_bytes, columns, copy.destination_inner_stride, rows, copy.destination_outer_stride);
+  const PortPath from = path_of(copy.source), to = path_of(copy.destination);
+  TaskCost cost;
+  cost.cycles = std::max(port_cycles(read, from), port_cycles(written, to));
+  cost.latency = from.round_trip + to.round_trip;
+  if (copy.source < kDramEnd) cost.dram_bytes = bus_bytes(read, from);
+  if (copy.destination < kDramEnd) cost.dram_bytes = bus_bytes(written, to);
+  return cost;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "tilebeat/mapping/arena.h"
+#include "tilebeat/mapping/matrix_backend.h"
+#include "tilebeat/program/plan.h"
+#include "tilebeat/workload/workload.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilebeat {
+
+/// Gives tensors, kernels and programs their places in DRAM, and collects what the host writes there.
+class DramPlaces {
+ public:
+  DramPlaces(const HardwareConfig& hardware, Plan& plan);
+
+  /// Places inputs and results of all layers.
+  void place_tensors(const Workload& workload);
+  /// Places bytes that the host writes before the run; 0 when there are none. Pieces lie one behind the other;
+  /// each is a segment of its own, so that it goes as soon as it is written.
+  std::uint64_t place(const std::string& what, std::vector<std::vector<std::uint8_t>> pieces);
+  std::uint64_t place(const std::string& what, std::vector<std::uint8_t> bytes);
+  /// A layer's kernels.
+  WeightPlace place_weights(const std::string& layer, WeightImage image);
+  /// Programs, once they are whole.
+  void place_programs();
+  /// The end of everything.
+  std::uint64_t used() const;
+
+ private:
+  const HardwareConfig& hardware_;
+  Plan& plan_;
+  Arena dram_;
+};
+
+/// Lower bounds of a convolution: its MACs at peak on all matrix units, its tensors over DRAM once.
+BoundCycles bound_of(const Problem& problem, const Layer& layer, std::int64_t macs,
+                     const HardwareConfig& hardware);
+/// Clocks that DRAM takes for so many bytes at peak bandwidth, all controllers together, rounded down.
+std::int64_t dram_bound(std::int64_t bytes, const HardwareConfig& hardware);
+
+}  // namespace tilebeat

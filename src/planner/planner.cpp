@@ -1,0 +1,303 @@
+#include "tilebeat/planner/planner.h"
+
+#include "tilebeat/base/math.h"
+#include "tilebeat/engines/switch_array/backend.h"
+#include "tilebeat/engines/wfold/backend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "choose_mapping.h"
+#include "matrix_tasks.h"
+#include "placement.h"
+#include "processors.h"
+#include "task/synchronise.h"
+#include "vector_tasks.h"
+
+namespace tilebeat {
+namespace {
+
+// A layer that is decided and not yet lowered.
+struct DecidedLayer {
+  const Layer* layer = nullptr;
+  std::unique_ptr<MatrixLayer> matrix;
+  std::unique_ptr<VectorLayer> vector;
+  WeightPlace weights;
+  LayerMapping mapping;
+  std::uint64_t parameters = 0;  // of a vector layer
+  DataPath path = DataPath::kDirect;
+  LayerPlan plan;
+};
+
+std::unique_ptr<MatrixLayer> make_matrix_layer(const Workload& workload, const Layer& layer,
+                                               const HardwareConfig& hardware) {
+  if (hardware.dataflow == Dataflow::kWfold) return wfold::make_layer(workload, layer, hardware);
+  return switch_array::make_layer(workload, layer, hardware);
+}
+
+class NetworkPlanner {
+ public:
+  NetworkPlanner(const Workload& workload, const HardwareConfig& hardware)
+      : workload_(workload), hardware_(hardware), places_(hardware, made_.plan) {}
+
+  PlannedNetwork run() {
+    Plan& plan = made_.plan;
+    plan.name = workload_.name;
+    plan.outputs = workload_.outputs;
+    places_.place_tensors(workload_);
+    for (const Layer& layer : workload_.layers) {
+      try {
+        decided_.push_back(decide(layer));
+      } catch (const UserError& error) {
+        throw PlanError(layer.name, error.what());
+      }
+    }
+    for (DecidedLayer& layer : decided_) lower(layer);
+    for (ProgramImage& program : plan.programs) program.instructions.push_back({{}, {}, {}, Halt{}});
+    places_.place_programs();
+    plan.dram_bytes = places_.used();
+    const auto size = static_cast<std::uint64_t>(hardware_.dram.size_bytes);
+    if (plan.dram_bytes > size) {
+      throw PlanError(
+          "",
+          fmt::format(
+              "workload '{}' cannot fit: tensors, kernels and programs take {} bytes, dram.size_bytes is {}",
+              workload_.name, plan.dram_bytes, size));
+    }
+    return std::move(made_);
+  }
+
+ private:
+  bool is_board() const { return !hardware_.chip; }
+
+  // ---- decisions ----
+
+  DecidedLayer decide(const Layer& layer) {
+    DecidedLayer d;
+    d.layer = &layer;
+    d.plan.name = layer.name, d.plan.op = layer.op, d.plan.scene = layer.scene;
+    d.plan.output_bytes = layer.output.size_bytes();
+    std::set<int>& workers = workers_[layer.scene];
+    const bool first = workers.empty();
+    workers.insert(0);
+    if (std::holds_alternative<Conv2d>(layer.operation)) {
+      decide_matrix(d, first);
+    } else if (is_board()) {
+      throw UserError(fmt::format("layer '{}': op {} needs a vector unit, which this hardware does not have",
+                                  layer.name, layer.op));
+    } else if (std::holds_alternative<Reshape>(layer.operation)) {
+      d.plan.output_bytes = 0;
+      d.plan.choices.emplace_back("why", "the tensor stays where it is");
+    } else {
+      decide_vector(d, first);
+    }
+    return d;
+  }
+
+  void decide_matrix(DecidedLayer& d, bool first) {
+    const Layer& layer = *d.layer;
+    d.matrix = make_matrix_layer(workload_, layer, hardware_);
+    const Problem& p = d.matrix->problem();
+    d.plan.macs = useful_macs(workload_, layer);
+    d.plan.bound = bound_of(p, layer, d.plan.macs, hardware_);
+    d.weights = places_.place_weights(layer.name, d.matrix->pack_weights());
+    if (is_board()) {
+      d.matrix->cut_jobs(whole_job(d), dram_path(hardware_, hardware_.dma),
+                         machine_of(hardware_, {}).dram_bytes_per_clock);
+    } else {
+      const auto [input, output] = layouts(d);
+      const ChosenMapping chosen =
+          choose_mapping({*d.matrix, hardware_, d.weights, input, output, first});
+      d.mapping = chosen.mapping;
+      d.mapping.engine = kDataflowNames[static_cast<std::size_t>(hardware_.dataflow)];
+      d.matrix->cut_jobs(largest_job(*d.matrix, d.mapping), core_path(*hardware_.chip, hardware_.dma),
+                         core_memory_bytes(*hardware_.chip));
+      for (const int processor : processors_of(*hardware_.chip, d.mapping))
+        workers_[layer.scene].insert(processor);
+      d.plan.choices.emplace_back("cores", mapping_text(d.mapping));
+      d.plan.choices.emplace_back("chosen", chosen.reason);
+      made_.mappings.push_back(d.mapping);
+    }
+    for (auto& choice : d.matrix->explain()) d.plan.choices.push_back(std::move(choice));
+  }
+
+  std::string mapping_text(const LayerMapping& m) const {
+    return fmt::format(
+        "{} of {} cores: {} x {} parts of the map, {} of the kernels; tiles of {} x {} outputs in NRAM, {} kernel "
+        "blocks a load{}; maps {}, kernels {}, results {}",
+        m.cores(), hardware_.chip->cores(), m.row_parts, m.column_parts, m.kernel_parts, m.tile_rows,
+        m.tile_columns, m.blocks_per_load,
+        m.channel_parts > 1 ? fmt::format(", channels in {} parts", m.channel_parts) : "",
+        kDataPathNames[static_cast<std::size_t>(m.maps)], kDataPathNames[static_cast<std::size_t>(m.kernels)],
+        kDataPathNames[static_cast<std::size_t>(m.results)]);
+  }
+
+  void decide_vector(DecidedLayer& d, bool first) {
+    const Layer& layer = *d.layer;
+    const ChipConfig& chip = *hardware_.chip;
+    std::vector<Placement> inputs;
+    for (const std::string& name : layer.inputs) inputs.push_back(made_.plan.tensors.at(name));
+    d.vector = make_vector_layer(layer, hardware_, inputs, made_.plan.tensors.at(layer.name));
+    d.plan.bound.dram = dram_bound(d.vector->touched_bytes(), hardware_);
+    d.parameters = places_.place("factors of " + layer.name, d.vector->parameters());
+    d.path = chip.dram_path == DramPath::kSram ? DataPath::kSram : DataPath::kDirect;
+    double best = 0;
+    for (int cores = 1; cores <= chip.cores(); cores *= 2) {
+      LayerMapping mapping;
+      mapping.kernel_parts = cores, mapping.results = d.path;
+      TaskGraph graph;
+      PlannedBytes bytes;
+      const int working = d.vector->add_tasks(graph, cores, d.path, d.parameters, stored_buffers(graph), bytes);
+      if (working < cores && cores > 1) break;
+      const std::vector<int> started = first ? processors_of(chip, mapping) : std::vector<int>{};
+      const double cycles = schedule(graph, dependencies_of(graph), machine_of(hardware_, started)).cycles;
+      constexpr double kClearlyFaster = 0.97;
+      if (best == 0 || cycles < kClearlyFaster * best) best = cycles, d.mapping = mapping;
+    }
+    for (const int processor : processors_of(chip, d.mapping)) workers_[layer.scene].insert(processor);
+    d.plan.choices.emplace_back("cores", fmt::format("{} of {} cores", d.mapping.cores(), chip.cores()));
+    d.plan.choices.emplace_back("why", "vector unit");
+  }
+
+  std::pair<TensorLayout, TensorLayout> layouts(const DecidedLayer& d) const {
+    const Problem& p = d.matrix->problem();
+    const auto dense = [&](const std::string& name, int height, int width, std::int64_t pixel) {
+      return TensorLayout::dense(made_.plan.tensors.at(name).address, height, width, pixel);
+    };
+    return {dense(d.layer->inputs.front(), p.height, p.width, p.channels),
+            dense(d.layer->name, p.out_height, p.out_width, std::int64_t{p.conv.out_channels} * p.element_bytes())};
+  }
+
+  // A whole layer as one job of a unit that works on DRAM.
+  MatrixJob whole_job(const DecidedLayer& d) const {
+    const Problem& p = d.matrix->problem();
+    MatrixJob job;
+    job.tile = {0, p.axis_h().window({0, p.out_height}), p.axis_w().window({0, p.out_width})};
+    job.images = p.batch;
+    job.blocks = {0, p.kernel_blocks()};
+    job.reduction = {{0, p.channels}, true, true};
+    const auto [input, output] = layouts(d);
+    job.ifm = input, job.ofm = output;
+    job.ifm.address = input.at(0, job.tile.h.in, job.tile.w.in);
+    job.weights = d.weights.address, job.post = d.weights.post;
+    return job;
+  }
+
+  std::vector<BufferId> stored_buffers(TaskGraph& graph) const {
+    std::vector<BufferId> stored;
+    const int processors = is_board() ? 1 : hardware_.chip->processors();
+    for (int i = 0; i < processors; ++i) stored.push_back(graph.add_buffer(BufferRole::kStored));
+    return stored;
+  }
+
+  // ---- programs ----
+
+  void lower(DecidedLayer& d) {
+    TaskGraph graph;
+    const std::vector<BufferId> stored = stored_buffers(graph);
+    PlannedBytes bytes;
+    if (d.matrix != nullptr && is_board()) {
+      const auto lowering = d.matrix->lower(graph, {});
+      lowering->add(whole_job(d));
+      bytes = read_bytes(graph);
+    } else if (d.matrix != nullptr) {
+      const auto [input, output] = layouts(d);
+      const MatrixWork work{*d.matrix, hardware_, d.mapping, d.weights, input, output};
+      bytes = add_matrix_tasks(
+          graph, work, [&](TaskGraph& g, const EnginePlace& place) { return d.matrix->lower(g, place); }, stored);
+    } else if (d.vector != nullptr) {
+      d.vector->add_tasks(graph, d.mapping.cores(), d.path, d.parameters, stored, bytes);
+    }
+    d.plan.input_bytes = bytes.maps, d.plan.kernel_bytes = bytes.kernels;
+    const auto number = static_cast<std::uint32_t>(made_.plan.layers.size());
+    const bool first = number == 0 || made_.plan.layers.back().scene != d.layer->scene;
+    const std::set<int>& workers = workers_.at(d.layer->scene);
+    add_barriers(graph, number, workers, stored);
+    const std::vector<Dependency> dependencies = dependencies_of(graph);
+    const Schedule times = schedule(
+        graph, dependencies,
+        machine_of(hardware_, first ? std::vector<int>(workers.begin(), workers.end()) : std::vector<int>{}));
+    d.plan.estimated_cycles = std::max<Cycle>(std::llround(times.cycles) + end_cycles(workers),
+                                              d.plan.bound.cycles());
+    for (auto& [processor, instructions] :
+         synchronise(graph, dependencies, times, is_board() ? 1 : cluster_size(*hardware_.chip))) {
+      std::vector<Instruction>& program = program_of(d.layer->scene, processor);
+      program.insert(program.end(), instructions.begin(), instructions.end());
+    }
+    for (const int processor : workers) {
+      std::vector<Instruction>& program = program_of(d.layer->scene, processor);
+      if (processor == 0) program.push_back({{}, {}, {}, LayerEnd{number}});
+      if (workers.size() > 1) program.push_back({{}, {}, {}, barrier(number, 1, workers)});
+    }
+    made_.plan.layers.push_back(std::move(d.plan));
+    d.matrix.reset(), d.vector.reset();
+  }
+
+  // Nobody reads what others have not stored. The second barrier of a layer holds the others back until processor
+  // 0 has ended it: nothing of the next one is in its statistics.
+  static Barrier barrier(std::uint32_t layer, int which, const std::set<int>& workers) {
+    return {static_cast<std::uint16_t>(2 * layer + static_cast<std::uint32_t>(which)),
+            static_cast<std::uint16_t>(workers.size())};
+  }
+  void add_barriers(TaskGraph& graph, std::uint32_t layer, const std::set<int>& workers,
+                    const std::vector<BufferId>& stored) const {
+    if (workers.size() == 1) return;
+    for (const int processor : workers) {
+      Task task;
+      task.processor = processor;
+      task.instruction.operation = barrier(layer, 0, workers);
+      task.accesses = {{stored[static_cast<std::size_t>(processor)], 0, AccessKind::kRead}};
+      graph.add(std::move(task));
+    }
+  }
+  // Clocks of the fence and the barriers behind a layer.
+  Cycle end_cycles(const std::set<int>& workers) const {
+    constexpr Cycle kFence = 8;
+    return workers.size() == 1 ? kFence : kFence + 2 * hardware_.chip->sync_cycles;
+  }
+
+  // What a unit that works on DRAM reads.
+  static PlannedBytes read_bytes(const TaskGraph& graph) {
+    PlannedBytes bytes;
+    for (const Task& task : graph.tasks()) {
+      if (task.unit() == Unit::kLoad) bytes.maps += static_cast<std::int64_t>(task.cost.dram_bytes);
+      if (task.unit() == Unit::kParameter) bytes.kernels += static_cast<std::int64_t>(task.cost.dram_bytes);
+    }
+    return bytes;
+  }
+
+  std::vector<Instruction>& program_of(const std::string& scene, int processor) {
+    auto& programs = made_.plan.programs;
+    const auto found = std::find_if(programs.begin(), programs.end(), [&](const ProgramImage& p) {
+      return p.label == scene && p.processor == processor;
+    });
+    if (found != programs.end()) return found->instructions;
+    programs.push_back({scene, processor, 0, {}});
+    return programs.back().instructions;
+  }
+
+  const Workload& workload_;
+  const HardwareConfig& hardware_;
+  PlannedNetwork made_;
+  DramPlaces places_;
+  std::vector<DecidedLayer> decided_;
+  std::map<std::string, std::set<int>> workers_;  // by scene: the processors that have a program
+};
+
+}  // namespace
+
+PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware) {
+  return NetworkPlanner(workload, hardware).run();
+}
+
+Plan make_plan(const Workload& workload, const HardwareConfig& hardware) {
+  return std::move(plan_network(workload, hardware).plan);
+}
+
+}  // namespace tilebeat

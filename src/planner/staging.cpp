@@ -1,0 +1,110 @@
+#include "staging.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/isa/address_map.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "processors.h"
+
+namespace tilebeat {
+namespace {
+
+constexpr std::int64_t kLeastBuffer = 64;  // bytes: one that is smaller costs more than it carries
+
+}  // namespace
+
+void CopyTasks::add(int processor, const Copy& copy, const std::vector<Access>& accesses) {
+  Task task;
+  task.processor = processor;
+  task.instruction.operation = copy;
+  task.accesses = accesses;
+  task.cost = copy_cost(copy, hardware_);
+  graph_.add(std::move(task));
+}
+
+void CopyTasks::add(int processor, Unit unit, const std::vector<Transfer>& transfers,
+                    const std::vector<Access>& accesses) {
+  for (const Transfer& transfer : transfers) {
+    for (const Copy& copy : copies_of(unit, transfer)) add(processor, copy, accesses);
+  }
+}
+
+Staging::Staging(TaskGraph& graph, const HardwareConfig& hardware, int cluster)
+    : graph_(&graph),
+      copies_(graph, hardware),
+      memory_(processor_of_memory(*hardware.chip, cluster)),
+      sram_(sram_address(cluster), hardware.chip->sram_bytes(), kLeastBuffer) {}
+
+std::int64_t Staging::share(int buffers) const {
+  const std::int64_t left = sram_.size() - sram_.used();
+  const std::int64_t bytes = left / buffers / kLeastBuffer * kLeastBuffer;
+  if (bytes == 0) {
+    throw UserError(
+        fmt::format("{} buffers of at least {} bytes, through which maps, kernels and results go, do not fit "
+                    "the {} bytes that are left of the SRAM; chip.sram.size_bytes is {} (chip.dram_path "
+                    "\"direct\" does without)",
+                    buffers, kLeastBuffer, left, sram_.size()));
+  }
+  return bytes;
+}
+
+int Staging::add_stream(std::int64_t bytes, int buffers) {
+  Stream stream;
+  stream.bytes = bytes;
+  stream.ring = BufferRing(*graph_, BufferRole::kStaging, buffers);
+  try {
+    stream.address = sram_.allocate(bytes * buffers);
+  } catch (const UserError& error) {
+    throw UserError(fmt::format("{} buffers of {} bytes in the SRAM: {} (chip.sram.size_bytes is {})", buffers,
+                                bytes, error.what(), sram_.size()));
+  }
+  streams_.push_back(std::move(stream));
+  return static_cast<int>(streams_.size()) - 1;
+}
+
+std::uint64_t Staging::address_of(const Stream& stream, const BufferRing::Filling& filling) const {
+  return stream.address + static_cast<std::uint64_t>(filling.place * stream.bytes);
+}
+
+void Staging::load(int number, const std::vector<Reader>& readers) {
+  Stream& stream = streams_[static_cast<std::size_t>(number)];
+  std::vector<std::vector<std::vector<Transfer>>> parts;
+  for (const Reader& reader : readers) parts.push_back(parts_of(reader.transfers, stream.bytes));
+  for (std::size_t n = 0; n < parts.front().size(); ++n) {
+    const BufferRing::Filling filling = stream.ring.next();
+    const std::uint64_t sram = address_of(stream, filling);
+    copies_.add(memory_, Unit::kGdma, into_buffer(parts.front()[n], sram), {filling.write()});
+    for (std::size_t r = 0; r < readers.size(); ++r)
+      copies_.add(readers[r].processor, Unit::kMvdma, out_of_buffer(parts[r][n], sram),
+                  {filling.read(), readers[r].written});
+  }
+}
+
+void Staging::broadcast(int number, const std::vector<Transfer>& transfers,
+                        const std::vector<Access>& written) {
+  Stream& stream = streams_[static_cast<std::size_t>(number)];
+  for (const std::vector<Transfer>& part : parts_of(transfers, stream.bytes)) {
+    const BufferRing::Filling filling = stream.ring.next();
+    const std::uint64_t sram = address_of(stream, filling);
+    copies_.add(memory_, Unit::kGdma, into_buffer(part, sram), {filling.write()});
+    std::vector<Access> accesses = written;
+    accesses.push_back(filling.read());
+    copies_.add(memory_, Unit::kMvdma, out_of_buffer(part, sram), accesses);
+  }
+}
+
+void Staging::store(int number, int processor, const std::vector<Transfer>& transfers, const Access& read,
+                    const Access& stored) {
+  Stream& stream = streams_[static_cast<std::size_t>(number)];
+  for (const std::vector<Transfer>& part : parts_of(transfers, stream.bytes)) {
+    const BufferRing::Filling filling = stream.ring.next();
+    const std::uint64_t sram = address_of(stream, filling);
+    copies_.add(processor, Unit::kMvdma, into_buffer(part, sram), {read, filling.write()});
+    copies_.add(memory_, Unit::kGdma, out_of_buffer(part, sram), {filling.read(), stored});
+  }
+}
+
+}  // namespace tilebeat

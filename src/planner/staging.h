@@ -1,0 +1,67 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/mapping/arena.h"
+#include "tilebeat/mapping/task_graph.h"
+#include "tilebeat/mapping/transfer.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tilebeat {
+
+/// Adds tasks of DMA engines to a graph, with their costs.
+class CopyTasks {
+ public:
+  CopyTasks(TaskGraph& graph, const HardwareConfig& hardware) : graph_(graph), hardware_(hardware) {}
+  void add(int processor, const Copy& copy, const std::vector<Access>& accesses);
+  /// The copies of `unit` that carry out transfers; each of them makes all accesses.
+  void add(int processor, Unit unit, const std::vector<Transfer>& transfers,
+           const std::vector<Access>& accesses);
+
+ private:
+  TaskGraph& graph_;
+  const HardwareConfig& hardware_;
+};
+
+/// What passes through the SRAM of a cluster between DRAM and the memories of its cores (SPEC HI-3, HI-4), in
+/// streams with buffers of their own: the memory core's GDMA on the one side, MVDMAs on the other.
+class Staging {
+ public:
+  Staging(TaskGraph& graph, const HardwareConfig& hardware, int cluster);
+
+  /// Bytes of each of so many buffers that share what is left of the SRAM. Throws UserError when that is too little.
+  std::int64_t share(int buffers) const;
+  /// A stream of `buffers` buffers of `bytes` bytes; returns its number. Throws UserError when they do not fit.
+  int add_stream(std::int64_t bytes, int buffers);
+
+  /// A core that takes from a stream: the same sources as the others, destinations of its own.
+  struct Reader {
+    int processor = 0;
+    std::vector<Transfer> transfers;  ///< from DRAM to its memories
+    Access written;
+  };
+  /// From DRAM to all readers.
+  void load(int stream, const std::vector<Reader>& readers);
+  /// From DRAM to multicast addresses, by the memory core alone.
+  void broadcast(int stream, const std::vector<Transfer>& transfers, const std::vector<Access>& written);
+  /// From the memory of `processor`'s core to DRAM; `stored` is written when it lies there.
+  void store(int stream, int processor, const std::vector<Transfer>& transfers, const Access& read,
+             const Access& stored);
+
+ private:
+  struct Stream {
+    std::int64_t bytes = 0;
+    std::uint64_t address = 0;
+    BufferRing ring;
+  };
+  std::uint64_t address_of(const Stream& stream, const BufferRing::Filling& filling) const;
+
+  TaskGraph* graph_;
+  CopyTasks copies_;
+  int memory_;  // the processor of the memory core
+  Arena sram_;
+  std::vector<Stream> streams_;
+};
+
+}  // namespace tilebeat

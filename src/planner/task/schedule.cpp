@@ -1,0 +1,177 @@
+#include "schedule.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <queue>
+#include <set>
+#include <utility>
+
+namespace tilebeat {
+namespace {
+
+// The tasks that run on one unit of one processor.
+struct Queue {
+  std::set<int> ready;  // by number
+  int running = -1;
+  double opens = 0;  // the processor does not decode before
+};
+
+// A running task that moves bytes over DRAM.
+struct Flow {
+  int task;
+  double left;       // bytes
+  double fastest;    // bytes a clock that its ports carry
+  double rate = 0;   // bytes a clock that it has
+};
+
+class Simulation {
+ public:
+  Simulation(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine)
+      : tasks_(graph.tasks()), machine_(machine), waits_(tasks_.size(), 0), queue_of_(tasks_.size()) {
+    result_.start.assign(tasks_.size(), 0), result_.end = result_.done = result_.start;
+    released_.resize(tasks_.size()), completed_.resize(tasks_.size());
+    for (const Dependency& d : dependencies) {
+      ++waits_[static_cast<std::size_t>(d.to)];
+      (d.event == TaskEvent::kDone ? completed_ : released_)[static_cast<std::size_t>(d.from)].push_back(d.to);
+    }
+    std::map<std::pair<int, Unit>, int> numbers;
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      const auto key = std::pair(tasks_[i].processor, tasks_[i].unit());
+      const auto [found, added] = numbers.try_emplace(key, static_cast<int>(queues_.size()));
+      if (added) {
+        queues_.emplace_back();
+        const auto processor = static_cast<std::size_t>(tasks_[i].processor);
+        if (processor < machine.starts.size()) queues_.back().opens = machine.starts[processor];
+      }
+      queue_of_[i] = found->second;
+      if (waits_[i] == 0) queues_[static_cast<std::size_t>(found->second)].ready.insert(static_cast<int>(i));
+    }
+  }
+
+  Schedule run() {
+    for (std::size_t q = 0; q < queues_.size(); ++q) touched_.push_back(static_cast<int>(q));
+    while (true) {
+      start_tasks();
+      share_dram();
+      double next = events_.empty() ? kNever : events_.top().first;
+      for (const Flow& flow : flows_) next = std::min(next, now_ + flow.left / flow.rate);
+      if (next == kNever) break;
+      for (Flow& flow : flows_) flow.left -= flow.rate * (next - now_);
+      now_ = next;
+      finish_flows();
+      while (!events_.empty() && events_.top().first <= now_) {
+        const auto [number, event] = events_.top().second;
+        events_.pop();
+        happen(number, event);
+      }
+    }
+    result_.cycles = tasks_.empty() ? 0 : *std::max_element(result_.done.begin(), result_.done.end());
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr double kNever = std::numeric_limits<double>::max();
+  enum class Event { kOpens, kEnds, kDone };
+  using Timed = std::pair<double, std::pair<int, Event>>;
+
+  void start_tasks() {
+    for (const int number : touched_) {
+      Queue& queue = queues_[static_cast<std::size_t>(number)];
+      if (queue.running >= 0 || queue.ready.empty()) continue;
+      if (queue.opens > now_) {
+        events_.push({queue.opens, {number, Event::kOpens}});
+        continue;
+      }
+      const int task = *queue.ready.begin();
+      queue.ready.erase(queue.ready.begin());
+      queue.running = task;
+      const TaskCost& cost = tasks_[static_cast<std::size_t>(task)].cost;
+      result_.start[static_cast<std::size_t>(task)] = now_;
+      if (cost.dram_bytes > 0) {
+        flows_.push_back({task, cost.dram_bytes, cost.dram_bytes / std::max(cost.cycles, 1.0)});
+        shared_ = false;
+      } else {
+        events_.push({now_ + std::max(cost.cycles, 1.0), {task, Event::kEnds}});
+      }
+    }
+    touched_.clear();
+  }
+
+  // Every flow gets the same share, but none more than its ports carry.
+  void share_dram() {
+    if (shared_) return;
+    shared_ = true;
+    std::vector<Flow*> open;
+    for (Flow& flow : flows_) open.push_back(&flow);
+    std::sort(open.begin(), open.end(), [](const Flow* a, const Flow* b) { return a->fastest < b->fastest; });
+    double left = machine_.dram_bytes_per_clock;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      open[i]->rate = std::min(open[i]->fastest, left / static_cast<double>(open.size() - i));
+      left -= open[i]->rate;
+    }
+  }
+
+  void finish_flows() {
+    constexpr double kNothing = 1e-6;
+    for (std::size_t i = 0; i < flows_.size();) {
+      if (flows_[i].left > kNothing) {
+        ++i;
+        continue;
+      }
+      const int task = flows_[i].task;
+      flows_[i] = flows_.back();
+      flows_.pop_back();
+      shared_ = false;
+      happen(task, Event::kEnds);
+    }
+  }
+
+  void happen(int number, Event event) {
+    if (event == Event::kOpens) {
+      touched_.push_back(number);
+      return;
+    }
+    const auto task = static_cast<std::size_t>(number);
+    if (event == Event::kEnds) {
+      result_.end[task] = now_;
+      const int queue = queue_of_[task];
+      queues_[static_cast<std::size_t>(queue)].running = -1;
+      touched_.push_back(queue);
+      wake(released_[task]);
+      events_.push({now_ + tasks_[task].cost.latency, {number, Event::kDone}});
+    } else {
+      result_.done[task] = now_;
+      wake(completed_[task]);
+    }
+  }
+  void wake(const std::vector<int>& later) {
+    for (const int number : later) {
+      const auto task = static_cast<std::size_t>(number);
+      if (--waits_[task] > 0) continue;
+      queues_[static_cast<std::size_t>(queue_of_[task])].ready.insert(number);
+      touched_.push_back(queue_of_[task]);
+    }
+  }
+
+  const std::vector<Task>& tasks_;
+  const Machine& machine_;
+  std::vector<int> waits_;  // by task: events that have not happened
+  std::vector<int> queue_of_;
+  std::vector<std::vector<int>> released_, completed_;  // by task: who waits for it
+  std::vector<Queue> queues_;
+  std::vector<int> touched_;  // queues that may be able to start a task
+  std::vector<Flow> flows_;
+  bool shared_ = true;
+  std::priority_queue<Timed, std::vector<Timed>, std::greater<>> events_;
+  double now_ = 0;
+  Schedule result_;
+};
+
+}  // namespace
+
+Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine) {
+  return Simulation(graph, dependencies, machine).run();
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,380 @@
+#include "synchronise.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <array>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+using Place = std::pair<int, Unit>;  // a unit of a processor
+constexpr std::size_t kMostTokens = Semaphores{}.size();
+
+// An event of a task that gives tokens.
+struct Giver {
+  int task = 0;
+  TaskEvent event = TaskEvent::kDone;
+  friend bool operator<(const Giver& a, const Giver& b) {
+    return std::tie(a.task, a.event) < std::tie(b.task, b.event);
+  }
+};
+
+// The semaphores of one processor that are not in use yet, by what is waited for.
+class FreeSemaphores {
+ public:
+  FreeSemaphores() {
+    for (int s = kSemaphores - 1; s > 0; --s)
+      free_[semaphore_activity(static_cast<Semaphore>(s))].push_back(static_cast<Semaphore>(s));
+  }
+  bool has(Activity cause, Semaphore s) const {
+    const auto found = free_.find(cause);
+    return found != free_.end() && std::count(found->second.begin(), found->second.end(), s) > 0;
+  }
+  void take(Activity cause, Semaphore s) {
+    auto& list = free_.at(cause);
+    list.erase(std::find(list.begin(), list.end(), s));
+  }
+  // Those of a cause in the order in which they are given out; any other when there is none left.
+  std::vector<std::pair<Activity, Semaphore>> candidates(Activity cause) const {
+    std::vector<std::pair<Activity, Semaphore>> all;
+    const auto add = [&](Activity activity) {
+      const auto found = free_.find(activity);
+      if (found == free_.end()) return;
+      for (auto s = found->second.rbegin(); s != found->second.rend(); ++s) all.emplace_back(activity, *s);
+    };
+    add(cause);
+    for (const auto& [activity, list] : free_) {
+      if (activity != cause) add(activity);
+    }
+    return all;
+  }
+
+ private:
+  std::map<Activity, std::vector<Semaphore>> free_;
+};
+
+// Whether the tokens of a task go to it, or to signals that join more of them than an instruction can wait for.
+enum class Way : std::uint8_t { kDirect, kJoined };
+
+class Synchroniser {
+ public:
+  Synchroniser(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Schedule& schedule,
+               int cluster_size)
+      : tasks_(graph.tasks()), schedule_(schedule), cluster_size_(cluster_size), items_(tasks_.size()) {
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      items_[i].processor = tasks_[i].processor;
+      items_[i].instruction = tasks_[i].instruction;
+      items_[i].time = schedule.start[i];
+    }
+    order_tasks(dependencies);
+    reduce(dependencies);
+  }
+
+  std::map<int, std::vector<Instruction>> run() {
+    for (const int task : by_rank_) receive(task);
+    for (const auto& [giver, signals] : remote_) pass_on(giver, signals);
+    for (const auto& [giver, tokens] : tokens_) give(giver, tokens);
+    for (const int task : by_rank_) wait(static_cast<std::size_t>(task));
+    return emit();
+  }
+
+ private:
+  // An instruction of a program: that of a task, or one that passes tokens on.
+  struct Item {
+    int processor = 0;
+    Instruction instruction;
+    double time = 0;
+    std::vector<Semaphore> waits;
+    std::vector<std::size_t> before;  // items that must stand in front of it
+    int for_rank = -1;                // of the task whose tokens it passes on; -1: it is a task itself
+  };
+  // A signal to other processors, and the tasks that wait for it.
+  struct Remote {
+    Signal signal;
+    std::vector<std::size_t> takers;
+  };
+
+  Place place_of(int task) const {
+    const Task& t = tasks_[static_cast<std::size_t>(task)];
+    return {t.processor, t.unit()};
+  }
+  double time_of(const Giver& giver) const {
+    const auto task = static_cast<std::size_t>(giver.task);
+    return giver.event == TaskEvent::kDone ? schedule_.done[task] : schedule_.end[task];
+  }
+  int rank(int task) const { return rank_[static_cast<std::size_t>(task)]; }
+
+  // ---- the order, and what of the dependencies it leaves ----
+
+  // By time; none in front of what must stand before it.
+  std::vector<std::size_t> ordered() const {
+    std::vector<std::vector<std::size_t>> behind(items_.size());
+    std::vector<int> left(items_.size(), 0);
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      for (const std::size_t before : items_[i].before) behind[before].push_back(i), ++left[i];
+    }
+    using Entry = std::pair<double, std::size_t>;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      if (left[i] == 0) ready.push({items_[i].time, i});
+    }
+    std::vector<std::size_t> order;
+    while (!ready.empty()) {
+      const std::size_t i = ready.top().second;
+      ready.pop();
+      order.push_back(i);
+      for (const std::size_t next : behind[i]) {
+        if (--left[next] == 0) ready.push({items_[next].time, next});
+      }
+    }
+    if (order.size() != items_.size()) throw SimulationError("task graph: its dependencies have a cycle");
+    return order;
+  }
+
+  void order_tasks(const std::vector<Dependency>& dependencies) {
+    for (const Dependency& d : dependencies)
+      items_[static_cast<std::size_t>(d.to)].before.push_back(static_cast<std::size_t>(d.from));
+    // What the decoder does itself stands behind all that was added before.
+    std::map<int, std::vector<std::size_t>> of_processor;
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      std::vector<std::size_t>& before = of_processor[tasks_[i].processor];
+      if (tasks_[i].unit() == Unit::kSync)
+        items_[i].before.insert(items_[i].before.end(), before.begin(), before.end());
+      before.push_back(i);
+    }
+    rank_.resize(tasks_.size());
+    std::map<Place, std::size_t> last;
+    for (const std::size_t task : ordered()) {
+      rank_[task] = static_cast<int>(by_rank_.size());
+      by_rank_.push_back(static_cast<int>(task));
+      keep_order(last, place_of(static_cast<int>(task)), task);
+    }
+  }
+  // Items of one key stay in the order in which they are named.
+  template <class Key>
+  void keep_order(std::map<Key, std::size_t>& last, const Key& key, std::size_t item) {
+    const auto [found, first] = last.try_emplace(key, item);
+    if (!first) items_[item].before.push_back(std::exchange(found->second, item));
+  }
+
+  // Of the dependencies of a task on a unit only the last, and only when nothing earlier has waited for it.
+  void reduce(const std::vector<Dependency>& dependencies) {
+    std::vector<std::vector<Dependency>> of(tasks_.size());
+    for (const Dependency& d : dependencies) of[static_cast<std::size_t>(d.to)].push_back(d);
+    std::map<std::tuple<Place, TaskEvent, Place>, int> waited;  // highest rank
+    kept_.resize(tasks_.size());
+    for (const int to : by_rank_) {
+      std::map<std::pair<Place, TaskEvent>, Dependency> last;
+      for (const Dependency& d : of[static_cast<std::size_t>(to)]) {
+        const auto [found, added] = last.try_emplace({place_of(d.from), d.event}, d);
+        if (!added && rank(d.from) > rank(found->second.from)) found->second = d;
+      }
+      for (const auto& [key, d] : last) {
+        int& highest = waited.try_emplace({key.first, key.second, place_of(to)}, -1).first->second;
+        const auto done = waited.find({key.first, TaskEvent::kDone, place_of(to)});
+        const int known = done == waited.end() ? highest : std::max(highest, done->second);
+        if (rank(d.from) <= known) continue;
+        highest = rank(d.from);
+        kept_[static_cast<std::size_t>(to)].push_back(d);
+      }
+    }
+  }
+
+  // ---- semaphores ----
+
+  // Every pair of units has one of its own for every event and cause.
+  using LocalKey = std::tuple<Place, TaskEvent, Place, Activity, Way>;
+  Semaphore local_semaphore(const LocalKey& key) {
+    const auto [found, added] = local_numbers_.try_emplace(key, Semaphore{0});
+    if (added) found->second = allocate({std::get<0>(key).first}, std::get<Activity>(key));
+    return found->second;
+  }
+  // By which an event of a unit reaches a unit of other processors: the same on all of the cluster.
+  Semaphore remote_semaphore(const Place& from, TaskEvent event, Unit to, Activity cause, Way way) {
+    const auto [found, added] = remote_numbers_.try_emplace({from, event, to, cause, way}, Semaphore{0});
+    if (added) {
+      std::vector<int> others;
+      const int first = from.first / cluster_size_ * cluster_size_;
+      for (int p = first; p < first + cluster_size_; ++p) {
+        if (p != from.first) others.push_back(p);
+      }
+      found->second = allocate(others, cause);
+    }
+    return found->second;
+  }
+  // One that no processor of `processors` uses.
+  Semaphore allocate(const std::vector<int>& processors, Activity cause) {
+    for (const auto& [activity, s] : free_[processors.front()].candidates(cause)) {
+      const bool everywhere =
+          std::all_of(processors.begin(), processors.end(),
+                      [&, a = activity, n = s](int p) { return free_[p].has(a, n); });
+      if (!everywhere) continue;
+      for (const int p : processors) free_[p].take(activity, s);
+      return s;
+    }
+    throw SimulationError(
+        fmt::format("task graph: a processor needs more than {} semaphores", kSemaphores - 1));
+  }
+
+  // ---- tokens ----
+
+  // What a task waits for, and who gives it.
+  void receive(int task) {
+    const std::vector<Dependency>& kept = kept_[static_cast<std::size_t>(task)];
+    const Way way = kept.size() > kMostTokens ? Way::kJoined : Way::kDirect;
+    const Place to = place_of(task);
+    for (const Dependency& d : kept) {
+      const Giver giver{d.from, d.event};
+      const Place from = place_of(d.from);
+      Semaphore s = 0;
+      if (from.first == to.first) {
+        s = local_semaphore({from, d.event, to, d.cause, way});
+        tokens_[giver].push_back(s);
+        takers_[giver].push_back(static_cast<std::size_t>(task));
+      } else {
+        if (from.first / cluster_size_ != to.first / cluster_size_)
+          throw SimulationError(
+              fmt::format("task graph: task {} waits for task {} of another cluster", task, d.from));
+        s = remote_semaphore(from, d.event, to.second, d.cause, way);
+        Remote& remote = remote_[giver][s];
+        remote.signal.semaphore = s;
+        remote.signal.processors |= std::uint64_t{1} << (to.first % cluster_size_);
+        remote.takers.push_back(static_cast<std::size_t>(task));
+      }
+      items_[static_cast<std::size_t>(task)].waits.push_back(s);
+    }
+  }
+
+  // Signals of an event to other processors: one for all that wait with the same semaphore.
+  void pass_on(const Giver& giver, const std::map<Semaphore, Remote>& remotes) {
+    const Place from = place_of(giver.task);
+    for (const auto& [s, remote] : remotes) {
+      const Semaphore token =
+          local_semaphore({from, giver.event, {from.first, Unit::kSync}, Activity::kNoWork, Way::kDirect});
+      tokens_[giver].push_back(token);
+      const std::size_t item = add_signal(giver, token, remote.signal);
+      signals_[giver].push_back(item);
+      for (const std::size_t taker : remote.takers) items_[taker].before.push_back(item);
+    }
+  }
+  std::size_t add_signal(const Giver& giver, Semaphore token, const Signal& signal) {
+    Item item;
+    item.processor = tasks_[static_cast<std::size_t>(giver.task)].processor;
+    item.instruction.operation = signal;
+    item.instruction.waits[0] = token;
+    item.time = time_of(giver);
+    item.before.push_back(static_cast<std::size_t>(giver.task));
+    item.for_rank = rank(giver.task);
+    items_.push_back(std::move(item));
+    return items_.size() - 1;
+  }
+
+  // Puts the tokens of an event into its instruction; those that are too many go to signals behind it that give
+  // nothing to others, and that stand in front of everybody who waits for the event.
+  void give(const Giver& giver, const std::vector<Semaphore>& tokens) {
+    auto item = static_cast<std::size_t>(giver.task);
+    bool task = true;
+    for (std::size_t next = 0; next < tokens.size();) {
+      Instruction& instruction = items_[item].instruction;
+      Semaphores& fields = task && giver.event == TaskEvent::kReleased ? instruction.release_signals
+                                                                       : instruction.done_signals;
+      const std::size_t left = tokens.size() - next;
+      const std::size_t room = left > kMostTokens ? kMostTokens - 1 : left;
+      for (std::size_t i = 0; i < room; ++i) fields[i] = tokens[next++];
+      if (next == tokens.size()) break;
+      const Place from = place_of(giver.task);
+      const int depth = static_cast<int>(relays_[giver].size());
+      const auto [relay, added] = relay_numbers_.try_emplace({from, giver.event, depth}, Semaphore{0});
+      if (added) relay->second = allocate({from.first}, Activity::kNoWork);
+      fields[room] = relay->second;
+      item = add_signal(giver, relay->second, Signal{});
+      task = false;
+      relays_[giver].push_back(item);
+      for (const std::size_t taker : takers_[giver]) items_[taker].before.push_back(item);
+    }
+  }
+
+  // Puts what a task waits for into its instruction; when it is too much, signals in front join it.
+  void wait(std::size_t number) {
+    std::vector<Semaphore> waits = items_[number].waits;
+    const Place to = place_of(static_cast<int>(number));
+    for (int join = 0; waits.size() > kMostTokens; ++join) {
+      const auto [joined, added] = join_numbers_.try_emplace({to, join}, Semaphore{0});
+      if (added) joined->second = allocate({to.first}, semaphore_activity(waits.front()));
+      Item item;
+      item.processor = to.first;
+      item.instruction.operation = Signal{};
+      std::copy_n(waits.begin(), kMostTokens, item.instruction.waits.begin());
+      item.instruction.done_signals[0] = joined->second;
+      item.time = items_[number].time;
+      item.before = items_[number].before;
+      item.for_rank = rank(static_cast<int>(number));
+      waits.erase(waits.begin(), waits.begin() + kMostTokens);
+      waits.push_back(joined->second);
+      items_.push_back(std::move(item));
+      items_[number].before.push_back(items_.size() - 1);
+      // Those of one unit take their tokens in turn.
+      keep_order(last_join_, to, items_.size() - 1);
+    }
+    std::copy(waits.begin(), waits.end(), items_[number].instruction.waits.begin());
+  }
+
+  // ---- programs ----
+
+  std::map<int, std::vector<Instruction>> emit() {
+    // The signals of one unit take its tokens in turn, too.
+    std::map<std::pair<Place, TaskEvent>, std::size_t> last;
+    for (const int task : by_rank_) {
+      for (const TaskEvent event : {TaskEvent::kReleased, TaskEvent::kDone}) {
+        for (const auto* items : {&relays_, &signals_}) {
+          const auto found = items->find({task, event});
+          if (found == items->end()) continue;
+          for (const std::size_t item : found->second) keep_order(last, {place_of(task), event}, item);
+        }
+      }
+    }
+    // A barrier holds the decoder: signals for what stands in front of it go out before.
+    for (std::size_t task = 0; task < tasks_.size(); ++task) {
+      if (tasks_[task].unit() != Unit::kSync) continue;
+      for (std::size_t i = tasks_.size(); i < items_.size(); ++i) {
+        if (items_[i].processor == tasks_[task].processor && items_[i].for_rank < rank(static_cast<int>(task)))
+          items_[task].before.push_back(i);
+      }
+    }
+    std::map<int, std::vector<Instruction>> programs;
+    for (const std::size_t i : ordered()) programs[items_[i].processor].push_back(items_[i].instruction);
+    return programs;
+  }
+
+  const std::vector<Task>& tasks_;
+  const Schedule& schedule_;
+  int cluster_size_;
+  std::vector<Item> items_;  // the tasks', then signals
+  std::vector<int> rank_, by_rank_;
+  std::vector<std::vector<Dependency>> kept_;  // by task that waits
+  std::map<Giver, std::vector<Semaphore>> tokens_;
+  std::map<Giver, std::vector<std::size_t>> takers_, relays_, signals_;
+  std::map<Giver, std::map<Semaphore, Remote>> remote_;
+  std::map<Place, std::size_t> last_join_;
+  std::map<LocalKey, Semaphore> local_numbers_;
+  std::map<std::tuple<Place, TaskEvent, Unit, Activity, Way>, Semaphore> remote_numbers_;
+  std::map<std::tuple<Place, TaskEvent, int>, Semaphore> relay_numbers_;
+  std::map<std::pair<Place, int>, Semaphore> join_numbers_;
+  std::map<int, FreeSemaphores> free_;
+};
+
+}  // namespace
+
+std::map<int, std::vector<Instruction>> synchronise(const TaskGraph& graph,
+                                                    const std::vector<Dependency>& dependencies,
+                                                    const Schedule& schedule, int cluster_size) {
+  return Synchroniser(graph, dependencies, schedule, cluster_size).run();
+}
+
+}  // namespace tilebeat
