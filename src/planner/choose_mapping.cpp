@@ -16,8 +16,10 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::size_t kEstimated = 10;    // candidates whose task graph is scheduled
-constexpr double kClearlyFaster = 0.97;  // of the time of one with fewer cores
+constexpr std::size_t kEstimated = 24;  // candidates whose task graph is scheduled
+constexpr int kOfOneCount = 4;          // of them, with the same number of cores
+constexpr double kWorthALook = 1.5;     // of the best by the rough formula
+constexpr double kClearlyFaster = 0.98;  // of the time of one with fewer cores
 constexpr int kMostKernelLoads = 8;
 constexpr std::int64_t kKernelLoadBytes = 32768;
 
@@ -117,7 +119,8 @@ class Chooser {
         failure = error.what();
         continue;
       }
-      if (best == nullptr || candidate.cycles < kClearlyFaster * best->cycles) best = &candidate;
+      const bool more = best != nullptr && candidate.mapping.cores() > best->mapping.cores();
+      if (best == nullptr || candidate.cycles < (more ? kClearlyFaster : 1) * best->cycles) best = &candidate;
     }
     if (best == nullptr) throw UserError(failure);
     return {best->mapping, best->cycles,
@@ -279,13 +282,11 @@ class Chooser {
     const auto compute = static_cast<double>(
         std::int64_t{p_.batch} * ceil_div(part.rows.size(), grain_.rows) *
         ceil_div(part.columns.size(), grain_.columns) * part.blocks.size() * grain_.cycles);
-    const double kernel_clocks = (kernels_shared ? kernels * different_kernels : kernels) / port;
-    const double pipelined = std::max(compute / tiles, kernel_clocks) + compute * (tiles - 1) / tiles;
-    const double first = maps / tiles / (tile_outer ? 1 : groups) / port, last = results / tiles / port;
-    const double alone = m.map_buffers > 1 || tiles == 1 ? 0 : maps / port + compute;
-    return std::max({pipelined + first + last, alone, direct / port, staged / port, staged / cluster_port,
-                     dram / dram_rate()}) +
-           start_cycles(m);
+    // Transfers and computing overlap but for the first tile and the last one.
+    const double transfers = std::max({direct / port, staged / port, staged / cluster_port, dram / dram_rate()});
+    const double steps = tiles * (tile_outer ? 1 : groups);
+    const double serial = std::min(compute, transfers) / (m.map_buffers > 1 ? steps : 1);
+    return std::max(compute, transfers) + serial + start_cycles(m);
   }
   double dram_rate() const { return machine_of(hardware_, {}).dram_bytes_per_clock; }
   double start_cycles(const LayerMapping& m) const {
@@ -303,15 +304,13 @@ class Chooser {
     return results / static_cast<double>(run) * static_cast<double>(align_up(run, path.atom) + 2 * path.width);
   }
 
-  // The best by the formula, but for every number of cores some: the formula knows little of waiting.
+  // The best by the formula, a few for every number of cores: the formula knows little of waiting.
   void keep_best() {
     std::map<int, int> of_cores;
-    std::vector<Candidate> kept, others;
+    std::vector<Candidate> kept;
     for (const Candidate& c : candidates_) {
-      int& count = of_cores[c.mapping.cores()];
-      const bool near = c.rough < 1.5 * candidates_.front().rough;
-      (kept.size() < kEstimated && near && count < 3 ? kept : others).push_back(c);
-      if (kept.size() <= kEstimated) ++count;
+      if (kept.size() == kEstimated || c.rough > kWorthALook * candidates_.front().rough) break;
+      if (++of_cores[c.mapping.cores()] <= kOfOneCount) kept.push_back(c);
     }
     candidates_ = std::move(kept);
   }
