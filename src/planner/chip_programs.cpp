@@ -304,7 +304,7 @@ class ClusterPrograms {
   static void mark_last_store(ProcessorWork& work) {
     if (!work.stores) return;
     const auto stores = [](const Instruction& instruction) {
-      const auto* copy = std::get_if<Copy>(&instruction.operation);
+      const auto* copy = instruction.operation.get_if<Copy>();
       return copy != nullptr && copy->destination < kDramEnd;
     };
     std::find_if(work.instructions.rbegin(), work.instructions.rend(), stores)->done_signals[3] =

@@ -1,6 +1,7 @@
 // Convolutions on the W-fold engines of a chip (SPEC section 4).
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/engines/wfold/operations.h"
 
 #include <algorithm>
 

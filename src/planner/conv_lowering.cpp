@@ -1,4 +1,5 @@
 #include "tilebeat/base/error.h"
+#include "tilebeat/engines/switch_array/operations.h"
 
 #include <algorithm>
 

@@ -318,18 +318,19 @@ bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
     return false;
   }
   tokens_taken_ = true;
-  if (const auto* barrier = std::get_if<Barrier>(&queued.instruction.operation))
-    return execute_barrier(*barrier);
-  if (const auto* signal = std::get_if<Signal>(&queued.instruction.operation)) {
+  if (const auto* barrier = queued.instruction.operation.get_if<Barrier>()) return execute_barrier(*barrier);
+  if (const auto* signal = queued.instruction.operation.get_if<Signal>()) {
     execute_signal(*signal);
     return true;
   }
   sync_blocker_ = Activity::kLayerEnd;
   if (!all_idle()) return false;
-  if (const auto* end = std::get_if<LayerEnd>(&queued.instruction.operation)) {
+  if (const auto* end = queued.instruction.operation.get_if<LayerEnd>()) {
     if (on_layer_end) on_layer_end(end->layer, now);
     return true;
   }
+  if (!queued.instruction.operation.is<Halt>())
+    throw SimulationError(summary(queued.instruction) + ": no operation of the command processor");
   if (!fetch.empty())
     return false;  // what was fetched beyond the halt arrives before another program may start
   running_ = false;
