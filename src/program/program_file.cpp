@@ -186,7 +186,7 @@ class ProgramReader {
   }
 
   void note_layer(const Instruction& instruction) {
-    const auto* end = std::get_if<LayerEnd>(&instruction.operation);
+    const auto* end = instruction.operation.get_if<LayerEnd>();
     if (end == nullptr) return;
     constexpr std::uint32_t kMostLayers = 65535;
     if (end->layer > kMostLayers)

@@ -234,7 +234,7 @@ void CommandProcessor::decode_one(Cycle now) {
   queued.address = decode_address_;
   queued.instruction = at_instruction(decode_address_, [&] { return decode(bytes); });
   const Unit unit = unit_of(queued.instruction);
-  if (std::holds_alternative<Signal>(queued.instruction.operation)) {
+  if (queued.instruction.operation.is<Signal>()) {
     if (static_cast<int>(signals_.size()) >= dma_.command_queue) {
       decode_blocker_ = Activity::kQueueFull;
       ledger.enter(decode_blocker_, now);
@@ -313,7 +313,7 @@ void CommandProcessor::give_signal(Cycle now) {
   if (!take_tokens(queued.instruction.waits)) return;
   signals_.pop_front();
   last_signal_ = now;
-  at_instruction(queued.address, [&] { execute_signal(std::get<Signal>(queued.instruction.operation)); });
+  at_instruction(queued.address, [&] { execute_signal(queued.instruction.operation.get<Signal>()); });
   for (const Semaphores& own : {queued.instruction.release_signals, queued.instruction.done_signals}) {
     for (const Semaphore s : own) {
       if (s != 0) ++semaphores_[s];
@@ -343,14 +343,15 @@ bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
     return false;
   }
   tokens_taken_ = true;
-  if (const auto* barrier = std::get_if<Barrier>(&queued.instruction.operation))
-    return execute_barrier(*barrier);
+  if (const auto* barrier = queued.instruction.operation.get_if<Barrier>()) return execute_barrier(*barrier);
   sync_blocker_ = Activity::kLayerEnd;
   if (!all_idle()) return false;
-  if (const auto* end = std::get_if<LayerEnd>(&queued.instruction.operation)) {
+  if (const auto* end = queued.instruction.operation.get_if<LayerEnd>()) {
     if (on_layer_end) on_layer_end(end->layer, now);
     return true;
   }
+  if (!queued.instruction.operation.is<Halt>())
+    throw SimulationError(summary(queued.instruction) + ": no operation of the command processor");
   if (!fetch.empty())
     return false;  // what was fetched beyond the halt arrives before another program may start
   running_ = false;

@@ -166,7 +166,7 @@ void CopyEngine::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   blocker_ = message.blocker;
   if (message.instruction != nullptr) {
-    const Copy& copy = std::get<Copy>(message.instruction->operation);
+    const Copy& copy = message.instruction->operation.get<Copy>();
     check(copy);
     jobs_.push_back({*message.instruction, CopyStream::total_bytes(copy), next});
   }
@@ -226,7 +226,7 @@ void CopyEngine::take_responses(Cycle now) {
 bool CopyEngine::begin_stream() {
   if (stream_) return true;
   if (to_read_ == jobs_.size()) return false;
-  stream_.emplace(std::get<Copy>(jobs_[to_read_].instruction.operation), config_.burst_bytes);
+  stream_.emplace(jobs_[to_read_].instruction.operation.get<Copy>(), config_.burst_bytes);
   ++to_read_;
   return true;
 }
@@ -248,7 +248,7 @@ bool CopyEngine::read(Cycle now) {
   Piece pending;
   pending.bytes = piece.bytes;
   pending.last = stream_->done();
-  pending.fill = std::get<Copy>(jobs_[to_read_ - 1].instruction.operation).fill;
+  pending.fill = jobs_[to_read_ - 1].instruction.operation.get<Copy>().fill;
   reserved_ += piece.bytes;
   if (!piece.fill) {
     BurstPort& port = read_port(piece.address);
@@ -265,7 +265,7 @@ bool CopyEngine::read(Cycle now) {
 bool CopyEngine::begin_write() {
   if (cutter_) return true;
   if (to_write_ == jobs_.size()) return false;
-  cutter_.emplace(CopyStream::destination(std::get<Copy>(jobs_[to_write_].instruction.operation)),
+  cutter_.emplace(CopyStream::destination(jobs_[to_write_].instruction.operation.get<Copy>()),
                   config_.burst_bytes);
   ++to_write_;
   return true;

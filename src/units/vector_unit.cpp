@@ -56,7 +56,7 @@ void VectorUnit::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   blocker_ = message.blocker;
   if (message.instruction != nullptr) {
-    const auto& run = std::get<VectorRun>(message.instruction->operation);
+    const auto& run = message.instruction->operation.get<VectorRun>();
     check(run);
     Job job;
     job.instruction = *message.instruction;
@@ -125,7 +125,7 @@ void VectorUnit::compute(Cycle now) {
     ++first_step_;
     operand_bytes_ -= current.step.a_bytes + current.step.b_bytes;
     Job& job = jobs_[to_compute_];
-    const auto& operation = std::get<VectorRun>(job.instruction.operation);
+    const auto& operation = job.instruction.operation.get<VectorRun>();
     if (current.step.parameters) {
       math_.load(current.a.data);
       continue;  // a register transfer, hidden under the operands' way
@@ -160,7 +160,7 @@ void VectorUnit::make_steps() {
   while (true) {
     if (!stepping_) {
       if (to_step_ == jobs_.size()) return;
-      stepping_.emplace(std::get<VectorRun>(jobs_[to_step_].instruction.operation), config_.lanes,
+      stepping_.emplace(jobs_[to_step_].instruction.operation.get<VectorRun>(), config_.lanes,
                         ports_.burst_bytes);
       ++to_step_;
     }

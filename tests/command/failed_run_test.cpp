@@ -1,6 +1,7 @@
 // A run whose simulation fails: exit status 1, and everything that is known until then is written (SPEC
 // UI-5).
 #include "tilebeat/app/command_line.h"
+#include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/planner/planner.h"
 #include "tilebeat/program/plan.h"
 
@@ -42,11 +43,11 @@ Plan plan_workload(const Workload& workload, const HardwareConfig& hardware, con
 namespace testing {
 namespace {
 
-/// The place of the `number`-th instruction of a program that is an `Operation`.
-template <class Operation>
+/// The place of the `number`-th instruction of a program that is an `Op`.
+template <class Op>
 std::size_t find(const ProgramImage& program, int number = 0) {
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-    if (std::holds_alternative<Operation>(program.instructions[i].operation) && number-- == 0) return i;
+    if (program.instructions[i].operation.is<Op>() && number-- == 0) return i;
   }
   throw std::runtime_error("no such instruction");
 }
@@ -160,7 +161,7 @@ TEST_P(FailedScene, UI_5_a_deadlock_names_clock_unit_instruction_and_semaphore) 
 TEST_P(FailedScene, UI_5_an_error_of_a_module) {
   const std::string out = run([](Plan& plan) {
     ProgramImage& program = plan.programs.at(1);
-    std::get<ConvRun>(program.instructions[find<ConvRun>(program)].operation).output_base = 1 << 30;
+    program.instructions[find<ConvRun>(program)].operation.get<ConvRun>().output_base = 1 << 30;
     rewrite(plan, program);
   });
   expect_everything_until_then();
@@ -184,8 +185,8 @@ TEST_P(FailedScene, UI_5_a_program_without_halt) {
 TEST_P(FailedScene, UI_5_a_load_from_nowhere) {
   run([](Plan& plan) {
     ProgramImage& program = plan.programs.at(1);
-    std::get<LoadInput>(program.instructions[find<LoadInput>(program)].operation).address = std::uint64_t{1}
-                                                                                            << 43;
+    program.instructions[find<LoadInput>(program)].operation.get<LoadInput>().address = std::uint64_t{1}
+                                                                                        << 43;
     rewrite(plan, program);
   });
   expect_everything_until_then();

@@ -206,7 +206,7 @@ KernelRun run_kernels(const Workload& workload, const HardwareConfig& hardware) 
   }
   for (const ProgramImage& program : result.plan.programs) {
     for (const Instruction& instruction : program.instructions) {
-      const auto* copy = std::get_if<Copy>(&instruction.operation);
+      const auto* copy = instruction.operation.get_if<Copy>();
       if (copy != nullptr && copy->unit == Unit::kMvdma && (copy->destination & kMulticast) != 0)
         ++result.broadcasts;
     }

@@ -69,9 +69,9 @@ enum class Fate { kSame, kOther, kFailed };
 /// that nobody else comes to.
 bool may_be_idle(const Instruction& instruction, std::size_t bit) {
   if (bit >= 64 && bit < 128) return true;
-  if (std::holds_alternative<Copy>(instruction.operation)) return bit >= 288 && bit < 456;
-  if (std::holds_alternative<ConvSetup>(instruction.operation)) return bit >= 263 && bit < 327;
-  if (std::holds_alternative<Barrier>(instruction.operation)) return bit >= 128 && bit < 144;
+  if (instruction.operation.is<Copy>()) return bit >= 288 && bit < 456;
+  if (instruction.operation.is<ConvSetup>()) return bit >= 263 && bit < 327;
+  if (instruction.operation.is<Barrier>()) return bit >= 128 && bit < 144;
   return false;
 }
 

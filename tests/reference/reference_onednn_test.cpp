@@ -105,7 +105,7 @@ TensorInfo random_map(std::vector<std::int64_t> shape, Tensor& x) {
   return info;
 }
 
-Layer layer_of(Operation operation, std::vector<std::int64_t> shape, std::int32_t zero_point) {
+Layer layer_of(LayerOperation operation, std::vector<std::int64_t> shape, std::int32_t zero_point) {
   Layer layer;
   layer.operation = std::move(operation);
   layer.output = {std::move(shape), DType::kInt8, zero_point};

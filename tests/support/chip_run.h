@@ -62,7 +62,7 @@ inline Plan plan_of(const std::vector<HandProgram>& programs) {
     MemorySegment segment{"program", image.address, {}};
     for (const std::string& line : program.lines) {
       image.instructions.push_back(assemble(line));
-      if (std::holds_alternative<LayerEnd>(image.instructions.back().operation)) ++plan.layers.back().ends;
+      if (image.instructions.back().operation.is<LayerEnd>()) ++plan.layers.back().ends;
       const InstructionBytes bytes = encode(image.instructions.back());
       segment.bytes.insert(segment.bytes.end(), bytes.begin(), bytes.end());
     }

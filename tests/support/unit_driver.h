@@ -34,7 +34,7 @@ class UnitDriver : public sc_core::sc_module {
     SC_METHOD(run);
   }
   /// The instructions' clocks rise. Done and release signals are the instruction's number, from 1.
-  void send(Cycle at, const decltype(Instruction::operation)& operation) {
+  void send(Cycle at, const Operation& operation) {
     Instruction instruction;
     instruction.operation = operation;
     instruction.done_signals[0] = instruction.release_signals[0] = static_cast<Semaphore>(script_.size() + 1);

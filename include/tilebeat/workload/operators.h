@@ -110,7 +110,8 @@ struct Reshape {};
 /// concat over channels of inputs with one dtype and zero point.
 struct Concat {};
 
-using Operation =
+/// What a layer computes. (What a processor executes is an Operation, isa/operation.h.)
+using LayerOperation =
     std::variant<Conv2d, Pooling, Elementwise, ByteTable, ChannelScale, Requantize, Softmax, Reshape, Concat>;
 
 }  // namespace tilebeat

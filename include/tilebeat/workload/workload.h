@@ -16,7 +16,7 @@ struct Layer {
   std::string op;                   ///< as written in the file, for example "conv2d"
   std::string scene;                ///< label of the program that the layer belongs to (SPEC SW-6)
   std::vector<std::string> inputs;  ///< names of workload inputs or of other layers, in the operator's order
-  Operation operation;
+  LayerOperation operation;
   TensorInfo output;
 };
 

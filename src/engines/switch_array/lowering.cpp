@@ -1,5 +1,6 @@
 #include "lowering.h"
 
+#include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/isa/address_map.h"
 
 #include <algorithm>

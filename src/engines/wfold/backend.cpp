@@ -1,6 +1,7 @@
 #include "tilebeat/engines/wfold/backend.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/engines/wfold/operations.h"
 
 #include <algorithm>
 

@@ -1,5 +1,7 @@
 // The W-fold engine with its two storages on a small bus: requests, lines, results, back-pressure, refusals
 // (SPEC WF-2, WF-5, WF-7, WF-8, CY-2, UI-5).
+#include "tilebeat/engines/switch_array/operations.h"
+#include "tilebeat/engines/wfold/operations.h"
 #include "tilebeat/engines/wfold/sim/engine.h"
 #include "tilebeat/fabric/interconnect.h"
 #include "tilebeat/fabric/scratchpad.h"
@@ -223,7 +225,7 @@ class Core {
     EXPECT_EQ(behind, std::vector<std::uint8_t>(64, 0)) << "surplus columns and channels are dropped";
     return result;
   }
-  std::string refusal(const ConvSetup& setup, const decltype(Instruction::operation)& run) {
+  std::string refusal(const ConvSetup& setup, const Operation& run) {
     driver_.send(kSent, setup);
     driver_.send(kSent, run);
     return error_of_run(3000, kPeriod);
@@ -523,7 +525,7 @@ TEST(WfoldEngine, WF_8_a_narrower_region_port_makes_beats_wait_for_kernels) {
 // ---- refusals ----
 
 std::string refusal_of(
-    const EngineCase& c, const decltype(Instruction::operation)& run,
+    const EngineCase& c, const Operation& run,
     const std::function<void(ConvSetup&)>& change = [](ConvSetup&) {}) {
   return in_child([&] {
     strict_systemc();

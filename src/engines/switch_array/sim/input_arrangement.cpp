@@ -46,7 +46,7 @@ void InputArrangement::begin(const LoadInput& load) {
 void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   auto& message = message_of<StreamMessage>(payload);
   if (message.header != nullptr) {
-    begin(std::get<LoadInput>(message.header->operation));
+    begin(message.header->operation.get<LoadInput>());
     return;
   }
   if (message.data == nullptr) {

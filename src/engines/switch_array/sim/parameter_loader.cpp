@@ -47,7 +47,7 @@ void ParameterLoader::begin(const LoadKernels& load) {
 void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   auto& message = message_of<StreamMessage>(payload);
   if (message.header != nullptr) {
-    begin(std::get<LoadKernels>(message.header->operation));
+    begin(message.header->operation.get<LoadKernels>());
     return;
   }
   if (message.data == nullptr) {

@@ -1,6 +1,7 @@
 #include "tilebeat/engines/switch_array/sim/read_channel.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/engines/switch_array/operations.h"
 
 #include <algorithm>
 
@@ -11,10 +12,10 @@ namespace {
 
 std::deque<StridedBlock> blocks_of(const Instruction& instruction, int word_bytes) {
   std::deque<StridedBlock> blocks;
-  if (const auto* load = std::get_if<LoadInput>(&instruction.operation)) {
+  if (const auto* load = instruction.operation.get_if<LoadInput>()) {
     blocks.push_back(
         {load->address, load->channels, load->width, load->pixel_stride, load->height, load->row_stride});
-  } else if (const auto* kernels = std::get_if<LoadKernels>(&instruction.operation)) {
+  } else if (const auto* kernels = instruction.operation.get_if<LoadKernels>()) {
     blocks.push_back({kernels->address, std::int64_t{kernels->words} * word_bytes});
     blocks.push_back({kernels->post_address, std::int64_t{kernels->post_records} * kPostParameterBytes});
   }

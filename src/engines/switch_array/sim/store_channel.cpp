@@ -1,6 +1,7 @@
 #include "tilebeat/engines/switch_array/sim/store_channel.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/engines/switch_array/operations.h"
 
 #include <algorithm>
 
@@ -70,7 +71,7 @@ void StoreChannel::release(Cycle now) {
 void StoreChannel::read_source(Cycle now) {
   if (now < read_free_) return;
   if (cutter_.empty() && !commands_.empty()) {
-    const auto& store = std::get<StoreOutput>(commands_.front().operation);
+    const auto& store = commands_.front().operation.get<StoreOutput>();
     const StridedBlock block{store.address,      store.pixel_bytes, store.columns,
                              store.pixel_stride, store.rows,        store.row_stride};
     if (block.total_bytes() == 0) throw SimulationError("store.output: nothing to store");

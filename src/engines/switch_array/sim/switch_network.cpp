@@ -79,9 +79,9 @@ void SwitchNetwork::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   blocker_ = message.blocker;
   if (message.instruction != nullptr) {
-    if (std::holds_alternative<WfoldRun>(message.instruction->operation))
-      throw SimulationError(summary(*message.instruction) +
-                            ": the matrix unit of this core is a switch array");
+    const Operation& operation = message.instruction->operation;
+    if (!operation.is<ConvSetup>() && !operation.is<ConvRun>())
+      throw SimulationError(operation.summary() + ": the matrix unit of this core is a switch array");
     queue_.push_back(*message.instruction);
     if (state_ == State::kIdle) wake_at(next);
   } else if (state_ == State::kIdle && queue_.empty()) {
@@ -111,7 +111,7 @@ void SwitchNetwork::step() {
 
 void SwitchNetwork::begin_next(Cycle now) {
   while (!queue_.empty()) {
-    if (const auto* setup = std::get_if<ConvSetup>(&queue_.front().operation)) {
+    if (const auto* setup = queue_.front().operation.get_if<ConvSetup>()) {
       setup_ = *setup;
       ArrayOperands operands;
       operands.setup = setup;
@@ -139,7 +139,7 @@ void SwitchNetwork::tell_array(Activity waits_for) {
 }
 
 void SwitchNetwork::begin_chunk(Cycle now) {
-  run_ = std::get<ConvRun>(queue_.front().operation);
+  run_ = queue_.front().operation.get<ConvRun>();
   if (run_.rows == 0 || run_.columns == 0 || run_.planes == 0) {
     throw SimulationError(fmt::format("conv.run: {} x {} outputs over {} channel blocks", run_.rows,
                                       run_.columns, run_.planes));

@@ -130,7 +130,7 @@ void WfoldMaster::schedule(Cycle now, bool requested) {
 void WfoldMaster::begin_next(Cycle now) {
   while (!queue_.empty()) {
     const Instruction& front = queue_.front();
-    if (const auto* setup = std::get_if<ConvSetup>(&front.operation)) {
+    if (const auto* setup = front.operation.get_if<ConvSetup>()) {
       // Results on their way out are finished with the registers that they were computed with.
       const bool out =
           tiles_drained_ == tiles_before_ &&
@@ -177,7 +177,7 @@ void WfoldMaster::check_run(const WfoldJob& job) const {
 }
 
 void WfoldMaster::begin_run(Cycle now) {
-  const auto* run = std::get_if<WfoldRun>(&queue_.front().operation);
+  const auto* run = queue_.front().operation.get_if<WfoldRun>();
   if (run == nullptr)
     throw SimulationError(summary(queue_.front()) + ": the matrix unit of this core is a W-fold engine");
   check_fields(setup_, *run, config_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/base/activity.h"
+#include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/engines/switch_array/schedule.h"
 #include "tilebeat/isa/instruction.h"
 #include "tilebeat/kernels/mac.h"

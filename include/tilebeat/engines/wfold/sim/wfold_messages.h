@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/activity.h"
 #include "tilebeat/base/types.h"
+#include "tilebeat/engines/wfold/operations.h"
 #include "tilebeat/engines/wfold/schedule.h"
 #include "tilebeat/isa/instruction.h"
 

@@ -1,0 +1,97 @@
+#pragma once
+
+#include "tilebeat/base/dtype.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace tilebeat {
+
+/// The values of an enum-valued field, as text: `names[v]` is value v. An enum becomes usable as a field when
+/// a function `constexpr FieldChoices choices_of(TheEnum)` stands beside it.
+struct FieldChoices {
+  const char* what = "";  ///< what a value is called in messages: "type"
+  const std::string_view* names = nullptr;
+  std::size_t count = 0;
+};
+
+inline constexpr std::array<std::string_view, 3> kDTypeNames{
+    dtype_name(DType::kInt8), dtype_name(DType::kUint8), dtype_name(DType::kInt32)};
+constexpr FieldChoices choices_of(DType) {
+  return {"type", kDTypeNames.data(), kDTypeNames.size()};
+}
+
+/// What is to be known of the C++ type of a field. Values are handled as 64-bit patterns, signed ones
+/// extended.
+struct FieldType {
+  bool is_signed = false;
+  bool is_address = false;  ///< written in hexadecimal
+  FieldChoices choices;     ///< none: a number
+  std::uint64_t (*load)(const void* value) = nullptr;
+  void (*store)(void* value, std::uint64_t pattern) = nullptr;
+};
+
+/// The FieldType of T: an integer, a bool, or an enum with `choices_of`. 64-bit fields are addresses.
+template <class T>
+constexpr FieldType field_type() {
+  static_assert(std::is_integral_v<T> || std::is_enum_v<T>, "a field is an integer, a bool or an enum");
+  FieldType type;
+  type.is_signed = std::is_signed_v<T>;
+  type.is_address = std::is_same_v<T, std::uint64_t>;
+  if constexpr (std::is_enum_v<T>) type.choices = choices_of(T{});
+  type.load = [](const void* value) { return static_cast<std::uint64_t>(*static_cast<const T*>(value)); };
+  type.store = [](void* value, std::uint64_t pattern) { *static_cast<T*>(value) = static_cast<T>(pattern); };
+  return type;
+}
+template <class T>
+inline constexpr FieldType kFieldType = field_type<T>();
+
+/// One field of an operation for whoever handles operations without knowing their C++ types: a name, a width
+/// in the encoding, and where the value lies.
+class Field {
+ public:
+  template <class T>
+  Field(const char* name, T& value, int bits)
+      : name_(name), bits_(bits), value_(&value), type_(&kFieldType<T>) {}
+
+  const char* name() const { return name_; }
+  /// Width in the encoding, 1 to 63.
+  int bits() const { return bits_; }
+
+  /// The value as it is encoded, in the lowest `bits()` bits. Throws SimulationError when it does not fit.
+  std::uint64_t encoded() const;
+  /// Sets the value from its encoding. Throws SimulationError when no such value exists.
+  void set_encoded(std::uint64_t code) const;
+  /// The value as `disassemble` prints it.
+  std::string text() const;
+  /// Sets the value from text. Throws UserError when it is no value of this field.
+  void set_text(std::string_view text) const;
+
+ private:
+  std::uint64_t extended(std::uint64_t code) const;
+
+  const char* name_;
+  int bits_;
+  void* value_;
+  const FieldType* type_;
+};
+
+/// Is shown the fields of an operation, in the order in which they are packed. An operation calls it with
+/// name, member and width: `visit("rows", rows, 16)`.
+class FieldVisitor {
+ public:
+  virtual ~FieldVisitor() = default;
+  template <class T>
+  void operator()(const char* name, T& value, int bits) {
+    field(Field(name, value, bits));
+  }
+
+ private:
+  virtual void field(const Field& field) = 0;
+};
+
+}  // namespace tilebeat

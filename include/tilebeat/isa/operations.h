@@ -1,0 +1,138 @@
+#pragma once
+
+#include "tilebeat/base/dtype.h"
+#include "tilebeat/isa/operation.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilebeat {
+
+// The operations that do not belong to one engine: those of the command processor, the copies, the vector
+// unit, and the registers of a convolution, which several engines share. What only one engine executes lies
+// in its folder.
+
+/// The registers of one convolution (SPEC SW-2, NU-1, NU-2); they hold for every run of a
+/// matrix engine that follows.
+struct ConvSetup {
+  static constexpr OperationKind kKind{"conv.setup", 0x01, Unit::kMatrix};
+
+  std::uint16_t kernel_h = 1, kernel_w = 1;
+  std::uint16_t stride_h = 1, stride_w = 1;
+  std::uint16_t dilation_h = 1, dilation_w = 1;
+  std::int16_t input_zero_point = 0;
+  std::int16_t weight_zero_point = 0;
+  DType input_type = DType::kInt8;
+  DType output_type = DType::kInt32;
+  bool requantise = false;       ///< scale and zero point apply; otherwise int32 accumulators leave
+  bool clamp = false;            ///< keep clamp_low <= acc <= clamp_high before requantisation
+  bool post_parameters = false;  ///< each kernel block comes with biases and scales
+  std::int32_t clamp_low = 0, clamp_high = 0;
+  std::int32_t output_zero_point = 0;
+
+  void describe(FieldVisitor& visit);
+};
+
+/// Copies `outer_count` x `inner_count` runs of `run_bytes` from one memory to another (SPEC HI-2 to HI-4).
+/// `unit` says which DMA engine does it: IODMA (DRAM and NRAM/WRAM), MVDMA (SRAM and NRAM/WRAM), GDMA (DRAM
+/// and SRAM), CDMA (SRAM to the SRAM of another cluster), fold (NRAM to NRAM, also to an overlapping place
+/// in front of the source). The destination may have a border of `fill` bytes:
+/// `pad_top` rows above, `pad_bottom` below, `pad_left` and `pad_right` runs beside each row; it then starts
+/// with the border.
+struct Copy {
+  static constexpr std::array<OperationKind, 5> kKinds{{{"iodma.copy", 0x30, Unit::kIodma},
+                                                        {"mvdma.copy", 0x31, Unit::kMvdma},
+                                                        {"gdma.copy", 0x32, Unit::kGdma},
+                                                        {"cdma.copy", 0x33, Unit::kCdma},
+                                                        {"fold.copy", 0x34, Unit::kFold}}};
+
+  Unit unit = Unit::kIodma;
+  std::uint64_t source = 0, destination = 0;  ///< byte addresses in the chip's address map
+  std::uint32_t run_bytes = 0;
+  std::uint16_t inner_count = 1, outer_count = 1;                            ///< of the source
+  std::uint32_t source_inner_stride = 0, source_outer_stride = 0;            ///< bytes
+  std::uint32_t destination_inner_stride = 0, destination_outer_stride = 0;  ///< bytes
+  std::uint8_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  std::uint8_t fill = 0;
+
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+};
+
+/// What the vector unit computes; the formulas are in docs/vector.md.
+enum class VectorKind : std::uint8_t { kTable, kScale, kAdd, kSub, kMul, kMaxPool, kAveragePool, kSoftmax };
+constexpr std::array<std::string_view, 8> kVectorKindNames{"table", "scale",   "add",         "sub",
+                                                           "mul",   "maxpool", "averagepool", "softmax"};
+constexpr FieldChoices choices_of(VectorKind) {
+  return {"vector operation", kVectorKindNames.data(), kVectorKindNames.size()};
+}
+
+/// One operation of the vector unit over `rows` x `columns` pixels of `channels` elements in NRAM. Maps lie
+/// there without gaps. For pooling `height` x `width` is the source map and the rest as in ConvRun; otherwise
+/// the sources have the shape of the result. `parameters` is where tables and factors lie: 256 bytes (table),
+/// the output's factor and 16 bytes a channel (scale: factor and offset), 24 bytes (add, sub, mul: two input
+/// factors and the output's), 2056 bytes (softmax: 256 exponentials and the output's factor).
+struct VectorRun {
+  static constexpr OperationKind kKind{"vector.run", 0x40, Unit::kVector};
+
+  VectorKind kind = VectorKind::kTable;
+  DType a_type = DType::kInt8, b_type = DType::kInt8, out_type = DType::kInt8;
+  bool relu = false;           ///< negative values become 0 before requantisation (add, sub, mul)
+  bool count_padding = false;  ///< an average divides by the kernel's taps instead of those inside the map
+  std::int16_t a_zero = 0, b_zero = 0, out_zero = 0;
+  std::uint32_t a = 0, b = 0, destination = 0, parameters = 0;  ///< byte offsets in NRAM
+  std::uint16_t rows = 0, columns = 0, channels = 0;            ///< of the result
+  std::uint16_t height = 0, width = 0;                          ///< of the source of a pooling
+  std::uint16_t kernel_h = 1, kernel_w = 1;
+  std::uint8_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  std::int16_t h_offset = 0, w_offset = 0;  ///< position of output (0,0), tap (0,0) in the source
+
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+};
+
+/// Arrives at barrier `id` of the chip and waits until `participants` processors have (SPEC HI-5). Later
+/// instructions are not decoded before that.
+struct Barrier {
+  static constexpr OperationKind kKind{"barrier", 0x22, Unit::kSync};
+
+  std::uint16_t id = 0;
+  std::uint16_t participants = 1;
+
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+};
+
+/// Gives one to `semaphore` of other processors of the cluster: bit i of `processors` is core i, the bit
+/// after the last core the memory core.
+struct Signal {
+  static constexpr OperationKind kKind{"signal", 0x23, Unit::kSync};
+
+  std::uint64_t processors = 0;
+  std::uint8_t semaphore = 0;
+
+  void describe(FieldVisitor& visit);
+};
+
+/// Fence: nothing later starts before everything earlier is complete, stores included. Ends layer `layer`.
+struct LayerEnd {
+  static constexpr OperationKind kKind{"layer.end", 0x20, Unit::kSync};
+
+  std::uint32_t layer = 0;
+
+  void describe(FieldVisitor& visit);
+};
+/// End of the program: the host is interrupted.
+struct Halt {
+  static constexpr OperationKind kKind{"halt", 0x21, Unit::kSync};
+
+  void describe(FieldVisitor& visit);
+};
+
+/// The operations of this file.
+std::vector<const OperationType*> core_operations();
+
+}  // namespace tilebeat

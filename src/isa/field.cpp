@@ -1,0 +1,80 @@
+#include "tilebeat/isa/field.h"
+
+#include "tilebeat/base/error.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+std::int64_t parse_number(std::string_view text) {
+  const bool negative = !text.empty() && text.front() == '-';
+  std::string_view digits = text.substr(negative ? 1 : 0);
+  const bool hex = digits.substr(0, 2) == "0x";
+  if (hex) digits.remove_prefix(2);
+  std::int64_t value = 0;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
+  if (error != std::errc() || end != digits.data() + digits.size() || digits.empty())
+    throw UserError(fmt::format("\"{}\" is not a number", text));
+  return negative ? -value : value;
+}
+
+std::uint64_t parse_choice(std::string_view text, const FieldChoices& choices) {
+  const std::string_view* const end = choices.names + choices.count;
+  for (std::size_t i = 0; i < choices.count; ++i) {
+    if (text == choices.names[i]) return i;
+  }
+  throw UserError(
+      fmt::format("\"{}\" is no {}; there are {}", text, choices.what, fmt::join(choices.names, end, ", ")));
+}
+
+}  // namespace
+
+// The 64-bit pattern of a value that is encoded as `code`.
+std::uint64_t Field::extended(std::uint64_t code) const {
+  const std::uint64_t sign = type_->is_signed ? std::uint64_t{1} << (bits_ - 1) : 0;
+  return (code ^ sign) - sign;
+}
+
+std::uint64_t Field::encoded() const {
+  const std::uint64_t pattern = type_->load(value_);
+  const std::uint64_t code = pattern & ((std::uint64_t{1} << bits_) - 1);
+  if (extended(code) != pattern) {
+    const auto value =
+        type_->is_signed ? fmt::format("{}", static_cast<std::int64_t>(pattern)) : fmt::format("{}", pattern);
+    throw SimulationError(fmt::format("instruction field {} = {} needs over {} bits", name_, value, bits_));
+  }
+  return code;
+}
+
+void Field::set_encoded(std::uint64_t code) const {
+  const FieldChoices& choices = type_->choices;
+  if (choices.count != 0 && code >= choices.count)
+    throw SimulationError(fmt::format("illegal {} {}", name_, code));
+  type_->store(value_, extended(code));
+}
+
+std::string Field::text() const {
+  const std::uint64_t pattern = type_->load(value_);
+  if (pattern < type_->choices.count) return std::string(type_->choices.names[pattern]);
+  if (type_->is_address) return fmt::format("{:#x}", pattern);
+  return fmt::format("{}", static_cast<std::int64_t>(pattern));
+}
+
+void Field::set_text(std::string_view text) const {
+  if (type_->choices.count != 0) {
+    type_->store(value_, parse_choice(text, type_->choices));
+    return;
+  }
+  const std::int64_t value = parse_number(text);
+  const std::int64_t low = type_->is_signed ? -(std::int64_t{1} << (bits_ - 1)) : 0;
+  const std::int64_t end = std::int64_t{1} << (type_->is_signed ? bits_ - 1 : bits_);
+  if (value < low || value >= end)
+    throw UserError(fmt::format("{} is {}, allowed are {} to {}", name_, value, low, end - 1));
+  type_->store(value_, static_cast<std::uint64_t>(value));
+}
+
+}  // namespace tilebeat

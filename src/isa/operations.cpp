@@ -1,0 +1,75 @@
+#include "tilebeat/isa/operations.h"
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+void ConvSetup::describe(FieldVisitor& visit) {
+  visit("kernel_h", kernel_h, 16), visit("kernel_w", kernel_w, 16);
+  visit("stride_h", stride_h, 16), visit("stride_w", stride_w, 16);
+  visit("dilation_h", dilation_h, 16), visit("dilation_w", dilation_w, 16);
+  visit("input_zero_point", input_zero_point, 16), visit("weight_zero_point", weight_zero_point, 16);
+  visit("input_type", input_type, 2), visit("output_type", output_type, 2);
+  visit("requantise", requantise, 1), visit("clamp", clamp, 1), visit("post_parameters", post_parameters, 1);
+  visit("clamp_low", clamp_low, 32), visit("clamp_high", clamp_high, 32);
+  visit("output_zero_point", output_zero_point, 32);
+}
+
+void LayerEnd::describe(FieldVisitor& visit) {
+  visit("layer", layer, 32);
+}
+
+void Halt::describe(FieldVisitor&) {}
+
+void Barrier::describe(FieldVisitor& visit) {
+  visit("id", id, 16), visit("participants", participants, 16);
+}
+
+std::string Barrier::subject() const {
+  return fmt::format("{}", id);
+}
+
+void Signal::describe(FieldVisitor& visit) {
+  visit("processors", processors, 48), visit("semaphore", semaphore, 8);
+}
+
+void Copy::describe(FieldVisitor& visit) {
+  visit("source", source, 48), visit("destination", destination, 48), visit("run_bytes", run_bytes, 32);
+  visit("inner_count", inner_count, 16), visit("outer_count", outer_count, 16);
+  visit("source_inner_stride", source_inner_stride, 32),
+      visit("source_outer_stride", source_outer_stride, 32);
+  visit("destination_inner_stride", destination_inner_stride, 32);
+  visit("destination_outer_stride", destination_outer_stride, 32);
+  visit("pad_top", pad_top, 8), visit("pad_left", pad_left, 8), visit("pad_bottom", pad_bottom, 8);
+  visit("pad_right", pad_right, 8), visit("fill", fill, 8);
+}
+
+std::string Copy::subject() const {
+  return fmt::format("{}x{}x{} bytes", outer_count, inner_count, run_bytes);
+}
+
+void VectorRun::describe(FieldVisitor& visit) {
+  visit("kind", kind, 4), visit("a_type", a_type, 2), visit("b_type", b_type, 2),
+      visit("out_type", out_type, 2);
+  visit("relu", relu, 1), visit("count_padding", count_padding, 1);
+  visit("a_zero", a_zero, 16), visit("b_zero", b_zero, 16), visit("out_zero", out_zero, 16);
+  visit("a", a, 32), visit("b", b, 32), visit("destination", destination, 32),
+      visit("parameters", parameters, 32);
+  visit("rows", rows, 16), visit("columns", columns, 16), visit("channels", channels, 16);
+  visit("height", height, 16), visit("width", width, 16);
+  visit("kernel_h", kernel_h, 16), visit("kernel_w", kernel_w, 16);
+  visit("stride_h", stride_h, 8), visit("stride_w", stride_w, 8);
+  visit("dilation_h", dilation_h, 8), visit("dilation_w", dilation_w, 8);
+  visit("h_offset", h_offset, 16), visit("w_offset", w_offset, 16);
+}
+
+std::string VectorRun::subject() const {
+  return fmt::format("{} {}x{}x{}", kVectorKindNames[static_cast<std::size_t>(kind)], rows, columns,
+                     channels);
+}
+
+std::vector<const OperationType*> core_operations() {
+  return operation_types<ConvSetup, LayerEnd, Halt, Barrier, Signal, Copy, VectorRun>();
+}
+
+}  // namespace tilebeat
