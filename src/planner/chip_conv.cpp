@@ -1,6 +1,8 @@
 // Convolutions on the switch arrays of a chip; those on W-fold engines are in chip_wfold.cpp.
 #include "chip_conv.h"
 
+#include "tilebeat/engines/switch_array/config.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -38,7 +40,7 @@ Segment segment_of(const ChipConv& conv, const ConvStep& step, const ConvTiling&
 
 ChipWork plan_chip_conv(PlanBuilder& builder, const Layer& layer, LayerPlan& made) {
   const HardwareConfig& hardware = builder.hardware;
-  const ArrayShape array = array_shape(hardware.switch_array);
+  const ArrayShape array = array_shape(hardware.engine<SwitchArrayConfig>());
   const ConvProblem p = make_problem(builder.workload, layer, hardware.planner, array.columns);
   const ChipConv conv{p, hardware, unit_of(p, array)};
   made.macs = useful_macs(builder.workload, layer);

@@ -1,6 +1,7 @@
 // Convolutions on the W-fold engines of a chip (SPEC section 4).
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/engines/wfold/config.h"
 
 #include <algorithm>
 
@@ -24,7 +25,7 @@ class ChipWfold {
         layer_(layer),
         made_(made),
         hardware_(builder.hardware),
-        config_(hardware_.wfold),
+        config_(hardware_.engine<WfoldConfig>()),
         p_(make_problem(builder.workload, layer, hardware_.planner,
                         fitting_block_kernels(builder.workload, layer, hardware_))),
         choice_(choose_wfold(p_, hardware_)),

@@ -1,4 +1,5 @@
 #include "tilebeat/base/math.h"
+#include "tilebeat/engines/switch_array/config.h"
 
 #include <algorithm>
 #include <tuple>
@@ -89,7 +90,7 @@ void place_stores(const ConvTiling& tiling, const std::vector<Segment>& segments
 }  // namespace
 
 int slot_words(const ConvProblem& p, const HardwareConfig& hardware, const ConvTiling& tiling) {
-  const ArrayShape array = array_shape(hardware.switch_array);
+  const ArrayShape array = array_shape(hardware.engine<SwitchArrayConfig>());
   int most = 0;
   for (int kb = p.first_block; kb < p.end_block; ++kb) most = std::max(most, planes_of(p, array, kb).size());
   return std::min(most, tiling.planes_per_chunk) * p.taps();
@@ -97,7 +98,7 @@ int slot_words(const ConvProblem& p, const HardwareConfig& hardware, const ConvT
 
 std::vector<Chunk> chunks_of(const std::vector<Segment>& segments, const HardwareConfig& hardware,
                              const ConvTiling& tiling) {
-  const SwitchArrayConfig& config = hardware.switch_array;
+  const SwitchArrayConfig& config = hardware.engine<SwitchArrayConfig>();
   const ArrayShape array = array_shape(config);
   int words = 1;
   for (const Segment& segment : segments)
@@ -164,7 +165,7 @@ ChannelRange loaded_channels(const ConvProblem& p, int port_channels, bool chann
 
 Traffic traffic_of(const std::vector<Segment>& segments, const HardwareConfig& hardware,
                    const ConvTiling& tiling, const std::vector<Chunk>& chunks) {
-  const SwitchArrayConfig& config = hardware.switch_array;
+  const SwitchArrayConfig& config = hardware.engine<SwitchArrayConfig>();
   Traffic traffic;
   for (const Chunk& chunk : chunks) {
     const Segment& segment = segments[static_cast<std::size_t>(chunk.segment)];

@@ -1,4 +1,5 @@
 #include "tilebeat/base/error.h"
+#include "tilebeat/engines/switch_array/config.h"
 
 #include <algorithm>
 
@@ -16,7 +17,7 @@ class Lowering {
       : p_(segments.front().problem),
         segments_(segments),
         hardware_(hardware),
-        array_(array_shape(hardware.switch_array)),
+        array_(array_shape(hardware.engine<SwitchArrayConfig>())),
         tiling_(tiling),
         kernels_(kernels),
         chunks_(chunks_of(segments, hardware, tiling)) {
@@ -169,7 +170,7 @@ class Lowering {
   }
 
   std::int64_t half_base(const Chunk& chunk) const {
-    return chunk.half * (hardware_.switch_array.output_buffer_bytes / 2);
+    return chunk.half * (hardware_.engine<SwitchArrayConfig>().output_buffer_bytes / 2);
   }
   std::int64_t stored_bytes(const Chunk& chunk) const {
     const int first = chunk.first_stored_block * array_.columns;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/schedule.h"
 #include "tilebeat/program/plan.h"
 

@@ -1,5 +1,6 @@
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/engines/switch_array/config.h"
 
 #include <algorithm>
 #include <limits>
@@ -31,7 +32,7 @@ class Search {
       : p_(p),
         hardware_(hardware),
         path_(path),
-        config_(hardware.switch_array),
+        config_(hardware.engine<SwitchArrayConfig>()),
         array_(array_shape(config_)) {
     kernel_blocks_ = p.end_block - p.first_block;
     planes_ = ceil_div(p.channels, array_.port_channels);

@@ -1,6 +1,7 @@
 #include "tilebeat/program/plan.h"
 
 #include "tilebeat/base/math.h"
+#include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/planner/planner.h"
 
 #include <algorithm>
@@ -95,7 +96,7 @@ void PlanBuilder::finish() {
 }
 
 PlacedKernels place_kernels(PlanBuilder& builder, const ConvProblem& p, const ConvTiling& tiling) {
-  const ArrayShape array = array_shape(builder.hardware.switch_array);
+  const ArrayShape array = array_shape(builder.hardware.engine<SwitchArrayConfig>());
   PlacedKernels placed;
   placed.packed = pack_kernels(p, array, tiling);
   placed.address = builder.place("kernels of " + p.name, std::move(placed.packed.bytes));
@@ -142,7 +143,7 @@ void plan_soc_layer(PlanBuilder& builder, const Layer& layer) {
   need_convolution(layer);
   const HardwareConfig& hardware = builder.hardware;
   const ConvProblem p =
-      make_problem(builder.workload, layer, hardware.planner, hardware.switch_array.columns);
+      make_problem(builder.workload, layer, hardware.planner, hardware.engine<SwitchArrayConfig>().columns);
   LayerPlan made;
   made.name = layer.name, made.op = layer.op, made.scene = layer.scene;
   made.tiling = choose_tiling(p, hardware, dram_path(hardware), made.reason);

@@ -1,5 +1,6 @@
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/engines/wfold/config.h"
 
 #include <algorithm>
 
@@ -93,7 +94,7 @@ void plan_chip_layer(PlanBuilder& builder, const Layer& layer) {
   made.name = layer.name, made.op = layer.op, made.scene = layer.scene;
   ChipWork work;
   if (std::holds_alternative<Conv2d>(layer.operation)) {
-    const bool wfold = builder.hardware.dataflow == Dataflow::kWfold;
+    const bool wfold = builder.hardware.dataflow == kWfoldDataflow;
     work = wfold ? plan_chip_wfold(builder, layer, made) : plan_chip_conv(builder, layer, made);
   } else if (!std::holds_alternative<Reshape>(layer.operation)) {
     work = plan_chip_vector(builder, layer, made);

@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/engines/wfold/config.h"
 
 #include <algorithm>
 
@@ -52,7 +53,7 @@ void pack_kernel(const ConvProblem& p, int kernel, const ByteRange& channels,
 }  // namespace
 
 int fitting_block_kernels(const Workload& workload, const Layer& layer, const HardwareConfig& hardware) {
-  const WfoldShape shape = wfold_shape_of(hardware.wfold);
+  const WfoldShape shape = wfold_shape_of(hardware.engine<WfoldConfig>());
   for (int per_slave = shape.kernels_per_slave(); per_slave > 1; --per_slave) {
     const ConvProblem p = make_problem(workload, layer, hardware.planner, shape.slaves * per_slave);
     const auto columns =
@@ -96,7 +97,7 @@ WfoldGeometry tile_geometry(const ConvProblem& p, const WfoldChoice& choice, int
 }
 
 WfoldChoice choose_wfold(const ConvProblem& p, const HardwareConfig& hardware) {
-  const WfoldConfig& config = hardware.wfold;
+  const WfoldConfig& config = hardware.engine<WfoldConfig>();
   WfoldChoice choice;
   choice.shape = wfold_shape_of(config);
   const ByteRange channels = channels_of(p, 0);
@@ -153,7 +154,7 @@ PackedRegions pack_regions(const ConvProblem& p, const WfoldChoice& choice) {
 
 void explain(const WfoldChoice& choice, const ConvProblem& p, const HardwareConfig& hardware,
              LayerPlan& made) {
-  const WfoldConfig& config = hardware.wfold;
+  const WfoldConfig& config = hardware.engine<WfoldConfig>();
   const int taken = choice.granularity.granularity;
   std::vector<std::string> candidates;
   for (const GranularityCandidate& c : choice.granularity.candidates) {

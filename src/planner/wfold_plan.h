@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/engines/wfold/config.h"
 #include "tilebeat/engines/wfold/schedule.h"
 
 #include <cstdint>

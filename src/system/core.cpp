@@ -43,11 +43,11 @@ Core::Core(sc_core::sc_module_name name, const SimContext& context, const Hardwa
            int processor, const SimulationOptions& options, BuildOrder& order)
     : sc_module(name) {
   const CoreConfig& config = hardware.chip->core;
-  const Dataflow dataflow = hardware.dataflow;
+  const std::string& dataflow = hardware.dataflow;
   const int width = config.bus.bytes_per_clock;
   const std::vector<AddressRange> map = core_map(config, core);
   const ScratchpadLayout wram_layout =
-      dataflow == Dataflow::kWfold ? ScratchpadLayout::kRegions : ScratchpadLayout::kInterleaved;
+      dataflow == kWfoldDataflow ? ScratchpadLayout::kRegions : ScratchpadLayout::kInterleaved;
   matrix_ = make_matrix_unit({context, hardware, options, order, map[0].begin});
   std::vector<std::function<void()>> steps = matrix_->build();
   const std::vector<std::function<void()>> own{
@@ -79,7 +79,7 @@ Core::Core(sc_core::sc_module_name name, const SimContext& context, const Hardwa
   bind(dataflow);
 }
 
-void Core::bind(Dataflow dataflow) {
+void Core::bind(const std::string& dataflow) {
   matrix_->bind(*bus, *control, *wram_);
   std::size_t port = MatrixUnit::bus_ports(dataflow).size();
   for (BurstPort* own : {&vector_->a, &vector_->b, &vector_->result, &iodma->inner, &mvdma->inner})

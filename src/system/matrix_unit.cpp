@@ -18,7 +18,7 @@ class SwitchArrayUnit : public MatrixUnit {
   explicit SwitchArrayUnit(const MatrixUnitContext& c) : c_(c) {}
 
   std::vector<std::function<void()>> build() override {
-    const SwitchArrayConfig& array = c_.hardware.switch_array;
+    const SwitchArrayConfig& array = c_.hardware.engine<SwitchArrayConfig>();
     const int width = c_.hardware.chip->core.bus.bytes_per_clock;
     const int word_bytes = array.columns * array.port_channels;
     // The channels move what the core's bus carries.
@@ -33,9 +33,9 @@ class SwitchArrayUnit : public MatrixUnit {
         },
         [=] { store_ = std::make_unique<StoreChannel>("store", c_.context, dma, width); },
         [=] {
-          engine_ = std::make_unique<SwitchArrayEngine>("engine", c_.context, c_.hardware.switch_array, width,
-                                                        c_.options.granularity, c_.options.trace_accumulators,
-                                                        c_.order);
+          engine_ = std::make_unique<SwitchArrayEngine>(
+              "engine", c_.context, c_.hardware.engine<SwitchArrayConfig>(), width, c_.options.granularity,
+              c_.options.trace_accumulators, c_.order);
         },
     };
   }
@@ -93,8 +93,8 @@ class WfoldUnit : public MatrixUnit {
     return {
         [this, &core] {
           engine_ = std::make_unique<WfoldEngine>(
-              "engine", c_.context, c_.hardware.wfold, c_.hardware.dma.max_outstanding, c_.nram,
-              core.wram.size_bytes / core.wram.banks, c_.options.granularity, c_.order);
+              "engine", c_.context, c_.hardware.engine<WfoldConfig>(), c_.hardware.dma.max_outstanding,
+              c_.nram, core.wram.size_bytes / core.wram.banks, c_.options.granularity, c_.order);
         },
         [this, &core, map] {
           fold_ = std::make_unique<CopyEngine>("fold", c_.context, core.copy, Unit::kFold, map);
@@ -150,22 +150,22 @@ class WfoldUnit : public MatrixUnit {
 
 }  // namespace
 
-std::vector<std::string> MatrixUnit::bus_ports(Dataflow dataflow) {
-  if (dataflow == Dataflow::kWfold) return {"lines", "results", "fold_read", "fold_write"};
+std::vector<std::string> MatrixUnit::bus_ports(const std::string& dataflow) {
+  if (dataflow == kWfoldDataflow) return {"lines", "results", "fold_read", "fold_write"};
   return {"load", "parameter", "store"};
 }
 
-std::vector<Unit> MatrixUnit::units(Dataflow dataflow) {
-  if (dataflow == Dataflow::kWfold) return {Unit::kMatrix, Unit::kFold};
+std::vector<Unit> MatrixUnit::units(const std::string& dataflow) {
+  if (dataflow == kWfoldDataflow) return {Unit::kMatrix, Unit::kFold};
   return {Unit::kLoad, Unit::kParameter, Unit::kMatrix, Unit::kStore};
 }
 
-int MatrixUnit::completions(Dataflow dataflow) {
-  return dataflow == Dataflow::kWfold ? 3 : 5;
+int MatrixUnit::completions(const std::string& dataflow) {
+  return dataflow == kWfoldDataflow ? 3 : 5;
 }
 
 std::unique_ptr<MatrixUnit> make_matrix_unit(const MatrixUnitContext& context) {
-  if (context.hardware.dataflow == Dataflow::kWfold) return std::make_unique<WfoldUnit>(context);
+  if (context.hardware.dataflow == kWfoldDataflow) return std::make_unique<WfoldUnit>(context);
   return std::make_unique<SwitchArrayUnit>(context);
 }
 

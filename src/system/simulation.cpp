@@ -184,7 +184,7 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
   run.workload = plan.name;
   run.hardware = hardware.name;
   run.granularity = options.granularity == Granularity::kClock ? "clock" : "tile";
-  run.dataflow = kDataflowNames[static_cast<std::size_t>(hardware.dataflow)];
+  run.dataflow = hardware.dataflow;
   run.cores = hardware.chip ? hardware.chip->cores() : 1;
   run.peak_macs_per_clock = hardware.macs_per_clock() * run.cores;
 

@@ -32,7 +32,8 @@ Soc::Soc(sc_core::sc_module_name name, const HardwareConfig& hardware, const Pla
 
 void Soc::build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {
   const int bus = hardware.interconnect.bytes_per_clock;
-  const int word_bytes = hardware.switch_array.columns * hardware.switch_array.port_channels;
+  const int word_bytes =
+      hardware.engine<SwitchArrayConfig>().columns * hardware.engine<SwitchArrayConfig>().port_channels;
   std::vector<ProgramSet> programs;
   for (const ProgramImage& program : plan.programs) {
     programs.push_back(
@@ -62,7 +63,7 @@ void Soc::build(const HardwareConfig& hardware, const Plan& plan, const Simulati
       [&] { store_ = std::make_unique<StoreChannel>("dma_store", context_, hardware.dma, bus); },
       [&] {
         engine_ =
-            std::make_unique<SwitchArrayEngine>("engine", context_, hardware.switch_array, bus,
+            std::make_unique<SwitchArrayEngine>("engine", context_, hardware.engine<SwitchArrayConfig>(), bus,
                                                 options.granularity, options.trace_accumulators, order_);
       },
   });

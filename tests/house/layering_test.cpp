@@ -28,7 +28,8 @@ const Edges kAllowed{
     {"isa", {"base"}},
     {"program", {"base", "workload", "config", "isa"}},
     {"mapping", {"base", "workload", "config", "isa", "program"}},
-    {"engines", {"base", "workload", "config", "isa", "program", "mapping"}},
+    {"engines", {"base", "schema", "workload", "config", "isa", "program", "mapping"}},
+    {"engine_list", {"config", "engines"}},
     {"planner", {"base", "workload", "config", "isa", "program", "mapping", "engines"}},
     {"kernels", {"base"}},
     {"observe", {"base"}},
@@ -46,11 +47,13 @@ const Edges kAllowed{
 };
 const std::set<std::string> kWithSystemC{"sim", "fabric", "units", "engines_sim", "system", "app"};
 
-/// The level that a file belongs to: its folder, and of an engine's folder sim/ apart.
+/// The level that a file belongs to: its folder; of an engine's folder sim/ apart, and the list of engines.
 std::string level_of(const fs::path& relative) {
   const std::string folder = relative.begin()->string();
+  if (folder != "engines") return folder;
+  if (relative.parent_path() == "engines") return "engine_list";
   const bool sim = relative.string().find("/sim/") != std::string::npos;
-  return folder == "engines" && sim ? "engines_sim" : folder;
+  return sim ? "engines_sim" : folder;
 }
 
 struct Include {

@@ -3,6 +3,7 @@
 // Random chips: clusters, cores, memories and paths of any size that is allowed.
 
 #include "tilebeat/config/hardware_file.h"
+#include "tilebeat/engines/switch_array/config.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -43,7 +44,7 @@ inline MemoryConfig random_memory(int kib, int bus_bytes) {
 /// 1 to 3 clusters of 1 to 7 cores of small engines; memories so small that most layers are cut.
 inline HardwareConfig random_chip() {
   HardwareConfig hardware;
-  SwitchArrayConfig& array = hardware.switch_array;
+  SwitchArrayConfig& array = hardware.engine<SwitchArrayConfig>();
   array.groups = number(1, 2);
   array.rows = array.groups * number(1, 6);
   array.columns = number(1, 16);

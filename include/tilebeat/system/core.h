@@ -35,7 +35,7 @@ class Core : public sc_core::sc_module {
 
  private:
   std::vector<std::pair<std::string, CycleLedger*>> ledgers();
-  void bind(Dataflow dataflow);
+  void bind(const std::string& dataflow);
 
   std::unique_ptr<Scratchpad> nram_, wram_;
   std::unique_ptr<VectorUnit> vector_;

@@ -21,9 +21,9 @@ class MatrixUnit {
   virtual ~MatrixUnit() = default;
 
   // What a core of the dataflow has for it, in the order of its sockets.
-  static std::vector<std::string> bus_ports(Dataflow dataflow);
-  static std::vector<Unit> units(Dataflow dataflow);
-  static int completions(Dataflow dataflow);
+  static std::vector<std::string> bus_ports(const std::string& dataflow);
+  static std::vector<Unit> units(const std::string& dataflow);
+  static int completions(const std::string& dataflow);
 
   /// What builds the parts; each of them once, in any order, inside the core's constructor.
   virtual std::vector<std::function<void()>> build() = 0;

@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/engines/wfold/config.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,18 @@
+#include "tilebeat/engines/list.h"
+
+#include "tilebeat/config/engine_config.h"
+
+namespace tilebeat {
+
+#define TILEBEAT_DECLARE(NAME) EngineDescription NAME##_description();
+TILEBEAT_ENGINES(TILEBEAT_DECLARE)
+#undef TILEBEAT_DECLARE
+
+const std::vector<EngineDescription>& engine_descriptions() {
+#define TILEBEAT_ENTRY(NAME) NAME##_description(),
+  static const std::vector<EngineDescription> engines{TILEBEAT_ENGINES(TILEBEAT_ENTRY)};
+#undef TILEBEAT_ENTRY
+  return engines;
+}
+
+}  // namespace tilebeat
