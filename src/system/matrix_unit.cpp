@@ -21,10 +21,7 @@ class SwitchArrayUnit : public MatrixUnit {
     const SwitchArrayConfig& array = c_.hardware.engine<SwitchArrayConfig>();
     const int width = c_.hardware.chip->core.bus.bytes_per_clock;
     const int word_bytes = array.columns * array.port_channels;
-    // The channels move what the core's bus carries.
-    DmaConfig dma = c_.hardware.dma;
-    dma.burst_bytes = std::max(dma.burst_bytes, width);
-    dma.buffer_bytes = std::max(dma.buffer_bytes, dma.burst_bytes);
+    const DmaConfig& dma = c_.hardware.dma;
     return {
         [=] { load_ = std::make_unique<ReadChannel>("load", c_.context, dma, Unit::kLoad, word_bytes); },
         [=] {

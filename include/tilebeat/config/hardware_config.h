@@ -129,6 +129,10 @@ struct HardwareConfig {
   const EngineConfig& matrix_engine() const;
   /// Peak multiply-accumulates of one matrix unit a clock.
   std::int64_t macs_per_clock() const { return matrix_engine().peak_macs_per_clock(); }
+  /// Width of the bus that the ports of a matrix unit are on: a core's, or the interconnect.
+  int matrix_bus_bytes() const {
+    return chip ? chip->core.bus.bytes_per_clock : interconnect.bytes_per_clock;
+  }
   /// The length of an NPU clock, rounded to a whole picosecond.
   Picoseconds clock_ps() const;
 };

@@ -48,12 +48,15 @@ void describe(V& v, SwitchArrayConfig& c) {
             "clocks of latency of the post-processing path");
 }
 
-// What the array asks of the system around it.
+// What the array asks of the system around it, whose bus its channels are on.
 void check_channels(const SwitchArrayConfig& c, const HardwareConfig& hardware, const Place& root) {
-  const int width = hardware.interconnect.bytes_per_clock;
+  const int width = hardware.matrix_bus_bytes();
   const int beat_words = (width + c.port_channels - 1) / c.port_channels;
   need(c.arrangement_queue_words >= beat_words, root.key("switch_array").key("arrangement_queue_words"),
        c.arrangement_queue_words, fmt::format("at least {}: the words of one bus beat", beat_words));
+  if (hardware.dataflow != kSwitchArrayDataflow || !hardware.chip) return;
+  need(hardware.dma.burst_bytes >= width, root.key("dma").key("burst_bytes"), hardware.dma.burst_bytes,
+       fmt::format("at least {}, the width of the core's bus (chip.core.bus.bytes_per_clock)", width));
 }
 
 void check_engine(const SwitchArrayConfig& c, const HardwareConfig& hardware, const Place& root) {
