@@ -1,0 +1,24 @@
+#include "tilebeat/engines/list.h"
+
+#include "tilebeat/units/matrix_unit.h"
+
+#include <stdexcept>
+
+namespace tilebeat {
+
+#define TILEBEAT_DECLARE(NAME)            \
+  EngineDescription NAME##_description(); \
+  std::unique_ptr<MatrixUnit> make_##NAME##_unit(const MatrixUnitContext& context);
+TILEBEAT_ENGINES(TILEBEAT_DECLARE)
+#undef TILEBEAT_DECLARE
+
+std::unique_ptr<MatrixUnit> make_matrix_unit(const MatrixUnitContext& context) {
+  const std::string& dataflow = context.hardware.dataflow;
+#define TILEBEAT_MAKE(NAME) \
+  if (dataflow == NAME##_description().dataflow) return make_##NAME##_unit(context);
+  TILEBEAT_ENGINES(TILEBEAT_MAKE)
+#undef TILEBEAT_MAKE
+  throw std::logic_error("no matrix unit of the dataflow " + dataflow);
+}
+
+}  // namespace tilebeat
