@@ -2,6 +2,7 @@
 
 #include "tilebeat/schema/place.h"
 
+#include <cstdint>
 #include <string>
 
 #include <nlohmann/json.hpp>
