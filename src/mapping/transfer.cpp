@@ -150,16 +150,17 @@ double dram_bytes_per_clock(const HardwareConfig& hardware) {
          static_cast<double>(d.clock_ps);
 }
 
-PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma) {
+PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction) {
   const InterconnectConfig& noc = hardware.interconnect;
   const DramConfig& dram = hardware.dram;
   constexpr double kController = 6;  // arrival, scheduling and crossing of clocks
+  const Picoseconds data = direction == Direction::kRead ? dram.tRCD_ps + dram.tCL_ps : dram.tCL_ps;
   PortPath path;
   path.width = noc.bytes_per_clock;
   path.burst_bytes = dma.burst_bytes;
   path.outstanding = std::min(dma.max_outstanding, noc.max_outstanding);
   path.round_trip = noc.request_cycles + noc.response_cycles + kController +
-                    clocks(dram.tRCD_ps + dram.tCL_ps + dram.clock_ps * dram.burst_length / 2, hardware);
+                    clocks(data + dram.clock_ps * dram.burst_length / 2, hardware);
   path.atom = std::int64_t{dram.burst_length} * dram.data_bits / 8;
   return path;
 }
@@ -192,8 +193,8 @@ double bus_bytes(const Runs& runs, const PortPath& path) {
 TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
   const ChipConfig& chip = *hardware.chip;
   const DmaConfig& dma = copy.unit == Unit::kIodma || copy.unit == Unit::kFold ? chip.core.copy : chip.copy;
-  const auto path_of = [&](std::uint64_t address) {
-    if (address < kDramEnd) return dram_path(hardware, dma);
+  const auto path_of = [&](std::uint64_t address, Direction direction) {
+    if (address < kDramEnd) return dram_path(hardware, dma, direction);
     if ((address & kMulticast) == 0 && address < nram_address(0)) return cluster_path(chip);
     return core_path(chip, dma);
   };
@@ -203,7 +204,8 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
                                 copy.source_outer_stride);
   const Runs written = merged_runs(copy.run_bytes, columns, copy.destination_inner_stride, rows,
                                    copy.destination_outer_stride);
-  const PortPath from = path_of(copy.source), to = path_of(copy.destination);
+  const PortPath from = path_of(copy.source, Direction::kRead),
+                 to = path_of(copy.destination, Direction::kWrite);
   TaskCost cost;
   cost.cycles = std::max(port_cycles(read, from), port_cycles(written, to));
   cost.latency = from.round_trip + to.round_trip;

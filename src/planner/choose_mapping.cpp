@@ -17,7 +17,7 @@ namespace tilebeat {
 namespace {
 
 // Candidates whose task graph is scheduled: so many of one number of cores, so many numbers.
-constexpr std::size_t kOfOneCount = 5, kCounts = 8;
+constexpr std::size_t kOfOneCount = 8, kCounts = 6;
 constexpr double kWorthALook = 1.5;      // of the best by the rough formula
 constexpr double kNoFaster = 0.995;      // of one with fewer cores
 constexpr double kClearlyFaster = 0.97;  // of the time of one with fewer cores
@@ -155,7 +155,7 @@ class Chooser {
     split.row_parts = rows, split.column_parts = columns, split.kernel_parts = kernels;
     if (!place_kernels(split)) return;
     for (const int buffers : {2, 1}) {
-      for (const int tiles : {1, 2, 4, 8}) {
+      for (const int tiles : {1, 2, 3, 4, 6, 8}) {
         LayerMapping mapping = split;
         mapping.map_buffers = buffers;
         if (!place_maps(mapping, tiles)) continue;
@@ -307,31 +307,30 @@ class Chooser {
     const std::int64_t run = std::min<std::int64_t>(
         pixel, std::int64_t{m.blocks_per_load} * p_.block_kernels * p_.element_bytes());
     if (run == pixel) return results;
-    const PortPath path = dram_path(hardware_, chip_.core.copy);
+    const PortPath path = dram_path(hardware_, chip_.core.copy, Direction::kWrite);
     return results / static_cast<double>(run) *
            static_cast<double>(align_up(run, path.atom) + 2 * path.width);
   }
 
-  // A few for every number of cores that the formula finds faster than all smaller numbers: it knows little
-  // of waiting. Of these numbers the largest.
+  // A few for every number of cores with which the formula finds the layer about as fast as can be: it knows
+  // little of waiting. Of many such numbers some, from the smallest to the largest.
   void keep_best() {
     std::map<int, std::vector<Candidate>> of_cores;
     for (const Candidate& c : candidates_) {
       std::vector<Candidate>& some = of_cores[c.mapping.cores()];
       if (some.size() < kOfOneCount) some.push_back(c);
     }
-    const double fastest = candidates_.front().rough;
-    candidates_.clear();
+    const double limit = kWorthALook * candidates_.front().rough;
     std::vector<const std::vector<Candidate>*> counts;
-    double least = std::numeric_limits<double>::max();
     for (const auto& [cores, some] : of_cores) {
-      if (some.front().rough > kNoFaster * least) continue;
-      least = some.front().rough;
-      if (least <= kWorthALook * fastest) counts.push_back(&some);
+      if (some.front().rough <= limit) counts.push_back(&some);
     }
-    const std::size_t first = counts.size() > kCounts ? counts.size() - kCounts : 0;
-    for (std::size_t i = first; i < counts.size(); ++i)
-      candidates_.insert(candidates_.end(), counts[i]->begin(), counts[i]->end());
+    candidates_.clear();
+    const std::size_t looked_at = std::min(kCounts, counts.size());
+    for (std::size_t i = 0; i < looked_at; ++i) {
+      const std::size_t number = looked_at == 1 ? 0 : i * (counts.size() - 1) / (looked_at - 1);
+      candidates_.insert(candidates_.end(), counts[number]->begin(), counts[number]->end());
+    }
   }
 
   double estimate(const LayerMapping& m) {

@@ -100,7 +100,7 @@ class NetworkPlanner {
     d.plan.bound = bound_of(p, layer, d.plan.macs, hardware_);
     d.weights = places_.place_weights(layer.name, d.matrix->pack_weights());
     if (is_board()) {
-      d.matrix->cut_jobs(whole_job(d), dram_path(hardware_, hardware_.dma),
+      d.matrix->cut_jobs(whole_job(d), dram_path(hardware_, hardware_.dma, Direction::kRead),
                          machine_of(hardware_, {}).dram_bytes_per_clock);
     } else {
       const auto [input, output] = layouts(d);

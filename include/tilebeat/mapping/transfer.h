@@ -59,8 +59,10 @@ struct PortPath {
   double round_trip = 60;  ///< clocks from a request to its first data, idle
   std::int64_t atom = 1;   ///< bytes that the memory always moves whole
 };
-/// Ways of DMA channels and engines: to DRAM, to a core's memories, to the memory of a cluster.
-PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma);
+/// Ways of DMA channels and engines: from and to DRAM, to a core's memories, to the memory of a cluster. A
+/// write is answered when the controller has taken it.
+enum class Direction : std::uint8_t { kRead, kWrite };
+PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction);
 PortPath core_path(const ChipConfig& chip, const DmaConfig& dma);
 PortPath cluster_path(const ChipConfig& chip);
 /// Clocks that runs take through a port, and bytes that they take of the memory's bus.

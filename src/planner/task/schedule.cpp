@@ -12,7 +12,8 @@ namespace {
 
 // The tasks that run on one unit of one processor.
 struct Queue {
-  std::set<int> ready;  // by number
+  std::set<std::pair<double, int>> ready;  // by tail, the longest first, then number
+  std::map<int, double> soon;              // tasks that become ready at a known time
   int running = -1;
   double opens = 0;  // the processor does not decode before
 };
@@ -46,7 +47,10 @@ class Simulation {
         if (processor < machine.starts.size()) queues_.back().opens = machine.starts[processor];
       }
       queue_of_[i] = found->second;
-      if (waits_[i] == 0) queues_[static_cast<std::size_t>(found->second)].ready.insert(static_cast<int>(i));
+    }
+    find_tails(dependencies);
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      if (waits_[i] == 0) make_ready(static_cast<int>(i));
     }
   }
 
@@ -76,6 +80,35 @@ class Simulation {
   enum class Event { kOpens, kEnds, kDone };
   using Timed = std::pair<double, std::pair<int, Event>>;
 
+  // What has to follow a task takes so long at least: what waits for it and, on a unit that computes, all
+  // that was added later. A unit that takes the longest tail first delays the end least (Jackson's rule).
+  void find_tails(const std::vector<Dependency>& dependencies) {
+    std::vector<std::vector<int>> later(tasks_.size());
+    for (const Dependency& d : dependencies) later[static_cast<std::size_t>(d.from)].push_back(d.to);
+    std::map<int, int> last;  // task of a unit
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      const Unit unit = tasks_[i].unit();
+      if (unit != Unit::kMatrix && unit != Unit::kVector) continue;
+      const auto [found, first] = last.try_emplace(queue_of_[i], static_cast<int>(i));
+      if (!first)
+        later[static_cast<std::size_t>(std::exchange(found->second, static_cast<int>(i)))].push_back(
+            static_cast<int>(i));
+    }
+    tail_.assign(tasks_.size(), 0);
+    for (std::size_t i = tasks_.size(); i-- > 0;) {
+      for (const int number : later[i]) {
+        const auto next = static_cast<std::size_t>(number);
+        tail_[i] = std::max(tail_[i], tail_[next] + tasks_[next].cost.cycles);
+      }
+    }
+  }
+  void make_ready(int number) {
+    const auto task = static_cast<std::size_t>(number);
+    Queue& queue = queues_[static_cast<std::size_t>(queue_of_[task])];
+    queue.soon.erase(number);
+    queue.ready.insert({-tail_[task], number});
+  }
+
   void start_tasks() {
     for (const int number : touched_) {
       Queue& queue = queues_[static_cast<std::size_t>(number)];
@@ -84,7 +117,11 @@ class Simulation {
         events_.push({queue.opens, {number, Event::kOpens}});
         continue;
       }
-      const int task = *queue.ready.begin();
+      const int task = queue.ready.begin()->second;
+      if (const double time = worth_waiting(queue, task); time > now_) {
+        events_.push({time, {number, Event::kOpens}});
+        continue;
+      }
       queue.ready.erase(queue.ready.begin());
       queue.running = task;
       const TaskCost& cost = tasks_[static_cast<std::size_t>(task)].cost;
@@ -93,10 +130,30 @@ class Simulation {
         flows_.push_back({task, cost.dram_bytes, cost.dram_bytes / std::max(cost.cycles, 1.0)});
         shared_ = false;
       } else {
-        events_.push({now_ + std::max(cost.cycles, 1.0), {task, Event::kEnds}});
+        const double end = now_ + std::max(cost.cycles, 1.0);
+        events_.push({end, {task, Event::kEnds}});
+        announce(task, end + cost.latency);
       }
     }
     touched_.clear();
+  }
+
+  // A task with a longer tail that is ready so soon that `task` had better wait: when, or 0.
+  double worth_waiting(const Queue& queue, int task) const {
+    constexpr double kShare = 0.25;  // of what `task` takes
+    const double latest = now_ + kShare * tasks_[static_cast<std::size_t>(task)].cost.cycles;
+    for (const auto& [other, time] : queue.soon) {
+      if (time <= latest && tail_[static_cast<std::size_t>(other)] > tail_[static_cast<std::size_t>(task)])
+        return time;
+    }
+    return 0;
+  }
+  // What waits for nothing but the completion of `task`, at `time`.
+  void announce(int task, double time) {
+    for (const int next : completed_[static_cast<std::size_t>(task)]) {
+      if (waits_[static_cast<std::size_t>(next)] != 1) continue;
+      queues_[static_cast<std::size_t>(queue_of_[static_cast<std::size_t>(next)])].soon[next] = time;
+    }
   }
 
   // Every flow gets the same share, but none more than its ports carry.
@@ -139,6 +196,7 @@ class Simulation {
       const int queue = queue_of_[task];
       queues_[static_cast<std::size_t>(queue)].running = -1;
       touched_.push_back(queue);
+      announce(number, now_ + tasks_[task].cost.latency);
       wake(released_[task]);
       events_.push({now_ + tasks_[task].cost.latency, {number, Event::kDone}});
     } else {
@@ -150,7 +208,7 @@ class Simulation {
     for (const int number : later) {
       const auto task = static_cast<std::size_t>(number);
       if (--waits_[task] > 0) continue;
-      queues_[static_cast<std::size_t>(queue_of_[task])].ready.insert(number);
+      make_ready(number);
       touched_.push_back(queue_of_[task]);
     }
   }
@@ -159,6 +217,7 @@ class Simulation {
   const Machine& machine_;
   std::vector<int> waits_;  // by task: events that have not happened
   std::vector<int> queue_of_;
+  std::vector<double> tail_;                            // by task: what has to follow it takes so long
   std::vector<std::vector<int>> released_, completed_;  // by task: who waits for it
   std::vector<Queue> queues_;
   std::vector<int> touched_;  // queues that may be able to start a task
