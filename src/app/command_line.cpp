@@ -67,6 +67,10 @@ void define_run(CLI::App& app, RunCommand& c) {
       ->check(kNotEmpty)
       ->type_name("FILE");
   work->require_option(1);
+  app.add_option("--mapping", c.mapping, "how layers are mapped, as `tilebeat plan --mapping` writes it")
+      ->check(kNotEmpty)
+      ->excludes("--program")
+      ->type_name("FILE");
   app.add_option("--out", c.out, "folder for report.json and outputs/")
       ->capture_default_str()
       ->check(kNotEmpty)
@@ -159,13 +163,18 @@ int dispatch(int argc, char** argv) {
   define_run(run_app, run_command);
   CLI::App& plan_app = *app.add_subcommand("plan", "show how a workload is mapped, without simulating");
   add_files(plan_app, plan_command.config, plan_command.layer);
+  plan_app
+      .add_option("--mapping", plan_command.mapping,
+                  "write the mapping there, to be changed and handed to run")
+      ->check(kNotEmpty)
+      ->type_name("FILE");
   plan_app.add_flag("--disassemble", plan_command.disassemble, "print the programs");
   plan_app.footer(
       "Example:\n  tilebeat plan --config configs/switch16.json --layer models/aspp_head.json --disassemble");
   CLI::App& schema_app = *app.add_subcommand("schema", "print the JSON Schema of a kind of file");
-  schema_app.add_option("kind", schema_command.kind, "hardware, workload or report")
+  schema_app.add_option("kind", schema_command.kind, "hardware, workload, mapping or report")
       ->required()
-      ->check(CLI::IsMember({"hardware", "workload", "report"}));
+      ->check(CLI::IsMember({"hardware", "workload", "mapping", "report"}));
   schema_app.add_flag("--markdown", schema_command.markdown, "a Markdown table instead");
   schema_app.footer("Example:\n  tilebeat schema hardware --markdown");
   define_compare(*app.add_subcommand("compare", "two reports side by side, or one workload on two chips"),

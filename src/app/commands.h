@@ -12,6 +12,7 @@ namespace tilebeat {
 /// `tilebeat run`, as typed.
 struct RunCommand {
   std::string config, layer;
+  std::string mapping;  ///< a mapping file; empty: none
   std::string program;  ///< instead of `layer`: programs written by hand
   std::string out = "tilebeat-out";
   std::string granularity;  ///< empty: tile, or clock with a VCD
@@ -34,6 +35,7 @@ int run(const RunCommand& command);
 /// `tilebeat plan`.
 struct PlanCommand {
   std::string config, layer;
+  std::string mapping;  ///< is written there; empty: nowhere
   bool disassemble = false;
 };
 int plan(const PlanCommand& command);

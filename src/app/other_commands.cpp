@@ -3,10 +3,14 @@
 #include "tilebeat/schema/fields.h"
 #include "tilebeat/workload/workload_schema.h"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "output_files.h"
+#include "output_places.h"
 #include "planning.h"
 
 namespace tilebeat {
@@ -23,12 +27,26 @@ void print_layer(const LayerPlan& layer) {
   fmt::print("  estimate         {} cycles\n\n", layer.estimated_cycles);
 }
 
+void write_mapping(const PlanCommand& command, const std::string& text) {
+  for (const std::string& input : files_read(command.config, command.layer)) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(input, command.mapping, ignored))
+      throw UserError(
+          fmt::format("--mapping {}: is read by this command, it cannot be written", command.mapping));
+  }
+  OutputFiles files;
+  files.write(command.mapping, text);
+  files.commit({});
+}
+
 }  // namespace
 
 int plan(const PlanCommand& command) {
   const HardwareConfig hardware = load_hardware(command.config);
   const Workload workload = load_workload(command.layer);
-  const Plan made = plan_workload(workload, hardware, command.layer);
+  const PlannedNetwork planned = plan_workload(workload, hardware, command.layer);
+  const Plan& made = planned.plan;
+  if (!command.mapping.empty()) write_mapping(command, mapping_text(planned.mappings));
   for (const LayerPlan& layer : made.layers) print_layer(layer);
   for (const ProgramImage& program : made.programs) {
     fmt::print("program {} of {} at {:#x}: {} instructions of {} bytes\n", program.label,
@@ -48,6 +66,7 @@ int plan(const PlanCommand& command) {
 int schema(const SchemaCommand& command) {
   const nlohmann::ordered_json json = command.kind == "hardware"   ? hardware_schema()
                                       : command.kind == "workload" ? workload_schema()
+                                      : command.kind == "mapping"  ? mapping_schema()
                                                                    : report_schema();
   fmt::print("{}\n", command.markdown ? schema_markdown(json) : json.dump(2));
   return 0;

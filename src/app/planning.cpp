@@ -24,9 +24,10 @@ Place place_of_layer(const std::string& file, const std::string& name) {
 
 }  // namespace
 
-Plan plan_workload(const Workload& workload, const HardwareConfig& hardware, const std::string& file) {
+PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& hardware,
+                             const std::string& file, const NetworkMapping& asked) {
   try {
-    return make_plan(workload, hardware);
+    return plan_network(workload, hardware, asked);
   } catch (const PlanError& error) {
     place_of_layer(file, error.layer()).fail(error.what());
   }

@@ -7,8 +7,9 @@
 
 namespace tilebeat {
 
-/// `make_plan` for the workload that was read from `file`. Throws UserError that names the file and the
+/// `plan_network` for the workload that was read from `file`. Throws UserError that names the file and the
 /// layer's JSON path when the workload does not fit the hardware (SPEC UI-2).
-Plan plan_workload(const Workload& workload, const HardwareConfig& hardware, const std::string& file);
+PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& hardware,
+                             const std::string& file, const NetworkMapping& asked = {});
 
 }  // namespace tilebeat

@@ -126,6 +126,7 @@ class RunOutputs {
         inputs_(command.program.empty() ? files_read(command.config, command.layer)
                                         : std::vector{command.config, command.program}),
         period_(period) {
+    if (!command.mapping.empty()) inputs_.push_back(command.mapping);
     check_places(places_, inputs_);
     files_.make_folder(places_.out);
     files_.make_folder(places_.outputs());
@@ -204,8 +205,9 @@ int run(const RunCommand& command) {
   for (const std::string& fault : command.faults) options.faults.push_back(parse_fault(fault, hardware));
   std::optional<Workload> workload;
   if (command.program.empty()) workload = load_workload(command.layer);
-  Plan made =
-      workload ? plan_workload(*workload, hardware, command.layer) : load_programs(command.program, hardware);
+  const NetworkMapping asked = command.mapping.empty() ? NetworkMapping{} : load_mapping(command.mapping);
+  Plan made = workload ? plan_workload(*workload, hardware, command.layer, asked).plan
+                       : load_programs(command.program, hardware);
   const std::int64_t macs =
       std::accumulate(made.layers.begin(), made.layers.end(), std::int64_t{0},
                       [](std::int64_t sum, const LayerPlan& l) { return sum + l.macs; });

@@ -92,7 +92,8 @@ class Chooser {
         p_(question.layer.problem()),
         hardware_(question.hardware),
         chip_(*question.hardware.chip),
-        grain_(question.layer.grain()) {
+        grain_(question.layer.grain()),
+        asked_(question.request != nullptr ? *question.request : MappingRequest{}) {
     const auto& offsets = question.weights.image.blocks;
     for (std::size_t b = 0; b + 1 < offsets.size(); ++b)
       block_bytes_ = std::max(block_bytes_, static_cast<std::int64_t>(offsets[b + 1] - offsets[b]));
@@ -138,15 +139,28 @@ class Chooser {
   // ---- candidates ----
 
   void add_candidates() {
+    const MappingRequest& asked = asked_;
     const auto most_rows = static_cast<int>(ceil_div(p_.out_height, grain_.rows)),
                most_columns = static_cast<int>(ceil_div(p_.out_width, grain_.columns));
     const int cores = chip_.cores();
+    check_parts("kernel_parts", asked.kernel_parts, std::min(cores, p_.kernel_blocks()));
+    check_parts("row_parts", asked.row_parts, std::min(cores, most_rows));
+    check_parts("column_parts", asked.column_parts, std::min(cores, most_columns));
     for (int kernels = 1; kernels <= std::min(cores, p_.kernel_blocks()); ++kernels) {
       for (int rows = 1; rows <= std::min(cores / kernels, most_rows); ++rows) {
-        for (int columns = 1; columns <= std::min(cores / kernels / rows, most_columns); ++columns)
-          add_split(rows, columns, kernels);
+        for (int columns = 1; columns <= std::min(cores / kernels / rows, most_columns); ++columns) {
+          const bool wanted = asked.kernel_parts.value_or(kernels) == kernels &&
+                              asked.row_parts.value_or(rows) == rows &&
+                              asked.column_parts.value_or(columns) == columns;
+          if (wanted) add_split(rows, columns, kernels);
+        }
       }
     }
+  }
+  static void check_parts(const char* name, const std::optional<int>& asked, int most) {
+    if (asked && *asked > most)
+      throw UserError(fmt::format("mapping: {} {} is more than {}, the parts that layer and cores allow",
+                                  name, *asked, most));
   }
 
   void add_split(int rows, int columns, int kernels) {
@@ -154,14 +168,21 @@ class Chooser {
     split.layer = p_.name;
     split.row_parts = rows, split.column_parts = columns, split.kernel_parts = kernels;
     if (!place_kernels(split)) return;
+    split.blocks_per_load = asked_.blocks_per_load.value_or(split.blocks_per_load);
+    split.kernel_buffers = asked_.kernel_buffers.value_or(split.kernel_buffers);
+    split.channel_parts = asked_.channel_parts.value_or(split.channel_parts);
     for (const int buffers : {2, 1}) {
       for (const int tiles : {1, 2, 3, 4, 6, 8}) {
         LayerMapping mapping = split;
-        mapping.map_buffers = buffers;
+        mapping.map_buffers = asked_.map_buffers.value_or(buffers);
         if (!place_maps(mapping, tiles)) continue;
-        mapping.order = order_of(mapping);
+        mapping.tile_rows = asked_.tile_rows.value_or(mapping.tile_rows);
+        mapping.tile_columns = asked_.tile_columns.value_or(mapping.tile_columns);
+        mapping.order = asked_.order.value_or(order_of(mapping));
         for (const auto& [maps, loads, results] : paths_of(mapping)) {
-          mapping.maps = maps, mapping.kernels = loads, mapping.results = results;
+          mapping.maps = asked_.maps.value_or(maps);
+          mapping.kernels = asked_.kernels.value_or(loads);
+          mapping.results = asked_.results.value_or(results);
           candidates_.push_back({mapping, rough_cycles(mapping), 0});
         }
       }
@@ -239,22 +260,28 @@ class Chooser {
     return m.channel_parts == 1 && m.blocks_per_load * m.kernel_buffers >= part.blocks.size();
   }
 
+  std::int64_t loaded_bytes(const LayerMapping& m) const {
+    const auto [found, added] = loaded_bytes_.try_emplace({m.blocks_per_load, m.channel_parts}, 0);
+    if (added) found->second = group_bytes(layer_, q_.weights, m);
+    return found->second;
+  }
+
   using Paths = std::tuple<DataPath, DataPath, DataPath>;
   std::vector<Paths> paths_of(const LayerMapping& m) const {
     const CorePart part = largest_part(p_, grain_, m);
     const bool stays = resident(m, part);
-    const std::int64_t group = block_bytes_ * m.blocks_per_load, sram = chip_.sram_bytes();
+    const std::int64_t group = loaded_bytes(m), sram = chip_.sram_bytes();
     constexpr DataPath direct = DataPath::kDirect, through = DataPath::kSram,
                        broadcast = DataPath::kBroadcast;
     if (chip_.dram_path == DramPath::kSram)
-      return {{through, stays && 4 * group <= sram / 2 ? broadcast : through, through}};
+      return {{through, stays && 2 * group <= sram / 2 ? broadcast : through, through}};
     std::vector<Paths> paths{{direct, direct, direct}};
     if (!may_use_memory_cores(chip_)) return paths;
-    const bool share_kernels = stays && m.cores() > m.kernel_parts && 4 * group <= sram / 2;
+    const bool share_kernels = stays && m.cores() > m.kernel_parts && 2 * group <= sram;
     const bool share_maps = m.kernel_parts > 1;
     if (share_kernels) paths.emplace_back(direct, broadcast, direct);
     if (share_maps) paths.emplace_back(through, direct, direct);
-    if (share_kernels && share_maps) paths.emplace_back(through, broadcast, direct);
+    if (share_kernels && share_maps && 2 * group <= sram / 2) paths.emplace_back(through, broadcast, direct);
     return paths;
   }
 
@@ -376,8 +403,10 @@ class Chooser {
   const HardwareConfig& hardware_;
   const ChipConfig& chip_;
   Grain grain_;
+  MappingRequest asked_;
   std::int64_t block_bytes_ = 1;
   std::vector<Candidate> candidates_;
+  mutable std::map<std::pair<int, int>, std::int64_t> loaded_bytes_;  // by blocks and channel parts
 };
 
 }  // namespace

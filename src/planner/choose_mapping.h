@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/mapping/layer_mapping.h"
+#include "tilebeat/mapping/mapping_file.h"
 #include "tilebeat/mapping/matrix_backend.h"
 
 #include <string>
@@ -16,7 +17,8 @@ struct MappingQuestion {
   const HardwareConfig& hardware;
   const WeightPlace& weights;
   TensorLayout input, output;
-  bool first_of_program = false;  ///< its processors are started for it
+  bool first_of_program = false;            ///< its processors are started for it
+  const MappingRequest* request = nullptr;  ///< what is asked for; nothing: all is free
 };
 
 /// The mapping that is expected to be fastest (SPEC MA-3, MA-4), and why. Candidates are ranked by a rough

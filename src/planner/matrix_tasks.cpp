@@ -253,8 +253,7 @@ class MatrixTasks {
       Staging& staging = staging_.at(cluster);
       // Kernels are broadcast whole groups at a time; what else goes through shares the rest evenly.
       if (m_.kernels == DataPath::kBroadcast) {
-        const int parts = broadcast_parts(cluster);
-        broadcasts_[cluster] = staging.add_stream(footprint_.kernels, 2 * std::min(parts, 2));
+        broadcasts_[cluster] = staging.add_stream(footprint_.kernels, 2);
       }
       const int streams = stream_count(cluster);
       if (streams == 0) continue;
@@ -281,8 +280,6 @@ class MatrixTasks {
     }
     return count;
   }
-  int broadcast_parts(int cluster) const { return static_cast<int>(kernel_users(cluster).size()); }
-
   // Cores of a cluster whose step is on the same tile, and those that use the same kernels, by number.
   std::map<std::pair<int, int>, std::vector<int>> map_users(int cluster, std::size_t step) const {
     std::map<std::pair<int, int>, std::vector<int>> users;
@@ -533,6 +530,19 @@ Footprint footprint_of(const MatrixWork& work) {
   f.nram = m.map_buffers * f.map + kResultBuffers * f.result;
   f.wram = m.kernel_buffers * f.kernels;
   const std::string& name = work.layer.problem().name;
+  const Problem& p = work.layer.problem();
+  const CorePart part = largest_part(p, work.layer.grain(), m);
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(fmt::format("layer '{}' cannot be mapped so: {}", name, why));
+  };
+  if (m.channel_parts > 1 && !work.layer.reduces())
+    refuse("the engine does not add up parts of the channels");
+  if (m.channel_parts > ceil_div(p.channels, work.layer.grain().channels))
+    refuse(fmt::format("{} parts of {} channels", m.channel_parts, p.channels));
+  if (m.channel_parts > 1 && m.blocks_per_load > 1)
+    refuse("parts of the channels need a load for every kernel block (blocks_per_load 1)");
+  if (m.kernels == DataPath::kBroadcast && m.blocks_per_load * m.kernel_buffers < part.blocks.size())
+    refuse("kernels are broadcast only when all of a core's stay in its WRAM");
   if (f.nram > chip.core.nram.size_bytes)
     throw UserError(fmt::format(
         "layer '{}' cannot fit: a tile of {} x {} outputs takes {} x {} bytes of inputs and {} x {} bytes of "

@@ -35,10 +35,11 @@ struct DecidedLayer {
 
 class NetworkPlanner {
  public:
-  NetworkPlanner(const Workload& workload, const HardwareConfig& hardware)
-      : workload_(workload), hardware_(hardware), places_(hardware, made_.plan) {}
+  NetworkPlanner(const Workload& workload, const HardwareConfig& hardware, const NetworkMapping& asked)
+      : workload_(workload), hardware_(hardware), asked_(asked), places_(hardware, made_.plan) {}
 
   PlannedNetwork run() {
+    check_request();
     Plan& plan = made_.plan;
     plan.name = workload_.name;
     plan.outputs = workload_.outputs;
@@ -69,6 +70,29 @@ class NetworkPlanner {
   bool is_board() const { return !hardware_.chip; }
 
   // ---- decisions ----
+
+  // A mapping file speaks of layers that are there, on matrix units of a chip.
+  void check_request() const {
+    for (std::size_t i = 0; i < asked_.layers.size(); ++i) {
+      const MappingRequest& request = asked_.layers[i];
+      const auto refuse = [&](const std::string& why) {
+        throw UserError(fmt::format("{}: layers[{}]: layer '{}' {}", asked_.file, i, request.layer, why));
+      };
+      const auto layer = std::find_if(workload_.layers.begin(), workload_.layers.end(),
+                                      [&](const Layer& l) { return l.name == request.layer; });
+      if (layer == workload_.layers.end()) refuse("is not in the workload");
+      if (is_board()) refuse("cannot be mapped: the hardware has no chip");
+      if (!std::holds_alternative<Conv2d>(layer->operation)) refuse("does not run on matrix units");
+      if (request.engine && *request.engine != hardware_.dataflow)
+        refuse(fmt::format("asks for the engine \"{}\", the cores have \"{}\"", *request.engine,
+                           hardware_.dataflow));
+    }
+  }
+  const MappingRequest* request_of(const std::string& layer) const {
+    const auto found = std::find_if(asked_.layers.begin(), asked_.layers.end(),
+                                    [&](const MappingRequest& r) { return r.layer == layer; });
+    return found == asked_.layers.end() ? nullptr : &*found;
+  }
 
   DecidedLayer decide(const Layer& layer) {
     DecidedLayer d;
@@ -104,7 +128,8 @@ class NetworkPlanner {
                          machine_of(hardware_, {}).dram_bytes_per_clock);
     } else {
       const auto [input, output] = layouts(d);
-      const ChosenMapping chosen = choose_mapping({*d.matrix, hardware_, d.weights, input, output, first});
+      const ChosenMapping chosen =
+          choose_mapping({*d.matrix, hardware_, d.weights, input, output, first, request_of(layer.name)});
       d.mapping = chosen.mapping;
       d.mapping.engine = hardware_.dataflow;
       d.matrix->cut_jobs(largest_job(*d.matrix, d.mapping), core_path(*hardware_.chip, hardware_.dma),
@@ -279,6 +304,7 @@ class NetworkPlanner {
 
   const Workload& workload_;
   const HardwareConfig& hardware_;
+  const NetworkMapping& asked_;
   PlannedNetwork made_;
   DramPlaces places_;
   std::vector<DecidedLayer> decided_;
@@ -287,8 +313,9 @@ class NetworkPlanner {
 
 }  // namespace
 
-PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware) {
-  return NetworkPlanner(workload, hardware).run();
+PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
+                            const NetworkMapping& asked) {
+  return NetworkPlanner(workload, hardware, asked).run();
 }
 
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware) {

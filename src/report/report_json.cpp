@@ -44,6 +44,7 @@ Json layer_json(const LayerResult& layer) {
           {"utilization", layer.utilization},
           {"bytes", bytes_json(layer.bytes)},
           {"bound_cycles", {{"compute", layer.bound_compute}, {"dram", layer.bound_dram}}},
+          {"estimated_cycles", layer.estimated_cycles},
           {"busiest", {{"module", layer.busiest}, {"share", layer.busiest_share}}},
           {"check", layer.check}};
 }
@@ -145,6 +146,7 @@ nlohmann::ordered_json report_schema() {
                              {"utilization", share},
                              {"bytes", bytes},
                              {"bound_cycles", object({{"compute", count}, {"dram", count}})},
+                             {"estimated_cycles", count},
                              {"busiest", object({{"module", text}, {"share", share}})},
                              {"check", {{"enum", {"passed", "failed", "off"}}}}});
   Json schema = object(

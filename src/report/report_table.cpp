@@ -10,19 +10,27 @@
 namespace tilebeat {
 namespace {
 
+// How far the planner's expectation was off.
+std::string estimate_text(const LayerResult& layer) {
+  if (layer.estimated_cycles == 0 || layer.cycles == 0) return "";
+  const double error =
+      static_cast<double>(layer.estimated_cycles - layer.cycles) / static_cast<double>(layer.cycles);
+  return fmt::format("{:+.1f} %", 100 * error);
+}
+
 std::string layers_table(const RunResult& run) {
-  std::vector<std::vector<std::string>> rows{{"layer", "cycles", "bound", "beats", "stalls", "MACs", "util",
-                                              "DRAM read", "DRAM write", "busiest", "check"}};
+  std::vector<std::vector<std::string>> rows{{"layer", "cycles", "bound", "estimate", "beats", "stalls",
+                                              "MACs", "util", "DRAM read", "DRAM write", "busiest", "check"}};
   for (const LayerResult& l : run.layers) {
     const Cycle bound = std::max(l.bound_compute, l.bound_dram);
     rows.push_back({l.scene == "main" ? l.name : fmt::format("{}/{}", l.scene, l.name), grouped(l.cycles),
                     fmt::format("{} {}", grouped(bound), l.bound_compute >= l.bound_dram ? "mac" : "mem"),
-                    grouped(l.beats), grouped(l.cycles * run.cores - l.beats), grouped(l.macs),
-                    fmt::format("{:.1f} %", 100 * l.utilization), grouped(l.bytes.dram_read),
+                    estimate_text(l), grouped(l.beats), grouped(l.cycles * run.cores - l.beats),
+                    grouped(l.macs), fmt::format("{:.1f} %", 100 * l.utilization), grouped(l.bytes.dram_read),
                     grouped(l.bytes.dram_write), fmt::format("{} {:.0f} %", l.busiest, 100 * l.busiest_share),
                     l.check});
   }
-  rows.push_back({"total", grouped(run.cycles), "", "", "", grouped(run.macs),
+  rows.push_back({"total", grouped(run.cycles), "", "", "", "", grouped(run.macs),
                   fmt::format("{:.1f} %", 100 * run.utilization), grouped(run.bytes.dram_read),
                   grouped(run.bytes.dram_write), "", run.passed() ? "" : "FAILED"});
   return format_rows(rows);

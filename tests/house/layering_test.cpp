@@ -27,7 +27,7 @@ const Edges kAllowed{
     {"reference", {"base", "workload"}},
     {"isa", {"base"}},
     {"program", {"base", "workload", "config", "isa"}},
-    {"mapping", {"base", "workload", "config", "isa", "program"}},
+    {"mapping", {"base", "schema", "workload", "config", "isa", "program"}},
     {"engines", {"base", "schema", "workload", "config", "isa", "program", "mapping"}},
     {"engine_list", {"config", "isa", "mapping", "engines"}},
     {"planner", {"base", "workload", "config", "isa", "program", "mapping", "engines"}},
@@ -42,8 +42,8 @@ const Edges kAllowed{
     {"system",
      {"base", "config", "workload", "isa", "program", "observe", "report", "sim", "fabric", "units"}},
     {"app",
-     {"base", "schema", "workload", "config", "reference", "program", "planner", "observe", "report",
-      "system"}},
+     {"base", "schema", "workload", "config", "reference", "program", "mapping", "planner", "observe",
+      "report", "system"}},
 };
 const std::set<std::string> kWithSystemC{"sim",          "fabric", "units", "engines_sim",
                                          "engine_units", "system", "app"};

@@ -53,18 +53,22 @@ void check_on_chip(const Workload& workload, const HardwareConfig& hardware, Tal
   check_hardware(hardware, "random chip");
   ++tally.cases;
   Plan plan;
+  std::vector<LayerMapping> mappings;
   try {
-    plan = make_plan(workload, hardware);
+    PlannedNetwork planned = plan_network(workload, hardware);
+    plan = std::move(planned.plan), mappings = std::move(planned.mappings);
   } catch (const UserError& error) {
     check_refusal(error.what());
     ++tally.refused;
     return;
   }
-  for (const LayerPlan& layer : plan.layers) {
-    tally.shared += layer.mapping.find("broadcast") != std::string::npos ? 1 : 0;
-    tally.cut += layer.chunks > hardware.chip->cores() ? 1 : 0;
-    tally.staged += hardware.chip->dram_path == DramPath::kSram ? 1 : 0;
-    tally.shared_maps += layer.mapping.find("; maps through the SRAM") != std::string::npos ? 1 : 0;
+  const bool forced = hardware.chip->dram_path == DramPath::kSram;
+  for (const LayerMapping& mapping : mappings) {
+    const bool spread = mapping.cores() > 1;
+    tally.shared += mapping.kernels == DataPath::kBroadcast ? 1 : 0;
+    tally.cut += spread || mapping.channel_parts > 1 || mapping.kernel_buffers > 1 ? 1 : 0;
+    tally.staged += forced ? 1 : 0;
+    tally.shared_maps += mapping.maps == DataPath::kSram && !forced ? 1 : 0;
   }
   SimulationOptions options;
   options.granularity = Granularity::kTile;
@@ -187,12 +191,14 @@ HardwareConfig kernel_chip(DramPath path, std::int64_t sram_bytes, int controlle
 
 struct KernelRun {
   Plan plan;
+  LayerMapping mapping;
   std::int64_t broadcasts = 0, taken = 0, delivered = 0;
 };
 /// Right in both granularities, and what went over the broadcast bus.
 KernelRun run_kernels(const Workload& workload, const HardwareConfig& hardware) {
   KernelRun result;
-  result.plan = make_plan(workload, hardware);
+  PlannedNetwork planned = plan_network(workload, hardware);
+  result.plan = std::move(planned.plan), result.mapping = planned.mappings.front();
   const Tensor expected = run_reference(workload).at("conv");
   std::string report;
   for (const Granularity granularity : {Granularity::kTile, Granularity::kClock}) {
@@ -238,13 +244,12 @@ TEST(KernelBuffers, HI_4_one_load_has_two_buffers_in_the_sram) {
         Case{DramPath::kSram, 2 * both, true}, Case{DramPath::kSram, 2 * both - 256, false}}) {
     SCOPED_TRACE(::testing::Message() << "path " << static_cast<int>(c.path) << ", SRAM " << c.sram);
     const KernelRun run = run_kernels(workload, kernel_chip(c.path, c.sram, 1));
-    const std::string& mapping = run.plan.layers.front().mapping;
-    EXPECT_NE(mapping.find("1 of the channels"), std::string::npos) << mapping;
-    EXPECT_NE(mapping.find(" 2 kernel blocks in WRAM"), std::string::npos) << "all in one load: " << mapping;
-    EXPECT_EQ(mapping.find("broadcast") != std::string::npos, c.broadcast) << mapping;
+    EXPECT_EQ(run.mapping.kernel_parts, 1);
+    EXPECT_EQ(run.mapping.blocks_per_load, 2) << "all in one load";
+    EXPECT_EQ(run.mapping.kernels == DataPath::kBroadcast, c.broadcast);
     EXPECT_EQ(run.broadcasts, c.broadcast ? 2 : 0) << "kernels and post-parameters once";
     EXPECT_EQ(run.taken, c.broadcast ? 32 * 9 * 16 + 32 * 16 : 0);
-    EXPECT_EQ(run.delivered, std::stoi(mapping) * run.taken) << mapping;
+    EXPECT_EQ(run.delivered, run.mapping.cores() * run.taken);
   }
 }
 
@@ -255,9 +260,8 @@ TEST(KernelBuffers, HI_4_one_load_of_each_of_four_cores_takes_turns_in_two_buffe
   shape.requant = Requant{std::vector<double>(128, 0.0005), 0, DType::kInt8};
   const Workload workload = conv_workload(shape);
   const KernelRun run = run_kernels(workload, kernel_chip(DramPath::kSram, 512 * 1024, 4));
-  const std::string& mapping = run.plan.layers.front().mapping;
-  EXPECT_NE(mapping.find("4 of the channels"), std::string::npos) << mapping;
-  EXPECT_NE(mapping.find(" 2 kernel blocks in WRAM"), std::string::npos) << mapping;
+  EXPECT_EQ(run.mapping.kernel_parts, 4);
+  EXPECT_EQ(run.mapping.blocks_per_load, 2);
   EXPECT_EQ(run.broadcasts, 8) << "kernels and post-parameters of every core are one load of its own";
   EXPECT_EQ(run.taken, 128 * 9 * 64 + 128 * 16);
   EXPECT_EQ(run.delivered, run.taken);

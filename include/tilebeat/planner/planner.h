@@ -3,6 +3,7 @@
 #include "tilebeat/base/error.h"
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/mapping/layer_mapping.h"
+#include "tilebeat/mapping/mapping_file.h"
 #include "tilebeat/program/plan.h"
 #include "tilebeat/workload/workload.h"
 
@@ -28,9 +29,10 @@ struct PlannedNetwork {
   std::vector<LayerMapping> mappings;
 };
 
-/// Lowers a workload to programs (docs/planner.md). Throws PlanError, with the hardware's key that is too small in
-/// its message.
-PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware);
+/// Lowers a workload to programs (docs/planner.md), with the mappings that are asked for. Throws PlanError,
+/// with the hardware's key that is too small in its message, or with what a mapping asks and cannot have.
+PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
+                            const NetworkMapping& asked = {});
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware);
 
 }  // namespace tilebeat

@@ -46,9 +46,10 @@ struct LayerResult {
       activity{};  ///< of the PE array: beats are busy, everything else is a stall; sums to `cycles`
   MemoryBytes bytes;
   std::int64_t bound_compute = 0, bound_dram = 0;  ///< analytical lower bounds, clocks
-  std::string check = "off";                       ///< "passed", "failed" or "off"
-  std::string busiest;       ///< the module that was busy for the greatest share of the layer's clocks
-  double busiest_share = 0;  ///< that share
+  Cycle estimated_cycles = 0;  ///< what the planner expected (SPEC MA-3); 0: nothing was known
+  std::string check = "off";   ///< "passed", "failed" or "off"
+  std::string busiest;         ///< the module that was busy for the greatest share of the layer's clocks
+  double busiest_share = 0;    ///< that share
 };
 
 /// What one core did over a run (SPEC HI-5).

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "conv_workload.h"
+#include "program_listing.h"
 #include "simulated_run.h"
 
 namespace tilebeat::testing {
@@ -85,8 +86,9 @@ TEST_P(BothGranularities, SW_8_the_pipeline_fills_once_a_chunk) {
     SimulationOptions options;
     options.granularity = GetParam();
     const SimulatedRun run = simulate_in_child(hardware, plan, options);
-    const std::int64_t chunks = ceiling(8, plan.layers.at(0).tiling.tile_rows);
-    ASSERT_LE(plan.layers.at(0).tiling.tile_rows, tile_rows);
+    const int taken = first_run(plan).rows;
+    const std::int64_t chunks = ceiling(8, taken);
+    ASSERT_LE(taken, tile_rows);
     EXPECT_EQ(run.counter("engine.switch", "chunks"), chunks);
     EXPECT_EQ(SimulatedRun::stall(run.layer(), "pipeline_fill"), 2 * chunks)
         << "bank read and switch, before the first MAC";
