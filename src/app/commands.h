@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tilebeat/system/soc.h"
+#include "tilebeat/base/types.h"
 
 #include <cstdint>
 #include <optional>

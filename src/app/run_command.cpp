@@ -28,14 +28,7 @@ namespace {
 
 // BANK:BYTE:MASK, numbers in decimal or 0x hexadecimal.
 Fault parse_fault(const std::string& text, const HardwareConfig& hardware) {
-  int banks = hardware.switch_array.rows;
-  std::int64_t bytes =
-      std::int64_t{2} * hardware.switch_array.bank_depth_words * hardware.switch_array.port_channels;
-  if (hardware.dataflow == Dataflow::kWfold) {
-    const MemoryConfig& nram = hardware.chip->core.nram;
-    banks = nram.banks;
-    bytes = nram.size_bytes / nram.banks;
-  }
+  const auto [banks, bytes] = hardware.matrix_engine().fault_space(hardware);
   std::vector<std::int64_t> numbers;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(':', begin), text.size());

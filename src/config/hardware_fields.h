@@ -13,65 +13,28 @@ constexpr Range kCycles{0, 1024};
 constexpr Range kDramPicoseconds{0, 1000000};
 constexpr Range kTileExtent{0, std::int64_t{1} << 20};
 
-template <class V>
-void describe(V& v, SwitchArrayConfig& c) {
-  v.integer("rows", c.rows, {1, 256},
-            "R: rows of PEs, equal to input banks and sub-switches; a multiple of groups");
-  v.integer("columns", c.columns, {1, 256}, "C: columns of PEs, kernels computed at a time");
-  v.integer("groups", c.groups, {1, 256}, "G: row groups; a group has L = R/G lanes");
-  v.integer("port_channels", c.port_channels, {1, 64},
-            "P: int8 channels (bytes) of a bank word and of a weight word");
-  v.choice("arrangement", c.arrangement, kArrangementNames,
-           "how a map lies in the banks: table1 is document 000's, stride_aware has no bank conflicts at any "
-           "stride");
-  v.integer("bank_depth_words", c.bank_depth_words, {16, 1 << 24},
-            "words of P bytes of each of the two copies of an input bank");
-  v.integer("parameter_depth_words", c.parameter_depth_words, {16, 1 << 24},
-            "words of P bytes a column of the parameter buffer");
-  v.integer("parameter_slots", c.parameter_slots, {1, 64},
-            "kernel blocks whose biases and scales the post-processor holds");
-  v.integer("output_buffer_bytes", c.output_buffer_bytes, {64, std::int64_t{1} << 30},
-            "bytes of the output buffer, both halves together; a half holds at least R*C int32 results");
-  v.integer("arrangement_queue_words", c.arrangement_queue_words, {1, 4096},
-            "words that wait in front of the write port of each bank; at least those of one bus beat");
-  v.integer("drain_clocks_per_lane", c.drain_clocks_per_lane, {1, 1024},
-            "clocks in which the post-processor takes one lane of C results");
-  v.integer("post_latency_cycles", c.post_latency_cycles, kCycles,
-            "clocks of latency of the post-processing path");
-}
+/// The name of an engine.
+struct EngineNameValue {
+  std::string& name;
 
-template <class V>
-void describe(V& v, WfoldConfig& c) {
-  v.integer("slaves", c.slaves, {1, 64}, "Ns: slaves; the WRAM has one region for each of them");
-  v.integer("compute_units", c.compute_units, {1, 16}, "Ncu: compute units of a slave");
-  v.integer("line_bytes", c.line_bytes, {8, 256},
-            "M: bytes of a map line and of a kernel line, a power of two");
-  v.integer("first_buffer_lines", c.first_buffer_lines, {2, 256},
-            "L1: map lines that a slave's first buffer holds, more than compute_units");
-  v.integer("second_buffer_lines", c.second_buffer_lines, {2, 256},
-            "L2: kernel lines that a slave's second buffer holds; half of them bound the kernels of a tile");
-  v.integer("weight_port_bytes", c.weight_port_bytes, {16, 256},
-            "bytes that a slave reads of its region a clock");
-  v.integer("line_queue", c.line_queue, {1, 4096}, "map lines that are read ahead of the first buffers");
-  v.integer("transit_bytes", c.transit_bytes, {0, 1 << 20},
-            "bytes of the transit buffer, both halves together; 0: there is none");
-  v.integer("write_queue", c.write_queue, {1, 4096}, "requests to write results that wait for the bus");
-  v.integer("post_latency_cycles", c.post_latency_cycles, kCycles,
-            "clocks of latency of the post-processing path");
-  v.integer("smallest_pci", c.smallest_pci, {2, 256},
-            "smallest channel granularity to choose from, a power of two; the largest is line_bytes");
-  v.integer("tolerance_bytes", c.tolerance_bytes, {1, 256},
-            "a larger granularity is taken when its padding exceeds the least one by less than this");
-  v.integer("pci", c.pci, {0, 256}, "channel granularity, a power of two; 0: chosen for each layer");
-  v.choice("read_mode", c.read_mode, kReadChoiceNames,
-           "how map lines are read where a layer allows it: one continuous request, one for each position, "
-           "through the transit buffer, or what takes the fewest requests");
-  v.choice("fold_place", c.fold_place, kFoldPlaceNames,
-           "where the width of a map is folded by the stride: between the two on-chip storages, on the way "
-           "from DRAM, or in place in NRAM");
-  v.choice("block_order", c.block_order, kBlockOrderNames,
-           "which loop of a tile is the outer one: kernel rows or channel blocks");
-}
+  static std::vector<std::string> allowed() {
+    std::vector<std::string> names;
+    for (const EngineDescription& engine : engine_descriptions()) names.emplace_back(engine.dataflow);
+    return names;
+  }
+  void read(const Json& json, const Place& place) { name = allowed()[read_choice(json, place, allowed())]; }
+  OrderedJson write() const { return name; }
+  OrderedJson schema() const { return {{"enum", allowed()}}; }
+};
+
+/// What an engine has to say in the file.
+struct EngineValue {
+  EngineConfig& engine;
+
+  void read(const Json& json, const Place& place) { engine.read(json, place); }
+  OrderedJson write() const { return engine.write(); }
+  OrderedJson schema() const { return engine.schema(); }
+};
 
 template <class V>
 void describe(V& v, DmaConfig& c) {
@@ -209,10 +172,12 @@ template <class V>
 void describe(V& v, HardwareConfig& c) {
   v.name("name", c.name, "name of the hardware, shown in reports");
   v.number("clock_mhz", c.clock_mhz, kClockMhz, "clock of the NPU in MHz");
-  v.choice("dataflow", c.dataflow, kDataflowNames, "engine that runs the matrix work");
+  v.special("dataflow", EngineNameValue{c.dataflow}, "engine that runs the matrix work");
   v.boolean("fused", c.fused, "fuse layers");
-  v.object("switch_array", c.switch_array, "sizes of the switch-array engine");
-  v.object("wfold", c.wfold, "sizes of the W-fold engine");
+  for (std::size_t i = 0; i < c.engines.size(); ++i) {
+    const EngineDescription& engine = engine_descriptions()[i];
+    v.special(engine.key, EngineValue{c.engines[i]}, engine.doc);
+  }
   v.object("dma", c.dma, "the DMA channels: maps in, parameters in, results out");
   v.object("interconnect", c.interconnect, "the bus between DMA, host and DRAM");
   v.object("dram", c.dram, "the DRAM behind its memory controller");

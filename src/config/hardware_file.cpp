@@ -1,9 +1,12 @@
 #include "tilebeat/config/hardware_file.h"
 
 #include "tilebeat/base/math.h"
+#include "tilebeat/config/rules.h"
 #include "tilebeat/schema/json_file.h"
 
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -13,63 +16,11 @@ namespace tilebeat {
 namespace {
 
 constexpr double kPicosecondsTimesMhz = 1e6;
-constexpr std::int64_t kBytesPerResult = 4;
 
 HardwareConfig defaults() {
   HardwareConfig config;
   config.dram = dram_preset(config.dram.preset);
   return config;
-}
-
-/// Refuses `value` of `place` unless `good`.
-template <class T>
-void need(bool good, const Place& place, const T& value, const std::string& allowed) {
-  if (!good) place.refuse(OrderedJson(value).dump(), allowed);
-}
-
-void need_power_of_two(std::int64_t value, const Place& place) {
-  need((value & (value - 1)) == 0, place, value, "a power of two");
-}
-
-// A memory that a process can hold.
-void need_size(std::int64_t bytes, const Place& place, std::int64_t words) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 30;
-  need(bytes <= kMost, place, words,
-       fmt::format("fewer words: the banks would take {} bytes, {} are the limit", bytes, kMost));
-}
-
-void check_switch_array(const SwitchArrayConfig& c, const Place& place) {
-  need(c.rows % c.groups == 0, place.key("rows"), c.rows, fmt::format("a multiple of groups ({})", c.groups));
-  const std::int64_t word = c.port_channels;
-  need_size(2 * word * c.rows * c.bank_depth_words, place.key("bank_depth_words"), c.bank_depth_words);
-  need_size(word * c.columns * c.parameter_depth_words, place.key("parameter_depth_words"),
-            c.parameter_depth_words);
-  const std::int64_t results = std::int64_t{c.rows} * c.columns;
-  need(c.output_buffer_bytes / 2 >= results * kBytesPerResult, place.key("output_buffer_bytes"),
-       c.output_buffer_bytes,
-       fmt::format("at least {}: two halves of one operation cycle of {} int32 results",
-                   2 * results * kBytesPerResult, results));
-}
-
-void check_wfold(const HardwareConfig& hardware, const Place& root) {
-  const WfoldConfig& c = hardware.wfold;
-  const Place place = root.key("wfold");
-  need_power_of_two(c.line_bytes, place.key("line_bytes"));
-  need_power_of_two(c.smallest_pci, place.key("smallest_pci"));
-  need_power_of_two(c.pci, place.key("pci"));
-  need(c.pci != 1, place.key("pci"), c.pci, "0, or at least 2");
-  need(c.first_buffer_lines > c.compute_units, place.key("first_buffer_lines"), c.first_buffer_lines,
-       fmt::format("more than compute_units ({})", c.compute_units));
-  const std::string to_line = fmt::format("at most line_bytes ({})", c.line_bytes);
-  need(c.smallest_pci <= c.line_bytes, place.key("smallest_pci"), c.smallest_pci, to_line);
-  need(c.pci <= c.line_bytes, place.key("pci"), c.pci, to_line);
-  if (hardware.dataflow != Dataflow::kWfold) return;
-  need(hardware.chip.has_value(), root.key("dataflow"), std::string("wfold"),
-       "dilated, or a file with `chip`: the engine's two storages are NRAM and WRAM of a core");
-  const MemoryConfig& wram = hardware.chip->core.wram;
-  const Place banks = root.key("chip").key("core").key("wram").key("banks");
-  need(wram.banks == c.slaves, banks, wram.banks,
-       fmt::format("wfold.slaves ({}): a region for every slave", c.slaves));
 }
 
 void check_transfers(const HardwareConfig& c, const Place& root) {
@@ -79,11 +30,6 @@ void check_transfers(const HardwareConfig& c, const Place& root) {
   need(c.dma.burst_bytes % width == 0, dma.key("burst_bytes"), c.dma.burst_bytes,
        fmt::format("a multiple of interconnect.bytes_per_clock ({})", width));
   need_power_of_two(c.dma.burst_bytes, dma.key("burst_bytes"));
-  const SwitchArrayConfig& array = c.switch_array;
-  const Place array_place = root.key("switch_array");
-  const int beat_words = (width + array.port_channels - 1) / array.port_channels;
-  need(array.arrangement_queue_words >= beat_words, array_place.key("arrangement_queue_words"),
-       array.arrangement_queue_words, fmt::format("at least {}: the words of one bus beat", beat_words));
   need(c.dma.buffer_bytes >= c.dma.burst_bytes, dma.key("buffer_bytes"), c.dma.buffer_bytes,
        fmt::format("at least burst_bytes ({})", c.dma.burst_bytes));
 }
@@ -158,6 +104,14 @@ std::string processor_name(const std::optional<ChipConfig>& chip, int processor)
                                          : fmt::format("core {}.{}", cluster, core);
 }
 
+const EngineConfig& HardwareConfig::matrix_engine() const {
+  const auto& known = engine_descriptions();
+  const auto named = std::find_if(known.begin(), known.end(),
+                                  [this](const EngineDescription& e) { return e.dataflow == dataflow; });
+  if (named == known.end()) throw std::logic_error(fmt::format("there is no dataflow '{}'", dataflow));
+  return engines[static_cast<std::size_t>(named - known.begin())];
+}
+
 Picoseconds HardwareConfig::clock_ps() const {
   return std::llround(kPicosecondsTimesMhz / clock_mhz);
 }
@@ -165,12 +119,10 @@ Picoseconds HardwareConfig::clock_ps() const {
 void check_hardware(const HardwareConfig& config, const std::string& file) {
   const Place root(file);
   if (config.fused) {
-    root.key("fused").refuse("true",
-                             fmt::format("false: fused layers are not available with dataflow {}",
-                                         kDataflowNames.at(static_cast<std::size_t>(config.dataflow))));
+    root.key("fused").refuse(
+        "true", fmt::format("false: fused layers are not available with dataflow {}", config.dataflow));
   }
-  check_switch_array(config.switch_array, root.key("switch_array"));
-  check_wfold(config, root);
+  for (std::size_t i = 0; i < config.engines.size(); ++i) config.engines[i].check(config, root);
   check_transfers(config, root);
   check_dram(config.dram, root.key("dram"));
   if (config.chip) check_chip(*config.chip, root.key("chip"));

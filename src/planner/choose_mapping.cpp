@@ -16,10 +16,11 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::size_t kEstimated = 24;  // candidates whose task graph is scheduled
-constexpr int kOfOneCount = 4;          // of them, with the same number of cores
-constexpr double kWorthALook = 1.5;     // of the best by the rough formula
-constexpr double kClearlyFaster = 0.98;  // of the time of one with fewer cores
+// Candidates whose task graph is scheduled: so many of one number of cores, so many numbers.
+constexpr std::size_t kOfOneCount = 5, kCounts = 8;
+constexpr double kWorthALook = 1.5;  // of the best by the rough formula
+constexpr double kNoFaster = 0.995;  // of one with fewer cores
+constexpr double kClearlyFaster = 0.97;  // of the time of one with fewer cores
 constexpr int kMostKernelLoads = 8;
 constexpr std::int64_t kKernelLoadBytes = 32768;
 
@@ -304,15 +305,26 @@ class Chooser {
     return results / static_cast<double>(run) * static_cast<double>(align_up(run, path.atom) + 2 * path.width);
   }
 
-  // The best by the formula, a few for every number of cores: the formula knows little of waiting.
+  // A few for every number of cores that the formula finds faster than all smaller numbers: it knows little of
+  // waiting. Of these numbers the largest.
   void keep_best() {
-    std::map<int, int> of_cores;
-    std::vector<Candidate> kept;
+    std::map<int, std::vector<Candidate>> of_cores;
     for (const Candidate& c : candidates_) {
-      if (kept.size() == kEstimated || c.rough > kWorthALook * candidates_.front().rough) break;
-      if (++of_cores[c.mapping.cores()] <= kOfOneCount) kept.push_back(c);
+      std::vector<Candidate>& some = of_cores[c.mapping.cores()];
+      if (some.size() < kOfOneCount) some.push_back(c);
     }
-    candidates_ = std::move(kept);
+    const double fastest = candidates_.front().rough;
+    candidates_.clear();
+    std::vector<const std::vector<Candidate>*> counts;
+    double least = std::numeric_limits<double>::max();
+    for (const auto& [cores, some] : of_cores) {
+      if (some.front().rough > kNoFaster * least) continue;
+      least = some.front().rough;
+      if (least <= kWorthALook * fastest) counts.push_back(&some);
+    }
+    const std::size_t first = counts.size() > kCounts ? counts.size() - kCounts : 0;
+    for (std::size_t i = first; i < counts.size(); ++i)
+      candidates_.insert(candidates_.end(), counts[i]->begin(), counts[i]->end());
   }
 
   double estimate(const LayerMapping& m) {

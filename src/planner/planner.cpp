@@ -1,8 +1,6 @@
 #include "tilebeat/planner/planner.h"
 
 #include "tilebeat/base/math.h"
-#include "tilebeat/engines/switch_array/backend.h"
-#include "tilebeat/engines/wfold/backend.h"
 
 #include <algorithm>
 #include <cmath>
@@ -34,12 +32,6 @@ struct DecidedLayer {
   DataPath path = DataPath::kDirect;
   LayerPlan plan;
 };
-
-std::unique_ptr<MatrixLayer> make_matrix_layer(const Workload& workload, const Layer& layer,
-                                               const HardwareConfig& hardware) {
-  if (hardware.dataflow == Dataflow::kWfold) return wfold::make_layer(workload, layer, hardware);
-  return switch_array::make_layer(workload, layer, hardware);
-}
 
 class NetworkPlanner {
  public:
@@ -115,7 +107,7 @@ class NetworkPlanner {
       const ChosenMapping chosen =
           choose_mapping({*d.matrix, hardware_, d.weights, input, output, first});
       d.mapping = chosen.mapping;
-      d.mapping.engine = kDataflowNames[static_cast<std::size_t>(hardware_.dataflow)];
+      d.mapping.engine = hardware_.dataflow;
       d.matrix->cut_jobs(largest_job(*d.matrix, d.mapping), core_path(*hardware_.chip, hardware_.dma),
                          core_memory_bytes(*hardware_.chip));
       for (const int processor : processors_of(*hardware_.chip, d.mapping))

@@ -172,25 +172,26 @@ void Chip::bind(const ChipConfig& chip) {
   }
 }
 
-Snapshot Chip::snapshot_now() {
-  Cycle at = std::max(now(), host_->ledger.settled_at());
+Cycle Chip::settled_at() {
+  Cycle at = host_->ledger.settled_at();
   for (const auto& core : cores_) at = std::max(at, core->settled_at());
   for (const auto& memory : memory_cores_) at = std::max(at, memory->settled_at());
-  return take_snapshot(at);
+  return at;
 }
 
 Snapshot Chip::take_snapshot(Cycle at) {
   Snapshot snapshot;
   snapshot.at = at;
-  collect_ledger(snapshot, "host", host_->ledger, at);
-  for (const auto& core : cores_) core->collect(snapshot, at);
-  for (const auto& memory : memory_cores_) memory->collect(snapshot, at);
-  collect_bus(snapshot, "noc", *noc_, at);
-  collect_bus(snapshot, "link", *link_, at);
+  SnapshotVisitor visitor(snapshot, "");
+  visitor.ledger("host", host_->ledger);
+  for (const auto& core : cores_) core->collect(snapshot);
+  for (const auto& memory : memory_cores_) memory->collect(snapshot);
+  visitor.bus("noc", *noc_);
+  visitor.bus("link", *link_);
   for (std::size_t i = 0; i < drams_.size(); ++i)
-    collect_dram(snapshot, fmt::format("dram{}", i), *drams_[i], context_.clock.at(at));
-  snapshot.count("sync", "barriers", "barriers", sync_->barriers);
-  snapshot.count("sync", "signals", "signals", sync_->signals);
+    visitor.dram(fmt::format("dram{}", i), *drams_[i], context_.clock.at(at));
+  visitor.counter("sync", "barriers", "barriers", sync_->barriers);
+  visitor.counter("sync", "signals", "signals", sync_->signals);
   return snapshot;
 }
 

@@ -59,37 +59,6 @@ LayerResult layer_result(const LayerPlan& plan, const Snapshot& before, const Sn
   return layer;
 }
 
-std::vector<CoreResult> core_results(const RunResult& run) {
-  std::vector<CoreResult> cores;
-  const std::string array = ".engine.array", decode = ".control.decode", engine = ".engine.";
-  const auto owner = [](const std::string& name, const std::string& part) {
-    const bool ends =
-        name.size() > part.size() && name.compare(name.size() - part.size(), part.size(), part) == 0;
-    return ends ? name.substr(0, name.size() - part.size()) : std::string();
-  };
-  const auto of = [](const ModuleCycles& m, Activity a) { return m.activity[static_cast<std::size_t>(a)]; };
-  for (const ModuleCycles& module : run.modules) {
-    if (owner(module.name, array).empty()) continue;
-    CoreResult core;
-    core.name = owner(module.name, array);
-    core.busy = of(module, Activity::kBusy);
-    cores.push_back(core);
-  }
-  for (CoreResult& core : cores) {
-    for (const ModuleCycles& module : run.modules) {
-      if (module.name == core.name + decode)
-        core.barrier = of(module, Activity::kBarrier), core.peer = of(module, Activity::kPeer);
-    }
-    for (const Counter& counter : run.counters) {
-      if (counter.module.compare(0, core.name.size() + engine.size(), core.name + engine) == 0 &&
-          counter.name == "useful_macs")
-        core.macs = counter.value;
-    }
-    core.utilization = utilization_of(core.macs, run.cycles, run.peak_macs_per_clock / run.cores);
-  }
-  return cores;
-}
-
 // What must hold at the end of every run (SPEC CY-1).
 void assert_invariants(const Plan& plan, RunResult& run) {
   const auto expect = [&](bool holds, const std::string& text) {
@@ -165,7 +134,9 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
   run.utilization = utilization_of(run.macs, run.cycles, run.peak_macs_per_clock);
   run.modules = before.modules;
   run.counters = before.counters;
-  run.core_results = core_results(run);
+  run.core_results = before.cores;
+  for (CoreResult& core : run.core_results)
+    core.utilization = utilization_of(core.macs, run.cycles, run.peak_macs_per_clock / run.cores);
   const auto read = [&](const std::string& name) {
     const Placement& place = plan.tensors.at(name);
     run.outputs[name] = {place.info.shape, place.info.dtype,
@@ -184,7 +155,7 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
   run.workload = plan.name;
   run.hardware = hardware.name;
   run.granularity = options.granularity == Granularity::kClock ? "clock" : "tile";
-  run.dataflow = kDataflowNames[static_cast<std::size_t>(hardware.dataflow)];
+  run.dataflow = hardware.dataflow;
   run.cores = hardware.chip ? hardware.chip->cores() : 1;
   run.peak_macs_per_clock = hardware.macs_per_clock() * run.cores;
 

@@ -1,8 +1,8 @@
 #include "tilebeat/system/system.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/system/board.h"
 #include "tilebeat/system/chip.h"
-#include "tilebeat/system/soc.h"
 
 #include <algorithm>
 
@@ -84,7 +84,7 @@ std::vector<std::uint8_t> System::read_memory(std::uint64_t address, std::int64_
 std::unique_ptr<System> make_system(const HardwareConfig& hardware, const Plan& plan,
                                     const SimulationOptions& options, DeltaJitter* jitter) {
   if (hardware.chip) return std::make_unique<Chip>("chip", hardware, plan, options, jitter);
-  return std::make_unique<Soc>("soc", hardware, plan, options, jitter);
+  return std::make_unique<Board>("soc", hardware, plan, options, jitter);
 }
 
 }  // namespace tilebeat

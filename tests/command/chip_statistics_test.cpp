@@ -2,6 +2,7 @@
 #include <map>
 #include <regex>
 #include <string>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -119,6 +120,17 @@ TEST_P(ChipReport, UI_4_utilization_of_every_core) {
   }
   EXPECT_EQ(macs, total.at("macs"));
   EXPECT_NEAR(utilization / cores, total.at("utilization").get<double>(), 1e-12);
+}
+
+TEST_P(ChipReport, UI_4_channels_of_a_core_stream_what_their_ports_carry) {
+  for_each_core([&](const std::string& core) {
+    for (const auto& [channel, counted, carried] :
+         {std::tuple("load", "streamed", "read"), std::tuple("parameter", "streamed", "read"),
+          std::tuple("store", "stored", "written")}) {
+      const std::string name = core + "\\." + channel;
+      EXPECT_EQ(sum(name, counted), sum(core + "\\.bus\\." + channel, carried)) << name;
+    }
+  });
 }
 
 TEST_P(ChipReport, HI_6_clocks_of_every_port_hold_its_bytes) {

@@ -1,5 +1,7 @@
 // Figures 10a to 10d of document 003 read back from the waveform of a whole run, and models on the W-fold
 // core of configs/wfold16x4.json (SPEC WF-4, WF-8, CY-3, CY-4, NU-5, UI-2).
+#include "tilebeat/engines/wfold/config.h"
+
 #include <cstdint>
 #include <map>
 #include <string>

@@ -1,4 +1,5 @@
 #include "tilebeat/config/hardware_file.h"
+#include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/schema/fields.h"
 #include "tilebeat/schema/json_file.h"
 
@@ -17,11 +18,11 @@ HardwareConfig parsed(const std::string& text) {
 
 TEST(HardwareConfig, UI_2_an_empty_object_gives_all_defaults) {
   const HardwareConfig config = parsed("{}");
-  EXPECT_EQ(config.switch_array.rows, 16);
-  EXPECT_EQ(config.switch_array.groups, 2);
-  EXPECT_EQ(config.switch_array.port_channels, 4);
+  EXPECT_EQ(config.engine<SwitchArrayConfig>().rows, 16);
+  EXPECT_EQ(config.engine<SwitchArrayConfig>().groups, 2);
+  EXPECT_EQ(config.engine<SwitchArrayConfig>().port_channels, 4);
   EXPECT_EQ(config.clock_ps(), 1000);
-  EXPECT_EQ(config.switch_array.arrangement, ArrangementKind::kStrideAware)
+  EXPECT_EQ(config.engine<SwitchArrayConfig>().arrangement, ArrangementKind::kStrideAware)
       << "SW-5: the default arrangement";
   EXPECT_EQ(config.dram.tRCD_ps, dram_preset(DramPreset::kDdr4_2400).tRCD_ps)
       << "the preset applies without dram";

@@ -28,7 +28,8 @@ const Edges kAllowed{
     {"isa", {"base"}},
     {"program", {"base", "workload", "config", "isa"}},
     {"mapping", {"base", "workload", "config", "isa", "program"}},
-    {"engines", {"base", "workload", "config", "isa", "program", "mapping"}},
+    {"engines", {"base", "schema", "workload", "config", "isa", "program", "mapping"}},
+    {"engine_list", {"config", "isa", "mapping", "engines"}},
     {"planner", {"base", "workload", "config", "isa", "program", "mapping", "engines"}},
     {"kernels", {"base"}},
     {"observe", {"base"}},
@@ -37,20 +38,24 @@ const Edges kAllowed{
     {"fabric", {"base", "config", "observe", "sim"}},
     {"units", {"base", "config", "isa", "kernels", "observe", "sim", "fabric"}},
     {"engines_sim", {"base", "config", "isa", "engines", "kernels", "observe", "sim", "fabric", "units"}},
+    {"engine_units", {"config", "engine_list", "units", "engines_sim"}},
     {"system",
-     {"base", "config", "workload", "isa", "program", "observe", "report", "sim", "fabric", "units",
-      "engines_sim"}},
+     {"base", "config", "workload", "isa", "program", "observe", "report", "sim", "fabric", "units"}},
     {"app",
      {"base", "schema", "workload", "config", "reference", "program", "planner", "observe", "report",
       "system"}},
 };
-const std::set<std::string> kWithSystemC{"sim", "fabric", "units", "engines_sim", "system", "app"};
+const std::set<std::string> kWithSystemC{"sim",          "fabric", "units", "engines_sim",
+                                         "engine_units", "system", "app"};
 
-/// The level that a file belongs to: its folder, and of an engine's folder sim/ apart.
+/// The level that a file belongs to: its folder; of an engine's folder sim/ apart, and the list of engines.
 std::string level_of(const fs::path& relative) {
   const std::string folder = relative.begin()->string();
+  if (folder != "engines") return folder;
+  if (relative.parent_path() == "engines" || relative.parent_path() == "engines/list") return "engine_list";
+  if (relative.parent_path() == "engines/sim") return "engine_units";
   const bool sim = relative.string().find("/sim/") != std::string::npos;
-  return folder == "engines" && sim ? "engines_sim" : folder;
+  return sim ? "engines_sim" : folder;
 }
 
 struct Include {

@@ -1,6 +1,7 @@
 // What the planner makes of a layer and of its settings (SPEC SW-7, UI-2).
 #include "tilebeat/program/plan.h"
 
+#include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/planner/planner.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ TEST(Plan, UI_2_a_layer_that_does_not_fit_is_named) {
   ConvShape shape;
   shape.kernel = {5, 5};
   HardwareConfig config = hardware();
-  config.switch_array.parameter_depth_words = 16;
+  config.engine<SwitchArrayConfig>().parameter_depth_words = 16;
   try {
     make_plan(conv_workload(shape), config);
     FAIL() << "25 words do not fit into 16";

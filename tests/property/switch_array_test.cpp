@@ -1,6 +1,7 @@
 // Random layers on random switch arrays, whole SoC, both granularities: results against the reference
 // operators, beats and conflicts against SPEC section 3, everything of one granularity against the other.
 #include "tilebeat/base/error.h"
+#include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/reference/reference.h"
 
 #include <string>
@@ -96,7 +97,8 @@ using Case = std::pair<ConvShape, HardwareConfig>;
 TEST(RandomLayers, SW_3_SW_5_CY_3_on_the_array_of_document_000) {
   check_layers(200, [] {
     HardwareConfig hardware;
-    hardware.switch_array.arrangement = one_in(2) ? ArrangementKind::kTable1 : ArrangementKind::kStrideAware;
+    hardware.engine<SwitchArrayConfig>().arrangement =
+        one_in(2) ? ArrangementKind::kTable1 : ArrangementKind::kStrideAware;
     return Case{random_layer(spec_array(hardware)), hardware};
   });
 }
@@ -156,7 +158,7 @@ TEST(CornerLayers, SW_4_words_that_straddle_bus_beats) {
     shape.channels = 2 * port + 1, shape.kernel = {2, 3}, shape.bias = true;
     shape.requant = Requant{{0.001}, 0, DType::kInt8};
     HardwareConfig hardware;
-    hardware.switch_array.port_channels = port;
+    hardware.engine<SwitchArrayConfig>().port_channels = port;
     check_one(shape, hardware);
   }
 }
@@ -165,8 +167,8 @@ TEST(CornerLayers, SW_8_one_parameter_slot_and_many_kernel_blocks) {
   ConvShape shape;
   shape.out_channels = 70, shape.channels = 40, shape.kernel = {3, 3}, shape.bias = true;
   HardwareConfig hardware;
-  hardware.switch_array.parameter_slots = 1;
-  hardware.switch_array.parameter_depth_words = 60;
+  hardware.engine<SwitchArrayConfig>().parameter_slots = 1;
+  hardware.engine<SwitchArrayConfig>().parameter_depth_words = 60;
   check_one(shape, hardware);
 }
 

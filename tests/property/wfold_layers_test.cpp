@@ -1,6 +1,7 @@
 // Random layers on random chips of W-fold cores: outputs against the reference operators, beats against SPEC
 // WF-4, everything of one granularity against the other (SPEC WF_1 to WF_8, CY_3).
 #include "tilebeat/base/error.h"
+#include "tilebeat/engines/wfold/config.h"
 #include "tilebeat/reference/reference.h"
 
 #include <array>
@@ -39,7 +40,7 @@ void count(const ConvShape& shape, Tally& tally) {
 
 /// The granularity of a layer in one group.
 int granularity_of(const ConvShape& s, const HardwareConfig& hardware) {
-  const WfoldConfig& c = hardware.wfold;
+  const WfoldConfig& c = hardware.engine<WfoldConfig>();
   if (c.pci > 0) return c.pci;
   const auto columns = static_cast<int>(ceiling(s.pads[1] + s.width + s.pads[3], s.stride[1]));
   return chosen_granularity(s.stride[1] * s.channels, columns, c.smallest_pci, c.tolerance_bytes,
@@ -102,7 +103,7 @@ class RandomWfoldLayers : public ::testing::TestWithParam<Kind> {
       case Kind::kAny:
         break;
       case Kind::kStrided:
-        hardware.wfold.fold_place = one_in(2) ? FoldPlace::kInPlace : FoldPlace::kDram;
+        hardware.engine<WfoldConfig>().fold_place = one_in(2) ? FoldPlace::kInPlace : FoldPlace::kDram;
         widen(shape, 1, number(2, 8), shape.dilation[1]);
         break;
       case Kind::kGrouped: {
@@ -112,7 +113,8 @@ class RandomWfoldLayers : public ::testing::TestWithParam<Kind> {
         break;
       }
       case Kind::kWide:
-        hardware.wfold.first_buffer_lines = hardware.wfold.compute_units + number(1, 2);
+        hardware.engine<WfoldConfig>().first_buffer_lines =
+            hardware.engine<WfoldConfig>().compute_units + number(1, 2);
         widen(shape, number(5, 11), shape.stride[1], number(1, 3));
         break;
       case Kind::kTight: {
@@ -203,7 +205,7 @@ TEST(CornerWfoldLayers, WF_5_a_surplus_folded_column_is_dropped) {
   shape.height = 1, shape.width = 3, shape.kernel = {1, 2}, shape.stride = {1, 2};
   for (const auto place : {FoldPlace::kOnChip, FoldPlace::kDram, FoldPlace::kInPlace}) {
     HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
-    hardware.wfold.fold_place = place;
+    hardware.engine<WfoldConfig>().fold_place = place;
     EXPECT_EQ(shape.out_extent(1), 1);
     check_one(shape, hardware);
   }
@@ -216,7 +218,7 @@ TEST(CornerWfoldLayers, WF_2_WF_5_tiles_of_padding_alone) {
   shape.input_zero_point = 3, shape.bias = true;
   for (const auto place : {FoldPlace::kOnChip, FoldPlace::kDram, FoldPlace::kInPlace}) {
     HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
-    hardware.wfold.fold_place = place;
+    hardware.engine<WfoldConfig>().fold_place = place;
     check_one(shape, hardware);
     hardware.chip->core.nram.size_bytes = 16 * 16 * 16;
     check_one(shape, hardware);
@@ -230,7 +232,7 @@ TEST(CornerWfoldLayers, WF_7_kernel_tiles_smaller_than_the_result_granularity) {
     shape.height = 3, shape.width = 2, shape.channels = 1, shape.out_channels = 5;
     if (requant) shape.requant = Requant{{0.01}, 0, DType::kInt8};
     HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
-    hardware.wfold.slaves = 1, hardware.wfold.second_buffer_lines = 2;
+    hardware.engine<WfoldConfig>().slaves = 1, hardware.engine<WfoldConfig>().second_buffer_lines = 2;
     hardware.chip->core.wram.banks = 1;
     check_one(shape, hardware);
   }
@@ -242,8 +244,8 @@ TEST(CornerWfoldLayers, WF_2_kernel_tiles_that_touch_other_channels) {
     ConvShape shape;
     shape.channels = 2, shape.groups = 2, shape.out_channels = 26;
     HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
-    hardware.wfold.slaves = 4, hardware.chip->core.wram.banks = 4;
-    hardware.wfold.read_mode = mode;
+    hardware.engine<WfoldConfig>().slaves = 4, hardware.chip->core.wram.banks = 4;
+    hardware.engine<WfoldConfig>().read_mode = mode;
     check_one(shape, hardware);
   }
 }
@@ -255,7 +257,7 @@ TEST(CornerWfoldLayers, WF_1_all_granularities_forced) {
       shape.height = 3, shape.width = 12, shape.channels = channels, shape.kernel = {2, 11};
       shape.pads = {0, 3, 1, 9}, shape.weight_zero_point = 5, shape.input_zero_point = -7;
       HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
-      hardware.wfold.pci = pci;
+      hardware.engine<WfoldConfig>().pci = pci;
       check_one(shape, hardware);
     }
   }

@@ -4,6 +4,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/config/hardware_file.h"
+#include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/isa/address_map.h"
 #include "tilebeat/isa/instruction.h"
 #include "tilebeat/program/plan.h"
@@ -23,7 +24,7 @@ namespace tilebeat::testing {
 /// A small chip: every memory a few KiB, engines of 4 x 4 PEs.
 inline HardwareConfig small_chip(int clusters, int cores) {
   HardwareConfig hardware;
-  SwitchArrayConfig& array = hardware.switch_array;
+  SwitchArrayConfig& array = hardware.engine<SwitchArrayConfig>();
   array.rows = array.columns = 4;
   array.bank_depth_words = 64;
   array.parameter_depth_words = 64;

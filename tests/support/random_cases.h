@@ -4,6 +4,7 @@
 // test.
 
 #include "tilebeat/config/hardware_file.h"
+#include "tilebeat/engines/switch_array/config.h"
 
 #include <algorithm>
 #include <optional>
@@ -134,19 +135,19 @@ inline ConvShape random_layer(const SpecArray& array, const LayerLimits& limits 
 }
 
 inline SpecArray spec_array(const HardwareConfig& hardware) {
-  const SwitchArrayConfig& c = hardware.switch_array;
+  const SwitchArrayConfig& c = hardware.engine<SwitchArrayConfig>();
   return {c.rows, c.columns, c.groups, c.port_channels};
 }
 
 inline Layout layout_of(const HardwareConfig& hardware) {
-  return hardware.switch_array.arrangement == ArrangementKind::kTable1 ? Layout::kTable1
-                                                                       : Layout::kStrideAware;
+  return hardware.engine<SwitchArrayConfig>().arrangement == ArrangementKind::kTable1 ? Layout::kTable1
+                                                                                      : Layout::kStrideAware;
 }
 
 /// An array of any shape, its memories as in the default configuration.
 inline HardwareConfig random_array_shape() {
   HardwareConfig hardware;
-  SwitchArrayConfig& c = hardware.switch_array;
+  SwitchArrayConfig& c = hardware.engine<SwitchArrayConfig>();
   c.groups = number(1, 4);
   c.rows = c.groups * number(1, 8);
   c.columns = number(1, 20);
@@ -158,12 +159,12 @@ inline HardwareConfig random_array_shape() {
 /// The shortest queue in front of a bank that takes the words of one bus beat.
 inline int least_queue_words(const HardwareConfig& hardware) {
   return static_cast<int>(
-      ceiling(hardware.interconnect.bytes_per_clock, hardware.switch_array.port_channels));
+      ceiling(hardware.interconnect.bytes_per_clock, hardware.engine<SwitchArrayConfig>().port_channels));
 }
 
 /// Buffers so small that most layers need tiles, several loads of their kernels or channels in pieces.
 inline void tighten_buffers(HardwareConfig& hardware) {
-  SwitchArrayConfig& c = hardware.switch_array;
+  SwitchArrayConfig& c = hardware.engine<SwitchArrayConfig>();
   c.bank_depth_words = number(16, 400);
   c.parameter_depth_words = number(50, 600);
   c.parameter_slots = number(1, 6);
@@ -187,10 +188,10 @@ inline void vary_memory(HardwareConfig& hardware) {
   hardware.dma.max_outstanding = number(1, 8);
   hardware.dma.command_queue = number(1, 8);
   hardware.host.instruction_buffer_bytes = 64 * number(1, 16);
-  int& queue_words = hardware.switch_array.arrangement_queue_words;
+  int& queue_words = hardware.engine<SwitchArrayConfig>().arrangement_queue_words;
   queue_words = std::max(queue_words, least_queue_words(hardware));
-  hardware.switch_array.drain_clocks_per_lane = number(1, 3);
-  hardware.switch_array.post_latency_cycles = number(0, 8);
+  hardware.engine<SwitchArrayConfig>().drain_clocks_per_lane = number(1, 3);
+  hardware.engine<SwitchArrayConfig>().post_latency_cycles = number(0, 8);
 }
 
 }  // namespace tilebeat::testing

@@ -3,6 +3,7 @@
 // Random chips: clusters, cores, memories and paths of any size that is allowed.
 
 #include "tilebeat/config/hardware_file.h"
+#include "tilebeat/engines/switch_array/config.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -43,7 +44,7 @@ inline MemoryConfig random_memory(int kib, int bus_bytes) {
 /// 1 to 3 clusters of 1 to 7 cores of small engines; memories so small that most layers are cut.
 inline HardwareConfig random_chip() {
   HardwareConfig hardware;
-  SwitchArrayConfig& array = hardware.switch_array;
+  SwitchArrayConfig& array = hardware.engine<SwitchArrayConfig>();
   array.groups = number(1, 2);
   array.rows = array.groups * number(1, 6);
   array.columns = number(1, 16);
@@ -71,6 +72,8 @@ inline HardwareConfig random_chip() {
   chip.core.vector.lanes = skewed(80), chip.core.vector.latency_cycles = number(0, 6);
   chip.sync_cycles = number(1, 8);
   chip.dram_path = static_cast<DramPath>(number(0, 2));
+  hardware.dma.burst_bytes = std::max(hardware.dma.burst_bytes, core_bus);
+  hardware.dma.buffer_bytes = std::max(hardware.dma.buffer_bytes, hardware.dma.burst_bytes);
   const int widest = std::max(core_bus, hardware.interconnect.bytes_per_clock);
   array.arrangement_queue_words =
       static_cast<int>((widest + array.port_channels - 1) / array.port_channels) + number(0, 20);

@@ -2,23 +2,25 @@
 
 // Random chips of W-fold cores and random layers for them.
 
+#include "tilebeat/engines/wfold/config.h"
+
 #include "random_chip.h"
 #include "wfold_formulas.h"
 
 namespace tilebeat::testing {
 
 inline SpecWfold spec_wfold(const HardwareConfig& hardware) {
-  const WfoldConfig& c = hardware.wfold;
+  const WfoldConfig& c = hardware.engine<WfoldConfig>();
   return {c.slaves, c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines};
 }
 
 /// A random chip whose cores have small W-fold engines; `cores` of them at most in a cluster.
 inline HardwareConfig random_wfold_chip(int clusters = 2, int cores = 2) {
   HardwareConfig hardware = random_chip();
-  hardware.dataflow = Dataflow::kWfold;
+  hardware.dataflow = kWfoldDataflow;
   ChipConfig& chip = *hardware.chip;
   chip.clusters = number(1, clusters), chip.cores_per_cluster = number(1, cores);
-  WfoldConfig& c = hardware.wfold;
+  WfoldConfig& c = hardware.engine<WfoldConfig>();
   c.slaves = one_in(3) ? 16 : number(1, 8);
   c.compute_units = one_in(2) ? 4 : number(1, 4);
   c.line_bytes = one_in(2) ? 64 : 16 << number(0, 2);

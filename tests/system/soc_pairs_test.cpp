@@ -2,6 +2,7 @@
 // hardware's numbers (SPEC SW-7, HI-6, CY-1).
 #include "tilebeat/base/error.h"
 #include "tilebeat/config/hardware_file.h"
+#include "tilebeat/engines/switch_array/config.h"
 
 #include <algorithm>
 #include <string>
@@ -50,11 +51,11 @@ void expect_same_output(const PlannedRun& a, const PlannedRun& b) {
 
 TEST(SocPairs, SW_7_a_bank_holds_the_map_or_misses_a_word) {
   HardwareConfig hardware = in_step();
-  hardware.switch_array.bank_depth_words = 7;  // table 1: b0 holds d0.0 d0.8 ... d6.6
+  hardware.engine<SwitchArrayConfig>().bank_depth_words = 7;  // table 1: b0 holds d0.0 d0.8 ... d6.6
   const PlannedRun whole = plan_and_run(worked(), hardware);
   EXPECT_EQ(whole.tiling.row_tiles * whole.tiling.column_tiles, 1);
   EXPECT_EQ(whole.run.counter("dma_load", "streamed"), 8 * 14 * 3) << "every pixel once";
-  hardware.switch_array.bank_depth_words = 6;
+  hardware.engine<SwitchArrayConfig>().bank_depth_words = 6;
   const PlannedRun cut = plan_and_run(worked(), hardware);
   EXPECT_EQ(cut.tiling.row_tiles, 2);
   EXPECT_EQ(cut.tiling.column_tiles, 1) << "whole rows as long as they fit";
@@ -65,28 +66,28 @@ TEST(SocPairs, SW_7_a_bank_holds_the_map_or_misses_a_word) {
 
 TEST(SocPairs, SW_8_the_parameter_buffer_holds_a_kernel_or_misses_a_word) {
   HardwareConfig hardware = in_step();
-  hardware.switch_array.parameter_depth_words = 18;  // 3 x 3 taps of two channel blocks
+  hardware.engine<SwitchArrayConfig>().parameter_depth_words = 18;  // 3 x 3 taps of two channel blocks
   const PlannedRun whole = plan_and_run(worked(8), hardware);
   EXPECT_EQ(whole.tiling.planes_per_chunk, 2);
   EXPECT_EQ(whole.run.counter("engine.switch", "chunks"), whole.tiling.row_tiles * whole.tiling.column_tiles);
-  hardware.switch_array.parameter_depth_words = 17;
+  hardware.engine<SwitchArrayConfig>().parameter_depth_words = 17;
   const PlannedRun pieces = plan_and_run(worked(8), hardware);
   EXPECT_EQ(pieces.tiling.planes_per_chunk, 1);
   EXPECT_EQ(pieces.run.counter("engine.switch", "chunks"), 2 * 6) << "6 operation cycles in two pieces";
   EXPECT_EQ(pieces.run.layer().at("beats"), whole.run.layer().at("beats"));
   expect_same_output(whole, pieces);
-  hardware.switch_array.parameter_depth_words = 9;
+  hardware.engine<SwitchArrayConfig>().parameter_depth_words = 9;
   expect_same_output(whole, plan_and_run(worked(8), hardware));
-  hardware.switch_array.parameter_depth_words = 8;
+  hardware.engine<SwitchArrayConfig>().parameter_depth_words = 8;
   EXPECT_THROW(make_plan(conv_workload(worked(8)), hardware), PlanError) << "no tap may be missing";
 }
 
 TEST(SocPairs, SW_7_half_of_the_output_buffer_holds_the_tile_or_misses_a_byte) {
   HardwareConfig hardware = in_step();
-  hardware.switch_array.output_buffer_bytes = 2 * 6 * 12 * 16;
+  hardware.engine<SwitchArrayConfig>().output_buffer_bytes = 2 * 6 * 12 * 16;
   const PlannedRun whole = plan_and_run(worked(), hardware);
   EXPECT_EQ(whole.tiling.row_tiles * whole.tiling.column_tiles, 1);
-  hardware.switch_array.output_buffer_bytes -= 1;
+  hardware.engine<SwitchArrayConfig>().output_buffer_bytes -= 1;
   const PlannedRun cut = plan_and_run(worked(), hardware);
   EXPECT_EQ(cut.tiling.row_tiles, 2);
   EXPECT_EQ(cut.tiling.column_tiles, 1);
@@ -121,9 +122,9 @@ TEST(SocPairs, CY_2_a_bank_queue_holds_a_burst_or_misses_a_word) {
   shape.height = 1, shape.width = 256, shape.channels = 1;
   HardwareConfig hardware = in_step();
   hardware.interconnect.bytes_per_clock = 64;
-  hardware.switch_array.arrangement_queue_words = 4 * 8 - 3;
+  hardware.engine<SwitchArrayConfig>().arrangement_queue_words = 4 * 8 - 3;
   const PlannedRun enough = plan_and_run(shape, hardware);
-  hardware.switch_array.arrangement_queue_words -= 1;
+  hardware.engine<SwitchArrayConfig>().arrangement_queue_words -= 1;
   const PlannedRun short_of_one = plan_and_run(shape, hardware);
   EXPECT_EQ(SimulatedRun::stall(enough.run.module("dma_load.stream"), "bank_write"), 0);
   EXPECT_EQ(SimulatedRun::stall(short_of_one.run.module("dma_load.stream"), "bank_write"), 1);

@@ -1,5 +1,6 @@
 // The fold engine of a W-fold core: copies over their own source, refusals, and whole runs with the width
 // folded in each of the three places (SPEC WF-5, CY-1, UI-5; document 003 [0208]-[0220]).
+#include "tilebeat/engines/wfold/config.h"
 #include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/reference/reference.h"
 #include "tilebeat/units/copy_engine.h"
@@ -199,7 +200,7 @@ constexpr std::int64_t kFolded = 3 * 8 * 3 * 5;
 
 HardwareConfig with_place(FoldPlace place) {
   HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
-  hardware.wfold.fold_place = place;
+  hardware.engine<WfoldConfig>().fold_place = place;
   hardware.chip->core.copy.burst_bytes = 64;
   return hardware;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/config/dram_config.h"
+#include "tilebeat/config/engine_config.h"
 
 #include <array>
 #include <cstdint>
@@ -10,66 +11,10 @@
 
 namespace tilebeat {
 
-/// The engine that runs the matrix work (SPEC UI-2).
-enum class Dataflow : std::uint8_t { kDilated, kWfold };
-constexpr std::array<std::string_view, 2> kDataflowNames{"dilated", "wfold"};
-
-/// How a map lies in the input banks (SPEC SW-1, SW-5).
-enum class ArrangementKind : std::uint8_t { kStrideAware, kTable1 };
-constexpr std::array<std::string_view, 2> kArrangementNames{"stride_aware", "table1"};
-
 /// Which loop is the outer one; `kAuto` tries both and takes, of all tilings that are expected to take at
 /// most 2 % longer than the fastest, the one that moves the fewest bytes on the DRAM bus.
 enum class LoopOrder : std::uint8_t { kAuto, kTileOuter, kKernelOuter };
 constexpr std::array<std::string_view, 3> kLoopOrderNames{"auto", "tile_outer", "kernel_outer"};
-
-/// Sizes of the switch-array engine (SPEC section 3; document 000 figure 3).
-struct SwitchArrayConfig {
-  int rows = 16;          ///< R: rows of PEs = input banks = sub-switches
-  int columns = 16;       ///< C: columns of PEs = kernels at a time
-  int groups = 2;         ///< G: row groups; R is a multiple of G
-  int port_channels = 4;  ///< P: int8 channels of a bank word and of a weight word
-  ArrangementKind arrangement = ArrangementKind::kStrideAware;
-  int bank_depth_words = 8192;        ///< words of P bytes of each of the two copies of a bank
-  int parameter_depth_words = 16384;  ///< words of P bytes a column of the parameter buffer
-  int parameter_slots = 64;           ///< kernel blocks whose biases and scales the post-processor holds
-  std::int64_t output_buffer_bytes = 262144;  ///< both halves together
-  int arrangement_queue_words = 128;          ///< words that wait in front of the write port of each bank
-  int drain_clocks_per_lane = 1;              ///< clocks the post-processor takes for one lane of C results
-  int post_latency_cycles = 4;                ///< fixed latency of the post-processing path
-};
-
-/// How maps are read by the W-fold engine (SPEC WF-2); `kAuto`: as the planner finds best, a layer.
-enum class ReadChoice : std::uint8_t { kAuto, kContinuous, kStrided, kTransit };
-constexpr std::array<std::string_view, 4> kReadChoiceNames{"auto", "continuous", "strided", "transit"};
-
-/// Where a map's width is folded by the stride (SPEC WF-5; document 003 [0209-0212]).
-enum class FoldPlace : std::uint8_t { kOnChip, kDram, kInPlace };
-constexpr std::array<std::string_view, 3> kFoldPlaceNames{"on_chip", "dram", "in_place"};
-
-/// Which of the two outer loops of a tile is the outer one (SPEC WF-4).
-enum class BlockOrder : std::uint8_t { kKernelRowOuter, kBlockOuter };
-constexpr std::array<std::string_view, 2> kBlockOrderNames{"kernel_row_outer", "block_outer"};
-
-/// Sizes of the W-fold engine (SPEC section 4; document 003 figure 5), and how it is used.
-struct WfoldConfig {
-  int slaves = 16;                    ///< Ns
-  int compute_units = 4;              ///< Ncu of a slave
-  int line_bytes = 64;                ///< M
-  int first_buffer_lines = 8;         ///< L1 of a slave: map lines
-  int second_buffer_lines = 9;        ///< L2 of a slave: kernel lines
-  int weight_port_bytes = 64;         ///< of a region of the second storage, a clock
-  int line_queue = 16;                ///< lines read ahead of the first buffers
-  std::int64_t transit_bytes = 4096;  ///< both halves of the transit buffer
-  int write_queue = 16;               ///< requests to write results that wait
-  int post_latency_cycles = 4;        ///< of the post-processing path
-  int smallest_pci = 8;               ///< smallest candidate of the channel granularity
-  int tolerance_bytes = 16;           ///< padding beyond the least one that a larger granularity may take
-  int pci = 0;                        ///< forced granularity; 0: chosen
-  ReadChoice read_mode = ReadChoice::kAuto;
-  FoldPlace fold_place = FoldPlace::kOnChip;
-  BlockOrder block_order = BlockOrder::kKernelRowOuter;
-};
 
 /// One DMA channel (there are three: maps in, parameters in, results out; SPEC SW, document 000 [0086]).
 struct DmaConfig {
@@ -160,10 +105,9 @@ struct PlannerConfig {
 struct HardwareConfig {
   std::string name = "switch16";
   double clock_mhz = 1000.0;
-  Dataflow dataflow = Dataflow::kDilated;
+  std::string dataflow = engine_descriptions().front().dataflow;  ///< the engine that runs the matrix work
   bool fused = false;
-  SwitchArrayConfig switch_array;
-  WfoldConfig wfold;
+  EngineConfigs engines;
   DmaConfig dma;
   InterconnectConfig interconnect;
   DramConfig dram;
@@ -172,11 +116,22 @@ struct HardwareConfig {
       chip;  ///< absent: the system on chip of document 000, without NRAM, WRAM and SRAM
   PlannerConfig planner;
 
+  /// The configuration of one engine, whether or not `dataflow` names it: `engine<WfoldConfig>().slaves`.
+  template <class T>
+  T& engine() {
+    return engines.get<T>();
+  }
+  template <class T>
+  const T& engine() const {
+    return engines.get<T>();
+  }
+  /// The engine that `dataflow` names.
+  const EngineConfig& matrix_engine() const;
   /// Peak multiply-accumulates of one matrix unit a clock.
-  std::int64_t macs_per_clock() const {
-    if (dataflow == Dataflow::kWfold)
-      return std::int64_t{wfold.slaves} * wfold.compute_units * wfold.line_bytes;
-    return std::int64_t{switch_array.rows} * switch_array.columns * switch_array.port_channels;
+  std::int64_t macs_per_clock() const { return matrix_engine().peak_macs_per_clock(); }
+  /// Width of the bus that the ports of a matrix unit are on: a core's, or the interconnect.
+  int matrix_bus_bytes() const {
+    return chip ? chip->core.bus.bytes_per_clock : interconnect.bytes_per_clock;
   }
   /// The length of an NPU clock, rounded to a whole picosecond.
   Picoseconds clock_ps() const;

@@ -107,4 +107,9 @@ class MatrixLayer {
   virtual Explanation explain() const = 0;
 };
 
+/// The layer on the engine that the hardware's dataflow names. `workload` and `hardware` outlive it. Defined where
+/// the engines are listed.
+std::unique_ptr<MatrixLayer> make_matrix_layer(const Workload& workload, const Layer& layer,
+                                               const HardwareConfig& hardware);
+
 }  // namespace tilebeat

@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/activity.h"
 #include "tilebeat/observe/ledger.h"
+#include "tilebeat/observe/statistics.h"
 #include "tilebeat/workload/workload.h"
 
 #include <cstdint>
@@ -25,15 +26,6 @@ struct ModuleCycles {
 struct Counter {
   std::string module, name, unit;
   std::int64_t value = 0;
-};
-
-/// Bytes moved, by memory level and direction.
-struct MemoryBytes {
-  std::int64_t dram_read = 0, dram_write = 0;
-  std::int64_t input_buffer_write = 0, input_buffer_read = 0;
-  std::int64_t parameter_buffer_write = 0, parameter_buffer_read = 0;
-  std::int64_t output_buffer_write = 0, output_buffer_read = 0;
-  std::int64_t nram_write = 0, nram_read = 0, wram_write = 0, wram_read = 0, sram_write = 0, sram_read = 0;
 };
 
 /// One element that differs from what it should be.

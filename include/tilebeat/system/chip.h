@@ -2,6 +2,7 @@
 
 #include "tilebeat/program/plan.h"
 #include "tilebeat/system/core.h"
+#include "tilebeat/system/memory_core.h"
 #include "tilebeat/system/system.h"
 #include "tilebeat/units/host.h"
 #include "tilebeat/units/sync_network.h"
@@ -20,7 +21,6 @@ class Chip : public System {
        const SimulationOptions& options, DeltaJitter* jitter);
 
   bool finished() const override { return host_->finished(); }
-  Snapshot snapshot_now() override;
   std::string describe_state() const override;
   std::string describe_under_way() const override;
 
@@ -29,6 +29,7 @@ class Chip : public System {
   void build_clusters(const HardwareConfig& hardware, const SimulationOptions& options);
   void bind(const ChipConfig& chip);
   void bind_processor(CommandProcessor& control, int processor);
+  Cycle settled_at() override;
   Snapshot take_snapshot(Cycle at) override;
   unsigned debug_transport(tlm::tlm_generic_payload& payload) override {
     return host_->port.socket->transport_dbg(payload);

@@ -2,10 +2,12 @@
 
 #include "tilebeat/program/plan.h"
 #include "tilebeat/sim/build_order.h"
+#include "tilebeat/system/simulation_options.h"
 #include "tilebeat/system/snapshot.h"
 #include "tilebeat/units/command_processor.h"
 #include "tilebeat/units/host.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -33,7 +35,7 @@ class System : public sc_core::sc_module {
   /// A snapshot of the clock in which all programs had run; nothing before that.
   const std::optional<Snapshot>& run_end() const { return run_end_; }
   /// The counters and ledgers as they stand, up to the clock to which every ledger is settled.
-  virtual Snapshot snapshot_now() = 0;
+  Snapshot snapshot_now() { return take_snapshot(std::max(now(), settled_at())); }
   /// What every unit holds and waits for.
   virtual std::string describe_state() const = 0;
   /// The instructions that units work on, with their addresses, a line a processor; empty: none.
@@ -43,6 +45,8 @@ class System : public sc_core::sc_module {
  protected:
   System(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
          const SimulationOptions& options, DeltaJitter* jitter);
+  /// The latest clock up to which any ledger is settled.
+  virtual Cycle settled_at() = 0;
   /// The snapshot of a clock, every counter and ledger.
   virtual Snapshot take_snapshot(Cycle at) = 0;
   /// Follows the ends of layers on a processor, and the end of the run.

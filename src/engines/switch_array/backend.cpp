@@ -48,14 +48,14 @@ class SwitchArrayLayer : public MatrixLayer {
  public:
   SwitchArrayLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware)
       : hardware_(hardware),
-        array_(array_shape(hardware.switch_array)),
+        array_(array_shape(hardware.engine<SwitchArrayConfig>())),
         p_(make_problem(workload, layer, hardware.planner, array_.columns)),
         widest_(widest_planes(p_, array_)) {}
 
   const Problem& problem() const override { return p_; }
   Grain grain() const override {
     const std::int64_t words = std::int64_t{widest_} * p_.taps();
-    const std::int64_t drain = std::int64_t{array_.lanes()} * hardware_.switch_array.drain_clocks_per_lane;
+    const std::int64_t drain = std::int64_t{array_.lanes()} * hardware_.engine<SwitchArrayConfig>().drain_clocks_per_lane;
     return {array_.groups,         array_.lanes(),      array_.columns,
             array_.port_channels,  std::max(words, drain), words * array_.columns * array_.port_channels};
   }

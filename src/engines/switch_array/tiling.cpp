@@ -35,7 +35,7 @@ class Search {
         hardware_(hardware),
         path_(path),
         memory_bytes_(memory_bytes),
-        config_(hardware.switch_array),
+        config_(hardware.engine<SwitchArrayConfig>()),
         array_(array_shape(config_)) {
     kernel_blocks_ = job.blocks.size();
     planes_ = ceil_div(p_.channels, array_.port_channels);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/config/hardware_config.h"
+#include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/schedule.h"
 #include "tilebeat/mapping/problem.h"
 #include "tilebeat/mapping/transfer.h"
@@ -10,11 +11,6 @@
 #include <vector>
 
 namespace tilebeat::switch_array {
-
-/// The array's sizes as its schedules see them.
-inline ArrayShape array_shape(const SwitchArrayConfig& c) {
-  return {c.rows, c.columns, c.groups, c.port_channels};
-}
 
 /// How the engine cuts a job (SPEC SW-3, SW-7).
 struct Tiling {

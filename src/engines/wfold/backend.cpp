@@ -34,7 +34,7 @@ class Lowering : public MatrixLowering {
  public:
   Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, const WfoldChoice& choice,
            const HardwareConfig& hardware)
-      : graph_(graph), place_(place), p_(problem), choice_(choice), config_(hardware.wfold) {
+      : graph_(graph), place_(place), p_(problem), choice_(choice), config_(hardware.engine<WfoldConfig>()) {
     Task task;
     task.processor = place_.processor;
     task.instruction.operation = conv_setup(p_);
@@ -133,7 +133,7 @@ class WfoldLayer : public MatrixLayer {
  public:
   WfoldLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware)
       : hardware_(hardware),
-        config_(hardware.wfold),
+        config_(hardware.engine<WfoldConfig>()),
         p_(make_problem(workload, layer, hardware.planner, fitting_block_kernels(workload, layer, hardware))),
         choice_(choose_wfold(p_, hardware)) {}
 

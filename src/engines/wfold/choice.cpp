@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/engines/wfold/config.h"
 
 #include <algorithm>
 
@@ -43,7 +44,7 @@ void pack_kernel(const Problem& p, int kernel, const ByteRange& channels,
 }  // namespace
 
 int fitting_block_kernels(const Workload& workload, const Layer& layer, const HardwareConfig& hardware) {
-  const WfoldShape shape = shape_of(hardware.wfold);
+  const WfoldShape shape = wfold_shape(hardware.engine<WfoldConfig>());
   for (int per_slave = shape.kernels_per_slave(); per_slave > 1; --per_slave) {
     const Problem p = make_problem(workload, layer, hardware.planner, shape.slaves * per_slave);
     const auto columns =
@@ -82,9 +83,9 @@ WfoldGeometry tile_geometry(const Problem& p, const WfoldChoice& choice, int ker
 }
 
 WfoldChoice choose_wfold(const Problem& p, const HardwareConfig& hardware) {
-  const WfoldConfig& config = hardware.wfold;
+  const WfoldConfig& config = hardware.engine<WfoldConfig>();
   WfoldChoice choice;
-  choice.shape = shape_of(config);
+  choice.shape = wfold_shape(config);
   const ByteRange channels = channels_of(p, 0);
   choice.touched = static_cast<int>(channels.end - channels.begin);
   const int padded = p.conv.pads[1] + p.width + p.conv.pads[3];
@@ -139,7 +140,7 @@ PackedRegions pack_regions(const Problem& p, const WfoldChoice& choice) {
 
 Explanation explain(const WfoldChoice& choice, const Problem& p, const HardwareConfig& hardware) {
   Explanation made;
-  const WfoldConfig& config = hardware.wfold;
+  const WfoldConfig& config = hardware.engine<WfoldConfig>();
   const int taken = choice.granularity.granularity;
   std::vector<std::string> candidates;
   for (const GranularityCandidate& c : choice.granularity.candidates) {

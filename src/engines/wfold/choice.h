@@ -1,18 +1,14 @@
 #pragma once
 
+#include "tilebeat/engines/wfold/config.h"
+#include "tilebeat/engines/wfold/config.h"
 #include "tilebeat/engines/wfold/schedule.h"
 #include "tilebeat/mapping/matrix_backend.h"
 
 #include <cstdint>
 #include <vector>
 
-
 namespace tilebeat::wfold {
-
-/// The engine's sizes as its schedules see them.
-inline WfoldShape shape_of(const WfoldConfig& c) {
-  return {c.slaves, c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines};
-}
 
 /// What is decided for a layer on the W-fold engine.
 struct WfoldChoice {

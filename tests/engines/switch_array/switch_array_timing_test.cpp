@@ -1,4 +1,6 @@
 // Clocks of the switch array in a whole SoC: exact pairs around each threshold of SPEC SW-8.
+#include "tilebeat/engines/switch_array/config.h"
+
 #include <string>
 #include <vector>
 
@@ -62,7 +64,7 @@ TEST_P(BothGranularities, SW_8_output_drain_hides_under_eight_beats) {
 TEST_P(BothGranularities, SW_8_output_drain_at_slower_post_processing) {
   for (const int per_lane : {2, 3}) {
     HardwareConfig hardware = in_step();
-    hardware.switch_array.drain_clocks_per_lane = per_lane;
+    hardware.engine<SwitchArrayConfig>().drain_clocks_per_lane = per_lane;
     const int hidden = kLanes * per_lane;
     EXPECT_EQ(stall(short_cycles(hidden, 4), hardware, "output_drain", GetParam()), 0)
         << per_lane << " clocks a lane";
@@ -96,8 +98,8 @@ TEST_P(BothGranularities, SW_8_results_leave_after_drain_and_post_latency) {
   const Workload workload = conv_workload(short_cycles(9, 1));
   const auto cycles = [&](int latency, int per_lane) {
     HardwareConfig hardware = in_step();
-    hardware.switch_array.post_latency_cycles = latency;
-    hardware.switch_array.drain_clocks_per_lane = per_lane;
+    hardware.engine<SwitchArrayConfig>().post_latency_cycles = latency;
+    hardware.engine<SwitchArrayConfig>().drain_clocks_per_lane = per_lane;
     return simulate_in_child(workload, hardware, GetParam()).cycles();
   };
   const Cycle at_default = cycles(4, 1);
@@ -113,7 +115,7 @@ TEST_P(BothGranularities, SW_5_conflict_clocks_add_to_the_layer) {
   shape.height = 4, shape.width = 56, shape.channels = 4, shape.stride = {2, 2}, shape.kernel = {1, 2};
   HardwareConfig hardware = in_step();
   const SimulatedRun aware = simulate_in_child(conv_workload(shape), hardware, GetParam());
-  hardware.switch_array.arrangement = ArrangementKind::kTable1;
+  hardware.engine<SwitchArrayConfig>().arrangement = ArrangementKind::kTable1;
   const SimulatedRun table = simulate_in_child(conv_workload(shape), hardware, GetParam());
   // Two taps, all 56 columns in the banks. 28 output columns: 3 full operation cycles, 4 clocks a beat, and
   // one of 4 lanes a row group: w = 48, 50, 52, 54 of rows 0 and 2, that is n = 48.. and 104.. in half 0,
@@ -156,7 +158,7 @@ TEST(BankWriteQueues, CY_2_short_queues_in_front_of_the_banks) {
   Cycle blocked = -1;
   Cycle cycles = 0;
   for (const int words : {256, 32, 16}) {
-    hardware.switch_array.arrangement_queue_words = words;
+    hardware.engine<SwitchArrayConfig>().arrangement_queue_words = words;
     const SimulatedRun run = simulate_in_child(hardware, plan, {});
     ASSERT_EQ(run.failures, std::vector<std::string>{});
     const Cycle now = SimulatedRun::stall(run.module("engine.arrangement"), "bank_write");

@@ -1,6 +1,7 @@
 // The W-fold engine with its two storages on a small bus: requests, lines, results, back-pressure, refusals
 // (SPEC WF-2, WF-5, WF-7, WF-8, CY-2, UI-5).
 #include "tilebeat/engines/switch_array/operations.h"
+#include "tilebeat/engines/wfold/config.h"
 #include "tilebeat/engines/wfold/operations.h"
 #include "tilebeat/engines/wfold/sim/engine.h"
 #include "tilebeat/fabric/interconnect.h"

@@ -1,5 +1,7 @@
 #include "tilebeat/engines/switch_array/sim/engine.h"
 
+#include "tilebeat/engines/switch_array/config.h"
+
 #include <fmt/format.h>
 
 namespace tilebeat {

@@ -1,6 +1,7 @@
 #include "tilebeat/engines/switch_array/sim/input_arrangement.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/sim/stream_sink.h"
 
 #include <algorithm>
@@ -8,10 +9,6 @@
 #include <fmt/format.h>
 
 namespace tilebeat {
-
-ArrayShape array_shape(const SwitchArrayConfig& config) {
-  return {config.rows, config.columns, config.groups, config.port_channels};
-}
 
 InputArrangement::InputArrangement(sc_core::sc_module_name name, const SimContext& context,
                                    const SwitchArrayConfig& config, int bytes_per_clock)

@@ -1,6 +1,7 @@
 #include "tilebeat/engines/switch_array/sim/parameter_loader.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/sim/stream_sink.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "tilebeat/engines/switch_array/sim/post_processor.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/sim/input_arrangement.h"
 #include "tilebeat/units/post_processing.h"
 

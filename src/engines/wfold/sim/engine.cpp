@@ -1,5 +1,7 @@
 #include "tilebeat/engines/wfold/sim/engine.h"
 
+#include "tilebeat/engines/wfold/config.h"
+
 #include <fmt/format.h>
 
 namespace tilebeat {

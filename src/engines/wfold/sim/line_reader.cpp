@@ -1,5 +1,7 @@
 #include "tilebeat/engines/wfold/sim/line_reader.h"
 
+#include "tilebeat/engines/wfold/config.h"
+
 #include <algorithm>
 
 namespace tilebeat {

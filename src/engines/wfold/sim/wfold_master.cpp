@@ -1,6 +1,7 @@
 #include "tilebeat/engines/wfold/sim/wfold_master.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/engines/wfold/config.h"
 #include "tilebeat/engines/wfold/sim/wfold_slave.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "tilebeat/engines/wfold/sim/wfold_slave.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/engines/wfold/config.h"
 #include "tilebeat/kernels/mac.h"
 #include "tilebeat/units/post_processing.h"
 
@@ -10,10 +11,6 @@
 #include <fmt/format.h>
 
 namespace tilebeat {
-
-WfoldShape wfold_shape(const WfoldConfig& c) {
-  return {c.slaves, c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines};
-}
 
 void widen_line(const std::uint8_t* bytes, int count, const ConvSetup& setup, std::int16_t* out) {
   const auto zero = static_cast<std::int16_t>(setup.input_zero_point);

@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/engines/wfold/config.h"
 
 #include <algorithm>
 #include <cstring>
@@ -20,7 +21,7 @@ WfoldWriter::WfoldWriter(sc_core::sc_module_name name, const SimContext& context
       config_(config),
       nram_(nram),
       granularity_(granularity),
-      kernels_per_slice_(std::max(1, config.line_bytes / 4)) {
+      kernels_per_slice_(config.line_bytes / 4) {
   tiles.register_b_transport(this, &WfoldWriter::take_tile);
   SC_METHOD(step);
   sensitive << wake_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/sim/input_arrangement.h"
 #include "tilebeat/engines/switch_array/sim/parameter_loader.h"
 #include "tilebeat/engines/switch_array/sim/pe_array.h"

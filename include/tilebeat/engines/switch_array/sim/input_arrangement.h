@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/engines/switch_array/schedule.h"
 #include "tilebeat/engines/switch_array/sim/write_queues.h"
@@ -65,8 +65,5 @@ class InputArrangement : public sc_core::sc_module {
   std::vector<Words> words_;  // complete words of the beat
   WordAccess write_word_;
 };
-
-/// The array's sizes as its schedules see them.
-ArrayShape array_shape(const SwitchArrayConfig& config);
 
 }  // namespace tilebeat

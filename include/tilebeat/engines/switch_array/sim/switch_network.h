@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/engines/switch_array/sim/array_messages.h"
 #include "tilebeat/fabric/transport.h"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/engines/wfold/config.h"
 #include "tilebeat/engines/wfold/sim/wfold_master.h"
 #include "tilebeat/engines/wfold/sim/wfold_slave.h"
 #include "tilebeat/engines/wfold/sim/wfold_writer.h"

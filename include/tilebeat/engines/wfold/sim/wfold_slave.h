@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/engines/wfold/config.h"
 #include "tilebeat/engines/wfold/sim/wfold_messages.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/sim/context.h"
@@ -67,9 +67,6 @@ class WfoldSlave : public sc_core::sc_module {
            slot_signal_ = -1;
   std::vector<SignalId> unit_signals_;
 };
-
-/// The lines' sizes as the schedules see them.
-WfoldShape wfold_shape(const WfoldConfig& config);
 
 /// Widens `count` bytes of a map and takes the zero point off.
 void widen_line(const std::uint8_t* bytes, int count, const ConvSetup& setup, std::int16_t* out);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/engines/wfold/config.h"
 #include "tilebeat/engines/wfold/sim/wfold_messages.h"
 #include "tilebeat/fabric/burst_port.h"
 #include "tilebeat/fabric/transport.h"

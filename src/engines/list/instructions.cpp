@@ -1,5 +1,4 @@
-// What the program as a whole has of its engines: put together from the list, so that nothing else names
-// them.
+// Put together from the list of engines, so that nothing else names them.
 #include "tilebeat/engines/list.h"
 
 #include "tilebeat/isa/instruction_set.h"

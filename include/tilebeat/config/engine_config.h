@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace tilebeat {
+
+class Place;
+struct HardwareConfig;
+
+/// The memory cells of an engine that a fault can be injected into (SPEC CY-3): `banks` banks of `bytes`
+/// each.
+struct FaultSpace {
+  int banks = 0;
+  std::int64_t bytes = 0;
+};
+
+/// The part of a hardware file that belongs to one matrix engine. This level knows no engine: it reads,
+/// writes, checks and asks them through this interface, and EngineConfigOf makes it of an engine's struct.
+class EngineConfig {
+ public:
+  virtual ~EngineConfig() = default;
+  virtual std::unique_ptr<EngineConfig> clone() const = 0;
+
+  /// Sets what `json` names; throws UserError with the place of what is wrong.
+  virtual void read(const nlohmann::json& json, const Place& place) = 0;
+  virtual nlohmann::ordered_json write() const = 0;
+  virtual nlohmann::ordered_json schema() const = 0;
+  /// The rules between fields, those with the rest of `hardware` included; `root` is the place of the file.
+  /// Called for every engine, whether or not `hardware` uses it. Throws UserError.
+  virtual void check(const HardwareConfig& hardware, const Place& root) const = 0;
+
+  /// Multiply-accumulates of one engine a clock, at most.
+  virtual std::int64_t peak_macs_per_clock() const = 0;
+  virtual FaultSpace fault_space(const HardwareConfig& hardware) const = 0;
+};
+
+/// An engine's struct behind the interface. Its members are defined in config/engine_config_of.h, which the
+/// source file of the engine includes; everybody else needs `value` only.
+template <class T>
+class EngineConfigOf : public EngineConfig {
+ public:
+  T value;
+
+  std::unique_ptr<EngineConfig> clone() const override;
+  void read(const nlohmann::json& json, const Place& place) override;
+  nlohmann::ordered_json write() const override;
+  nlohmann::ordered_json schema() const override;
+  void check(const HardwareConfig& hardware, const Place& root) const override;
+  std::int64_t peak_macs_per_clock() const override;
+  FaultSpace fault_space(const HardwareConfig& hardware) const override;
+};
+
+/// How an engine appears in hardware files.
+struct EngineDescription {
+  const char* dataflow;                     ///< its name under `dataflow`
+  const char* key;                          ///< the object with its sizes
+  const char* doc;                          ///< what that object is
+  std::unique_ptr<EngineConfig> (*make)();  ///< its configuration, with defaults
+};
+
+/// The engines that the program was linked with, in the order of the documentation; the first is the default.
+/// Defined by the list of engines (engines/list.h), not by this level.
+const std::vector<EngineDescription>& engine_descriptions();
+
+/// One configuration of each engine of `engine_descriptions`, in their order; copied with its contents.
+class EngineConfigs {
+ public:
+  EngineConfigs();
+  EngineConfigs(const EngineConfigs& other);
+  EngineConfigs& operator=(const EngineConfigs& other);
+  EngineConfigs(EngineConfigs&&) = default;
+  EngineConfigs& operator=(EngineConfigs&&) = default;
+  ~EngineConfigs() = default;
+
+  std::size_t size() const { return engines_.size(); }
+  EngineConfig& operator[](std::size_t index) { return *engines_[index]; }
+  const EngineConfig& operator[](std::size_t index) const { return *engines_[index]; }
+
+  /// The configuration of the engine whose struct is T, which is in the list.
+  template <class T>
+  T& get() {
+    return const_cast<T&>(static_cast<const EngineConfigs&>(*this).get<T>());
+  }
+  template <class T>
+  const T& get() const {
+    for (const auto& engine : engines_) {
+      if (const auto* found = dynamic_cast<const EngineConfigOf<T>*>(engine.get())) return found->value;
+    }
+    missing();
+  }
+
+ private:
+  [[noreturn]] static void missing();
+
+  std::vector<std::unique_ptr<EngineConfig>> engines_;
+};
+
+}  // namespace tilebeat

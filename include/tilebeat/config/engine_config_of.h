@@ -1,0 +1,66 @@
+#pragma once
+
+#include "tilebeat/config/engine_config.h"
+#include "tilebeat/schema/fields.h"
+
+namespace tilebeat {
+
+// How EngineConfigOf<T> is made of what an engine declares beside its struct T, found by the type of T:
+//   template <class V> void describe(V&, T&)                                      its fields
+//   void check_engine(const T&, const HardwareConfig&, const Place& root)         its rules
+//   std::int64_t peak_macs_per_clock(const T&)
+//   FaultSpace fault_space(const T&, const HardwareConfig&)
+
+template <class T>
+std::unique_ptr<EngineConfig> EngineConfigOf<T>::clone() const {
+  return std::make_unique<EngineConfigOf>(*this);
+}
+
+template <class T>
+void EngineConfigOf<T>::read(const nlohmann::json& json, const Place& place) {
+  ObjectValue<T>{value}.read(json, place);
+}
+
+template <class T>
+nlohmann::ordered_json EngineConfigOf<T>::write() const {
+  T copy = value;
+  return ObjectValue<T>{copy}.write();
+}
+
+template <class T>
+nlohmann::ordered_json EngineConfigOf<T>::schema() const {
+  T copy = value;
+  return ObjectValue<T>{copy}.schema();
+}
+
+template <class T>
+void EngineConfigOf<T>::check(const HardwareConfig& hardware, const Place& root) const {
+  check_engine(value, hardware, root);
+}
+
+// The functions of the same names that the engine declares are found by the type of their argument.
+template <class T>
+std::int64_t peak_macs_of(const T& value) {
+  return peak_macs_per_clock(value);
+}
+template <class T>
+FaultSpace fault_space_of(const T& value, const HardwareConfig& hardware) {
+  return fault_space(value, hardware);
+}
+
+template <class T>
+std::int64_t EngineConfigOf<T>::peak_macs_per_clock() const {
+  return peak_macs_of(value);
+}
+
+template <class T>
+FaultSpace EngineConfigOf<T>::fault_space(const HardwareConfig& hardware) const {
+  return fault_space_of(value, hardware);
+}
+
+template <class T>
+std::unique_ptr<EngineConfig> make_engine_config() {
+  return std::make_unique<EngineConfigOf<T>>();
+}
+
+}  // namespace tilebeat

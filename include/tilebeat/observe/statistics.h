@@ -1,0 +1,35 @@
+#pragma once
+
+#include "tilebeat/observe/ledger.h"
+
+#include <cstdint>
+#include <string>
+
+namespace tilebeat {
+
+/// Bytes moved, by memory level and direction.
+struct MemoryBytes {
+  std::int64_t dram_read = 0, dram_write = 0;
+  std::int64_t input_buffer_write = 0, input_buffer_read = 0;
+  std::int64_t parameter_buffer_write = 0, parameter_buffer_read = 0;
+  std::int64_t output_buffer_write = 0, output_buffer_read = 0;
+  std::int64_t nram_write = 0, nram_read = 0, wram_write = 0, wram_read = 0, sram_write = 0, sram_read = 0;
+};
+
+/// To whom a part of the hardware tells what it has counted since reset. Modules are named relative to what
+/// contains the part: "engine.array".
+class StatVisitor {
+ public:
+  virtual ~StatVisitor() = default;
+  /// Where the clocks of a module went; the visitor may settle the ledger.
+  virtual void ledger(const std::string& module, CycleLedger& ledger) = 0;
+  virtual void counter(const std::string& module, const std::string& name, const std::string& unit,
+                       std::int64_t value) = 0;
+  /// `moved` bytes more at a level of memory: `bytes(&MemoryBytes::wram_read, 64)`.
+  virtual void bytes(std::int64_t MemoryBytes::*level, std::int64_t moved) = 0;
+  /// Where the clocks of a PE array went, whose ledger has been visited; its beats and useful
+  /// multiply-accumulates.
+  virtual void array(const CycleLedger& ledger, std::int64_t beats, std::int64_t macs) = 0;
+};
+
+}  // namespace tilebeat

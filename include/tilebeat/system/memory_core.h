@@ -1,0 +1,40 @@
+#pragma once
+
+#include "tilebeat/fabric/interconnect.h"
+#include "tilebeat/fabric/scratchpad.h"
+#include "tilebeat/fabric/write_bridge.h"
+#include "tilebeat/sim/build_order.h"
+#include "tilebeat/system/snapshot.h"
+#include "tilebeat/units/command_processor.h"
+#include "tilebeat/units/copy_engine.h"
+
+#include <memory>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// The memory core of a cluster (SPEC HI-3): command processor, SRAM behind the cluster's bus, GDMA, CDMA,
+/// and the broadcast bus to the cores with the DMA engine that feeds it.
+class MemoryCore : public sc_core::sc_module {
+ public:
+  MemoryCore(sc_core::sc_module_name name, const SimContext& context, const HardwareConfig& hardware,
+             int cluster, int processor, BuildOrder& order);
+
+  std::unique_ptr<CommandProcessor> control;
+  std::unique_ptr<CopyEngine> gdma, cdma, mvdma;  ///< the outer ports of gdma and cdma are the cluster's
+  std::unique_ptr<WriteBridge> broadcast;         ///< one output a core
+  std::unique_ptr<WriteBridge> cdma_in;           ///< takes writes of other clusters
+  std::unique_ptr<Interconnect> bus;              ///< its first initiator ports are the cores' MVDMAs
+
+  /// Adds what its parts have counted, as of the snapshot's clock.
+  void collect(Snapshot& snapshot);
+  Cycle settled_at();
+
+ private:
+  void visit(StatVisitor& visitor);
+
+  std::unique_ptr<Scratchpad> sram_;
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/fabric/scratchpad.h"
+#include "tilebeat/observe/statistics.h"
+#include "tilebeat/sim/build_order.h"
+#include "tilebeat/sim/context.h"
+#include "tilebeat/sim/granularity.h"
+#include "tilebeat/units/sockets.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilebeat {
+
+/// A memory cell that stores some bits flipped (SPEC CY-3: corrupting one byte must fail the check).
+struct Fault {
+  int bank = 0;
+  std::int64_t address = 0;  ///< byte within the bank
+  std::uint8_t mask = 1;
+};
+
+/// A matrix engine as a core or a board sees it (SPEC HI-2): the engine with everything between it and the
+/// memories. Not a module itself: its parts are modules of the core or board in whose constructor it is made.
+/// Who contains it binds what it lists, and knows nothing else of it.
+class MatrixUnit {
+ public:
+  virtual ~MatrixUnit() = default;
+
+  /// Its ports to the memories, in the order of arbitration.
+  virtual std::vector<NamedPort> memory_ports() = 0;
+  /// The units that the command processor commands, in the order of its sockets.
+  virtual std::vector<UnitSockets> units() = 0;
+  /// How the WRAM of its core is laid out.
+  virtual ScratchpadLayout wram_layout() const { return ScratchpadLayout::kInterleaved; }
+  /// Called once in a core: binds what leads to its memories past the bus. Both outlive the unit.
+  virtual void bind_memories(Scratchpad& /*nram*/, Scratchpad& /*wram*/) {}
+  /// Tells everything that its parts have counted.
+  virtual void visit(StatVisitor& visitor) = 0;
+  /// A fault in the cells that the engine's configuration describes (EngineConfig::fault_space).
+  virtual void inject_fault(const Fault& fault) = 0;
+};
+
+/// What a matrix unit is made from; outlives the call.
+struct MatrixUnitContext {
+  const SimContext& context;
+  const HardwareConfig& hardware;
+  BuildOrder& order;
+  Granularity granularity = Granularity::kTile;
+  bool trace_accumulators = false;
+  std::string channel_prefix;  ///< of the names of the DMA channels that come with an engine
+  std::uint64_t nram = 0;      ///< address of the core's NRAM
+};
+
+/// The unit of the engine that `hardware.dataflow` names, its parts built in any order and bound to one
+/// another. Defined by the list of engines (engines/list.h), not by this level.
+std::unique_ptr<MatrixUnit> make_matrix_unit(const MatrixUnitContext& context);
+
+}  // namespace tilebeat

@@ -1,0 +1,95 @@
+#include "tilebeat/engines/switch_array/config.h"
+
+#include "tilebeat/config/engine_config_of.h"
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/config/rules.h"
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+constexpr Range kLatencyCycles{0, 1024};
+constexpr std::int64_t kBytesPerResult = 4;
+
+// A memory that a process can hold.
+void need_size(std::int64_t bytes, const Place& place, std::int64_t words) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  need(bytes <= kMost, place, words,
+       fmt::format("fewer words: the banks would take {} bytes, {} are the limit", bytes, kMost));
+}
+
+}  // namespace
+
+template <class V>
+void describe(V& v, SwitchArrayConfig& c) {
+  v.integer("rows", c.rows, {1, 256},
+            "R: rows of PEs, equal to input banks and sub-switches; a multiple of groups");
+  v.integer("columns", c.columns, {1, 256}, "C: columns of PEs, kernels computed at a time");
+  v.integer("groups", c.groups, {1, 256}, "G: row groups; a group has L = R/G lanes");
+  v.integer("port_channels", c.port_channels, {1, 64},
+            "P: int8 channels (bytes) of a bank word and of a weight word");
+  v.choice("arrangement", c.arrangement, kArrangementNames,
+           "how a map lies in the banks: table1 is document 000's, stride_aware has no bank conflicts at any "
+           "stride");
+  v.integer("bank_depth_words", c.bank_depth_words, {16, 1 << 24},
+            "words of P bytes of each of the two copies of an input bank");
+  v.integer("parameter_depth_words", c.parameter_depth_words, {16, 1 << 24},
+            "words of P bytes a column of the parameter buffer");
+  v.integer("parameter_slots", c.parameter_slots, {1, 64},
+            "kernel blocks whose biases and scales the post-processor holds");
+  v.integer("output_buffer_bytes", c.output_buffer_bytes, {64, std::int64_t{1} << 30},
+            "bytes of the output buffer, both halves together; a half holds at least R*C int32 results");
+  v.integer("arrangement_queue_words", c.arrangement_queue_words, {1, 4096},
+            "words that wait in front of the write port of each bank; at least those of one bus beat");
+  v.integer("drain_clocks_per_lane", c.drain_clocks_per_lane, {1, 1024},
+            "clocks in which the post-processor takes one lane of C results");
+  v.integer("post_latency_cycles", c.post_latency_cycles, kLatencyCycles,
+            "clocks of latency of the post-processing path");
+}
+
+// What the array asks of the system around it, whose bus its channels are on.
+void check_channels(const SwitchArrayConfig& c, const HardwareConfig& hardware, const Place& root) {
+  const int width = hardware.matrix_bus_bytes();
+  const int beat_words = (width + c.port_channels - 1) / c.port_channels;
+  need(c.arrangement_queue_words >= beat_words, root.key("switch_array").key("arrangement_queue_words"),
+       c.arrangement_queue_words, fmt::format("at least {}: the words of one bus beat", beat_words));
+  if (hardware.dataflow != kSwitchArrayDataflow || !hardware.chip) return;
+  need(hardware.dma.burst_bytes >= width, root.key("dma").key("burst_bytes"), hardware.dma.burst_bytes,
+       fmt::format("at least {}, the width of the core's bus (chip.core.bus.bytes_per_clock)", width));
+}
+
+void check_engine(const SwitchArrayConfig& c, const HardwareConfig& hardware, const Place& root) {
+  const Place place = root.key("switch_array");
+  need(c.rows % c.groups == 0, place.key("rows"), c.rows, fmt::format("a multiple of groups ({})", c.groups));
+  const std::int64_t word = c.port_channels;
+  need_size(2 * word * c.rows * c.bank_depth_words, place.key("bank_depth_words"), c.bank_depth_words);
+  need_size(word * c.columns * c.parameter_depth_words, place.key("parameter_depth_words"),
+            c.parameter_depth_words);
+  const std::int64_t results = std::int64_t{c.rows} * c.columns;
+  need(c.output_buffer_bytes / 2 >= results * kBytesPerResult, place.key("output_buffer_bytes"),
+       c.output_buffer_bytes,
+       fmt::format("at least {}: two halves of one operation cycle of {} int32 results",
+                   2 * results * kBytesPerResult, results));
+  check_channels(c, hardware, root);
+}
+
+std::int64_t peak_macs_per_clock(const SwitchArrayConfig& c) {
+  return std::int64_t{c.rows} * c.columns * c.port_channels;
+}
+
+// The input banks, both copies.
+FaultSpace fault_space(const SwitchArrayConfig& c, const HardwareConfig&) {
+  return {c.rows, std::int64_t{2} * c.bank_depth_words * c.port_channels};
+}
+
+namespace switch_array {
+
+EngineDescription description() {
+  return {kSwitchArrayDataflow, "switch_array", "sizes of the switch-array engine",
+          make_engine_config<SwitchArrayConfig>};
+}
+
+}  // namespace switch_array
+
+}  // namespace tilebeat

@@ -1,0 +1,88 @@
+#include "tilebeat/engines/wfold/config.h"
+
+#include "tilebeat/config/engine_config_of.h"
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/config/rules.h"
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+constexpr Range kLatencyCycles{0, 1024};
+
+}  // namespace
+
+template <class V>
+void describe(V& v, WfoldConfig& c) {
+  v.integer("slaves", c.slaves, {1, 64}, "Ns: slaves; the WRAM has one region for each of them");
+  v.integer("compute_units", c.compute_units, {1, 16}, "Ncu: compute units of a slave");
+  v.integer("line_bytes", c.line_bytes, {8, 256},
+            "M: bytes of a map line and of a kernel line, a power of two");
+  v.integer("first_buffer_lines", c.first_buffer_lines, {2, 256},
+            "L1: map lines that a slave's first buffer holds, more than compute_units");
+  v.integer("second_buffer_lines", c.second_buffer_lines, {2, 256},
+            "L2: kernel lines that a slave's second buffer holds; half of them bound the kernels of a tile");
+  v.integer("weight_port_bytes", c.weight_port_bytes, {16, 256},
+            "bytes that a slave reads of its region a clock");
+  v.integer("line_queue", c.line_queue, {1, 4096}, "map lines that are read ahead of the first buffers");
+  v.integer("transit_bytes", c.transit_bytes, {0, 1 << 20},
+            "bytes of the transit buffer, both halves together; 0: there is none");
+  v.integer("write_queue", c.write_queue, {1, 4096}, "requests to write results that wait for the bus");
+  v.integer("post_latency_cycles", c.post_latency_cycles, kLatencyCycles,
+            "clocks of latency of the post-processing path");
+  v.integer("smallest_pci", c.smallest_pci, {2, 256},
+            "smallest channel granularity to choose from, a power of two; the largest is line_bytes");
+  v.integer("tolerance_bytes", c.tolerance_bytes, {1, 256},
+            "a larger granularity is taken when its padding exceeds the least one by less than this");
+  v.integer("pci", c.pci, {0, 256}, "channel granularity, a power of two; 0: chosen for each layer");
+  v.choice("read_mode", c.read_mode, kReadChoiceNames,
+           "how map lines are read where a layer allows it: one continuous request, one for each position, "
+           "through the transit buffer, or what takes the fewest requests");
+  v.choice("fold_place", c.fold_place, kFoldPlaceNames,
+           "where the width of a map is folded by the stride: between the two on-chip storages, on the way "
+           "from DRAM, or in place in NRAM");
+  v.choice("block_order", c.block_order, kBlockOrderNames,
+           "which loop of a tile is the outer one: kernel rows or channel blocks");
+}
+
+void check_engine(const WfoldConfig& c, const HardwareConfig& hardware, const Place& root) {
+  const Place place = root.key("wfold");
+  need_power_of_two(c.line_bytes, place.key("line_bytes"));
+  need_power_of_two(c.smallest_pci, place.key("smallest_pci"));
+  need_power_of_two(c.pci, place.key("pci"));
+  need(c.pci != 1, place.key("pci"), c.pci, "0, or at least 2");
+  need(c.first_buffer_lines > c.compute_units, place.key("first_buffer_lines"), c.first_buffer_lines,
+       fmt::format("more than compute_units ({})", c.compute_units));
+  const std::string to_line = fmt::format("at most line_bytes ({})", c.line_bytes);
+  need(c.smallest_pci <= c.line_bytes, place.key("smallest_pci"), c.smallest_pci, to_line);
+  need(c.pci <= c.line_bytes, place.key("pci"), c.pci, to_line);
+  if (hardware.dataflow != kWfoldDataflow) return;
+  need(hardware.chip.has_value(), root.key("dataflow"), hardware.dataflow,
+       fmt::format("{}, or a file with `chip`: the engine's two storages are NRAM and WRAM of a core",
+                   engine_descriptions().front().dataflow));
+  const MemoryConfig& wram = hardware.chip->core.wram;
+  const Place banks = root.key("chip").key("core").key("wram").key("banks");
+  need(wram.banks == c.slaves, banks, wram.banks,
+       fmt::format("wfold.slaves ({}): a region for every slave", c.slaves));
+}
+
+std::int64_t peak_macs_per_clock(const WfoldConfig& c) {
+  return std::int64_t{c.slaves} * c.compute_units * c.line_bytes;
+}
+
+// The NRAM of a core, which the engine reads.
+FaultSpace fault_space(const WfoldConfig&, const HardwareConfig& hardware) {
+  const MemoryConfig& nram = hardware.chip->core.nram;
+  return {nram.banks, nram.size_bytes / nram.banks};
+}
+
+namespace wfold {
+
+EngineDescription description() {
+  return {kWfoldDataflow, "wfold", "sizes of the W-fold engine", make_engine_config<WfoldConfig>};
+}
+
+}  // namespace wfold
+
+}  // namespace tilebeat

@@ -1,0 +1,85 @@
+#include "tilebeat/system/board.h"
+
+#include "tilebeat/system/wiring.h"
+
+namespace tilebeat {
+namespace {
+
+constexpr std::uint64_t kRegisterBase = std::uint64_t{1} << 44;  // above any DRAM
+enum BusTarget { kDramTarget, kRegisterTarget };
+
+std::vector<ProgramSet> program_sets(const Plan& plan) {
+  std::vector<ProgramSet> sets;
+  for (const ProgramImage& program : plan.programs) {
+    sets.push_back(
+        {program.label, {{kRegisterBase, program.address, program.instructions.size() * kInstructionBytes}}});
+  }
+  return sets;
+}
+
+}  // namespace
+
+Board::Board(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
+             const SimulationOptions& options, DeltaJitter* jitter)
+    : System(name, hardware, plan, options, jitter) {
+  build(hardware, plan, options);
+  for (const Fault& fault : options.faults) matrix_->inject_fault(fault);
+  observe(*control_);
+  observe(*host_);
+}
+
+void Board::build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {
+  order_.run({
+      [&] {
+        matrix_ = make_matrix_unit(
+            {context_, hardware, order_, options.granularity, options.trace_accumulators, "dma_"});
+      },
+      [&] { dram_ = std::make_unique<DramController>("dram", hardware.dram, context_); },
+      [&] { host_ = std::make_unique<Host>("host", context_, hardware.host, program_sets(plan), 1); },
+  });
+  const std::vector<NamedPort> ports =
+      joined({{"host", &host_->port.socket}, {"fetch"}}, matrix_->memory_ports());
+  const std::vector<UnitSockets> units = matrix_->units();
+  order_.run({
+      [&] {
+        const std::vector<AddressRange> map{
+            {0, static_cast<std::uint64_t>(hardware.dram.size_bytes), kDramTarget},
+            {kRegisterBase, kRegisterBase + kCommandRegisterBytes, kRegisterTarget}};
+        interconnect_ =
+            std::make_unique<Interconnect>("bus", hardware.interconnect, context_, names_of(ports), map);
+      },
+      [&] { control_ = make_control(context_, hardware, units, kRegisterBase); },
+  });
+  bind_ports(*interconnect_, ports);
+  bind_units(*control_, units);
+  constexpr std::size_t kFetchPort = 1;
+  control_->fetch.socket.bind(interconnect_->initiator_ports[kFetchPort]);
+  interconnect_->target_ports[kDramTarget].bind(dram_->socket);
+  interconnect_->target_ports[kRegisterTarget].bind(control_->registers);
+  control_->interrupt.bind(host_->interrupts[0]);
+}
+
+void Board::visit(StatVisitor& visitor) {
+  visitor.ledger("host", host_->ledger);
+  visit_ledgers(visitor, *control_);
+  matrix_->visit(visitor);
+}
+
+Cycle Board::settled_at() {
+  LatestClock latest;
+  visit(latest);
+  return latest.at;
+}
+
+Snapshot Board::take_snapshot(Cycle at) {
+  Snapshot snapshot;
+  snapshot.at = at;
+  SnapshotVisitor visitor(snapshot, "");
+  visit(visitor);
+  visitor.bus("bus", *interconnect_);
+  visitor.dram("dram", *dram_, context_.clock.at(at));
+  visitor.control_counters(*control_);
+  return snapshot;
+}
+
+}  // namespace tilebeat
