@@ -89,8 +89,8 @@ std::uint16_t narrow(const Problem& p, std::int64_t value, const char* what) {
 
 std::int16_t narrow_offset(const Problem& p, std::int64_t value) {
   if (value < INT16_MIN || value > INT16_MAX)
-    throw UserError(fmt::format("layer '{}' cannot fit: padding of {} pixels is beyond {}", p.name, -value,
-                                -INT16_MIN));
+    throw UserError(
+        fmt::format("layer '{}' cannot fit: padding of {} pixels is beyond {}", p.name, -value, -INT16_MIN));
   return static_cast<std::int16_t>(value);
 }
 

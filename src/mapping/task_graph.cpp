@@ -19,28 +19,42 @@ struct Uses {
 
 Activity cause_of_empty(BufferRole role) {
   switch (role) {
-    case BufferRole::kMap: return Activity::kMapLoad;
-    case BufferRole::kKernels: return Activity::kKernelLoad;
-    case BufferRole::kInput: return Activity::kInputLoad;
-    case BufferRole::kParameters: return Activity::kWeightLoad;
+    case BufferRole::kMap:
+      return Activity::kMapLoad;
+    case BufferRole::kKernels:
+      return Activity::kKernelLoad;
+    case BufferRole::kInput:
+      return Activity::kInputLoad;
+    case BufferRole::kParameters:
+      return Activity::kWeightLoad;
     case BufferRole::kResult:
-    case BufferRole::kOutput: return Activity::kOutputReady;
-    case BufferRole::kStaging: return Activity::kPeer;
-    case BufferRole::kStored: return Activity::kLayerEnd;
+    case BufferRole::kOutput:
+      return Activity::kOutputReady;
+    case BufferRole::kStaging:
+      return Activity::kPeer;
+    case BufferRole::kStored:
+      return Activity::kLayerEnd;
   }
   return Activity::kNoWork;
 }
 
 Activity cause_of_full(BufferRole role) {
   switch (role) {
-    case BufferRole::kMap: return Activity::kMapRelease;
-    case BufferRole::kKernels: return Activity::kKernelRelease;
-    case BufferRole::kInput: return Activity::kInputRelease;
-    case BufferRole::kParameters: return Activity::kWeightRelease;
+    case BufferRole::kMap:
+      return Activity::kMapRelease;
+    case BufferRole::kKernels:
+      return Activity::kKernelRelease;
+    case BufferRole::kInput:
+      return Activity::kInputRelease;
+    case BufferRole::kParameters:
+      return Activity::kWeightRelease;
     case BufferRole::kResult:
-    case BufferRole::kOutput: return Activity::kOutputSpace;
-    case BufferRole::kStaging: return Activity::kPeer;
-    case BufferRole::kStored: return Activity::kLayerEnd;
+    case BufferRole::kOutput:
+      return Activity::kOutputSpace;
+    case BufferRole::kStaging:
+      return Activity::kPeer;
+    case BufferRole::kStored:
+      return Activity::kLayerEnd;
   }
   return Activity::kNoWork;
 }

@@ -93,9 +93,8 @@ std::vector<Copy> copies_of(Unit unit, const Transfer& transfer) {
       copy.unit = unit;
       copy.source =
           transfer.source + static_cast<std::uint64_t>(row * shape.source_row + column * shape.source_column);
-      copy.destination =
-          transfer.destination +
-          static_cast<std::uint64_t>(row * shape.destination_row + column * shape.destination_column);
+      copy.destination = transfer.destination + static_cast<std::uint64_t>(row * shape.destination_row +
+                                                                           column * shape.destination_column);
       copy.run_bytes = static_cast<std::uint32_t>(shape.run);
       copy.inner_count = static_cast<std::uint16_t>(std::min(kMostRuns, shape.columns - column));
       copy.outer_count = static_cast<std::uint16_t>(std::min(kMostRuns, shape.rows - row));
@@ -181,8 +180,8 @@ double port_cycles(const Runs& runs, const PortPath& path) {
   const std::int64_t bursts = runs.count * ceil_div<std::int64_t>(runs.run, path.burst_bytes);
   const std::int64_t beats = runs.count * ceil_div<std::int64_t>(runs.run, path.width);
   const double turns = static_cast<double>(bursts) / path.outstanding *
-                       (path.round_trip + static_cast<double>(std::min<std::int64_t>(runs.run, path.burst_bytes)) /
-                                              path.width);
+                       (path.round_trip +
+                        static_cast<double>(std::min<std::int64_t>(runs.run, path.burst_bytes)) / path.width);
   return std::max({static_cast<double>(beats), static_cast<double>(bursts), turns});
 }
 
@@ -202,8 +201,8 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
   const std::int64_t rows = std::int64_t{copy.pad_top} + copy.outer_count + copy.pad_bottom;
   const Runs read = merged_runs(copy.run_bytes, copy.inner_count, copy.source_inner_stride, copy.outer_count,
                                 copy.source_outer_stride);
-  const Runs written =
-      merged_runs(copy.run_bytes, columns, copy.destination_inner_stride, rows, copy.destination_outer_stride);
+  const Runs written = merged_runs(copy.run_bytes, columns, copy.destination_inner_stride, rows,
+                                   copy.destination_outer_stride);
   const PortPath from = path_of(copy.source), to = path_of(copy.destination);
   TaskCost cost;
   cost.cycles = std::max(port_cycles(read, from), port_cycles(written, to));

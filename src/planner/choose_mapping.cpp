@@ -18,8 +18,8 @@ namespace {
 
 // Candidates whose task graph is scheduled: so many of one number of cores, so many numbers.
 constexpr std::size_t kOfOneCount = 5, kCounts = 8;
-constexpr double kWorthALook = 1.5;  // of the best by the rough formula
-constexpr double kNoFaster = 0.995;  // of one with fewer cores
+constexpr double kWorthALook = 1.5;      // of the best by the rough formula
+constexpr double kNoFaster = 0.995;      // of one with fewer cores
 constexpr double kClearlyFaster = 0.97;  // of the time of one with fewer cores
 constexpr int kMostKernelLoads = 8;
 constexpr std::int64_t kKernelLoadBytes = 32768;
@@ -174,8 +174,8 @@ class Chooser {
     const std::int64_t wram = chip_.core.wram.size_bytes;
     const int blocks = largest_part(p_, grain_, m).blocks.size();
     if (block_bytes_ * blocks <= wram) {
-      const auto loads = static_cast<int>(
-          std::clamp<std::int64_t>(block_bytes_ * blocks / kKernelLoadBytes, 1, std::min(blocks, kMostKernelLoads)));
+      const auto loads = static_cast<int>(std::clamp<std::int64_t>(block_bytes_ * blocks / kKernelLoadBytes,
+                                                                   1, std::min(blocks, kMostKernelLoads)));
       m.blocks_per_load = ceil_div(blocks, loads);
       m.kernel_buffers = ceil_div(blocks, m.blocks_per_load);
       if (block_bytes_ * m.blocks_per_load * m.kernel_buffers > wram)
@@ -193,15 +193,15 @@ class Chooser {
   }
 
   bool fits(const LayerMapping& m, int rows, int columns) const {
-    const std::int64_t map = align_up(
-        p_.axis_h().span(rows) * layer_.ifm_row_bytes(p_.axis_w().inner(columns)), kBufferAlignment);
+    const std::int64_t map =
+        align_up(p_.axis_h().span(rows) * layer_.ifm_row_bytes(p_.axis_w().inner(columns)), kBufferAlignment);
     const int kernels = std::min(m.blocks_per_load * p_.block_kernels, p_.conv.out_channels);
     const std::int64_t result =
         align_up(std::int64_t{rows} * columns * kernels * p_.element_bytes(), kBufferAlignment);
     return m.map_buffers * map + 2 * result <= chip_.core.nram.size_bytes;
   }
-  // Whole rows first, as many as make `tiles` tiles of the part; columns are cut when the fewest rows do not fit
-  // (SPEC SW-7).
+  // Whole rows first, as many as make `tiles` tiles of the part; columns are cut when the fewest rows do not
+  // fit (SPEC SW-7).
   bool place_maps(LayerMapping& m, int tiles) const {
     const CorePart part = largest_part(p_, grain_, m);
     const int row_blocks = ceil_div(part.rows.size(), grain_.rows);
@@ -225,7 +225,8 @@ class Chooser {
     const std::int64_t tiles = tiles_of(m, part), groups = ceil_div(part.blocks.size(), m.blocks_per_load);
     if (resident(m, part) || groups == 1) return StepOrder::kTileOuter;
     const std::int64_t maps = tiles * tile_bytes(m), kernels = part.blocks.size() * block_bytes_;
-    return maps + kernels * tiles <= maps * groups + kernels ? StepOrder::kTileOuter : StepOrder::kKernelOuter;
+    return maps + kernels * tiles <= maps * groups + kernels ? StepOrder::kTileOuter
+                                                             : StepOrder::kKernelOuter;
   }
   std::int64_t tiles_of(const LayerMapping& m, const CorePart& part) const {
     return std::int64_t{p_.batch} * ceil_div(part.rows.size(), m.tile_rows) *
@@ -243,7 +244,8 @@ class Chooser {
     const CorePart part = largest_part(p_, grain_, m);
     const bool stays = resident(m, part);
     const std::int64_t group = block_bytes_ * m.blocks_per_load, sram = chip_.sram_bytes();
-    constexpr DataPath direct = DataPath::kDirect, through = DataPath::kSram, broadcast = DataPath::kBroadcast;
+    constexpr DataPath direct = DataPath::kDirect, through = DataPath::kSram,
+                       broadcast = DataPath::kBroadcast;
     if (chip_.dram_path == DramPath::kSram)
       return {{through, stays && 4 * group <= sram / 2 ? broadcast : through, through}};
     std::vector<Paths> paths{{direct, direct, direct}};
@@ -262,10 +264,12 @@ class Chooser {
   double rough_cycles(const LayerMapping& m) const {
     const CorePart part = largest_part(p_, grain_, m);
     const auto tiles = static_cast<double>(tiles_of(m, part));
-    const double groups = static_cast<double>(ceil_div(part.blocks.size(), m.blocks_per_load)) * m.channel_parts;
+    const double groups =
+        static_cast<double>(ceil_div(part.blocks.size(), m.blocks_per_load)) * m.channel_parts;
     const bool stays = resident(m, part), tile_outer = m.order == StepOrder::kTileOuter;
     const double maps = tiles * static_cast<double>(tile_bytes(m)) * (tile_outer ? 1 : groups);
-    const double kernels = static_cast<double>(part.blocks.size() * block_bytes_) * (stays || !tile_outer ? 1 : tiles);
+    const double kernels =
+        static_cast<double>(part.blocks.size() * block_bytes_) * (stays || !tile_outer ? 1 : tiles);
     const double results = stored_bytes(m);
     const int in_cluster = std::min(m.cores(), chip_.cores_per_cluster);
     const int clusters = ceil_div(m.cores(), chip_.cores_per_cluster);
@@ -279,12 +283,14 @@ class Chooser {
                           (kernels_shared ? kernels * different_kernels : 0) +
                           (m.results == DataPath::kSram ? results * in_cluster : 0);
     const double cluster_port = chip_.cluster_bus.bytes_per_clock;
-    const double dram = results * m.cores() + maps * clusters * different_maps + kernels * clusters * different_kernels;
+    const double dram =
+        results * m.cores() + maps * clusters * different_maps + kernels * clusters * different_kernels;
     const auto compute = static_cast<double>(
         std::int64_t{p_.batch} * ceil_div(part.rows.size(), grain_.rows) *
         ceil_div(part.columns.size(), grain_.columns) * part.blocks.size() * grain_.cycles);
     // Transfers and computing overlap but for the first tile and the last one.
-    const double transfers = std::max({direct / port, staged / port, staged / cluster_port, dram / dram_rate()});
+    const double transfers =
+        std::max({direct / port, staged / port, staged / cluster_port, dram / dram_rate()});
     const double steps = tiles * (tile_outer ? 1 : groups);
     const double serial = std::min(compute, transfers) / (m.map_buffers > 1 ? steps : 1);
     return std::max(compute, transfers) + serial + start_cycles(m);
@@ -298,15 +304,16 @@ class Chooser {
   double stored_bytes(const LayerMapping& m) const {
     const auto results = static_cast<double>(p_.output.size_bytes()) / m.cores();
     const std::int64_t pixel = std::int64_t{p_.conv.out_channels} * p_.element_bytes();
-    const std::int64_t run =
-        std::min<std::int64_t>(pixel, std::int64_t{m.blocks_per_load} * p_.block_kernels * p_.element_bytes());
+    const std::int64_t run = std::min<std::int64_t>(
+        pixel, std::int64_t{m.blocks_per_load} * p_.block_kernels * p_.element_bytes());
     if (run == pixel) return results;
     const PortPath path = dram_path(hardware_, chip_.core.copy);
-    return results / static_cast<double>(run) * static_cast<double>(align_up(run, path.atom) + 2 * path.width);
+    return results / static_cast<double>(run) *
+           static_cast<double>(align_up(run, path.atom) + 2 * path.width);
   }
 
-  // A few for every number of cores that the formula finds faster than all smaller numbers: it knows little of
-  // waiting. Of these numbers the largest.
+  // A few for every number of cores that the formula finds faster than all smaller numbers: it knows little
+  // of waiting. Of these numbers the largest.
   void keep_best() {
     std::map<int, std::vector<Candidate>> of_cores;
     for (const Candidate& c : candidates_) {
@@ -337,7 +344,9 @@ class Chooser {
     for (int i = 0; i < chip_.processors(); ++i) stored.push_back(graph.add_buffer(BufferRole::kStored));
     add_matrix_tasks(
         graph, work,
-        [&](TaskGraph& g, const EnginePlace& place) { return std::make_unique<CoarseLowering>(g, place, costs); },
+        [&](TaskGraph& g, const EnginePlace& place) {
+          return std::make_unique<CoarseLowering>(g, place, costs);
+        },
         stored);
     const std::vector<int> started = q_.first_of_program ? processors_of(chip_, m) : std::vector<int>{};
     return schedule(graph, dependencies_of(graph), machine_of(hardware_, started)).cycles;
@@ -347,18 +356,19 @@ class Chooser {
     LayerMapping m;
     m.blocks_per_load = 1;
     if (!layer_.reduces() && 2 * block_bytes_ > chip_.core.wram.size_bytes)
-      throw UserError(fmt::format("layer '{}' cannot fit: the kernels of one block take {} bytes, half of "
-                                  "chip.core.wram.size_bytes is {}",
-                                  p_.name, block_bytes_, chip_.core.wram.size_bytes / 2));
+      throw UserError(
+          fmt::format("layer '{}' cannot fit: the kernels of one block take {} bytes, half of "
+                      "chip.core.wram.size_bytes is {}",
+                      p_.name, block_bytes_, chip_.core.wram.size_bytes / 2));
     const int rows = std::min(p_.out_height, grain_.rows), columns = std::min(p_.out_width, grain_.columns);
-    const std::int64_t map = align_up(
-        p_.axis_h().span(rows) * layer_.ifm_row_bytes(p_.axis_w().inner(columns)), kBufferAlignment);
-    const std::int64_t result = align_up(
-        std::int64_t{rows} * columns * p_.kernels_of({0, 1}) * p_.element_bytes(), kBufferAlignment);
-    throw UserError(fmt::format(
-        "layer '{}' cannot fit: a tile of {} x {} outputs with its inputs takes {} bytes, "
-        "chip.core.nram.size_bytes is {}",
-        p_.name, rows, columns, map + 2 * result, chip_.core.nram.size_bytes));
+    const std::int64_t map =
+        align_up(p_.axis_h().span(rows) * layer_.ifm_row_bytes(p_.axis_w().inner(columns)), kBufferAlignment);
+    const std::int64_t result =
+        align_up(std::int64_t{rows} * columns * p_.kernels_of({0, 1}) * p_.element_bytes(), kBufferAlignment);
+    throw UserError(
+        fmt::format("layer '{}' cannot fit: a tile of {} x {} outputs with its inputs takes {} bytes, "
+                    "chip.core.nram.size_bytes is {}",
+                    p_.name, rows, columns, map + 2 * result, chip_.core.nram.size_bytes));
   }
 
   const MappingQuestion& q_;
@@ -386,7 +396,8 @@ std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& m) {
   std::vector<int> processors;
   for (int core = 0; core < m.cores(); ++core) processors.push_back(processor_of_core(chip, core));
   const int clusters = ceil_div(m.cores(), chip.cores_per_cluster);
-  for (int k = 0; m.uses_memory_cores() && k < clusters; ++k) processors.push_back(processor_of_memory(chip, k));
+  for (int k = 0; m.uses_memory_cores() && k < clusters; ++k)
+    processors.push_back(processor_of_memory(chip, k));
   std::sort(processors.begin(), processors.end());
   return processors;
 }

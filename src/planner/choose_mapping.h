@@ -19,9 +19,10 @@ struct MappingQuestion {
   bool first_of_program = false;  ///< its processors are started for it
 };
 
-/// The mapping that is expected to be fastest (SPEC MA-3, MA-4), and why. Candidates are ranked by a rough formula;
-/// the best of them are estimated by a schedule of their task graph. They are looked at from few cores to many,
-/// and one that needs more has to be clearly faster. Throws UserError when the layer cannot fit.
+/// The mapping that is expected to be fastest (SPEC MA-3, MA-4), and why. Candidates are ranked by a rough
+/// formula; the best of them are estimated by a schedule of their task graph. They are looked at from few
+/// cores to many, and one that needs more has to be clearly faster. Throws UserError when the layer cannot
+/// fit.
 struct ChosenMapping {
   LayerMapping mapping;
   double cycles = 0;  ///< estimated
@@ -29,7 +30,8 @@ struct ChosenMapping {
 };
 ChosenMapping choose_mapping(const MappingQuestion& question);
 
-/// What tasks of the machine share, with the processors of a mapping started by the host first when asked for.
+/// What tasks of the machine share, with the processors of a mapping started by the host first when asked
+/// for.
 Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started);
 /// The processors that work in a mapping.
 std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& mapping);

@@ -202,8 +202,7 @@ class MatrixTasks {
         const std::size_t tile = tile_outer ? i : j, load = tile_outer ? j : i;
         for (std::size_t part_number = 0; part_number < parts; ++part_number) {
           const std::size_t group = load * parts + part_number;
-          core.steps.push_back(
-              {tiles[tile], static_cast<int>(tile), groups[group], static_cast<int>(group)});
+          core.steps.push_back({tiles[tile], static_cast<int>(tile), groups[group], static_cast<int>(group)});
         }
       }
     }
@@ -261,10 +260,12 @@ class MatrixTasks {
       if (streams == 0) continue;
       const std::int64_t bytes = staging.share(2 * streams);
       if (m_.maps == DataPath::kSram) {
-        for (const auto& [key, users] : map_users(cluster, 0)) map_streams_[{cluster, users.front()}] = staging.add_stream(bytes, 2);
+        for (const auto& [key, users] : map_users(cluster, 0))
+          map_streams_[{cluster, users.front()}] = staging.add_stream(bytes, 2);
       }
       if (m_.kernels == DataPath::kSram) {
-        for (const auto& [key, users] : kernel_users(cluster)) kernel_streams_[{cluster, key}] = staging.add_stream(bytes, 2);
+        for (const auto& [key, users] : kernel_users(cluster))
+          kernel_streams_[{cluster, key}] = staging.add_stream(bytes, 2);
       }
       if (m_.results == DataPath::kSram) {
         for (const int core : cores) store_streams_[core] = staging.add_stream(bytes, 2);
@@ -510,7 +511,8 @@ MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& m) {
   MatrixJob job;
   job.tile = {0, p.axis_h().inner(m.tile_rows), p.axis_w().inner(m.tile_columns)};
   job.blocks = {0, std::min(m.blocks_per_load, p.kernel_blocks())};
-  job.reduction = {part_of(p.channels, m.channel_parts, 0, layer.grain().channels), true, m.channel_parts == 1};
+  job.reduction = {part_of(p.channels, m.channel_parts, 0, layer.grain().channels), true,
+                   m.channel_parts == 1};
   return job;
 }
 
@@ -538,9 +540,10 @@ Footprint footprint_of(const MatrixWork& work) {
         name, m.tile_rows, m.tile_columns, m.map_buffers, f.map, kResultBuffers, f.result,
         chip.core.nram.size_bytes));
   if (f.wram > chip.core.wram.size_bytes)
-    throw UserError(fmt::format(
-        "layer '{}' cannot fit: {} buffers of {} bytes for the kernels of {} blocks, chip.core.wram.size_bytes is {}",
-        name, m.kernel_buffers, f.kernels, m.blocks_per_load, chip.core.wram.size_bytes));
+    throw UserError(
+        fmt::format("layer '{}' cannot fit: {} buffers of {} bytes for the kernels of {} blocks, "
+                    "chip.core.wram.size_bytes is {}",
+                    name, m.kernel_buffers, f.kernels, m.blocks_per_load, chip.core.wram.size_bytes));
   return f;
 }
 

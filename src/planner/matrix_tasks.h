@@ -10,7 +10,8 @@
 
 namespace tilebeat {
 
-/// A matrix layer on a chip: where its tensors lie in DRAM, and how it is mapped. What it refers to outlives it.
+/// A matrix layer on a chip: where its tensors lie in DRAM, and how it is mapped. What it refers to outlives
+/// it.
 struct MatrixWork {
   const MatrixLayer& layer;
   const HardwareConfig& hardware;
@@ -49,8 +50,8 @@ struct PlannedBytes {
 /// Makes the lowering of one core.
 using LoweringFactory = std::function<std::unique_ptr<MatrixLowering>(TaskGraph&, const EnginePlace&)>;
 
-/// Adds the tasks of the layer: loads, jobs and stores of all cores, step by step. `stored` has a buffer for every
-/// processor, which the last tasks of a result write.
+/// Adds the tasks of the layer: loads, jobs and stores of all cores, step by step. `stored` has a buffer for
+/// every processor, which the last tasks of a result write.
 PlannedBytes add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering,
                               const std::vector<BufferId>& stored);
 

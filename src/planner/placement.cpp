@@ -7,7 +7,8 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::int64_t kPage = 4096;  // tensors begin at multiples of it; address 0 stays unused: it means "none"
+constexpr std::int64_t kPage =
+    4096;  // tensors begin at multiples of it; address 0 stays unused: it means "none"
 
 }  // namespace
 
@@ -88,7 +89,8 @@ std::int64_t dram_bound(std::int64_t bytes, const HardwareConfig& hardware) {
   return ceil_div(bytes, transfer * 2) * d.clock_ps / hardware.clock_ps();
 }
 
-BoundCycles bound_of(const Problem& p, const Layer& layer, std::int64_t macs, const HardwareConfig& hardware) {
+BoundCycles bound_of(const Problem& p, const Layer& layer, std::int64_t macs,
+                     const HardwareConfig& hardware) {
   const std::int64_t peak = hardware.macs_per_clock() * (hardware.chip ? hardware.chip->cores() : 1);
   const auto& c = std::get<Conv2d>(layer.operation);
   // The layer's own taps: those of the zero-inserted baseline are not needed.

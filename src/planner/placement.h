@@ -18,8 +18,8 @@ class DramPlaces {
 
   /// Places inputs and results of all layers.
   void place_tensors(const Workload& workload);
-  /// Places bytes that the host writes before the run; 0 when there are none. Pieces lie one behind the other;
-  /// each is a segment of its own, so that it goes as soon as it is written.
+  /// Places bytes that the host writes before the run; 0 when there are none. Pieces lie one behind the
+  /// other; each is a segment of its own, so that it goes as soon as it is written.
   std::uint64_t place(const std::string& what, std::vector<std::vector<std::uint8_t>> pieces);
   std::uint64_t place(const std::string& what, std::vector<std::uint8_t> bytes);
   /// A layer's kernels.

@@ -104,8 +104,7 @@ class NetworkPlanner {
                          machine_of(hardware_, {}).dram_bytes_per_clock);
     } else {
       const auto [input, output] = layouts(d);
-      const ChosenMapping chosen =
-          choose_mapping({*d.matrix, hardware_, d.weights, input, output, first});
+      const ChosenMapping chosen = choose_mapping({*d.matrix, hardware_, d.weights, input, output, first});
       d.mapping = chosen.mapping;
       d.mapping.engine = hardware_.dataflow;
       d.matrix->cut_jobs(largest_job(*d.matrix, d.mapping), core_path(*hardware_.chip, hardware_.dma),
@@ -121,7 +120,8 @@ class NetworkPlanner {
 
   std::string mapping_text(const LayerMapping& m) const {
     return fmt::format(
-        "{} of {} cores: {} x {} parts of the map, {} of the kernels; tiles of {} x {} outputs in NRAM, {} kernel "
+        "{} of {} cores: {} x {} parts of the map, {} of the kernels; tiles of {} x {} outputs in NRAM, {} "
+        "kernel "
         "blocks a load{}; maps {}, kernels {}, results {}",
         m.cores(), hardware_.chip->cores(), m.row_parts, m.column_parts, m.kernel_parts, m.tile_rows,
         m.tile_columns, m.blocks_per_load,
@@ -145,7 +145,8 @@ class NetworkPlanner {
       mapping.kernel_parts = cores, mapping.results = d.path;
       TaskGraph graph;
       PlannedBytes bytes;
-      const int working = d.vector->add_tasks(graph, cores, d.path, d.parameters, stored_buffers(graph), bytes);
+      const int working =
+          d.vector->add_tasks(graph, cores, d.path, d.parameters, stored_buffers(graph), bytes);
       if (working < cores && cores > 1) break;
       const std::vector<int> started = first ? processors_of(chip, mapping) : std::vector<int>{};
       const double cycles = schedule(graph, dependencies_of(graph), machine_of(hardware_, started)).cycles;
@@ -163,7 +164,8 @@ class NetworkPlanner {
       return TensorLayout::dense(made_.plan.tensors.at(name).address, height, width, pixel);
     };
     return {dense(d.layer->inputs.front(), p.height, p.width, p.channels),
-            dense(d.layer->name, p.out_height, p.out_width, std::int64_t{p.conv.out_channels} * p.element_bytes())};
+            dense(d.layer->name, p.out_height, p.out_width,
+                  std::int64_t{p.conv.out_channels} * p.element_bytes())};
   }
 
   // A whole layer as one job of a unit that works on DRAM.
@@ -202,7 +204,8 @@ class NetworkPlanner {
       const auto [input, output] = layouts(d);
       const MatrixWork work{*d.matrix, hardware_, d.mapping, d.weights, input, output};
       bytes = add_matrix_tasks(
-          graph, work, [&](TaskGraph& g, const EnginePlace& place) { return d.matrix->lower(g, place); }, stored);
+          graph, work, [&](TaskGraph& g, const EnginePlace& place) { return d.matrix->lower(g, place); },
+          stored);
     } else if (d.vector != nullptr) {
       d.vector->add_tasks(graph, d.mapping.cores(), d.path, d.parameters, stored, bytes);
     }
@@ -215,8 +218,8 @@ class NetworkPlanner {
     const Schedule times = schedule(
         graph, dependencies,
         machine_of(hardware_, first ? std::vector<int>(workers.begin(), workers.end()) : std::vector<int>{}));
-    d.plan.estimated_cycles = std::max<Cycle>(std::llround(times.cycles) + end_cycles(workers),
-                                              d.plan.bound.cycles());
+    d.plan.estimated_cycles =
+        std::max<Cycle>(std::llround(times.cycles) + end_cycles(workers), d.plan.bound.cycles());
     for (auto& [processor, instructions] :
          synchronise(graph, dependencies, times, is_board() ? 1 : cluster_size(*hardware_.chip))) {
       std::vector<Instruction>& program = program_of(d.layer->scene, processor);
@@ -231,8 +234,8 @@ class NetworkPlanner {
     d.matrix.reset(), d.vector.reset();
   }
 
-  // Nobody reads what others have not stored. The second barrier of a layer holds the others back until processor
-  // 0 has ended it: nothing of the next one is in its statistics.
+  // Nobody reads what others have not stored. The second barrier of a layer holds the others back until
+  // processor 0 has ended it: nothing of the next one is in its statistics.
   static Barrier barrier(std::uint32_t layer, int which, const std::set<int>& workers) {
     return {static_cast<std::uint16_t>(2 * layer + static_cast<std::uint32_t>(which)),
             static_cast<std::uint16_t>(workers.size())};

@@ -58,8 +58,8 @@ int Staging::add_stream(std::int64_t bytes, int buffers) {
   try {
     stream.address = sram_.allocate(bytes * buffers);
   } catch (const UserError& error) {
-    throw UserError(fmt::format("{} buffers of {} bytes in the SRAM: {} (chip.sram.size_bytes is {})", buffers,
-                                bytes, error.what(), sram_.size()));
+    throw UserError(fmt::format("{} buffers of {} bytes in the SRAM: {} (chip.sram.size_bytes is {})",
+                                buffers, bytes, error.what(), sram_.size()));
   }
   streams_.push_back(std::move(stream));
   return static_cast<int>(streams_.size()) - 1;

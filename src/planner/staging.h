@@ -30,9 +30,11 @@ class Staging {
  public:
   Staging(TaskGraph& graph, const HardwareConfig& hardware, int cluster);
 
-  /// Bytes of each of so many buffers that share what is left of the SRAM. Throws UserError when that is too little.
+  /// Bytes of each of so many buffers that share what is left of the SRAM. Throws UserError when that is too
+  /// little.
   std::int64_t share(int buffers) const;
-  /// A stream of `buffers` buffers of `bytes` bytes; returns its number. Throws UserError when they do not fit.
+  /// A stream of `buffers` buffers of `bytes` bytes; returns its number. Throws UserError when they do not
+  /// fit.
   int add_stream(std::int64_t bytes, int buffers);
 
   /// A core that takes from a stream: the same sources as the others, destinations of its own.

@@ -103,9 +103,8 @@ class VectorTasks : public VectorLayer {
     types();
     // A pooling need not touch every input.
     const auto& shape = inputs_[0].info.shape;
-    const std::int64_t pixels =
-        axis(pool, 0).touched(static_cast<int>(output_.shape[1])) *
-        axis(pool, 1).touched(static_cast<int>(output_.shape[2]));
+    const std::int64_t pixels = axis(pool, 0).touched(static_cast<int>(output_.shape[1])) *
+                                axis(pool, 1).touched(static_cast<int>(output_.shape[2]));
     touched_ = output_.size_bytes() + shape[0] * pixels * channels_;
   }
   WindowAxis axis(const Pooling& pool, std::size_t number) const {
@@ -120,8 +119,7 @@ class VectorTasks : public VectorLayer {
     for (const double scale : operation.input_scales) append_double(scale, parameters_);
     append_double(operation.requant.scale, parameters_);
     types();
-    if (layer_.inputs[0] == layer_.inputs[1])
-      touched_ = 2 * output_.size_bytes();
+    if (layer_.inputs[0] == layer_.inputs[1]) touched_ = 2 * output_.size_bytes();
   }
   void prepare(const ByteTable& table) {
     base_.kind = VectorKind::kTable;
@@ -238,8 +236,7 @@ class VectorTasks : public VectorLayer {
     piece.run->width = static_cast<std::uint16_t>(w.ins);
     piece.run->h_offset = static_cast<std::int16_t>(h.offset),
     piece.run->w_offset = static_cast<std::int16_t>(w.offset);
-    piece.destination =
-        output_address_ + static_cast<std::uint64_t>(result * channels_);
+    piece.destination = output_address_ + static_cast<std::uint64_t>(result * channels_);
     piece.store = one_run(std::int64_t{w.outs} * channels_);
     piece.store.rows = h.outs, piece.store.source_row = piece.store.run;
     piece.store.destination_row = output_.shape[2] * channels_;
@@ -280,8 +277,8 @@ class VectorTasks : public VectorLayer {
     for (const Placement& input : inputs_) {
       const int size = dtype_size(input.info.dtype);
       piece.b_offset = piece.in_bytes;  // that of the last operand
-      piece.fetches.push_back(
-          {input.address + static_cast<std::uint64_t>(first * size), piece.in_bytes, one_run(elements * size)});
+      piece.fetches.push_back({input.address + static_cast<std::uint64_t>(first * size), piece.in_bytes,
+                               one_run(elements * size)});
       piece.in_bytes = align_up(piece.in_bytes + elements * size, kBufferAlignment);
     }
     const int size = dtype_size(output_.dtype);
@@ -290,8 +287,7 @@ class VectorTasks : public VectorLayer {
     piece.run->rows = 1;
     piece.run->columns = static_cast<std::uint16_t>(columns);
     piece.run->channels = static_cast<std::uint16_t>(channels);
-    piece.destination =
-        output_address_ + static_cast<std::uint64_t>(first * size);
+    piece.destination = output_address_ + static_cast<std::uint64_t>(first * size);
     piece.store = one_run(piece.out_bytes);
     pieces_.push_back(std::move(piece));
   }
@@ -310,8 +306,7 @@ class VectorTasks : public VectorLayer {
         piece.in_bytes = count * depth;
         piece.fetches.push_back(
             {input.address + static_cast<std::uint64_t>(at * depth), 0, one_run(piece.in_bytes)});
-        piece.destination = output_address_ +
-                            static_cast<std::uint64_t>(at * channels_ + channel);
+        piece.destination = output_address_ + static_cast<std::uint64_t>(at * channels_ + channel);
         piece.store.run = depth, piece.store.columns = count;
         piece.store.source_column = depth, piece.store.destination_column = channels_;
         pieces_.push_back(std::move(piece));
@@ -446,8 +441,8 @@ class VectorTasks : public VectorLayer {
     way.store(core, store, result.read(), stored);
   }
 
-  // A clock for `lanes` elements, for every tap of a pooling and every pass of a softmax; and the bytes through
-  // the ports.
+  // A clock for `lanes` elements, for every tap of a pooling and every pass of a softmax; and the bytes
+  // through the ports.
   TaskCost run_cost(const VectorRun& run, const Piece& piece) const {
     const double pixels = static_cast<double>(run.rows) * run.columns;
     const double steps = static_cast<double>(ceil_div<int>(run.channels, chip_.core.vector.lanes));

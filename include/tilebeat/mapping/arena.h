@@ -5,8 +5,8 @@
 
 namespace tilebeat {
 
-/// When a place in a memory is in use, in steps of whatever the caller counts (layers, steps of a layer), both
-/// ends included.
+/// When a place in a memory is in use, in steps of whatever the caller counts (layers, steps of a layer),
+/// both ends included.
 struct Lifetime {
   int first = 0, last = 0;
   bool overlaps(const Lifetime& other) const { return first <= other.last && other.first <= last; }

@@ -20,8 +20,8 @@ constexpr std::array<std::string_view, 3> kDataPathNames{"direct", "sram", "broa
 enum class StepOrder : std::uint8_t { kTileOuter, kKernelOuter };
 constexpr std::array<std::string_view, 2> kStepOrderNames{"tile_outer", "kernel_outer"};
 
-/// What is computed where and when, for one layer on the matrix units of a chip (SPEC MA-1). A fused unit, once
-/// there are some, takes the place of a layer.
+/// What is computed where and when, for one layer on the matrix units of a chip (SPEC MA-1). A fused unit,
+/// once there are some, takes the place of a layer.
 struct LayerMapping {
   std::string layer;
   std::string engine;  ///< the name of its dataflow

@@ -48,17 +48,17 @@ struct Reduction {
   bool first = true, last = true;
 };
 
-/// A tile that a matrix unit computes: from a map, with kernels, to results that lie in a memory which its ports
-/// reach.
+/// A tile that a matrix unit computes: from a map, with kernels, to results that lie in a memory which its
+/// ports reach.
 struct MatrixJob {
-  OutputTile tile;             ///< of each of `images` images, of which `tile.image` is the first
+  OutputTile tile;  ///< of each of `images` images, of which `tile.image` is the first
   int images = 1;
-  Interval blocks;             ///< kernel blocks
+  Interval blocks;  ///< kernel blocks
   Reduction reduction;
-  TensorLayout ifm;            ///< of the tile's inputs
-  std::uint64_t weights = 0;   ///< of the first block, and of what the reduction adds up
-  std::uint64_t post = 0;      ///< of the first block; 0: none apart
-  TensorLayout ofm;            ///< of the tile's outputs; channel 0 is the first kernel
+  TensorLayout ifm;           ///< of the tile's inputs
+  std::uint64_t weights = 0;  ///< of the first block, and of what the reduction adds up
+  std::uint64_t post = 0;     ///< of the first block; 0: none apart
+  TensorLayout ofm;           ///< of the tile's outputs; channel 0 is the first kernel
   std::optional<Access> ifm_read, weights_read, ofm_write;  ///< absent: nobody else uses these places
 };
 
@@ -75,7 +75,8 @@ class MatrixLowering {
   virtual void add(const MatrixJob& job) = 0;
 };
 
-/// How a tile of a map comes to where the engine reads it: a transfer, and what the core does before and after.
+/// How a tile of a map comes to where the engine reads it: a transfer, and what the core does before and
+/// after.
 struct MapLoad {
   std::optional<Copy> before, after;
   Transfer transfer;
@@ -99,16 +100,16 @@ class MatrixLayer {
   virtual bool reduces() const = 0;
   /// Bytes of one block of kernels over channels `channels`, and where they begin in the block.
   virtual Interval weights_of(int block, Interval channels) const = 0;
-  /// Decides how the unit itself cuts jobs whose largest is `largest`, with maps and results behind `path` in a
-  /// memory of `memory_bytes` bytes a clock. Throws UserError when it cannot.
+  /// Decides how the unit itself cuts jobs whose largest is `largest`, with maps and results behind `path` in
+  /// a memory of `memory_bytes` bytes a clock. Throws UserError when it cannot.
   virtual void cut_jobs(const MatrixJob& largest, const PortPath& path, double memory_bytes) = 0;
   /// Tasks of jobs in the order in which they are added. The layer outlives it.
   virtual std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const = 0;
   virtual Explanation explain() const = 0;
 };
 
-/// The layer on the engine that the hardware's dataflow names. `workload` and `hardware` outlive it. Defined where
-/// the engines are listed.
+/// The layer on the engine that the hardware's dataflow names. `workload` and `hardware` outlive it. Defined
+/// where the engines are listed.
 std::unique_ptr<MatrixLayer> make_matrix_layer(const Workload& workload, const Layer& layer,
                                                const HardwareConfig& hardware);
 

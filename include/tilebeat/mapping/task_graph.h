@@ -34,8 +34,8 @@ enum class AccessKind : std::uint8_t {
   kAccumulate  ///< reads and writes the same version, behind the accumulations that were added before
 };
 
-/// A task uses version `version` of a buffer. Versions count from 0; a version is there when all that write it
-/// are complete, and its place is free for the next one when all that read it no longer need it.
+/// A task uses version `version` of a buffer. Versions count from 0; a version is there when all that write
+/// it are complete, and its place is free for the next one when all that read it no longer need it.
 struct Access {
   BufferId buffer = 0;
   int version = 0;

@@ -53,11 +53,11 @@ Runs merged_runs(std::int64_t run, std::int64_t columns, std::int64_t column_str
 
 /// A port through which bursts go to a memory.
 struct PortPath {
-  int width = 16;           ///< bytes a clock
-  int burst_bytes = 1024;   ///< of the longest burst
-  int outstanding = 8;      ///< bursts under way
-  double round_trip = 60;   ///< clocks from a request to its first data, idle
-  std::int64_t atom = 1;    ///< bytes that the memory always moves whole
+  int width = 16;          ///< bytes a clock
+  int burst_bytes = 1024;  ///< of the longest burst
+  int outstanding = 8;     ///< bursts under way
+  double round_trip = 60;  ///< clocks from a request to its first data, idle
+  std::int64_t atom = 1;   ///< bytes that the memory always moves whole
 };
 /// Ways of DMA channels and engines: to DRAM, to a core's memories, to the memory of a cluster.
 PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma);

@@ -38,8 +38,8 @@ struct Window {
   int out = 0, outs = 0, in = 0, ins = 0, offset = 0;
 };
 
-/// One axis of an operator that reads a map of `extent` pixels through a sliding window: the receptive field of
-/// convolutions and poolings.
+/// One axis of an operator that reads a map of `extent` pixels through a sliding window: the receptive field
+/// of convolutions and poolings.
 struct WindowAxis {
   int extent = 0, kernel = 1, stride = 1, dilation = 1, pad = 0;
 

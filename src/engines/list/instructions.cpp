@@ -1,6 +1,5 @@
 // Put together from the list of engines, so that nothing else names them.
 #include "tilebeat/engines/list.h"
-
 #include "tilebeat/isa/instruction_set.h"
 #include "tilebeat/isa/operations.h"
 

@@ -1,7 +1,6 @@
 // Put together from the list of engines, so that nothing else names them.
-#include "tilebeat/engines/list.h"
-
 #include "tilebeat/config/engine_config.h"
+#include "tilebeat/engines/list.h"
 #include "tilebeat/mapping/matrix_backend.h"
 
 #include <memory>

@@ -55,12 +55,14 @@ class SwitchArrayLayer : public MatrixLayer {
   const Problem& problem() const override { return p_; }
   Grain grain() const override {
     const std::int64_t words = std::int64_t{widest_} * p_.taps();
-    const std::int64_t drain = std::int64_t{array_.lanes()} * hardware_.engine<SwitchArrayConfig>().drain_clocks_per_lane;
-    return {array_.groups,         array_.lanes(),      array_.columns,
-            array_.port_channels,  std::max(words, drain), words * array_.columns * array_.port_channels};
+    const std::int64_t drain =
+        std::int64_t{array_.lanes()} * hardware_.engine<SwitchArrayConfig>().drain_clocks_per_lane;
+    return {array_.groups,        array_.lanes(),         array_.columns,
+            array_.port_channels, std::max(words, drain), words * array_.columns * array_.port_channels};
   }
   std::int64_t ifm_row_bytes(const Window& w) const override { return std::int64_t{w.ins} * p_.channels; }
-  MapLoad load_map(const OutputTile& tile, const TensorLayout& source, std::uint64_t destination) const override {
+  MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
+                   std::uint64_t destination) const override {
     MapLoad load;
     load.transfer.source = source.at(tile.image, tile.h.in, tile.w.in);
     load.transfer.destination = destination;
@@ -107,9 +109,10 @@ class SwitchArrayLayer : public MatrixLayer {
   }
   Explanation explain() const override {
     const int stored = tiling_.order == LoopOrder::kTileOuter ? tiling_.blocks_per_store : 1;
-    return {{"engine tiles", fmt::format("{} of up to {} x {} output pixels a map", tiles_, tiling_.rows, tiling_.columns)},
-            {"kernel blocks", fmt::format("{} of {} kernels, results of {} stored together", p_.kernel_blocks(),
-                                          array_.columns, stored)},
+    return {{"engine tiles",
+             fmt::format("{} of up to {} x {} output pixels a map", tiles_, tiling_.rows, tiling_.columns)},
+            {"kernel blocks", fmt::format("{} of {} kernels, results of {} stored together",
+                                          p_.kernel_blocks(), array_.columns, stored)},
             {"chunks", fmt::format("up to {} channel blocks each", tiling_.planes_per_chunk)},
             {"why", reason_}};
   }

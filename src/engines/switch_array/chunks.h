@@ -7,11 +7,11 @@
 
 namespace tilebeat::switch_array {
 
-/// One chunk of a job: a tile, a kernel block and some channel blocks, what has to be loaded for it, and where
-/// its operands and results lie in the engine's buffers.
+/// One chunk of a job: a tile, a kernel block and some channel blocks, what has to be loaded for it, and
+/// where its operands and results lie in the engine's buffers.
 struct Chunk {
   int tile = 0, kernel_block = 0;
-  Interval planes;                ///< channel blocks that it runs over
+  Interval planes;                 ///< channel blocks that it runs over
   bool first = true, last = true;  ///< begins, ends the sums
   int copy = 0;                    ///< copy of the input banks
   bool loads_input = false;

@@ -24,7 +24,8 @@ class Lowering : public MatrixLowering {
         config_(hardware.engine<SwitchArrayConfig>()),
         path_(path),
         array_(array_shape(hardware.engine<SwitchArrayConfig>())),
-        slot_words_(std::max(1, std::min(widest_planes(problem, array_), tiling.planes_per_chunk) * problem.taps())),
+        slot_words_(
+            std::max(1, std::min(widest_planes(problem, array_), tiling.planes_per_chunk) * problem.taps())),
         maker_(array_, tiling, ChunkMaker::slots(config_, slot_words_)),
         inputs_(graph, BufferRole::kInput, ChunkMaker::kCopies),
         parameters_(graph, BufferRole::kParameters, ChunkMaker::slots(config_, slot_words_)),
@@ -101,16 +102,18 @@ class Lowering : public MatrixLowering {
     load.pixel_stride = static_cast<std::uint32_t>(job_->ifm.pixel_stride);
     load.height = narrowed(height, "tile height"), load.width = narrowed(width, "tile width");
     load.channels = narrowed(channels.size(), "channels");
-    load.stride_h = narrowed(p_.conv.stride[0], "stride"), load.stride_w = narrowed(p_.conv.stride[1], "stride");
+    load.stride_h = narrowed(p_.conv.stride[0], "stride"),
+    load.stride_w = narrowed(p_.conv.stride[1], "stride");
     load.fill = static_cast<std::uint8_t>(p_.input.zero_point);
     auto& filling = input_[static_cast<std::size_t>(chunk.copy)];
     filling = inputs_.next();
     std::vector<Access> accesses{filling.write()};
     also(accesses, job_->ifm_read);
     // Bank words: those of a row go to the L banks of its half, one a clock each.
-    const Runs runs = merged_runs(channels.size(), width, job_->ifm.pixel_stride, height, job_->ifm.row_stride);
-    const double words =
-        static_cast<double>(height) * width * ceil_div(channels.size(), array_.port_channels) / array_.lanes();
+    const Runs runs =
+        merged_runs(channels.size(), width, job_->ifm.pixel_stride, height, job_->ifm.row_stride);
+    const double words = static_cast<double>(height) * width *
+                         ceil_div(channels.size(), array_.port_channels) / array_.lanes();
     TaskCost cost = transfer_cost(runs, load.address);
     cost.cycles = std::max(cost.cycles, words);
     add(load, std::move(accesses), cost, TaskEvent::kDone);
@@ -121,7 +124,8 @@ class Lowering : public MatrixLowering {
     std::uint64_t offset = 0;
     for (int kb = job_->blocks.begin; kb < chunk.kernel_block; ++kb)
       offset += static_cast<std::uint64_t>(planes_of_job(kb).size()) * plane_bytes();
-    offset += static_cast<std::uint64_t>(chunk.planes.begin - planes_of_job(chunk.kernel_block).begin) * plane_bytes();
+    offset += static_cast<std::uint64_t>(chunk.planes.begin - planes_of_job(chunk.kernel_block).begin) *
+              plane_bytes();
     load.address = job_->weights + offset;
     load.words = static_cast<std::uint32_t>(chunk.planes.size() * p_.taps());
     load.parameter_word = static_cast<std::uint32_t>(chunk.slot * slot_words_);
@@ -135,9 +139,11 @@ class Lowering : public MatrixLowering {
     filling = parameters_.next();
     std::vector<Access> accesses{filling.write()};
     also(accesses, job_->weights_read);
-    TaskCost cost = transfer_cost({std::int64_t{load.words} * array_.columns * array_.port_channels, 1}, load.address);
+    TaskCost cost =
+        transfer_cost({std::int64_t{load.words} * array_.columns * array_.port_channels, 1}, load.address);
     if (load.post_records > 0) {
-      const TaskCost post = transfer_cost({std::int64_t{load.post_records} * kPostParameterBytes, 1}, load.address);
+      const TaskCost post =
+          transfer_cost({std::int64_t{load.post_records} * kPostParameterBytes, 1}, load.address);
       cost.cycles += post.cycles, cost.dram_bytes += post.dram_bytes;
     }
     add(load, std::move(accesses), cost, TaskEvent::kDone);
@@ -158,10 +164,12 @@ class Lowering : public MatrixLowering {
     r.slot = static_cast<std::uint16_t>(chunk.slot);
     r.parameter_word = static_cast<std::uint32_t>(chunk.slot * slot_words_);
     if (chunk.begins_store) output_ = outputs_.next();
-    r.output_base = static_cast<std::uint32_t>(half_base() + std::int64_t{chunk.kernel_block - chunk.first_stored_block} *
-                                                                 array_.columns * p_.element_bytes());
+    r.output_base =
+        static_cast<std::uint32_t>(half_base() + std::int64_t{chunk.kernel_block - chunk.first_stored_block} *
+                                                     array_.columns * p_.element_bytes());
     r.output_stride = static_cast<std::uint32_t>(stored_bytes(chunk));
-    r.macs_per_pixel = static_cast<std::uint32_t>(macs_per_pixel(p_, array_, chunk.kernel_block, chunk.planes));
+    r.macs_per_pixel =
+        static_cast<std::uint32_t>(macs_per_pixel(p_, array_, chunk.kernel_block, chunk.planes));
     std::vector<Access> accesses{input_[static_cast<std::size_t>(chunk.copy)].read(),
                                  parameter_[static_cast<std::size_t>(chunk.slot)].read()};
     if (chunk.last) accesses.push_back(output_.write());
@@ -169,7 +177,8 @@ class Lowering : public MatrixLowering {
   }
 
   TaskCost run_cost(const ConvRun& r) const {
-    const double cycles = static_cast<double>(ceil_div<int>(r.rows, array_.groups)) * ceil_div<int>(r.columns, array_.lanes());
+    const double cycles =
+        static_cast<double>(ceil_div<int>(r.rows, array_.groups)) * ceil_div<int>(r.columns, array_.lanes());
     const int drain = array_.lanes() * config_.drain_clocks_per_lane;
     double beats = cycles * r.planes * p_.taps();
     if (config_.arrangement == ArrangementKind::kTable1 && p_.conv.stride[0] * p_.conv.stride[1] > 1)
@@ -182,12 +191,22 @@ class Lowering : public MatrixLowering {
   }
   // Clocks of one channel block with the conflicts of its banks.
   double conflicted_clocks(const ConvRun& r) const {
-    const ChunkGeometry geometry{r.rows,       r.columns,          r.height,           r.width,
-                                 r.h_offset,   r.w_offset,         p_.conv.kernel[0],  p_.conv.kernel[1],
-                                 p_.conv.stride[0], p_.conv.stride[1], p_.conv.dilation[0], p_.conv.dilation[1], 1};
+    const ChunkGeometry geometry{r.rows,
+                                 r.columns,
+                                 r.height,
+                                 r.width,
+                                 r.h_offset,
+                                 r.w_offset,
+                                 p_.conv.kernel[0],
+                                 p_.conv.kernel[1],
+                                 p_.conv.stride[0],
+                                 p_.conv.stride[1],
+                                 p_.conv.dilation[0],
+                                 p_.conv.dilation[1],
+                                 1};
     if (!census_ || !(census_->first == geometry)) {
-      const BankCensus census = take_census(SwitchSchedule(array_, geometry),
-                                            Arrangement(array_, r.height, r.width, 1, 1));
+      const BankCensus census =
+          take_census(SwitchSchedule(array_, geometry), Arrangement(array_, r.height, r.width, 1, 1));
       double sum = 0;
       for (const int clocks : census.cycle_clocks) sum += clocks;
       census_ = std::pair(geometry, sum);
@@ -199,7 +218,8 @@ class Lowering : public MatrixLowering {
     const OutputTile& t = tile_of(chunk);
     StoreOutput s;
     const std::int64_t channel = std::int64_t{chunk.first_stored_block - job_->blocks.begin} * array_.columns;
-    s.address = job_->ofm.at(t.image, t.h.out, t.w.out) + static_cast<std::uint64_t>(channel * p_.element_bytes());
+    s.address =
+        job_->ofm.at(t.image, t.h.out, t.w.out) + static_cast<std::uint64_t>(channel * p_.element_bytes());
     s.pixel_stride = static_cast<std::uint32_t>(job_->ofm.pixel_stride);
     s.row_stride = static_cast<std::uint32_t>(job_->ofm.row_stride);
     s.source = static_cast<std::uint32_t>(half_base());
@@ -219,11 +239,13 @@ class Lowering : public MatrixLowering {
     return cost;
   }
   std::uint64_t plane_bytes() const {
-    return static_cast<std::uint64_t>(p_.taps()) * static_cast<std::uint64_t>(array_.columns * array_.port_channels);
+    return static_cast<std::uint64_t>(p_.taps()) *
+           static_cast<std::uint64_t>(array_.columns * array_.port_channels);
   }
   std::int64_t half_base() const { return output_.place * (config_.output_buffer_bytes / 2); }
   std::int64_t stored_bytes(const Chunk& chunk) const {
-    return std::int64_t{p_.kernels_of({chunk.first_stored_block, chunk.first_stored_block + chunk.stored_blocks})} *
+    return std::int64_t{
+               p_.kernels_of({chunk.first_stored_block, chunk.first_stored_block + chunk.stored_blocks})} *
            p_.element_bytes();
   }
 

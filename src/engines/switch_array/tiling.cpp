@@ -132,8 +132,9 @@ class Search {
     std::vector<Interval> planes;
     for (int kb = job_.blocks.begin; kb < job_.blocks.end; ++kb) planes.push_back(planes_of(p_, array_, kb));
     const int slots = ChunkMaker::slots(config_, std::min(widest_, tiling.planes_per_chunk) * p_.taps());
-    const std::vector<Chunk> chunks = ChunkMaker(array_, tiling, slots)
-                                          .chunks(job_, static_cast<int>(tiles.size()), planes, {}, true, true);
+    const std::vector<Chunk> chunks =
+        ChunkMaker(array_, tiling, slots)
+            .chunks(job_, static_cast<int>(tiles.size()), planes, {}, true, true);
     double beats = 0, input = 0, kernels = 0, output = 0;
     for (const Chunk& chunk : chunks) {
       const OutputTile& tile = tiles[static_cast<std::size_t>(chunk.tile)];
@@ -173,7 +174,7 @@ class Search {
     const std::int64_t run =
         stored_pixel_bytes(tiling.order == LoopOrder::kTileOuter ? tiling.blocks_per_store : 1);
     if (run == stored_pixel_bytes(kernel_blocks_)) return output;  // whole pixels lie back to back
-    constexpr std::int64_t kRequest = 2;  // clocks of the port
+    constexpr std::int64_t kRequest = 2;                           // clocks of the port
     return output / static_cast<double>(run) *
            static_cast<double>(run + kRequest * path_.width + (run % burst == 0 ? 0 : burst - 1));
   }
@@ -247,8 +248,8 @@ std::vector<OutputTile> tiles_of(const Problem& p, const Tiling& tiling) {
   return tiles;
 }
 
-Tiling choose_tiling(const Job& job, const HardwareConfig& hardware, const PortPath& path, double memory_bytes,
-                     std::string& reason) {
+Tiling choose_tiling(const Job& job, const HardwareConfig& hardware, const PortPath& path,
+                     double memory_bytes, std::string& reason) {
   return Search(job, hardware, path, memory_bytes).run(reason);
 }
 

@@ -14,9 +14,9 @@ namespace tilebeat::switch_array {
 
 /// How the engine cuts a job (SPEC SW-3, SW-7).
 struct Tiling {
-  int rows = 0, columns = 0;  ///< output pixels of a full tile
-  int blocks_per_store = 1;   ///< kernel blocks whose results are stored together
-  int planes_per_chunk = 0;   ///< channel blocks of one chunk; fewer than all: accumulators carry over
+  int rows = 0, columns = 0;      ///< output pixels of a full tile
+  int blocks_per_store = 1;       ///< kernel blocks whose results are stored together
+  int planes_per_chunk = 0;       ///< channel blocks of one chunk; fewer than all: accumulators carry over
   bool channels_resident = true;  ///< a tile in the banks holds all channels
   LoopOrder order = LoopOrder::kTileOuter;
 };
@@ -25,7 +25,8 @@ struct Tiling {
 Interval planes_of(const Problem& problem, const ArrayShape& array, int kernel_block);
 /// The most that any kernel block touches.
 int widest_planes(const Problem& problem, const ArrayShape& array);
-/// Useful multiply-accumulates of one output pixel of kernel block `kernel_block` over channel blocks `planes`.
+/// Useful multiply-accumulates of one output pixel of kernel block `kernel_block` over channel blocks
+/// `planes`.
 std::int64_t macs_per_pixel(const Problem& problem, const ArrayShape& array, int kernel_block,
                             Interval planes);
 /// The tiles of a job, column by column, then row by row.
@@ -34,13 +35,13 @@ std::vector<OutputTile> tiles_of(const Problem& problem, const Tiling& tiling);
 /// A job as the engine cuts it: `planes` channel blocks of each kernel block at most.
 struct Job {
   const Problem& problem;
-  Interval blocks;  ///< kernel blocks
-  int planes = 0;   ///< that are added up at a time
+  Interval blocks;    ///< kernel blocks
+  int planes = 0;     ///< that are added up at a time
   bool whole = true;  ///< false: the accumulators carry over from job to job, a tile is one operation cycle
 };
-/// Picks the tiling, for maps and results behind `path`, in a memory of `memory_bytes` bytes a clock; `reason`
-/// says why. Throws UserError when the job cannot fit.
-Tiling choose_tiling(const Job& job, const HardwareConfig& hardware, const PortPath& path, double memory_bytes,
-                     std::string& reason);
+/// Picks the tiling, for maps and results behind `path`, in a memory of `memory_bytes` bytes a clock;
+/// `reason` says why. Throws UserError when the job cannot fit.
+Tiling choose_tiling(const Job& job, const HardwareConfig& hardware, const PortPath& path,
+                     double memory_bytes, std::string& reason);
 
 }  // namespace tilebeat::switch_array

@@ -21,7 +21,8 @@ bool folds_on_the_way(const Problem& p, const WfoldConfig& config) {
   return p.conv.stride[1] > 1 && config.fold_place != FoldPlace::kOnChip;
 }
 // Bytes of a row of a tile's map in NRAM, and of its padding in front of the pixels that the map has.
-std::int64_t row_bytes(const Problem& p, const WfoldConfig& config, const WfoldChoice& choice, const Window& w) {
+std::int64_t row_bytes(const Problem& p, const WfoldConfig& config, const WfoldChoice& choice,
+                       const Window& w) {
   if (!folds_on_the_way(p, config)) return std::int64_t{w.ins} * p.channels;
   return std::int64_t{w.outs + choice.folded_span} * p.conv.stride[1] * p.channels;
 }
@@ -152,7 +153,8 @@ class WfoldLayer : public MatrixLayer {
     return grain;
   }
   std::int64_t ifm_row_bytes(const Window& w) const override { return row_bytes(p_, config_, choice_, w); }
-  MapLoad load_map(const OutputTile& tile, const TensorLayout& source, std::uint64_t destination) const override {
+  MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
+                   std::uint64_t destination) const override {
     MapLoad load;
     Transfer& transfer = load.transfer;
     transfer.source = source.at(tile.image, tile.h.in, tile.w.in);

@@ -151,14 +151,14 @@ Explanation explain(const WfoldChoice& choice, const Problem& p, const HardwareC
     candidates.push_back(
         fmt::format("{} (fold {}, {} bytes of padding): {}", c.granularity, c.fold, c.padding, verdict));
   }
-  made.emplace_back(
-      "granularity", fmt::format("{} of {} channel bytes in {} blocks, {}", taken, choice.touched,
-                                 ceil_div(choice.touched, taken),
-                                 choice.forced ? std::string("as wfold.pci says")
-                                               : fmt::format("tolerance {} bytes", config.tolerance_bytes)));
+  made.emplace_back("granularity",
+                    fmt::format("{} of {} channel bytes in {} blocks, {}", taken, choice.touched,
+                                ceil_div(choice.touched, taken),
+                                choice.forced ? std::string("as wfold.pci says")
+                                              : fmt::format("tolerance {} bytes", config.tolerance_bytes)));
   for (const std::string& text : candidates) made.emplace_back("", text);
-  const WfoldSchedule tile(
-      choice.shape, tile_geometry(p, choice, p.kernels_of({0, 1}), choice.shape.tile_columns(taken)));
+  const WfoldSchedule tile(choice.shape,
+                           tile_geometry(p, choice, p.kernels_of({0, 1}), choice.shape.tile_columns(taken)));
   made.emplace_back(
       "engine tile",
       fmt::format("{} columns x {} channels: {} beats, {} lines in {} refills of the first buffers",
@@ -175,8 +175,7 @@ Explanation explain(const WfoldChoice& choice, const Problem& p, const HardwareC
                     p.conv.stride[1] * p.channels, tile.all_steps(), p.conv.kernel[1],
                     kFoldPlaceNames[static_cast<std::size_t>(config.fold_place)]));
   }
-  if (tile.parts() > 1)
-    made.emplace_back("wide kernel", fmt::format("split into {} parts", tile.parts()));
+  if (tile.parts() > 1) made.emplace_back("wide kernel", fmt::format("split into {} parts", tile.parts()));
   return made;
 }
 

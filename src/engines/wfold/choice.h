@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tilebeat/engines/wfold/config.h"
-#include "tilebeat/engines/wfold/config.h"
 #include "tilebeat/engines/wfold/schedule.h"
 #include "tilebeat/mapping/matrix_backend.h"
 

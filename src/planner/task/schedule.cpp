@@ -20,9 +20,9 @@ struct Queue {
 // A running task that moves bytes over DRAM.
 struct Flow {
   int task;
-  double left;       // bytes
-  double fastest;    // bytes a clock that its ports carry
-  double rate = 0;   // bytes a clock that it has
+  double left;      // bytes
+  double fastest;   // bytes a clock that its ports carry
+  double rate = 0;  // bytes a clock that it has
 };
 
 class Simulation {
@@ -33,7 +33,8 @@ class Simulation {
     released_.resize(tasks_.size()), completed_.resize(tasks_.size());
     for (const Dependency& d : dependencies) {
       ++waits_[static_cast<std::size_t>(d.to)];
-      (d.event == TaskEvent::kDone ? completed_ : released_)[static_cast<std::size_t>(d.from)].push_back(d.to);
+      (d.event == TaskEvent::kDone ? completed_ : released_)[static_cast<std::size_t>(d.from)].push_back(
+          d.to);
     }
     std::map<std::pair<int, Unit>, int> numbers;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
@@ -170,7 +171,8 @@ class Simulation {
 
 }  // namespace
 
-Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine) {
+Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies,
+                  const Machine& machine) {
   return Simulation(graph, dependencies, machine).run();
 }
 

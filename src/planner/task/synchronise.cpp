@@ -59,7 +59,8 @@ class FreeSemaphores {
   std::map<Activity, std::vector<Semaphore>> free_;
 };
 
-// Whether the tokens of a task go to it, or to signals that join more of them than an instruction can wait for.
+// Whether the tokens of a task go to it, or to signals that join more of them than an instruction can wait
+// for.
 enum class Way : std::uint8_t { kDirect, kJoined };
 
 class Synchroniser {
@@ -211,9 +212,8 @@ class Synchroniser {
   // One that no processor of `processors` uses.
   Semaphore allocate(const std::vector<int>& processors, Activity cause) {
     for (const auto& [activity, s] : free_[processors.front()].candidates(cause)) {
-      const bool everywhere =
-          std::all_of(processors.begin(), processors.end(),
-                      [&, a = activity, n = s](int p) { return free_[p].has(a, n); });
+      const bool everywhere = std::all_of(processors.begin(), processors.end(),
+                                          [&, a = activity, n = s](int p) { return free_[p].has(a, n); });
       if (!everywhere) continue;
       for (const int p : processors) free_[p].take(activity, s);
       return s;
@@ -275,8 +275,8 @@ class Synchroniser {
     return items_.size() - 1;
   }
 
-  // Puts the tokens of an event into its instruction; those that are too many go to signals behind it that give
-  // nothing to others, and that stand in front of everybody who waits for the event.
+  // Puts the tokens of an event into its instruction; those that are too many go to signals behind it that
+  // give nothing to others, and that stand in front of everybody who waits for the event.
   void give(const Giver& giver, const std::vector<Semaphore>& tokens) {
     auto item = static_cast<std::size_t>(giver.task);
     bool task = true;
@@ -343,7 +343,8 @@ class Synchroniser {
     for (std::size_t task = 0; task < tasks_.size(); ++task) {
       if (tasks_[task].unit() != Unit::kSync) continue;
       for (std::size_t i = tasks_.size(); i < items_.size(); ++i) {
-        if (items_[i].processor == tasks_[task].processor && items_[i].for_rank < rank(static_cast<int>(task)))
+        if (items_[i].processor == tasks_[task].processor &&
+            items_[i].for_rank < rank(static_cast<int>(task)))
           items_[task].before.push_back(i);
       }
     }

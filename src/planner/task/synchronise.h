@@ -13,18 +13,18 @@ namespace tilebeat {
 /// The programs that carry out a graph, by processor, in the order of `schedule`. This is the only code that
 /// knows semaphores (SPEC MA-2).
 ///
-/// Every dependency becomes tokens of a counting semaphore. Units take their tasks in the order of the program
-/// and complete them in that order, so one semaphore a pair of units (and event, and cause) is enough: of what a
-/// task waits for on another unit only the last task counts, and only when no earlier task of its own unit has
-/// waited for it. The k-th token that is given is then the k-th that is taken. Between processors of a cluster
-/// a `signal` of the giving processor passes the token on; processors are numbered cluster by cluster,
-/// `cluster_size` each.
+/// Every dependency becomes tokens of a counting semaphore. Units take their tasks in the order of the
+/// program and complete them in that order, so one semaphore a pair of units (and event, and cause) is
+/// enough: of what a task waits for on another unit only the last task counts, and only when no earlier task
+/// of its own unit has waited for it. The k-th token that is given is then the k-th that is taken. Between
+/// processors of a cluster a `signal` of the giving processor passes the token on; processors are numbered
+/// cluster by cluster, `cluster_size` each.
 ///
-/// No deadlock: there is one order of all instructions of all processors in which each stands behind everything
-/// that it waits for, and every program is a part of it. The first instruction of that order that is not
-/// complete can always go on: everything in front of it in its processor's program, in its unit's queue and
-/// in the queue of signals is complete, and so are those that give its tokens. That holds for queues of any
-/// depth from one on.
+/// No deadlock: there is one order of all instructions of all processors in which each stands behind
+/// everything that it waits for, and every program is a part of it. The first instruction of that order that
+/// is not complete can always go on: everything in front of it in its processor's program, in its unit's
+/// queue and in the queue of signals is complete, and so are those that give its tokens. That holds for
+/// queues of any depth from one on.
 ///
 /// Throws SimulationError when a dependency joins two clusters: between them only barriers synchronise.
 std::map<int, std::vector<Instruction>> synchronise(const TaskGraph& graph,

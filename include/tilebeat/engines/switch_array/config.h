@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tilebeat/engines/switch_array/schedule.h"
+
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -28,5 +30,10 @@ struct SwitchArrayConfig {
   int drain_clocks_per_lane = 1;              ///< clocks the post-processor takes for one lane of C results
   int post_latency_cycles = 4;                ///< fixed latency of the post-processing path
 };
+
+/// Its sizes as the engine's schedules see them.
+inline ArrayShape array_shape(const SwitchArrayConfig& c) {
+  return {c.rows, c.columns, c.groups, c.port_channels};
+}
 
 }  // namespace tilebeat

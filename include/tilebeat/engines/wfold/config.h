@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tilebeat/engines/wfold/schedule.h"
+
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -40,5 +42,10 @@ struct WfoldConfig {
   FoldPlace fold_place = FoldPlace::kOnChip;
   BlockOrder block_order = BlockOrder::kKernelRowOuter;
 };
+
+/// Its sizes as the engine's schedules see them.
+inline WfoldShape wfold_shape(const WfoldConfig& c) {
+  return {c.slaves, c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines};
+}
 
 }  // namespace tilebeat
