@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "conv_workload.h"
-#include "program_listing.h"
+#include "planned_tiles.h"
 
 namespace tilebeat::testing {
 namespace {
@@ -28,10 +28,11 @@ TEST(Plan, UI_2_tile_limits_are_multiples_of_groups_and_lanes_and_at_least_one) 
   for (const auto& c : cases) {
     HardwareConfig config = hardware();
     config.planner.max_tile_rows = config.planner.max_tile_columns = c.limit;
-    const ConvRun tile = first_run(make_plan(workload, config));
-    EXPECT_LE(tile.rows, c.rows) << "limit " << c.limit;
-    EXPECT_EQ(tile.rows % 2, 0) << "limit " << c.limit << ", two groups";
-    EXPECT_EQ(tile.columns, c.columns) << "limit " << c.limit << ", eight lanes";
+    const PlannedTiles tile =
+        planned_tiles(make_plan(workload, config), shape.out_extent(0), shape.out_extent(1));
+    EXPECT_LE(tile.tile_rows, c.rows) << "limit " << c.limit;
+    EXPECT_EQ(tile.tile_rows % 2, 0) << "limit " << c.limit << ", two groups";
+    EXPECT_EQ(tile.tile_columns, c.columns) << "limit " << c.limit << ", eight lanes";
   }
 }
 

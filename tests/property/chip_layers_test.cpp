@@ -1,6 +1,5 @@
 // Random layers and random networks on random chips: outputs against the reference operators, one granularity
 // against the other, a refusal where something cannot fit (SPEC HI_1 to HI_5, CY_3).
-#include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
 #include "tilebeat/isa/address_map.h"
 #include "tilebeat/reference/reference.h"
@@ -12,27 +11,17 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "checked_run.h"
 #include "random_chip.h"
 #include "random_network.h"
-#include "simulated_run.h"
 
 namespace tilebeat::testing {
 namespace {
 
-struct Tally {
-  int cases = 0, refused = 0, shared = 0, cut = 0;
+struct Tally : Refusals {
+  int shared = 0, cut = 0;
   int staged = 0, shared_maps = 0;  // layers with everything, with maps through the SRAM
 };
-
-/// A refusal names what is too small.
-void check_refusal(const std::string& message) {
-  RC_LOG() << message << "\n";
-  RC_ASSERT(message.find("cannot fit") != std::string::npos);
-  const bool named = message.find("chip.") != std::string::npos ||
-                     message.find("switch_array.") != std::string::npos ||
-                     message.find("dram.") != std::string::npos;
-  RC_ASSERT(named);
-}
 
 /// What is forced to go one way does not go the other (SPEC HI-4).
 void check_path(const ChipConfig& chip, const SimulatedRun& run) {
@@ -49,44 +38,17 @@ void check_path(const ChipConfig& chip, const SimulatedRun& run) {
 }
 
 void check_on_chip(const Workload& workload, const HardwareConfig& hardware, Tally& tally) {
-  RC_LOG() << hardware_to_json(hardware).dump() << "\n";
-  check_hardware(hardware, "random chip");
-  ++tally.cases;
-  Plan plan;
-  std::vector<LayerMapping> mappings;
-  try {
-    PlannedNetwork planned = plan_network(workload, hardware);
-    plan = std::move(planned.plan), mappings = std::move(planned.mappings);
-  } catch (const UserError& error) {
-    check_refusal(error.what());
-    ++tally.refused;
-    return;
-  }
+  const auto planned = plan_or_refusal(workload, hardware, {"chip.", "switch_array.", "dram."}, tally);
+  if (!planned) return;
   const bool forced = hardware.chip->dram_path == DramPath::kSram;
-  for (const LayerMapping& mapping : mappings) {
-    const bool spread = mapping.cores() > 1;
+  for (const LayerMapping& mapping : planned->mappings) {
+    const bool cut = mapping.cores() > 1 || mapping.channel_parts > 1 || mapping.kernel_buffers > 1;
     tally.shared += mapping.kernels == DataPath::kBroadcast ? 1 : 0;
-    tally.cut += spread || mapping.channel_parts > 1 || mapping.kernel_buffers > 1 ? 1 : 0;
+    tally.cut += cut ? 1 : 0;
     tally.staged += forced ? 1 : 0;
     tally.shared_maps += mapping.maps == DataPath::kSram && !forced ? 1 : 0;
   }
-  SimulationOptions options;
-  options.granularity = Granularity::kTile;
-  const SimulatedRun tile = simulate_in_child(hardware, plan, options, 20);
-  options.granularity = Granularity::kClock;
-  const SimulatedRun clock = simulate_in_child(hardware, plan, options, 20);
-  RC_ASSERT(tile.failures == std::vector<std::string>{});
-  RC_ASSERT(clock.failures == std::vector<std::string>{});
-  const auto expected = run_reference(workload);
-  for (const std::string& name : workload.outputs) {
-    const auto mismatch = first_mismatch(name, expected.at(name), tile.outputs.at(name));
-    if (mismatch)
-      RC_LOG() << name << ": " << mismatch->actual << " instead of " << mismatch->expected << "\n";
-    RC_ASSERT(!mismatch.has_value());
-    RC_ASSERT(clock.outputs.at(name).bytes == tile.outputs.at(name).bytes);
-  }
-  RC_ASSERT(tile.report_text == clock.report_text);
-  check_path(*hardware.chip, tile);
+  check_path(*hardware.chip, check_both_granularities(workload, hardware, planned->plan, 20));
 }
 
 TEST(ChipLayers, HI_1_HI_4_CY_3_random_convolutions_on_random_chips) {

@@ -1,39 +1,20 @@
 // Random layers on random switch arrays, whole SoC, both granularities: results against the reference
 // operators, beats and conflicts against SPEC section 3, everything of one granularity against the other.
-#include "tilebeat/base/error.h"
 #include "tilebeat/engines/switch_array/config.h"
-#include "tilebeat/reference/reference.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "checked_run.h"
+#include "planned_tiles.h"
 #include "random_cases.h"
-#include "simulated_run.h"
 
 namespace tilebeat::testing {
 namespace {
 
-std::string hardware_text(const HardwareConfig& hardware) {
-  return hardware_to_json(hardware).dump();
-}
-
-void compare_outputs(const Workload& workload, const SimulatedRun& run, const char* granularity) {
-  for (const auto& [name, wanted] : run_reference(workload)) {
-    RC_ASSERT(run.outputs.count(name) == 1U);
-    const Tensor& got = run.outputs.at(name);
-    RC_ASSERT(got.shape == wanted.shape);
-    RC_ASSERT(got.dtype == wanted.dtype);
-    const auto mismatch = first_mismatch(name, wanted, got);
-    if (mismatch)
-      RC_LOG() << granularity << " granularity: " << mismatch->actual << " instead of " << mismatch->expected
-               << "\n";
-    RC_ASSERT(!mismatch.has_value());
-  }
-}
-
-void compare_counts(const ConvShape& shape, const HardwareConfig& hardware, const ConvTiling& tiling,
+void compare_counts(const ConvShape& shape, const HardwareConfig& hardware, const PlannedTiles& tiling,
                     const SimulatedRun& run) {
   const SpecConv conv = spec_conv(shape);
   const auto beats = run.layer().at("beats").get<std::int64_t>();
@@ -48,42 +29,19 @@ void compare_counts(const ConvShape& shape, const HardwareConfig& hardware, cons
   RC_ASSERT(run.cycles() == clocks);
 }
 
-/// How many of a test's layers the planner refused.
-struct Tally {
-  int cases = 0, refused = 0;
-};
-
-void check_layer(const ConvShape& shape, const HardwareConfig& hardware, Tally& tally) {
-  RC_LOG() << to_text(shape) << "\n" << hardware_text(hardware) << "\n";
-  check_hardware(hardware, "random hardware");
+void check_layer(const ConvShape& shape, const HardwareConfig& hardware, Refusals& tally) {
+  RC_LOG() << to_text(shape) << "\n";
   const Workload workload = conv_workload(shape);
-  ++tally.cases;
-  Plan plan;
-  try {
-    plan = make_plan(workload, hardware);
-  } catch (const UserError& error) {
-    RC_LOG() << error.what();
-    RC_ASSERT(std::string(error.what()).find("cannot fit") != std::string::npos);
-    ++tally.refused;
-    return;
-  }
-  SimulationOptions options;
-  options.granularity = Granularity::kTile;
-  const SimulatedRun tile = simulate_in_child(hardware, plan, options);
-  options.granularity = Granularity::kClock;
-  const SimulatedRun clock = simulate_in_child(hardware, plan, options);
-  RC_ASSERT(tile.failures == std::vector<std::string>{});
-  RC_ASSERT(clock.failures == std::vector<std::string>{});
-  compare_outputs(workload, tile, "tile");
-  compare_outputs(workload, clock, "clock");
-  compare_counts(shape, hardware, plan.layers.at(0).tiling, clock);
-  RC_ASSERT(tile.report_text == clock.report_text);
+  const auto plan = plan_or_refusal(workload, hardware, {"switch_array.", "dram."}, tally);
+  if (!plan) return;
+  const SimulatedRun run = check_both_granularities(workload, hardware, plan->plan);
+  compare_counts(shape, hardware, planned_tiles(plan->plan, shape.out_extent(0), shape.out_extent(1)), run);
 }
 
 /// `cases` layers of `make`, of which at least two thirds must fit.
 template <class Make>
 void check_layers(int cases, Make make) {
-  Tally tally;
+  Refusals tally;
   check_cases(cases, [&] {
     const auto [shape, hardware] = make();
     check_layer(shape, hardware, tally);

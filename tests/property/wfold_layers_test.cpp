@@ -1,8 +1,6 @@
 // Random layers on random chips of W-fold cores: outputs against the reference operators, beats against SPEC
 // WF-4, everything of one granularity against the other (SPEC WF_1 to WF_8, CY_3).
-#include "tilebeat/base/error.h"
 #include "tilebeat/engines/wfold/config.h"
-#include "tilebeat/reference/reference.h"
 
 #include <array>
 #include <optional>
@@ -12,25 +10,15 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "checked_run.h"
 #include "random_wfold.h"
-#include "simulated_run.h"
 
 namespace tilebeat::testing {
 namespace {
 
-struct Tally {
-  int cases = 0, refused = 0, cut = 0, strided = 0, grouped = 0, dilated = 0;
+struct Tally : Refusals {
+  int cut = 0, strided = 0, grouped = 0, dilated = 0;
 };
-
-/// A refusal names what is too small.
-void check_refusal(const std::string& message) {
-  RC_LOG() << message << "\n";
-  RC_ASSERT(message.find("cannot fit") != std::string::npos);
-  const bool named = message.find("chip.") != std::string::npos ||
-                     message.find("wfold.") != std::string::npos ||
-                     message.find("dram.") != std::string::npos;
-  RC_ASSERT(named);
-}
 
 void count(const ConvShape& shape, Tally& tally) {
   tally.strided += shape.stride[1] > 1 ? 1 : 0;
@@ -50,44 +38,19 @@ int granularity_of(const ConvShape& s, const HardwareConfig& hardware) {
 /// Both granularities; returns the run of one, or nothing when the planner refused.
 std::optional<SimulatedRun> check_on_chip(const ConvShape& shape, const HardwareConfig& hardware,
                                           Tally& tally) {
-  RC_LOG() << to_text(shape) << "\n" << hardware_to_json(hardware).dump() << "\n";
-  check_hardware(hardware, "random chip");
+  RC_LOG() << to_text(shape) << "\n";
   const Workload workload = conv_workload(shape);
-  ++tally.cases;
-  Plan plan;
-  try {
-    plan = make_plan(workload, hardware);
-  } catch (const UserError& error) {
-    check_refusal(error.what());
-    ++tally.refused;
-    return std::nullopt;
-  }
+  const auto plan = plan_or_refusal(workload, hardware, {"chip.", "wfold.", "dram."}, tally);
+  if (!plan) return std::nullopt;
   count(shape, tally);
-  tally.cut += plan.layers.at(0).chunks > hardware.chip->cores() ? 1 : 0;
+  const LayerMapping& mapping = plan->mappings.at(0);
+  tally.cut += mapping.cores() > 1 || mapping.kernel_buffers > 1 ? 1 : 0;
+  SimulatedRun run = check_both_granularities(workload, hardware, plan->plan, 30);
   SimulationOptions options;
-  options.granularity = Granularity::kTile;
-  const SimulatedRun tile = simulate_in_child(hardware, plan, options, 30);
-  options.granularity = Granularity::kClock;
-  SimulatedRun clock = simulate_in_child(hardware, plan, options, 30);
-  for (const std::string& failure : tile.failures) RC_LOG() << failure << "\n";
-  RC_ASSERT(tile.failures == std::vector<std::string>{});
-  RC_ASSERT(clock.failures == std::vector<std::string>{});
-  const Tensor expected = run_reference(workload).at("conv");
-  for (const SimulatedRun* run : {&tile, static_cast<const SimulatedRun*>(&clock)}) {
-    const Tensor& actual = run->outputs.at("conv");
-    RC_ASSERT(actual.shape == expected.shape);
-    RC_ASSERT(actual.dtype == expected.dtype);
-    const auto mismatch = first_mismatch("conv", expected, actual);
-    if (mismatch)
-      RC_LOG() << (run == &tile ? "tile" : "clock") << " granularity: " << mismatch->actual << " instead of "
-               << mismatch->expected << "\n";
-    RC_ASSERT(!mismatch.has_value());
-  }
-  RC_ASSERT(tile.report_text == clock.report_text);
   options.granularity = one_in(2) ? Granularity::kTile : Granularity::kClock;
   options.jitter_seed = static_cast<std::uint32_t>(number(1, 1000));
-  RC_ASSERT(simulate_in_child(hardware, plan, options, 30).report_text == clock.report_text);
-  return clock;
+  RC_ASSERT(simulate_in_child(hardware, plan->plan, options, 30).report_text == run.report_text);
+  return run;
 }
 
 constexpr std::int64_t kMacs = 300'000;

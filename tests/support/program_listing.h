@@ -3,7 +3,6 @@
 // What `tilebeat plan --disassemble` prints, as a file for `tilebeat run --program`.
 
 #include "tilebeat/config/hardware_file.h"
-#include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/planner/planner.h"
 #include "tilebeat/program/plan.h"
 #include "tilebeat/workload/npy.h"
@@ -14,14 +13,6 @@
 #include <fmt/format.h>
 
 namespace tilebeat::testing {
-
-/// The first chunk that a plan computes on a switch array: a full tile.
-inline ConvRun first_run(const Plan& plan) {
-  for (const Instruction& instruction : plan.programs.at(0).instructions) {
-    if (const auto* run = instruction.operation.get_if<ConvRun>()) return *run;
-  }
-  return {};
-}
 
 /// The programs of a listing, with the data and the outputs of the plan. Every second segment is a file in
 /// `folder`, the others are written out.

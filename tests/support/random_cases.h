@@ -86,6 +86,49 @@ inline std::optional<Requant> random_requant(int out_channels) {
   return requant;
 }
 
+/// Channels of the map, kernels and groups, up to about `most` of each; `pick(n)` takes one of 1 to n.
+template <class Pick>
+void random_channels(ConvShape& s, int most, Pick pick) {
+  switch (number(0, 3)) {
+    case 0:  // depthwise, with one or two kernels a channel
+      s.groups = s.channels = pick(most);
+      s.out_channels = s.groups * (2 * s.groups <= most ? number(1, 2) : 1);
+      break;
+    case 1:  // a few groups
+      s.groups = number(2, 5);
+      s.channels = s.groups * pick(most / s.groups);
+      s.out_channels = s.groups * pick(most / s.groups);
+      break;
+    default:
+      s.channels = pick(most);
+      s.out_channels = pick(most);
+  }
+}
+
+/// Types, zero points and values of the operands.
+inline void random_operands(ConvShape& s) {
+  s.input_type = one_in(2) ? DType::kInt8 : DType::kUint8;
+  s.input_zero_point = one_in(3) ? 0
+                                 : number(static_cast<int>(dtype_min(s.input_type)),
+                                          static_cast<int>(dtype_max(s.input_type)));
+  s.weight_zero_point = one_in(2) ? 0 : number(-128, 127);
+  s.bias = one_in(2);
+  s.seed = static_cast<std::uint64_t>(number(0, 1 << 20));
+}
+
+/// What becomes of the sums: activation and requantisation, for the output channels that the layer has by
+/// now.
+inline void random_post_processing(ConvShape& s) {
+  const int kind = number(0, 2);
+  if (kind == 1) s.activation.kind = ActivationKind::kRelu;
+  if (kind == 2) {
+    s.activation.kind = ActivationKind::kClamp;
+    s.activation.low = number(-50000, 1000);
+    s.activation.high = s.activation.low + number(0, 100000);
+  }
+  s.requant = random_requant(s.out_channels);
+}
+
 /// A layer that `array` computes in at most `limits.beats` beats.
 inline ConvShape random_layer(const SpecArray& array, const LayerLimits& limits = {}) {
   ConvShape s;
@@ -100,37 +143,10 @@ inline ConvShape random_layer(const SpecArray& array, const LayerLimits& limits 
     const int least = std::max(1, window - s.pads[axis] - s.pads[axis + 2]);
     (axis == 0 ? s.height : s.width) = least + number(0, 20);
   }
-  switch (number(0, 3)) {
-    case 0:  // depthwise, with one or two kernels a channel
-      s.groups = s.channels = number(1, limits.channels);
-      s.out_channels = s.groups * (2 * s.groups <= limits.channels ? number(1, 2) : 1);
-      break;
-    case 1:  // a few groups
-      s.groups = number(2, 5);
-      s.channels = s.groups * number(1, limits.channels / s.groups);
-      s.out_channels = s.groups * number(1, limits.channels / s.groups);
-      break;
-    default:
-      s.channels = number(1, limits.channels);
-      s.out_channels = number(1, limits.channels);
-  }
-  s.input_type = one_in(2) ? DType::kInt8 : DType::kUint8;
-  s.input_zero_point = one_in(3) ? 0
-                                 : number(static_cast<int>(dtype_min(s.input_type)),
-                                          static_cast<int>(dtype_max(s.input_type)));
-  if (s.input_type == DType::kInt8 && one_in(3)) s.input_zero_point = 0;
-  s.weight_zero_point = one_in(2) ? 0 : number(-128, 127);
-  s.bias = one_in(2);
-  s.seed = static_cast<std::uint64_t>(number(0, 1 << 20));
+  random_channels(s, limits.channels, [](int most) { return number(1, most); });
+  random_operands(s);
   shrink_to(limits, array, s);
-  const int kind = number(0, 2);
-  if (kind == 1) s.activation.kind = ActivationKind::kRelu;
-  if (kind == 2) {
-    s.activation.kind = ActivationKind::kClamp;
-    s.activation.low = number(-50000, 1000);
-    s.activation.high = s.activation.low + number(0, 100000);
-  }
-  s.requant = random_requant(s.out_channels);
+  random_post_processing(s);
   return s;
 }
 
@@ -144,22 +160,34 @@ inline Layout layout_of(const HardwareConfig& hardware) {
                                                                                       : Layout::kStrideAware;
 }
 
+/// The largest numbers of a random array.
+struct ArrayLimits {
+  int groups = 4, lanes = 8, columns = 20, port_channels = 16;
+};
+inline void shape_array(SwitchArrayConfig& c, const ArrayLimits& limits) {
+  c.groups = number(1, limits.groups);
+  c.rows = c.groups * number(1, limits.lanes);
+  c.columns = number(1, limits.columns);
+  c.port_channels = number(1, limits.port_channels);
+}
+
 /// An array of any shape, its memories as in the default configuration.
 inline HardwareConfig random_array_shape() {
   HardwareConfig hardware;
   SwitchArrayConfig& c = hardware.engine<SwitchArrayConfig>();
-  c.groups = number(1, 4);
-  c.rows = c.groups * number(1, 8);
-  c.columns = number(1, 20);
-  c.port_channels = number(1, 16);
+  shape_array(c, {});
   c.arrangement = one_in(2) ? ArrangementKind::kTable1 : ArrangementKind::kStrideAware;
   return hardware;
 }
 
-/// The shortest queue in front of a bank that takes the words of one bus beat.
-inline int least_queue_words(const HardwareConfig& hardware) {
-  return static_cast<int>(
-      ceiling(hardware.interconnect.bytes_per_clock, hardware.engine<SwitchArrayConfig>().port_channels));
+/// The shortest queue in front of a bank that takes the words of one beat of a bus.
+inline int least_queue_words(const SwitchArrayConfig& c, int bytes_per_clock) {
+  return static_cast<int>(ceiling(bytes_per_clock, c.port_channels));
+}
+
+/// An output buffer that holds little more than the results of one operation cycle.
+inline void tighten_output_buffer(SwitchArrayConfig& c) {
+  c.output_buffer_bytes = 2 * (std::int64_t{4} * c.rows * c.columns + number(0, 4000));
 }
 
 /// Buffers so small that most layers need tiles, several loads of their kernels or channels in pieces.
@@ -168,8 +196,9 @@ inline void tighten_buffers(HardwareConfig& hardware) {
   c.bank_depth_words = number(16, 400);
   c.parameter_depth_words = number(50, 600);
   c.parameter_slots = number(1, 6);
-  c.output_buffer_bytes = 2 * (std::int64_t{4} * c.rows * c.columns + number(0, 4000));
-  c.arrangement_queue_words = least_queue_words(hardware) + one_in(2) * number(0, 30);
+  tighten_output_buffer(c);
+  c.arrangement_queue_words =
+      least_queue_words(c, hardware.interconnect.bytes_per_clock) + one_in(2) * number(0, 30);
   hardware.planner.loop_order = static_cast<LoopOrder>(number(0, 2));
   if (one_in(3)) hardware.planner.max_tile_rows = number(1, 9);
   if (one_in(3)) hardware.planner.max_tile_columns = number(1, 20);
@@ -188,10 +217,11 @@ inline void vary_memory(HardwareConfig& hardware) {
   hardware.dma.max_outstanding = number(1, 8);
   hardware.dma.command_queue = number(1, 8);
   hardware.host.instruction_buffer_bytes = 64 * number(1, 16);
-  int& queue_words = hardware.engine<SwitchArrayConfig>().arrangement_queue_words;
-  queue_words = std::max(queue_words, least_queue_words(hardware));
-  hardware.engine<SwitchArrayConfig>().drain_clocks_per_lane = number(1, 3);
-  hardware.engine<SwitchArrayConfig>().post_latency_cycles = number(0, 8);
+  SwitchArrayConfig& c = hardware.engine<SwitchArrayConfig>();
+  c.arrangement_queue_words =
+      std::max(c.arrangement_queue_words, least_queue_words(c, hardware.interconnect.bytes_per_clock));
+  c.drain_clocks_per_lane = number(1, 3);
+  c.post_latency_cycles = number(0, 8);
 }
 
 }  // namespace tilebeat::testing

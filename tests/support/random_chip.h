@@ -45,14 +45,11 @@ inline MemoryConfig random_memory(int kib, int bus_bytes) {
 inline HardwareConfig random_chip() {
   HardwareConfig hardware;
   SwitchArrayConfig& array = hardware.engine<SwitchArrayConfig>();
-  array.groups = number(1, 2);
-  array.rows = array.groups * number(1, 6);
-  array.columns = number(1, 16);
-  array.port_channels = number(1, 8);
+  shape_array(array, {2, 6, 16, 8});
   array.bank_depth_words = number(64, 800);
   array.parameter_depth_words = number(100, 1200);
   array.parameter_slots = number(1, 8);
-  array.output_buffer_bytes = 2 * (std::int64_t{4} * array.rows * array.columns + number(0, 4000));
+  tighten_output_buffer(array);
   hardware.planner.loop_order = static_cast<LoopOrder>(number(0, 2));
   hardware.dram = dram_preset(static_cast<DramPreset>(number(0, 3)));
   hardware.interconnect = random_bus(8);
@@ -75,8 +72,7 @@ inline HardwareConfig random_chip() {
   hardware.dma.burst_bytes = std::max(hardware.dma.burst_bytes, core_bus);
   hardware.dma.buffer_bytes = std::max(hardware.dma.buffer_bytes, hardware.dma.burst_bytes);
   const int widest = std::max(core_bus, hardware.interconnect.bytes_per_clock);
-  array.arrangement_queue_words =
-      static_cast<int>((widest + array.port_channels - 1) / array.port_channels) + number(0, 20);
+  array.arrangement_queue_words = least_queue_words(array, widest) + number(0, 20);
   return hardware;
 }
 

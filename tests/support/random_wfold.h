@@ -50,20 +50,7 @@ inline HardwareConfig random_wfold_chip(int clusters = 2, int cores = 2) {
 inline ConvShape random_wfold_layer(std::int64_t most) {
   ConvShape s;
   s.batch = one_in(4) ? number(2, 3) : 1;
-  switch (number(0, 4)) {
-    case 0:  // depthwise, with one or two kernels a channel
-      s.groups = s.channels = skewed(200);
-      s.out_channels = s.groups * (2 * s.groups <= 200 ? number(1, 2) : 1);
-      break;
-    case 1:  // a few groups
-      s.groups = number(2, 5);
-      s.channels = s.groups * skewed(200 / s.groups);
-      s.out_channels = s.groups * skewed(200 / s.groups);
-      break;
-    default:
-      s.channels = skewed(200);
-      s.out_channels = skewed(200);
-  }
+  random_channels(s, 200, skewed);
   for (std::size_t axis = 0; axis < 2; ++axis) {
     s.kernel[axis] = skewed(11);
     s.stride[axis] = one_in(2) ? number(1, 2) : skewed(8);
@@ -97,21 +84,8 @@ inline ConvShape random_wfold_layer(std::int64_t most) {
     const int extent = window - s.pads[axis] - s.pads[axis + 2] + number(0, s.stride[axis] - 1);
     (axis == 0 ? s.height : s.width) = std::max(1, extent);
   }
-  s.input_type = one_in(2) ? DType::kInt8 : DType::kUint8;
-  if (!one_in(3))
-    s.input_zero_point =
-        number(static_cast<int>(dtype_min(s.input_type)), static_cast<int>(dtype_max(s.input_type)));
-  s.weight_zero_point = one_in(2) ? 0 : number(-128, 127);
-  s.bias = one_in(2);
-  s.seed = static_cast<std::uint64_t>(number(0, 1 << 20));
-  const int kind = number(0, 2);
-  if (kind == 1) s.activation.kind = ActivationKind::kRelu;
-  if (kind == 2) {
-    s.activation.kind = ActivationKind::kClamp;
-    s.activation.low = number(-50000, 1000);
-    s.activation.high = s.activation.low + number(0, 100000);
-  }
-  s.requant = random_requant(s.out_channels);
+  random_operands(s);
+  random_post_processing(s);
   return s;
 }
 

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "conv_workload.h"
+#include "planned_tiles.h"
 #include "simulated_run.h"
 
 namespace tilebeat::testing {
@@ -34,15 +35,16 @@ ConvShape worked(int channels = 3) {
 }
 
 struct PlannedRun {
-  ConvTiling tiling;
+  PlannedTiles tiling;
   SimulatedRun run;
 };
 PlannedRun plan_and_run(const ConvShape& shape, const HardwareConfig& hardware) {
   const Workload workload = conv_workload(shape);
   const Plan plan = make_plan(workload, hardware);
-  PlannedRun result{plan.layers.at(0).tiling, simulate_in_child(hardware, plan, {})};
+  PlannedRun result{planned_tiles(plan, shape.out_extent(0), shape.out_extent(1)),
+                    simulate_in_child(hardware, plan, {})};
   EXPECT_EQ(result.run.failures, std::vector<std::string>{});
-  EXPECT_EQ(result.run.counter("engine.switch", "chunks"), plan.layers.at(0).chunks);
+  EXPECT_EQ(result.run.counter("engine.switch", "chunks"), result.tiling.chunks);
   return result;
 }
 void expect_same_output(const PlannedRun& a, const PlannedRun& b) {
@@ -68,11 +70,11 @@ TEST(SocPairs, SW_8_the_parameter_buffer_holds_a_kernel_or_misses_a_word) {
   HardwareConfig hardware = in_step();
   hardware.engine<SwitchArrayConfig>().parameter_depth_words = 18;  // 3 x 3 taps of two channel blocks
   const PlannedRun whole = plan_and_run(worked(8), hardware);
-  EXPECT_EQ(whole.tiling.planes_per_chunk, 2);
+  EXPECT_EQ(whole.tiling.channel_blocks, 2);
   EXPECT_EQ(whole.run.counter("engine.switch", "chunks"), whole.tiling.row_tiles * whole.tiling.column_tiles);
   hardware.engine<SwitchArrayConfig>().parameter_depth_words = 17;
   const PlannedRun pieces = plan_and_run(worked(8), hardware);
-  EXPECT_EQ(pieces.tiling.planes_per_chunk, 1);
+  EXPECT_EQ(pieces.tiling.channel_blocks, 1);
   EXPECT_EQ(pieces.run.counter("engine.switch", "chunks"), 2 * 6) << "6 operation cycles in two pieces";
   EXPECT_EQ(pieces.run.layer().at("beats"), whole.run.layer().at("beats"));
   expect_same_output(whole, pieces);

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "conv_workload.h"
-#include "program_listing.h"
+#include "planned_tiles.h"
 #include "simulated_run.h"
 
 namespace tilebeat::testing {
@@ -86,7 +86,7 @@ TEST_P(BothGranularities, SW_8_the_pipeline_fills_once_a_chunk) {
     SimulationOptions options;
     options.granularity = GetParam();
     const SimulatedRun run = simulate_in_child(hardware, plan, options);
-    const int taken = first_run(plan).rows;
+    const int taken = planned_tiles(plan, 8, 14).tile_rows;
     const std::int64_t chunks = ceiling(8, taken);
     ASSERT_LE(taken, tile_rows);
     EXPECT_EQ(run.counter("engine.switch", "chunks"), chunks);

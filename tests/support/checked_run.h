@@ -1,0 +1,89 @@
+#pragma once
+
+// Random workloads in whole simulations: planned or refused, run in both granularities, compared with the
+// reference operators. For use inside `check_cases`.
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/reference/reference.h"
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rapidcheck.h>
+
+#include "simulated_run.h"
+
+namespace tilebeat::testing {
+
+/// How many of a test's cases the planner refused.
+struct Refusals {
+  int cases = 0, refused = 0;
+};
+
+/// A refusal says that something cannot fit and names what is too small: a field whose path begins with one
+/// of `fields`, for example `chip.`.
+inline void check_refusal(const std::string& message, std::initializer_list<std::string_view> fields) {
+  RC_LOG() << message << "\n";
+  RC_ASSERT(message.find("cannot fit") != std::string::npos ||
+            message.find("do not fit") != std::string::npos);
+  bool named = false;
+  for (const std::string_view field : fields) named = named || message.find(field) != std::string::npos;
+  RC_ASSERT(named);
+}
+
+/// The plan of a case, or nothing when the planner refuses it, for a reason that `check_refusal` accepts.
+inline std::optional<PlannedNetwork> plan_or_refusal(const Workload& workload, const HardwareConfig& hardware,
+                                                     std::initializer_list<std::string_view> fields,
+                                                     Refusals& tally) {
+  RC_LOG() << hardware_to_json(hardware).dump() << "\n";
+  check_hardware(hardware, "random hardware");
+  ++tally.cases;
+  try {
+    return plan_network(workload, hardware);
+  } catch (const UserError& error) {
+    check_refusal(error.what(), fields);
+    ++tally.refused;
+    return std::nullopt;
+  }
+}
+
+/// Every output of the workload is the reference's, element by element.
+inline void check_outputs(const Workload& workload, const std::map<std::string, Tensor>& reference,
+                          const SimulatedRun& run, const char* granularity) {
+  for (const std::string& name : workload.outputs) {
+    RC_ASSERT(run.outputs.count(name) == 1U);
+    const Tensor &expected = reference.at(name), &actual = run.outputs.at(name);
+    RC_ASSERT(actual.shape == expected.shape);
+    RC_ASSERT(actual.dtype == expected.dtype);
+    const auto mismatch = first_mismatch(name, expected, actual);
+    if (mismatch)
+      RC_LOG() << name << " in " << granularity << " granularity: " << mismatch->actual << " instead of "
+               << mismatch->expected << "\n";
+    RC_ASSERT(!mismatch.has_value());
+  }
+}
+
+/// Runs a plan in both granularities: nothing fails, all outputs are the reference's, the reports are the
+/// same bytes. Returns the run of one of them.
+inline SimulatedRun check_both_granularities(const Workload& workload, const HardwareConfig& hardware,
+                                             const Plan& plan, unsigned limit_seconds = 60) {
+  SimulationOptions options;
+  options.granularity = Granularity::kTile;
+  const SimulatedRun tile = simulate_in_child(hardware, plan, options, limit_seconds);
+  options.granularity = Granularity::kClock;
+  SimulatedRun clock = simulate_in_child(hardware, plan, options, limit_seconds);
+  for (const std::string& failure : tile.failures) RC_LOG() << failure << "\n";
+  RC_ASSERT(tile.failures == std::vector<std::string>{});
+  RC_ASSERT(clock.failures == std::vector<std::string>{});
+  const std::map<std::string, Tensor> reference = run_reference(workload);
+  check_outputs(workload, reference, tile, "tile");
+  check_outputs(workload, reference, clock, "clock");
+  RC_ASSERT(tile.report_text == clock.report_text);
+  return clock;
+}
+
+}  // namespace tilebeat::testing
