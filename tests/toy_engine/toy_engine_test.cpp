@@ -6,7 +6,9 @@
 #include "tilebeat/reference/reference.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -70,6 +72,33 @@ TEST(ToyEngine, nothing_of_the_product_names_it) {
       EXPECT_EQ(text.find("dot::"), std::string::npos) << entry.path();
     }
   }
+}
+
+/// Without what indents it.
+std::string trimmed(const std::string& line) {
+  const std::size_t begin = line.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : line.substr(begin);
+}
+
+TEST(ToyEngine, the_guide_quotes_its_code) {
+  std::set<std::string> code;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(source_path("tests/toy_engine"))) {
+    if (!entry.is_regular_file()) continue;
+    for (const std::string& line :
+         lines_of(std::filesystem::relative(entry.path(), source_path("")).string()))
+      code.insert(trimmed(line));
+  }
+  bool quoting = false;
+  int quoted = 0;
+  for (const std::string& line : lines_of("docs/adding_an_engine.md")) {
+    if (line.rfind("```", 0) == 0) {
+      quoting = line == "```cpp";
+    } else if (quoting && trimmed(line) != "...") {
+      EXPECT_EQ(code.count(trimmed(line)), 1U) << line;
+      ++quoted;
+    }
+  }
+  EXPECT_GT(quoted, 80);
 }
 
 // ---- layers ----
