@@ -27,7 +27,7 @@ class InstructionSet {
 };
 
 /// The set of this program: `core_operations()` (isa/operations.h) and those of every engine. It is defined
-/// where the engines are listed, src/engines/list.cpp, not in isa/.
+/// where the engines are listed, src/engines/list/instructions.cpp, not in isa/.
 const InstructionSet& instruction_set();
 
 }  // namespace tilebeat

@@ -96,16 +96,20 @@ class MatrixLayer {
   virtual MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
                            std::uint64_t destination) const = 0;
   virtual WeightImage pack_weights() const = 0;
-  /// Whether jobs may add up parts of the channels; outputs of such a job are one grain.
-  virtual bool reduces() const = 0;
-  /// Bytes of one block of kernels over channels `channels`, and where they begin in the block.
-  virtual Interval weights_of(int block, Interval channels) const = 0;
-  /// Decides how the unit itself cuts jobs whose largest is `largest`, with maps and results behind `path` in
-  /// a memory of `memory_bytes` bytes a clock. Throws UserError when it cannot.
-  virtual void cut_jobs(const MatrixJob& largest, const PortPath& path, double memory_bytes) = 0;
   /// Tasks of jobs in the order in which they are added. The layer outlives it.
   virtual std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const = 0;
   virtual Explanation explain() const = 0;
+
+  // ---- what not every engine has to answer ----
+
+  /// Whether jobs may add up parts of the channels; outputs of such a job are one grain.
+  virtual bool reduces() const { return false; }
+  /// Bytes of one block of kernels over channels `channels`, and where they begin in the block. Asked of
+  /// layers that reduce.
+  virtual Interval weights_of(int /*block*/, Interval /*channels*/) const { return {}; }
+  /// Decides how the unit itself cuts jobs whose largest is `largest`, with maps and results behind `path` in
+  /// a memory of `memory_bytes` bytes a clock. Throws UserError when it cannot.
+  virtual void cut_jobs(const MatrixJob& /*largest*/, const PortPath& /*path*/, double /*memory_bytes*/) {}
 };
 
 /// The layer on the engine that the hardware's dataflow names. `workload` and `hardware` outlive it. Defined

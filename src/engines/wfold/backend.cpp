@@ -184,9 +184,6 @@ class WfoldLayer : public MatrixLayer {
     image.regions = config_.slaves;
     return image;
   }
-  bool reduces() const override { return false; }
-  Interval weights_of(int, Interval) const override { return {}; }
-  void cut_jobs(const MatrixJob&, const PortPath&, double) override {}
   std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
     return std::make_unique<Lowering>(graph, place, p_, choice_, hardware_);
   }

@@ -1,0 +1,137 @@
+#include "tilebeat/base/error.h"
+#include "tilebeat/engines/dot/config.h"
+#include "tilebeat/engines/dot/operations.h"
+#include "tilebeat/engines/dot/schedule.h"
+#include "tilebeat/mapping/matrix_backend.h"
+
+#include <fmt/format.h>
+
+namespace tilebeat::dot {
+namespace {
+
+// One run a job.
+class Lowering : public MatrixLowering {
+ public:
+  Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, int lanes)
+      : graph_(graph), place_(place), p_(problem), lanes_(lanes) {
+    add(conv_setup(p_), {}, {});
+  }
+
+  void add(const MatrixJob& job) override {
+    const DotRun run = run_of(job);
+    std::vector<Access> accesses;
+    for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write}) {
+      if (access) accesses.push_back(*access);
+    }
+    TaskCost cost;
+    cost.cycles = static_cast<double>(DotSchedule(conv_setup(p_), run).clocks(lanes_));
+    cost.latency = kRoundTrip;
+    add(run, std::move(accesses), cost);
+  }
+
+ private:
+  static constexpr double kRoundTrip = 8;  // clocks of a write to NRAM, about
+
+  template <class Op>
+  void add(const Op& operation, std::vector<Access> accesses, const TaskCost& cost) {
+    Task task;
+    task.processor = place_.processor;
+    task.instruction.operation = operation;
+    task.accesses = std::move(accesses);
+    task.cost = cost;
+    graph_.add(std::move(task));
+  }
+
+  DotRun run_of(const MatrixJob& job) const {
+    const OutputTile& tile = job.tile;
+    DotRun run;
+    run.map = job.ifm.address, run.weights = job.weights, run.result = job.ofm.address;
+    run.result_pixel = static_cast<std::uint32_t>(job.ofm.pixel_stride);
+    run.channels = narrow(p_, p_.channels / p_.conv.groups, "channels of a group");
+    run.macs_per_output = static_cast<std::uint32_t>(p_.useful_taps * run.channels);
+    run.rows = narrow(p_, tile.h.outs, "tile rows"), run.columns = narrow(p_, tile.w.outs, "tile columns");
+    run.kernels = narrow(p_, p_.kernels_of(job.blocks), "kernels");
+    run.height = tile.padding_only() ? std::uint16_t{0} : narrow(p_, tile.h.ins, "tile height");
+    run.width = narrow(p_, tile.w.ins, "tile width");
+    run.h_offset = narrow_offset(p_, tile.h.offset), run.w_offset = narrow_offset(p_, tile.w.offset);
+    run.pixel_bytes = narrow(p_, p_.channels, "channels");
+    run.first_kernel = narrow(p_, job.blocks.begin, "kernels");
+    run.group_kernels = narrow(p_, p_.conv.out_channels / p_.conv.groups, "kernels of a group");
+    return run;
+  }
+
+  TaskGraph& graph_;
+  EnginePlace place_;
+  const Problem& p_;
+  int lanes_;
+};
+
+class DotLayer : public MatrixLayer {
+ public:
+  DotLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware)
+      : config_(hardware.engine<DotConfig>()), p_(make_problem(workload, layer, hardware.planner, 1)) {}
+
+  const Problem& problem() const override { return p_; }
+  Grain grain() const override {
+    Grain grain;  // one pixel of one kernel
+    grain.channels = p_.channels;
+    grain.cycles = clocks_of_output();
+    grain.kernel_bytes = kPostParameterBytes + weight_bytes();
+    return grain;
+  }
+  std::int64_t ifm_row_bytes(const Window& w) const override { return std::int64_t{w.ins} * p_.channels; }
+  MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
+                   std::uint64_t destination) const override {
+    MapLoad load;
+    load.transfer.source = source.at(tile.image, tile.h.in, tile.w.in);
+    load.transfer.destination = destination;
+    load.transfer.shape = one_run(ifm_row_bytes(tile.w));
+    load.transfer.shape.rows = tile.h.ins;
+    load.transfer.shape.source_row = source.row_stride;
+    load.transfer.shape.destination_row = load.transfer.shape.run;
+    return load;
+  }
+  WeightImage pack_weights() const override {
+    WeightImage image;
+    image.blocks.push_back(0);
+    for (int kernel = 0; kernel < p_.conv.out_channels; ++kernel) {
+      const auto record = encode(post_parameter(p_, kernel));
+      std::vector<std::uint8_t> piece(record.begin(), record.end());
+      const auto first = p_.weights->bytes.begin() + kernel * weight_bytes();
+      piece.insert(piece.end(), first, first + weight_bytes());
+      image.blocks.push_back(image.blocks.back() + piece.size());
+      image.pieces.push_back(std::move(piece));
+    }
+    return image;
+  }
+  void cut_jobs(const MatrixJob&, const PortPath&, double) override {
+    if (weight_bytes() > config_.kernel_bytes) {
+      throw UserError(fmt::format("layer '{}' cannot fit: a kernel takes {} bytes, dot.kernel_bytes is {}",
+                                  p_.name, weight_bytes(), config_.kernel_bytes));
+    }
+  }
+  std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
+    return std::make_unique<Lowering>(graph, place, p_, config_.lanes);
+  }
+  Explanation explain() const override {
+    return {{"dot product", fmt::format("{} clocks an output", clocks_of_output())}};
+  }
+
+ private:
+  std::int64_t weight_bytes() const { return std::int64_t{p_.taps()} * (p_.channels / p_.conv.groups); }
+  std::int64_t clocks_of_output() const {
+    return std::int64_t{p_.taps()} * ceil_div(p_.channels / p_.conv.groups, config_.lanes);
+  }
+
+  const DotConfig& config_;
+  Problem p_;
+};
+
+}  // namespace
+
+std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
+                                        const HardwareConfig& hardware) {
+  return std::make_unique<DotLayer>(workload, layer, hardware);
+}
+
+}  // namespace tilebeat::dot
