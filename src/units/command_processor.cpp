@@ -89,7 +89,7 @@ tlm::tlm_sync_enum CommandProcessor::write_register(int, tlm::tlm_generic_payloa
 }
 
 void CommandProcessor::receive_sync(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<SyncMessage>(payload);
+  const auto& message = message_of<SyncMessage>(payload, sync_in);
   if (message.kind == SyncMessage::Kind::kRelease) {
     barrier_ = BarrierState::kReleased;
   } else {
@@ -101,8 +101,8 @@ void CommandProcessor::receive_sync(tlm::tlm_generic_payload& payload, sc_core::
   wake_control(context_.clock.cycle_of(now_ps()));
 }
 
-void CommandProcessor::receive_completion(int, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  inbox_.push_back(message_of<UnitMessage>(payload));
+void CommandProcessor::receive_completion(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  inbox_.push_back(message_of<UnitMessage>(payload, completions[static_cast<std::size_t>(port)]));
   wake_control(context_.clock.cycle_of(now_ps()));
 }
 
@@ -300,7 +300,7 @@ bool CommandProcessor::execute_barrier(const Barrier& barrier) {
     SyncMessage message;
     message.id = barrier.id, message.participants = barrier.participants;
     barrier_ = BarrierState::kArrived;
-    send_message(sync_out, payload_, message);
+    send_(sync_out, message);
   }
   sync_blocker_ = Activity::kBarrier;
   return false;
@@ -331,7 +331,7 @@ void CommandProcessor::execute_signal(const Signal& signal) {
   message.kind = SyncMessage::Kind::kSignal;
   message.processors = signal.processors;
   message.semaphore = signal.semaphore;
-  send_message(sync_out, payload_, message);
+  send_(sync_out, message);
 }
 
 // Executes an instruction of the command processor itself; false: not yet, `sync_blocker_` says why.
@@ -356,7 +356,7 @@ bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
     return false;  // what was fetched beyond the halt arrives before another program may start
   running_ = false;
   semaphores_.fill(0);
-  send_message(interrupt, payload_, decode_address_);
+  send_(interrupt, ProgramEnd{decode_address_});
   return true;
 }
 
@@ -372,8 +372,7 @@ void CommandProcessor::dispatch(Cycle now) {
     unit.under_way.push_back(address);
     unit.told = blocker_of(unit);
     UnitCommand command{&unit.dispatched, unit.told};
-    at_instruction(address,
-                   [&] { send_message(units[static_cast<std::size_t>(unit.socket)], payload_, command); });
+    at_instruction(address, [&] { send_(units[static_cast<std::size_t>(unit.socket)], command); });
     wake_control(now + 1);
   }
 }
@@ -397,7 +396,7 @@ void CommandProcessor::tell_blockers() {
     if (blocker == unit.told) continue;
     unit.told = blocker;
     UnitCommand command{nullptr, blocker};
-    send_message(units[static_cast<std::size_t>(unit.socket)], payload_, command);
+    send_(units[static_cast<std::size_t>(unit.socket)], command);
   }
 }
 

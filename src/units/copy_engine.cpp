@@ -162,7 +162,7 @@ void CopyEngine::check_inside(const char* what, const StridedBlock& block) const
 }
 
 void CopyEngine::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<UnitCommand>(payload);
+  const auto& message = message_of<UnitCommand>(payload, command);
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   blocker_ = message.blocker;
   if (message.instruction != nullptr) {
@@ -298,7 +298,7 @@ bool CopyEngine::write(Cycle now) {
 
 void CopyEngine::tell(UnitMessage::Kind kind, const Semaphores& signals) {
   UnitMessage message{unit_, kind, signals};
-  send_message(completion, payload_, message);
+  send_(completion, message);
 }
 
 void CopyEngine::trace_state(Cycle now) {

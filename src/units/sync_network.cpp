@@ -1,7 +1,6 @@
 #include "tilebeat/units/sync_network.h"
 
 #include "tilebeat/base/error.h"
-#include "tilebeat/fabric/transport.h"
 
 #include <algorithm>
 
@@ -27,7 +26,7 @@ SyncNetwork::SyncNetwork(sc_core::sc_module_name name, const SimContext& context
 }
 
 void SyncNetwork::receive(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<SyncMessage>(payload);
+  const auto& message = message_of<SyncMessage>(payload, from[static_cast<std::size_t>(processor)]);
   const Cycle at = context_.clock.cycle_of(now_ps()) + sync_cycles_;
   if (message.kind == SyncMessage::Kind::kArrive) {
     arrive(processor, message, at);
@@ -75,7 +74,7 @@ void SyncNetwork::deliver() {
     Delivery delivery = deliveries_.front();
     deliveries_.pop_front();
     if (delivery.message.kind == SyncMessage::Kind::kSignal) ++signals;
-    send_message(to[static_cast<std::size_t>(delivery.processor)], payload_, delivery.message);
+    send_(to[static_cast<std::size_t>(delivery.processor)], delivery.message);
   }
   if (!deliveries_.empty()) wake_.notify(to_sc_time(context_.clock.at(deliveries_.front().at) - now_ps()));
 }

@@ -52,7 +52,7 @@ void VectorUnit::check(const VectorRun& run) const {
 }
 
 void VectorUnit::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<UnitCommand>(payload);
+  const auto& message = message_of<UnitCommand>(payload, command);
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   blocker_ = message.blocker;
   if (message.instruction != nullptr) {
@@ -241,7 +241,7 @@ void VectorUnit::schedule(Cycle now) {
 
 void VectorUnit::tell(UnitMessage::Kind kind, const Semaphores& signals) {
   UnitMessage message{Unit::kVector, kind, signals};
-  send_message(completion, payload_, message);
+  send_(completion, message);
 }
 
 }  // namespace tilebeat

@@ -2,7 +2,7 @@
 #include "tilebeat/units/sync_network.h"
 
 #include "tilebeat/base/error.h"
-#include "tilebeat/fabric/transport.h"
+#include "tilebeat/fabric/message.h"
 
 #include <memory>
 
@@ -50,14 +50,14 @@ class Processor : public sc_core::sc_module {
   void run() {
     for (Sent& sent : script) {
       wait(to_sc_time(context_.clock.at(sent.at, Phase::kGrant) - now_ps()));
-      send_message(out, payload_, sent.message);
+      send_(out, sent.message);
     }
   }
   void take(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-    received.push_back({context_.clock.cycle_of(now_ps()), message_of<SyncMessage>(payload)});
+    received.push_back({context_.clock.cycle_of(now_ps()), message_of<SyncMessage>(payload, in)});
   }
   SimContext context_;
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
 };
 
 class SyncNetworkTest : public ::testing::Test {

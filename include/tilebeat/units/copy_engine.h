@@ -3,8 +3,8 @@
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/fabric/burst_port.h"
 #include "tilebeat/fabric/interconnect.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/strided_block.h"
-#include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
 #include "tilebeat/units/messages.h"
@@ -130,7 +130,7 @@ class CopyEngine : public sc_core::sc_module {
   std::optional<BurstCutter> cutter_;
   std::deque<std::pair<BurstPort*, int>> writes_;  // under way, oldest first
   Activity blocker_ = Activity::kHost;
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
   SignalId buffer_signal_ = -1, read_signal_ = -1, write_signal_ = -1;
 };
 

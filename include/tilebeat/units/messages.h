@@ -9,6 +9,7 @@ namespace tilebeat {
 /// From the command processor to a unit, as a message on the unit's command socket. It arrives in phase
 /// kGrant and is acted upon in the next clock.
 struct UnitCommand {
+  static constexpr const char* kMessageName = "UnitCommand";
   const Instruction* instruction =
       nullptr;  ///< the next instruction, its tokens taken; null: only `blocker` is news
   Activity blocker =
@@ -17,6 +18,7 @@ struct UnitCommand {
 
 /// From a unit to the command processor, sent in phase kAct.
 struct UnitMessage {
+  static constexpr const char* kMessageName = "UnitMessage";
   enum class Kind : std::uint8_t {
     kReleased,  ///< the unit's front no longer needs the instruction or its operands and can take another one
     kDone       ///< the results are complete
@@ -26,11 +28,18 @@ struct UnitMessage {
   Semaphores signals{};
 };
 
+/// From the command processor to the host: the program has ended.
+struct ProgramEnd {
+  static constexpr const char* kMessageName = "ProgramEnd";
+  std::uint64_t address = 0;  ///< of its last instruction
+};
+
 /// Instructions that a unit holds at a time: the one it works on and the next one.
 constexpr int kUnitDepth = 2;
 
 /// From a DMA channel to the module that takes its data.
 struct StreamMessage {
+  static constexpr const char* kMessageName = "StreamMessage";
   const Instruction* header = nullptr;     ///< a new instruction's data begins
   const std::uint8_t* data = nullptr;      ///< without header and data: no data for now
   Activity waits_for = Activity::kNoWork;  ///< what the channel, and so its sink, waits for then

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
 
@@ -17,6 +18,7 @@ namespace tilebeat {
 
 /// Between a processor and the synchronisation network.
 struct SyncMessage {
+  static constexpr const char* kMessageName = "SyncMessage";
   enum class Kind : std::uint8_t {
     kArrive,   ///< to the network: the processor is at barrier `id` of `participants`
     kRelease,  ///< from the network: all have arrived
@@ -70,7 +72,7 @@ class SyncNetwork : public sc_core::sc_module {
   std::map<int, Waiting> waiting_;
   std::deque<Delivery> deliveries_;  // in rising order of their clocks
   sc_core::sc_event wake_;
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
   SignalId waiting_signal_ = -1;
 };
 

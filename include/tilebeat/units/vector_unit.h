@@ -2,8 +2,8 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/fabric/burst_port.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/strided_block.h"
-#include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
 #include "tilebeat/units/messages.h"
@@ -103,7 +103,7 @@ class VectorUnit : public sc_core::sc_module {
   Cycle lanes_free_ = 0;
   VectorMath math_;
   Activity blocker_ = Activity::kHost;
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
   SignalId busy_signal_ = -1;
 };
 

@@ -44,7 +44,7 @@ void InputArrangement::begin(const LoadInput& load) {
 }
 
 void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  auto& message = message_of<StreamMessage>(payload);
+  auto& message = message_of<StreamMessage>(payload, stream);
   if (message.header != nullptr) {
     begin(message.header->operation.get<LoadInput>());
     return;

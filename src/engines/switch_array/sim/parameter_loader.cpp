@@ -45,7 +45,7 @@ void ParameterLoader::begin(const LoadKernels& load) {
 }
 
 void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  auto& message = message_of<StreamMessage>(payload);
+  auto& message = message_of<StreamMessage>(payload, stream);
   if (message.header != nullptr) {
     begin(message.header->operation.get<LoadKernels>());
     return;

@@ -43,17 +43,17 @@ void PeArray::declare_signals(bool accumulators) {
 }
 
 void PeArray::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  auto& message = message_of<ArrayOperands>(payload);
+  auto& message = message_of<ArrayOperands>(payload, operands);
   if (message.setup != nullptr) {
     setup_ = *message.setup;
     chunk_kernels_.clear();
     DrainMessage forward;
     forward.setup = message.setup;
-    send_message(drain, payload_, forward);
+    send_(drain, forward);
   } else if (message.waits_for != nullptr) {
     DrainMessage forward;
     forward.waits_for = message.waits_for;
-    send_message(drain, payload_, forward);
+    send_(drain, forward);
   } else if (message.beat != nullptr) {
     run_beat(message);
   } else {
@@ -108,7 +108,7 @@ void PeArray::drain_cycle(const ArrayOperands& message, Cycle at) {
   results.last_macs = &at;
   results.chunk_complete = message.beat->row_block == message.schedule->row_blocks() - 1 &&
                            message.beat->column_block == message.schedule->column_blocks() - 1;
-  send_message(drain, payload_, results);
+  send_(drain, results);
 }
 
 void PeArray::trace_pes(Cycle at) {
@@ -169,7 +169,7 @@ void PeArray::run_chunk(ArrayOperands& message) {
   results.last_macs = last_macs.data();
   results.operation_cycles = static_cast<int>(last_macs.size());
   results.chunk_complete = true;
-  send_message(drain, payload_, results);
+  send_(drain, results);
 }
 
 // The kernels of the chunk from the parameter banks, their zero point taken off, packed for the fast kernel;

@@ -36,7 +36,7 @@ void PostProcessor::take_parameters(tlm::tlm_generic_payload& payload, sc_core::
 }
 
 void PostProcessor::take_results(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<DrainMessage>(payload);
+  const auto& message = message_of<DrainMessage>(payload, drain);
   if (message.setup != nullptr) {
     setup_ = *message.setup;
     return;
@@ -144,7 +144,7 @@ void PostProcessor::complete() {
   if (gate_.hold(context_.jitter)) return;
   UnitMessage message{Unit::kMatrix, UnitMessage::Kind::kDone, completions_.front().signals};
   completions_.pop_front();
-  send_message(completion, payload_, message);
+  send_(completion, message);
   if (!completions_.empty()) wake_.notify(to_sc_time(context_.clock.at(completions_.front().at) - now_ps()));
 }
 

@@ -49,7 +49,7 @@ ReadChannel::ReadChannel(sc_core::sc_module_name name, const SimContext& context
 }
 
 void ReadChannel::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<UnitCommand>(payload);
+  const auto& message = message_of<UnitCommand>(payload, command);
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   blocker_ = message.blocker;
   if (message.instruction != nullptr) {
@@ -88,7 +88,7 @@ void ReadChannel::deliver(Cycle now) {
     if (next.first) {
       stream_begin_ = now;
       message.header = &streaming_.front();
-      send_message(stream, payload_, message);
+      send_(stream, message);
       message.header = nullptr;
     }
     Cycle written = now;
@@ -97,7 +97,7 @@ void ReadChannel::deliver(Cycle now) {
       message.data = data.data();
       message.bytes = next.bytes;
       message.last = next.last;
-      send_message(stream, payload_, message);
+      send_(stream, message);
       port.recycle(std::move(data));
       written = message.written;
       bytes += next.bytes;
@@ -184,7 +184,7 @@ void ReadChannel::account(Cycle now) {
   data_ledger.enter(waiting, now);
   StreamMessage message;  // the sink waits for the same
   message.waits_for = waiting;
-  send_message(stream, payload_, message);
+  send_(stream, message);
 }
 
 void ReadChannel::schedule(Cycle now) {
@@ -201,7 +201,7 @@ void ReadChannel::schedule(Cycle now) {
 
 void ReadChannel::tell(UnitMessage::Kind kind, const Semaphores& signals) {
   UnitMessage message{unit_, kind, signals};
-  send_message(completion, payload_, message);
+  send_(completion, message);
 }
 
 }  // namespace tilebeat

@@ -28,7 +28,7 @@ StoreChannel::StoreChannel(sc_core::sc_module_name name, const SimContext& conte
 }
 
 void StoreChannel::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<UnitCommand>(payload);
+  const auto& message = message_of<UnitCommand>(payload, command);
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   blocker_ = message.blocker;
   if (message.instruction != nullptr) commands_.push_back(*message.instruction);
@@ -157,7 +157,7 @@ void StoreChannel::schedule(Cycle now) {
 
 void StoreChannel::tell(UnitMessage::Kind kind, const Semaphores& signals) {
   UnitMessage message{Unit::kStore, kind, signals};
-  send_message(completion, payload_, message);
+  send_(completion, message);
 }
 
 }  // namespace tilebeat

@@ -75,7 +75,7 @@ void SwitchNetwork::wake_at(Cycle cycle) {
 }
 
 void SwitchNetwork::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<UnitCommand>(payload);
+  const auto& message = message_of<UnitCommand>(payload, command);
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   blocker_ = message.blocker;
   if (message.instruction != nullptr) {
@@ -115,7 +115,7 @@ void SwitchNetwork::begin_next(Cycle now) {
       setup_ = *setup;
       ArrayOperands operands;
       operands.setup = setup;
-      send_message(to_array, payload_, operands);
+      send_(to_array, operands);
       tell(UnitMessage::Kind::kReleased, queue_.front().release_signals);
       tell(UnitMessage::Kind::kDone, queue_.front().done_signals);
       queue_.pop_front();
@@ -135,7 +135,7 @@ void SwitchNetwork::tell_array(Activity waits_for) {
   told_ = waits_for;
   ArrayOperands operands;
   operands.waits_for = &told_;
-  send_message(to_array, payload_, operands);
+  send_(to_array, operands);
 }
 
 void SwitchNetwork::begin_chunk(Cycle now) {
@@ -182,7 +182,7 @@ void SwitchNetwork::finish_chunk(Cycle now) {
 
 void SwitchNetwork::tell(UnitMessage::Kind kind, const Semaphores& signals) {
   UnitMessage message{Unit::kMatrix, kind, signals};
-  send_message(completion, payload_, message);
+  send_(completion, message);
 }
 
 // ---- clock granularity ----
@@ -199,7 +199,7 @@ bool SwitchNetwork::mac_stage(Cycle now) {
   operands.schedule = &*schedule_;
   operands.beat = &mac_.beat;
   operands.lanes = mac_.words.data();
-  send_message(to_array, payload_, operands);
+  send_(to_array, operands);
   ++stats.beats;
   if (mac_.beat.last_of_cycle) {
     ++stats.operation_cycles;
@@ -320,7 +320,7 @@ void SwitchNetwork::run_tile(Cycle now) {
   operands.tile = &tile_;
   operands.cycle_clocks = &census_.cycle_clocks;
   operands.first_mac = now + kFillClocks;
-  send_message(to_array, payload_, operands);
+  send_(to_array, operands);
 
   const Cycle read_clocks =
       std::int64_t{run_.planes} *

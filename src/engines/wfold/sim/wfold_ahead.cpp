@@ -74,7 +74,7 @@ void WfoldMaster::compute_refill(const WfoldWalk& last) {
   chunk.record_set = record_set_of(last.tile);
   chunk.port_bytes = config_.weight_port_bytes;
   chunk.new_kernels = chunk.first.refill == 0 && chunk.first.step_number == 0;
-  for (auto& slave : slave_chunks) send_message(slave, payload_, chunk);
+  for (auto& slave : slave_chunks) send_(slave, chunk);
   refill_lines_.pop_front();
 }
 

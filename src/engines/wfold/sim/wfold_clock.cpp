@@ -16,7 +16,7 @@ void WfoldMaster::run_clock(Cycle now) {
   read_weights(clock, now);
   enter_line(clock, freed, now);
   if (clock.beat != nullptr || clock.line != nullptr || clock.port_bytes > 0) {
-    for (auto& slave : slave_control) send_message(slave, payload_, clock);
+    for (auto& slave : slave_control) send_(slave, clock);
   }
   if (context_.observers.trace != nullptr) trace_clock(clock, now);
   if (blocker == Activity::kBusy) commit_beat(now);

@@ -76,7 +76,7 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
 }
 
 void WfoldMaster::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<UnitCommand>(payload);
+  const auto& message = message_of<UnitCommand>(payload, command);
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   blocker_ = message.blocker;
   if (message.instruction != nullptr) queue_.push_back(*message.instruction);
@@ -84,7 +84,7 @@ void WfoldMaster::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) 
 }
 
 void WfoldMaster::take_drained(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<HalfDrained>(payload);
+  const auto& message = message_of<HalfDrained>(payload, drained);
   drained_at_[static_cast<std::size_t>(tiles_drained_ % 4)] = message.at;
   ++tiles_drained_;
   wake_.notify(to_sc_time(context_.clock.at(message.at + 1) - now_ps()));
@@ -158,7 +158,7 @@ void WfoldMaster::idle(Activity cause, Cycle now) {
   pipeline_.idle(cause, now);
   TileResults news;
   news.idle = cause;
-  send_message(to_writer, payload_, news);
+  send_(to_writer, news);
 }
 
 void WfoldMaster::check_run(const WfoldJob& job) const {
@@ -198,7 +198,7 @@ void WfoldMaster::begin_run(Cycle now) {
   lines_in_back_ = 0;
   line_refill_ = 0;
   TileResults news;  // idle: results that are to come
-  send_message(to_writer, payload_, news);
+  send_(to_writer, news);
   reader.begin(*job_);
 }
 
@@ -233,12 +233,12 @@ void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle l
     state_ = State::kFinishing;
     finish_at_ = last_beat + 1;
   }
-  send_message(to_writer, payload_, results);
+  send_(to_writer, results);
 }
 
 void WfoldMaster::tell(UnitMessage::Kind kind, const Semaphores& signals) {
   UnitMessage message{Unit::kMatrix, kind, signals};
-  send_message(completion, payload_, message);
+  send_(completion, message);
 }
 
 }  // namespace tilebeat

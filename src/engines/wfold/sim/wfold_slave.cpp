@@ -77,7 +77,7 @@ void WfoldSlave::replicate(const std::uint8_t* bytes, int count, const WfoldJob&
 // ---- clock granularity ----
 
 void WfoldSlave::take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& clock = message_of<SlaveClock>(payload);
+  const auto& clock = message_of<SlaveClock>(payload, control);
   // The beat works on what the buffers held before this clock.
   if (clock.beat != nullptr) run_beat(clock);
   if (clock.line != nullptr) enter_line(clock);
@@ -181,7 +181,7 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
 }
 
 void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& chunk = message_of<SlaveChunk>(payload);
+  const auto& chunk = message_of<SlaveChunk>(payload, chunks);
   if (chunk.new_kernels) load_kernels(chunk);
   const WfoldSchedule& schedule = chunk.job->schedule;
   const int count = chunk.tile.kernels_per_slave;
@@ -209,7 +209,7 @@ void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&
 // ---- results ----
 
 void WfoldSlave::read_results(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& read = message_of<ResultRead>(payload);
+  const auto& read = message_of<ResultRead>(payload, results);
   const int pairs = read.job->run.granularity / 2;
   std::int32_t* out = read.results;
   for (int column = read.first_column; column < read.end_column; ++column) {

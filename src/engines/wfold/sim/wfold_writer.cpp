@@ -30,7 +30,7 @@ WfoldWriter::WfoldWriter(sc_core::sc_module_name name, const SimContext& context
 }
 
 void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& tile = message_of<TileResults>(payload);
+  const auto& tile = message_of<TileResults>(payload, tiles);
   const Cycle now = context_.clock.cycle_of(now_ps());
   if (tile.job == nullptr) {
     // Known from the next clock on, whichever of the two modules acts first in this one.
@@ -66,7 +66,7 @@ void WfoldWriter::take_responses(Cycle now) {
     under_way_.pop_front();
     if (job == nullptr) continue;
     UnitMessage message{Unit::kMatrix, UnitMessage::Kind::kDone, job->instruction.done_signals};
-    send_message(completion, payload_, message);
+    send_(completion, message);
   }
 }
 
@@ -137,7 +137,7 @@ void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
       read.end_kernel = ceil_div(front.tile.kernels - slave, slaves);
       read_.resize(static_cast<std::size_t>(read.end_column * read.end_kernel));
       read.results = read_.data();
-      send_message(results[static_cast<std::size_t>(slave)], payload_, read);
+      send_(results[static_cast<std::size_t>(slave)], read);
       for (int column = 0; column < read.end_column; ++column) {
         for (int k = 0; k < read.end_kernel; ++k)
           keep(column, k * slaves + slave, read_[static_cast<std::size_t>(column * read.end_kernel + k)]);
@@ -153,8 +153,8 @@ void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
       read.first_column = column, read.end_column = column + 1;
       read.first_kernel = kernel / slaves, read.end_kernel = kernel / slaves + 1;
       read.results = &value;
-      transport(results[static_cast<std::size_t>(kernel % slaves)], payload_, tlm::TLM_WRITE_COMMAND, 0,
-                &read, sizeof read, to_sc_time((slice - first) * context_.clock.period_ps()));
+      send_(results[static_cast<std::size_t>(kernel % slaves)], read,
+            to_sc_time((slice - first) * context_.clock.period_ps()));
       keep(column, kernel, value);
     }
   }
@@ -210,7 +210,7 @@ void WfoldWriter::tell_drained(Cycle now) {
   if (told_ || now < drain_free_ - 1) return;
   told_ = true;
   HalfDrained message{drain_free_ - 1};
-  send_message(drained, payload_, message);
+  send_(drained, message);
 }
 
 // What keeps the front request from being sent; kBusy when nothing does.

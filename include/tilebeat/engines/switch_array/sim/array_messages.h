@@ -14,6 +14,7 @@ namespace tilebeat {
 /// From the switch network to the PE array: new registers, one beat (clock granularity) or one chunk (tile
 /// granularity).
 struct ArrayOperands {
+  static constexpr const char* kMessageName = "ArrayOperands";
   const ConvSetup* setup = nullptr;  ///< not null: registers change, nothing is computed
   const Activity* waits_for =
       nullptr;                   ///< not null: from now on the switch waits for this, or is at work again
@@ -36,6 +37,7 @@ struct ArrayOperands {
 /// From the PE array to the post-processor: new registers, the shadow registers of one operation cycle (clock
 /// granularity) or all results of a chunk (tile granularity).
 struct DrainMessage {
+  static constexpr const char* kMessageName = "DrainMessage";
   const ConvSetup* setup = nullptr;
   const Activity* waits_for =
       nullptr;  ///< not null: what the post-processor waits for when it has drained everything

@@ -2,6 +2,7 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/engines/switch_array/sim/array_messages.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/kernels/mac.h"
 #include "tilebeat/sim/context.h"
@@ -66,6 +67,7 @@ class PeArray : public sc_core::sc_module {
   WordAccess read_word_;
   std::vector<SignalId> pe_signals_, accumulator_signals_;
   tlm::tlm_generic_payload payload_;
+  MessageSender send_;
 };
 
 }  // namespace tilebeat

@@ -2,6 +2,7 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/engines/switch_array/sim/array_messages.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
@@ -63,6 +64,7 @@ class PostProcessor : public sc_core::sc_module {
   int pixel_bytes_ = 0;
   std::deque<Completion> completions_;
   tlm::tlm_generic_payload payload_;
+  MessageSender send_;
 };
 
 }  // namespace tilebeat

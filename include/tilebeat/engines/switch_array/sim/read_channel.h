@@ -2,8 +2,8 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/fabric/burst_port.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/strided_block.h"
-#include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
 #include "tilebeat/units/messages.h"
@@ -79,7 +79,7 @@ class ReadChannel : public sc_core::sc_module {
   Cycle stream_free_ = 0;                     // the sink can take the next beat from here on
   Activity blocker_ = Activity::kHost;
   std::vector<std::uint8_t> streamed_;
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
   SignalId busy_signal_ = -1, landing_signal_ = -1;
 };
 

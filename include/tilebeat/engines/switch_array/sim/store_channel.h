@@ -2,6 +2,7 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/fabric/burst_port.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/strided_block.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
@@ -73,6 +74,7 @@ class StoreChannel : public sc_core::sc_module {
   bool releasing_ = false;  // the front command's last beat is read at read_free_ - 1
   Activity blocker_ = Activity::kHost;
   tlm::tlm_generic_payload payload_;
+  MessageSender send_;
   SignalId busy_signal_ = -1;
 };
 

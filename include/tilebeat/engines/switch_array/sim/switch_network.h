@@ -3,6 +3,7 @@
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/engines/switch_array/sim/array_messages.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
@@ -128,6 +129,7 @@ class SwitchNetwork : public sc_core::sc_module {
   ChunkGeometry census_geometry_;  // what `census_` was taken for
   BankCensus census_;
   tlm::tlm_generic_payload payload_;
+  MessageSender send_;
 };
 
 }  // namespace tilebeat

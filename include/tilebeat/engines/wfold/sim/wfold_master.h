@@ -4,7 +4,7 @@
 #include "tilebeat/engines/wfold/sim/line_reader.h"
 #include "tilebeat/engines/wfold/sim/wfold_messages.h"
 #include "tilebeat/engines/wfold/sim/wfold_pipeline.h"
-#include "tilebeat/fabric/transport.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
 #include "tilebeat/sim/granularity.h"
@@ -136,7 +136,7 @@ class WfoldMaster : public sc_core::sc_module {
   std::deque<std::vector<std::int16_t>> refill_lines_;  // widened, of the refills that are not computed yet
   int lines_in_back_ = 0;
   std::int64_t line_refill_ = 0;  // of the run, that the next line belongs to
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
   SignalId beat_signal_ = -1, broadcast_signal_ = -1, weights_signal_ = -1, tile_signal_ = -1,
            refill_signal_ = -1;
 };

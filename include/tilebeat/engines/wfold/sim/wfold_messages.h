@@ -22,6 +22,7 @@ struct WfoldJob {
 /// From the master to a slave: what happens in this clock (clock granularity), in the order in which it is
 /// listed.
 struct SlaveClock {
+  static constexpr const char* kMessageName = "SlaveClock";
   const WfoldJob* job = nullptr;
 
   // A broadcast line enters the first buffer.
@@ -48,6 +49,7 @@ struct SlaveClock {
 
 /// From the master to a slave: all beats of one refill (tile granularity).
 struct SlaveChunk {
+  static constexpr const char* kMessageName = "SlaveChunk";
   const WfoldJob* job = nullptr;
   WfoldBeat first;  ///< its first beat
   WfoldTile tile;
@@ -60,6 +62,7 @@ struct SlaveChunk {
 
 /// From the master to the writer: a tile's last beat is in clock `ready` - 1.
 struct TileResults {
+  static constexpr const char* kMessageName = "TileResults";
   std::shared_ptr<const WfoldJob> job;     ///< none: only `idle` is news
   Activity idle = Activity::kOutputReady;  ///< what the writer waits for when it has nothing left
   WfoldTile tile;
@@ -71,6 +74,7 @@ struct TileResults {
 /// From the writer to a slave: results of columns [first, end) and kernels [first, end) of its own, finished,
 /// as int32 [column][kernel].
 struct ResultRead {
+  static constexpr const char* kMessageName = "ResultRead";
   const WfoldJob* job = nullptr;
   int half = 0, record_set = 0;
   int first_column = 0, end_column = 0;
@@ -81,6 +85,7 @@ struct ResultRead {
 /// From the writer to the master: the half of the third buffers that the oldest tile used is free from clock
 /// `at` + 1 on.
 struct HalfDrained {
+  static constexpr const char* kMessageName = "HalfDrained";
   Cycle at = 0;
 };
 

@@ -3,7 +3,7 @@
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/engines/wfold/sim/wfold_messages.h"
 #include "tilebeat/fabric/burst_port.h"
-#include "tilebeat/fabric/transport.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
 #include "tilebeat/sim/granularity.h"
@@ -100,7 +100,7 @@ class WfoldWriter : public sc_core::sc_module {
   Activity idle_ = Activity::kHost;                        // what is waited for when nothing is left
   Activity news_ = Activity::kHost;                        // what it is from clock `news_at_` on
   Cycle news_at_ = 0;
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
   SignalId drain_signal_ = -1;
 };
 
