@@ -1,6 +1,7 @@
 #include "tilebeat/units/command_processor.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/base/overloaded.h"
 
 #include <algorithm>
 #include <cstring>
@@ -89,15 +90,10 @@ tlm::tlm_sync_enum CommandProcessor::write_register(int, tlm::tlm_generic_payloa
 }
 
 void CommandProcessor::receive_sync(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<SyncMessage>(payload, sync_in);
-  if (message.kind == SyncMessage::Kind::kRelease) {
-    barrier_ = BarrierState::kReleased;
-  } else {
-    UnitMessage signal;  // as a unit's completion would
-    signal.unit = Unit::kSync;
-    signal.signals[0] = message.semaphore;
-    inbox_.push_back(signal);
-  }
+  std::visit(
+      Overloaded{[this](SyncDelivery::Release) { barrier_ = BarrierState::kReleased; },
+                 [this](SyncDelivery::Receive signal) { received_signals_.push_back(signal.semaphore); }},
+      message_of<SyncDelivery>(payload, sync_in).content);
   wake_control(context_.clock.cycle_of(now_ps()));
 }
 
@@ -166,19 +162,19 @@ void CommandProcessor::control_step() {
   // Completions of this clock, in a fixed order: counting up commutes, so the order of arrival does not
   // matter.
   for (const UnitMessage& message : inbox_) {
-    if (message.unit != Unit::kSync) {
-      UnitState& unit = state_[static_cast<std::size_t>(message.unit)];
-      if (message.kind == UnitMessage::Kind::kReleased) {
-        --unit.held;
-      } else {
-        unit.under_way.pop_front();
-      }
+    UnitState& unit = state_[static_cast<std::size_t>(message.unit)];
+    if (message.kind == UnitMessage::Kind::kReleased) {
+      --unit.held;
+    } else {
+      unit.under_way.pop_front();
     }
     for (const Semaphore s : message.signals) {
       if (s != 0) ++semaphores_[s];
     }
   }
   inbox_.clear();
+  for (const Semaphore s : received_signals_) ++semaphores_[s];
+  received_signals_.clear();
   if (start_at_ > now) {
     wake_control(start_at_);
   } else if (start_at_ >= 0) {
@@ -297,10 +293,8 @@ bool CommandProcessor::execute_barrier(const Barrier& barrier) {
   if (barrier_ == BarrierState::kNone) {
     if (sync_out.size() == 0) throw SimulationError("barrier: this processor has no barrier controller");
     if (barrier.participants == 0) throw SimulationError("barrier: no participants");
-    SyncMessage message;
-    message.id = barrier.id, message.participants = barrier.participants;
     barrier_ = BarrierState::kArrived;
-    send_(sync_out, message);
+    send_(sync_out, SyncRequest{SyncRequest::Arrive{barrier.id, barrier.participants}});
   }
   sync_blocker_ = Activity::kBarrier;
   return false;
@@ -327,11 +321,7 @@ void CommandProcessor::execute_signal(const Signal& signal) {
   if (sync_out.size() == 0) throw SimulationError("signal: this processor has no others beside it");
   if (signal.processors == 0 || signal.semaphore == 0)
     throw SimulationError("signal: no processor or no semaphore is named");
-  SyncMessage message;
-  message.kind = SyncMessage::Kind::kSignal;
-  message.processors = signal.processors;
-  message.semaphore = signal.semaphore;
-  send_(sync_out, message);
+  send_(sync_out, SyncRequest{SyncRequest::Give{signal.processors, signal.semaphore}});
 }
 
 // Executes an instruction of the command processor itself; false: not yet, `sync_blocker_` says why.

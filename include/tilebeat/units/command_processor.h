@@ -133,6 +133,7 @@ class CommandProcessor : public sc_core::sc_module {
   std::deque<Queued> signals_;  // that wait for their tokens
   Cycle last_signal_ = -1;
   std::vector<UnitMessage> inbox_;
+  std::vector<Semaphore> received_signals_;  // from other processors, of this clock
   enum class BarrierState : std::uint8_t { kNone, kArrived, kReleased };
   BarrierState barrier_ = BarrierState::kNone;
   bool tokens_taken_ = false;  // those of the synchronising instruction that holds the decoder

@@ -84,27 +84,23 @@ void ReadChannel::deliver(Cycle now) {
     const Delivery next = order_.front();
     if (next.bytes > 0 && !port.front_ready(now)) return;
     order_.pop_front();
-    StreamMessage message;
     if (next.first) {
       stream_begin_ = now;
-      message.header = &streaming_.front();
-      send_(stream, message);
-      message.header = nullptr;
+      send_(stream, StreamMessage{StreamMessage::Begin{streaming_.front()}});
     }
     Cycle written = now;
     if (next.bytes > 0) {
       std::vector<std::uint8_t> data = port.take_front();
-      message.data = data.data();
-      message.bytes = next.bytes;
-      message.last = next.last;
+      StreamMessage message{StreamMessage::Data{data.data(), next.bytes}};
       send_(stream, message);
+      const StreamMessage::Answer& taken = message.answer;
       port.recycle(std::move(data));
-      written = message.written;
+      written = taken.written;
       bytes += next.bytes;
       data_ledger.enter(Activity::kBusy, now);
-      data_ledger.spend(Activity::kBankWrite, message.blocked);
-      data_ledger.spend(Activity::kBusy, message.accepted - now - message.blocked);
-      stream_free_ = message.accepted;
+      data_ledger.spend(Activity::kBankWrite, taken.blocked);
+      data_ledger.spend(Activity::kBusy, taken.accepted - now - taken.blocked);
+      stream_free_ = taken.accepted;
       landing_freed_ += next.bytes;
       if (Trace* trace = context_.observers.trace; trace != nullptr) {
         trace->change(busy_signal_, context_.clock.at(now), 1);
@@ -182,9 +178,7 @@ void ReadChannel::account(Cycle now) {
   const Activity waiting = idle ? blocker_ : Activity::kMemory;
   if (data_ledger.current() == waiting) return;
   data_ledger.enter(waiting, now);
-  StreamMessage message;  // the sink waits for the same
-  message.waits_for = waiting;
-  send_(stream, message);
+  send_(stream, StreamMessage{WaitsFor{waiting}});  // the sink waits for the same
 }
 
 void ReadChannel::schedule(Cycle now) {

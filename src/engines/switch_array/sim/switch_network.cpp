@@ -113,9 +113,7 @@ void SwitchNetwork::begin_next(Cycle now) {
   while (!queue_.empty()) {
     if (const auto* setup = queue_.front().operation.get_if<ConvSetup>()) {
       setup_ = *setup;
-      ArrayOperands operands;
-      operands.setup = setup;
-      send_(to_array, operands);
+      send_(to_array, ArrayOperands{NewSetup{*setup}});
       tell(UnitMessage::Kind::kReleased, queue_.front().release_signals);
       tell(UnitMessage::Kind::kDone, queue_.front().done_signals);
       queue_.pop_front();
@@ -133,9 +131,7 @@ void SwitchNetwork::begin_next(Cycle now) {
 void SwitchNetwork::tell_array(Activity waits_for) {
   if (waits_for == told_) return;
   told_ = waits_for;
-  ArrayOperands operands;
-  operands.waits_for = &told_;
-  send_(to_array, operands);
+  send_(to_array, ArrayOperands{WaitsFor{waits_for}});
 }
 
 void SwitchNetwork::begin_chunk(Cycle now) {
@@ -193,12 +189,8 @@ bool SwitchNetwork::mac_stage(Cycle now) {
     ledger.spend(mac_.bubble, 1);
     return true;
   }
-  ArrayOperands operands;
-  operands.run = &run_;
-  operands.instruction = &queue_.front();
-  operands.schedule = &*schedule_;
-  operands.beat = &mac_.beat;
-  operands.lanes = mac_.words.data();
+  const ArrayChunk chunk{run_, queue_.front(), *schedule_};
+  ArrayOperands operands{ArrayOperands::OneBeat{chunk, mac_.beat, mac_.words.data()}};
   send_(to_array, operands);
   ++stats.beats;
   if (mac_.beat.last_of_cycle) {
@@ -313,13 +305,8 @@ void SwitchNetwork::run_tile(Cycle now) {
   }
   read_tile();
 
-  ArrayOperands operands;
-  operands.run = &run_;
-  operands.instruction = &queue_.front();
-  operands.schedule = &*schedule_;
-  operands.tile = &tile_;
-  operands.cycle_clocks = &census_.cycle_clocks;
-  operands.first_mac = now + kFillClocks;
+  const ArrayChunk chunk{run_, queue_.front(), *schedule_};
+  ArrayOperands operands{ArrayOperands::WholeChunk{chunk, tile_, census_.cycle_clocks, now + kFillClocks}};
   send_(to_array, operands);
 
   const Cycle read_clocks =

@@ -4,6 +4,7 @@
 #include "tilebeat/engines/wfold/sim/wfold_slave.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -156,9 +157,7 @@ void WfoldMaster::begin_next(Cycle now) {
 // What the engine waits for while there is no run.
 void WfoldMaster::idle(Activity cause, Cycle now) {
   pipeline_.idle(cause, now);
-  TileResults news;
-  news.idle = cause;
-  send_(to_writer, news);
+  send_(to_writer, WriterMessage{WaitsFor{cause}});
 }
 
 void WfoldMaster::check_run(const WfoldJob& job) const {
@@ -197,13 +196,12 @@ void WfoldMaster::begin_run(Cycle now) {
   refill_lines_.clear();
   lines_in_back_ = 0;
   line_refill_ = 0;
-  TileResults news;  // idle: results that are to come
-  send_(to_writer, news);
+  send_(to_writer, WriterMessage{WaitsFor{Activity::kOutputReady}});
   reader.begin(*job_);
 }
 
 void WfoldMaster::finish_run(Cycle now) {
-  if (context_.observers.trace != nullptr) trace_clock({}, now);
+  if (context_.observers.trace != nullptr) trace_clock(SlaveClock{*job_}, now);
   if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
     timeline->span(name(), summary(job_->instruction), context_.clock.at(began_), context_.clock.at(now));
   }
@@ -233,7 +231,7 @@ void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle l
     state_ = State::kFinishing;
     finish_at_ = last_beat + 1;
   }
-  send_(to_writer, results);
+  send_(to_writer, WriterMessage{std::move(results)});
 }
 
 void WfoldMaster::tell(UnitMessage::Kind kind, const Semaphores& signals) {

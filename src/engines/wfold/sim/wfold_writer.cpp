@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/base/overloaded.h"
 
 #include <algorithm>
 #include <cstring>
@@ -30,17 +31,18 @@ WfoldWriter::WfoldWriter(sc_core::sc_module_name name, const SimContext& context
 }
 
 void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& tile = message_of<TileResults>(payload, tiles);
   const Cycle now = context_.clock.cycle_of(now_ps());
-  if (tile.job == nullptr) {
+  const auto take_results = [&](const TileResults& tile) {
+    tiles_.push_back(tile);
+    wake_.notify(to_sc_time(context_.clock.at(std::max(tile.ready, now + 1)) - now_ps()));
+  };
+  const auto take_news = [&](const WaitsFor& idle) {
     // Known from the next clock on, whichever of the two modules acts first in this one.
     hear_news(now);
-    news_ = tile.idle, news_at_ = now + 1;
+    news_ = idle.activity, news_at_ = now + 1;
     wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
-    return;
-  }
-  tiles_.push_back(tile);
-  wake_.notify(to_sc_time(context_.clock.at(std::max(tile.ready, now + 1)) - now_ps()));
+  };
+  std::visit(Overloaded{take_results, take_news}, message_of<WriterMessage>(payload, tiles).content);
 }
 
 void WfoldWriter::hear_news(Cycle now) {
@@ -121,9 +123,7 @@ void WfoldWriter::begin_tile() {
 void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
   const TileResults& front = tiles_.front();
   const int element = dtype_size(front.job->setup.output_type);
-  ResultRead read;
-  read.job = front.job.get();
-  read.half = front.half, read.record_set = front.record_set;
+  ResultRead read{*front.job, front.half, front.record_set};
   const int slaves = config_.slaves;
   const auto keep = [&](int column, int kernel, std::int32_t value) {
     std::memcpy(

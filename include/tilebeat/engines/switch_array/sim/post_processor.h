@@ -47,11 +47,17 @@ class PostProcessor : public sc_core::sc_module {
   };
   void take_results(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void take_parameters(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void drain_lanes(const DrainMessage& message);
-  void drain_chunk(const DrainMessage& message);
+  void take_cycle(const DrainMessage::OneCycle& results);
+  void take_chunk(const DrainMessage::WholeChunk& results);
+  void begin_results(const ConvRun& run);
+  void book_drain(Cycle last_mac);
+  void complete_chunk(const ArrayChunk& chunk, Cycle last_mac);
+  void drain_lanes(const DrainMessage::OneCycle& results);
+  void drain_chunk(const DrainMessage::WholeChunk& results);
   void process_pixel(const ConvRun& run, const std::int32_t* sums);
-  std::uint64_t output_address(const DrainMessage& message, int row, int column) const;
+  std::uint64_t output_address(const ArrayChunk& chunk, int row, int column) const;
   void complete();
+  Cycle drain_clocks() const { return Cycle{shape_.lanes()} * config_.drain_clocks_per_lane; }
 
   SimContext context_;
   SwitchArrayConfig config_;

@@ -13,6 +13,7 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <systemc>
@@ -87,9 +88,11 @@ class WfoldMaster : public sc_core::sc_module {
   // Clock granularity: one call a clock.
   void run_clock(Cycle now);
   Activity beat_blocker(Cycle now) const;
-  void fill_beat(SlaveClock& clock) const;
-  void enter_line(SlaveClock& clock, std::int64_t freed, Cycle now);
-  void read_weights(SlaveClock& clock, Cycle now);
+  SlaveClock::Beat next_beat() const;
+  std::optional<SlaveClock::Line> enter_line(std::int64_t freed, Cycle now);
+  std::optional<SlaveClock::PortRead> read_weights(Cycle now);
+  std::optional<SlaveClock::PortRead> read_record(Cycle now);
+  std::optional<SlaveClock::PortRead> read_kernel_line(Cycle now);
   void commit_beat(Cycle now);
   void trace_clock(const SlaveClock& clock, Cycle now);
 
