@@ -114,7 +114,7 @@ void CommandProcessor::start() {
   fetch_address_ = decode_address_ = program_address_;
   buffer_.clear();
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
-  fetch_wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+  notify_at(fetch_wake_, context_.clock, next);
 }
 
 // Requests the program ahead of the decoder, as far as the instruction buffer has room.
@@ -264,7 +264,7 @@ void CommandProcessor::decode_one(Cycle now) {
   ledger.enter(Activity::kBusy, now);
   decode_blocker_ = running_ ? Activity::kInstructionFetch : Activity::kHost;
   wake_control(now + 1);
-  fetch_wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
+  notify_at(fetch_wake_, context_.clock, now + 1);
 }
 
 bool CommandProcessor::all_idle() const {
@@ -361,7 +361,7 @@ void CommandProcessor::dispatch(Cycle now) {
     ++unit.held;
     unit.under_way.push_back(address);
     unit.told = blocker_of(unit);
-    UnitCommand command{&unit.dispatched, unit.told};
+    UnitCommand command{UnitCommand::Dispatch{unit.dispatched, unit.told}};
     at_instruction(address, [&] { send_(units[static_cast<std::size_t>(unit.socket)], command); });
     wake_control(now + 1);
   }
@@ -385,8 +385,7 @@ void CommandProcessor::tell_blockers() {
     const Activity blocker = blocker_of(unit);
     if (blocker == unit.told) continue;
     unit.told = blocker;
-    UnitCommand command{nullptr, blocker};
-    send_(units[static_cast<std::size_t>(unit.socket)], command);
+    send_(units[static_cast<std::size_t>(unit.socket)], UnitCommand{WaitsFor{blocker}});
   }
 }
 

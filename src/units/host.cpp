@@ -48,7 +48,7 @@ void Host::take_interrupt(int processor, tlm::tlm_generic_payload& payload, sc_c
   message_of<ProgramEnd>(payload, interrupts[static_cast<std::size_t>(processor)]);
   ++interrupted_;
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
-  wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+  notify_at(wake_, context_.clock, next);
 }
 
 void Host::step() {
@@ -76,7 +76,7 @@ void Host::step() {
   }
   if (write_under_way_ || writes_done_ == writes) return;
   if (now < write_at_) {
-    wake_.notify(to_sc_time(context_.clock.at(write_at_) - now_ps()));
+    notify_at(wake_, context_.clock, write_at_);
     return;
   }
   const RegisterWrite write = register_write(sets_[next_], writes_done_);

@@ -32,7 +32,7 @@ void SyncNetwork::receive(int processor, tlm::tlm_generic_payload& payload, sc_c
   std::visit(Overloaded{[&](const SyncRequest::Arrive& barrier) { arrive(processor, barrier, at); },
                         [&](const SyncRequest::Give& signal) { give(processor, signal, at); }},
              request.content);
-  if (!deliveries_.empty()) wake_.notify(to_sc_time(context_.clock.at(deliveries_.front().at) - now_ps()));
+  if (!deliveries_.empty()) notify_at(wake_, context_.clock, deliveries_.front().at);
 }
 
 void SyncNetwork::give(int processor, const SyncRequest::Give& signal, Cycle at) {
@@ -75,7 +75,7 @@ void SyncNetwork::deliver() {
     if (std::holds_alternative<SyncDelivery::Receive>(delivery.message.content)) ++signals;
     send_(to[static_cast<std::size_t>(delivery.processor)], delivery.message);
   }
-  if (!deliveries_.empty()) wake_.notify(to_sc_time(context_.clock.at(deliveries_.front().at) - now_ps()));
+  if (!deliveries_.empty()) notify_at(wake_, context_.clock, deliveries_.front().at);
 }
 
 std::string SyncNetwork::describe_state() const {

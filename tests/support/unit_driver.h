@@ -65,8 +65,7 @@ class UnitDriver : public sc_core::sc_module {
         next_trigger(to_sc_time(wait));
         return;
       }
-      UnitCommand message{&entry.instruction, Activity::kNoWork};
-      send_(command, message);
+      send_(command, UnitCommand{UnitCommand::Dispatch{entry.instruction, Activity::kNoWork}});
     }
   }
   void take(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {

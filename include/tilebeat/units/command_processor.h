@@ -5,6 +5,7 @@
 #include "tilebeat/fabric/message.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
+#include "tilebeat/sim/next_clock.h"
 #include "tilebeat/units/messages.h"
 #include "tilebeat/units/sync_network.h"
 

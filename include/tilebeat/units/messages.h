@@ -9,14 +9,22 @@
 
 namespace tilebeat {
 
-/// From the command processor to a unit, as a message on the unit's command socket. It arrives in phase
-/// kGrant and is acted upon in the next clock.
+/// What the sender, and so its receiver, waits for from now on.
+struct WaitsFor {
+  Activity activity = Activity::kNoWork;
+};
+
+/// From the command processor to a unit, on the unit's command socket. It arrives in phase kGrant and is
+/// acted upon in the next clock.
 struct UnitCommand {
   static constexpr const char* kMessageName = "UnitCommand";
-  const Instruction* instruction =
-      nullptr;  ///< the next instruction, its tokens taken; null: only `blocker` is news
-  Activity blocker =
-      Activity::kNoWork;  ///< why the instruction after the ones already sent does not come yet
+  /// The next instruction, its tokens taken.
+  struct Dispatch {
+    const Instruction& instruction;
+    Activity next_waits_for;  ///< why the instruction after it does not come yet
+  };
+  /// WaitsFor: why the instruction after the ones already sent does not come yet.
+  std::variant<Dispatch, WaitsFor> content;
 };
 
 /// From a unit to the command processor, sent in phase kAct.
@@ -39,11 +47,6 @@ struct ProgramEnd {
 
 /// Instructions that a unit holds at a time: the one it works on and the next one.
 constexpr int kUnitDepth = 2;
-
-/// What the sender, and so its receiver, waits for from now on.
-struct WaitsFor {
-  Activity activity = Activity::kNoWork;
-};
 
 /// From a DMA channel to the module that takes its data.
 struct StreamMessage {

@@ -4,6 +4,7 @@
 #include "tilebeat/isa/instruction.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
+#include "tilebeat/sim/next_clock.h"
 
 #include <cstdint>
 #include <deque>

@@ -18,7 +18,7 @@ PostProcessor::PostProcessor(sc_core::sc_module_name name, const SimContext& con
       drain("drain"),
       parameters("parameters"),
       output("output", static_cast<std::size_t>(config.groups)),
-      completion("completion"),
+      completion("completion", Unit::kMatrix),
       context_(context),
       config_(config),
       shape_(array_shape(config)),
@@ -84,7 +84,7 @@ void PostProcessor::complete_chunk(const ArrayChunk& chunk, Cycle last_mac) {
   }
   const Cycle at = drained + config_.post_latency_cycles;
   completions_.push_back({at, chunk.instruction.done_signals});
-  if (completions_.size() == 1) wake_.notify(to_sc_time(context_.clock.at(at) - now_ps()));
+  if (completions_.size() == 1) notify_at(wake_, context_.clock, at);
 }
 
 // Clock granularity: lane l of every group leaves in the l-th drain slot and is written `post_latency_cycles`
@@ -157,10 +157,9 @@ void PostProcessor::process_pixel(const ConvRun& run, const std::int32_t* sums) 
 
 void PostProcessor::complete() {
   if (gate_.hold(context_.jitter)) return;
-  UnitMessage message{Unit::kMatrix, UnitMessage::Kind::kDone, completions_.front().signals};
+  completion.tell(UnitMessage::Kind::kDone, completions_.front().signals);
   completions_.pop_front();
-  send_(completion, message);
-  if (!completions_.empty()) wake_.notify(to_sc_time(context_.clock.at(completions_.front().at) - now_ps()));
+  if (!completions_.empty()) notify_at(wake_, context_.clock, completions_.front().at);
 }
 
 }  // namespace tilebeat

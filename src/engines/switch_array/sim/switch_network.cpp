@@ -30,12 +30,9 @@ ChunkGeometry geometry_of(const ConvSetup& s, const ConvRun& r) {
 
 SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& context,
                              const SwitchArrayConfig& config, Granularity granularity)
-    : sc_module(name),
-      command("command"),
+    : CommandedUnit(name, context, Unit::kMatrix),
       bank_read("bank_read", static_cast<std::size_t>(config.rows)),
       to_array("to_array"),
-      completion("completion"),
-      context_(context),
       config_(config),
       shape_(array_shape(config)),
       granularity_(granularity),
@@ -45,7 +42,6 @@ SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& con
     stage->lanes.resize(static_cast<std::size_t>(config.rows));
     stage->words.resize(static_cast<std::size_t>(config.rows * config.port_channels));
   }
-  command.register_b_transport(this, &SwitchNetwork::receive);
   for (int bank = 0; bank < config.rows; ++bank) {
     bank_read[static_cast<std::size_t>(bank)].register_invalidate_direct_mem_ptr(
         this, &SwitchNetwork::withdraw_memory, bank);
@@ -70,23 +66,11 @@ void SwitchNetwork::declare_signals() {
   }
 }
 
-void SwitchNetwork::wake_at(Cycle cycle) {
-  wake_.notify(to_sc_time(context_.clock.at(cycle) - now_ps()));
-}
-
-void SwitchNetwork::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<UnitCommand>(payload, command);
-  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
-  blocker_ = message.blocker;
-  if (message.instruction != nullptr) {
-    const Operation& operation = message.instruction->operation;
-    if (!operation.is<ConvSetup>() && !operation.is<ConvRun>())
-      throw SimulationError(operation.summary() + ": the matrix unit of this core is a switch array");
-    queue_.push_back(*message.instruction);
-    if (state_ == State::kIdle) wake_at(next);
-  } else if (state_ == State::kIdle && queue_.empty()) {
-    wake_at(next);
-  }
+void SwitchNetwork::take(const Instruction& instruction, Cycle) {
+  const Operation& operation = instruction.operation;
+  if (!operation.is<ConvSetup>() && !operation.is<ConvRun>())
+    throw SimulationError(operation.summary() + ": the matrix unit of this core is a switch array");
+  queue_.push_back(instruction);
 }
 
 void SwitchNetwork::step() {
@@ -174,11 +158,6 @@ void SwitchNetwork::finish_chunk(Cycle now) {
   if (!run_.last) tell(UnitMessage::Kind::kDone, instruction.done_signals);
   queue_.pop_front();
   begin_next(now);
-}
-
-void SwitchNetwork::tell(UnitMessage::Kind kind, const Semaphores& signals) {
-  UnitMessage message{Unit::kMatrix, kind, signals};
-  send_(completion, message);
 }
 
 // ---- clock granularity ----

@@ -16,7 +16,7 @@ WfoldWriter::WfoldWriter(sc_core::sc_module_name name, const SimContext& context
       results("results", static_cast<std::size_t>(config.slaves)),
       port("port", context, max_outstanding, wake_),
       drained("drained"),
-      completion("completion"),
+      completion("completion", Unit::kMatrix),
       context_(context),
       config_(config),
       nram_(nram),
@@ -34,13 +34,13 @@ void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   const Cycle now = context_.clock.cycle_of(now_ps());
   const auto take_results = [&](const TileResults& tile) {
     tiles_.push_back(tile);
-    wake_.notify(to_sc_time(context_.clock.at(std::max(tile.ready, now + 1)) - now_ps()));
+    notify_at(wake_, context_.clock, std::max(tile.ready, now + 1));
   };
   const auto take_news = [&](const WaitsFor& idle) {
     // Known from the next clock on, whichever of the two modules acts first in this one.
     hear_news(now);
     news_ = idle.activity, news_at_ = now + 1;
-    wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
+    notify_at(wake_, context_.clock, now + 1);
   };
   std::visit(Overloaded{take_results, take_news}, message_of<WriterMessage>(payload, tiles).content);
 }
@@ -67,8 +67,7 @@ void WfoldWriter::take_responses(Cycle now) {
     const std::shared_ptr<const WfoldJob> job = std::move(under_way_.front());
     under_way_.pop_front();
     if (job == nullptr) continue;
-    UnitMessage message{Unit::kMatrix, UnitMessage::Kind::kDone, job->instruction.done_signals};
-    send_(completion, message);
+    completion.tell(UnitMessage::Kind::kDone, job->instruction.done_signals);
   }
 }
 
@@ -236,17 +235,14 @@ bool WfoldWriter::request(Cycle now) {
 }
 
 void WfoldWriter::schedule(Cycle now) {
-  Cycle next = -1;
-  const auto at = [&](Cycle cycle) {
-    if (cycle > now && (next < 0 || cycle < next)) next = cycle;
-  };
-  at(news_at_);
-  at(drain_free_);
-  if (!told_) at(drain_free_ - 1);
-  if (!tiles_.empty()) at(tiles_.front().ready);
-  if (!staged_.empty()) at(staged_.front().ready);
-  if (port.ledger.current() == Activity::kBusy) at(now + 1);
-  if (next >= 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+  NextClock next(now);
+  next.at(news_at_);
+  next.at(drain_free_);
+  if (!told_) next.at(drain_free_ - 1);
+  if (!tiles_.empty()) next.at(tiles_.front().ready);
+  if (!staged_.empty()) next.at(staged_.front().ready);
+  if (port.ledger.current() == Activity::kBusy) next.at(now + 1);
+  notify_at(wake_, context_.clock, next);
 }
 
 }  // namespace tilebeat

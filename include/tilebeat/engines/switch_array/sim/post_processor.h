@@ -2,11 +2,10 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/engines/switch_array/sim/array_messages.h"
-#include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
-#include "tilebeat/units/messages.h"
+#include "tilebeat/units/commanded_unit.h"
 
 #include <deque>
 #include <vector>
@@ -32,7 +31,7 @@ class PostProcessor : public sc_core::sc_module {
   tlm_utils::simple_target_socket<PostProcessor> drain;
   tlm_utils::simple_target_socket<PostProcessor> parameters;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<PostProcessor>> output;  ///< one a row group, G
-  tlm_utils::simple_initiator_socket<PostProcessor> completion;
+  CompletionSocket completion;
 
   PostProcessor(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config);
   SC_HAS_PROCESS(PostProcessor);
@@ -70,7 +69,6 @@ class PostProcessor : public sc_core::sc_module {
   int pixel_bytes_ = 0;
   std::deque<Completion> completions_;
   tlm::tlm_generic_payload payload_;
-  MessageSender send_;
 };
 
 }  // namespace tilebeat

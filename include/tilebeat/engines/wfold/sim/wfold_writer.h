@@ -7,7 +7,7 @@
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
 #include "tilebeat/sim/granularity.h"
-#include "tilebeat/units/messages.h"
+#include "tilebeat/units/commanded_unit.h"
 
 #include <deque>
 #include <memory>
@@ -42,7 +42,7 @@ class WfoldWriter : public sc_core::sc_module {
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<WfoldWriter>> results;  ///< one a slave
   BurstPort port;
   tlm_utils::simple_initiator_socket<WfoldWriter> drained;
-  tlm_utils::simple_initiator_socket<WfoldWriter> completion;
+  CompletionSocket completion;
 
   /// `nram` is the address of the first storage.
   WfoldWriter(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
