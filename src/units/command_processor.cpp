@@ -1,6 +1,7 @@
 #include "tilebeat/units/command_processor.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/base/overloaded.h"
 
 #include <algorithm>
 #include <cstring>
@@ -89,20 +90,15 @@ tlm::tlm_sync_enum CommandProcessor::write_register(int, tlm::tlm_generic_payloa
 }
 
 void CommandProcessor::receive_sync(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<SyncMessage>(payload);
-  if (message.kind == SyncMessage::Kind::kRelease) {
-    barrier_ = BarrierState::kReleased;
-  } else {
-    UnitMessage signal;  // as a unit's completion would
-    signal.unit = Unit::kSync;
-    signal.signals[0] = message.semaphore;
-    inbox_.push_back(signal);
-  }
+  std::visit(
+      Overloaded{[this](SyncDelivery::Release) { barrier_ = BarrierState::kReleased; },
+                 [this](SyncDelivery::Receive signal) { received_signals_.push_back(signal.semaphore); }},
+      message_of<SyncDelivery>(payload, sync_in).content);
   wake_control(context_.clock.cycle_of(now_ps()));
 }
 
-void CommandProcessor::receive_completion(int, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  inbox_.push_back(message_of<UnitMessage>(payload));
+void CommandProcessor::receive_completion(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  inbox_.push_back(message_of<UnitMessage>(payload, completions[static_cast<std::size_t>(port)]));
   wake_control(context_.clock.cycle_of(now_ps()));
 }
 
@@ -118,7 +114,7 @@ void CommandProcessor::start() {
   fetch_address_ = decode_address_ = program_address_;
   buffer_.clear();
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
-  fetch_wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+  notify_at(fetch_wake_, context_.clock, next);
 }
 
 // Requests the program ahead of the decoder, as far as the instruction buffer has room.
@@ -166,19 +162,19 @@ void CommandProcessor::control_step() {
   // Completions of this clock, in a fixed order: counting up commutes, so the order of arrival does not
   // matter.
   for (const UnitMessage& message : inbox_) {
-    if (message.unit != Unit::kSync) {
-      UnitState& unit = state_[static_cast<std::size_t>(message.unit)];
-      if (message.kind == UnitMessage::Kind::kReleased) {
-        --unit.held;
-      } else {
-        unit.under_way.pop_front();
-      }
+    UnitState& unit = state_[static_cast<std::size_t>(message.unit)];
+    if (message.kind == UnitMessage::Kind::kReleased) {
+      --unit.held;
+    } else {
+      unit.under_way.pop_front();
     }
     for (const Semaphore s : message.signals) {
       if (s != 0) ++semaphores_[s];
     }
   }
   inbox_.clear();
+  for (const Semaphore s : received_signals_) ++semaphores_[s];
+  received_signals_.clear();
   if (start_at_ > now) {
     wake_control(start_at_);
   } else if (start_at_ >= 0) {
@@ -268,7 +264,7 @@ void CommandProcessor::decode_one(Cycle now) {
   ledger.enter(Activity::kBusy, now);
   decode_blocker_ = running_ ? Activity::kInstructionFetch : Activity::kHost;
   wake_control(now + 1);
-  fetch_wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
+  notify_at(fetch_wake_, context_.clock, now + 1);
 }
 
 bool CommandProcessor::all_idle() const {
@@ -297,10 +293,8 @@ bool CommandProcessor::execute_barrier(const Barrier& barrier) {
   if (barrier_ == BarrierState::kNone) {
     if (sync_out.size() == 0) throw SimulationError("barrier: this processor has no barrier controller");
     if (barrier.participants == 0) throw SimulationError("barrier: no participants");
-    SyncMessage message;
-    message.id = barrier.id, message.participants = barrier.participants;
     barrier_ = BarrierState::kArrived;
-    send_message(sync_out, payload_, message);
+    send_(sync_out, SyncRequest{SyncRequest::Arrive{barrier.id, barrier.participants}});
   }
   sync_blocker_ = Activity::kBarrier;
   return false;
@@ -327,11 +321,7 @@ void CommandProcessor::execute_signal(const Signal& signal) {
   if (sync_out.size() == 0) throw SimulationError("signal: this processor has no others beside it");
   if (signal.processors == 0 || signal.semaphore == 0)
     throw SimulationError("signal: no processor or no semaphore is named");
-  SyncMessage message;
-  message.kind = SyncMessage::Kind::kSignal;
-  message.processors = signal.processors;
-  message.semaphore = signal.semaphore;
-  send_message(sync_out, payload_, message);
+  send_(sync_out, SyncRequest{SyncRequest::Give{signal.processors, signal.semaphore}});
 }
 
 // Executes an instruction of the command processor itself; false: not yet, `sync_blocker_` says why.
@@ -356,7 +346,7 @@ bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
     return false;  // what was fetched beyond the halt arrives before another program may start
   running_ = false;
   semaphores_.fill(0);
-  send_message(interrupt, payload_, decode_address_);
+  send_(interrupt, ProgramEnd{decode_address_});
   return true;
 }
 
@@ -371,9 +361,8 @@ void CommandProcessor::dispatch(Cycle now) {
     ++unit.held;
     unit.under_way.push_back(address);
     unit.told = blocker_of(unit);
-    UnitCommand command{&unit.dispatched, unit.told};
-    at_instruction(address,
-                   [&] { send_message(units[static_cast<std::size_t>(unit.socket)], payload_, command); });
+    UnitCommand command{UnitCommand::Dispatch{unit.dispatched, unit.told}};
+    at_instruction(address, [&] { send_(units[static_cast<std::size_t>(unit.socket)], command); });
     wake_control(now + 1);
   }
 }
@@ -396,8 +385,7 @@ void CommandProcessor::tell_blockers() {
     const Activity blocker = blocker_of(unit);
     if (blocker == unit.told) continue;
     unit.told = blocker;
-    UnitCommand command{nullptr, blocker};
-    send_message(units[static_cast<std::size_t>(unit.socket)], payload_, command);
+    send_(units[static_cast<std::size_t>(unit.socket)], UnitCommand{WaitsFor{blocker}});
   }
 }
 

@@ -106,16 +106,12 @@ void CopyStream::advance() {
 
 CopyEngine::CopyEngine(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
                        Unit unit, std::vector<AddressRange> inner_ranges)
-    : sc_module(name),
-      command("command"),
+    : CommandedUnit(name, context, unit),
       outer("outer", context, config.max_outstanding, wake_),
       inner("inner", context, config.max_outstanding, wake_),
-      completion("completion"),
-      context_(context),
       config_(config),
       unit_(unit),
       inner_ranges_(std::move(inner_ranges)) {
-  command.register_b_transport(this, &CopyEngine::receive);
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
@@ -161,16 +157,10 @@ void CopyEngine::check_inside(const char* what, const StridedBlock& block) const
   }
 }
 
-void CopyEngine::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<UnitCommand>(payload);
-  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
-  blocker_ = message.blocker;
-  if (message.instruction != nullptr) {
-    const Copy& copy = message.instruction->operation.get<Copy>();
-    check(copy);
-    jobs_.push_back({*message.instruction, CopyStream::total_bytes(copy), next});
-  }
-  wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+void CopyEngine::take(const Instruction& instruction, Cycle next) {
+  const auto& copy = instruction.operation.get<Copy>();
+  check(copy);
+  jobs_.push_back({instruction, CopyStream::total_bytes(copy), next});
 }
 
 void CopyEngine::step() {
@@ -183,7 +173,7 @@ void CopyEngine::step() {
   if (!read_one) read_ledger.enter(read_blocker(now), now);
   if (!wrote) write_ledger.enter(write_blocker(now), now);
   trace_state(now);
-  if (read_one || wrote) wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
+  if (read_one || wrote) wake_at(now + 1);
 }
 
 // Data that has arrived, in order, and the border between it.
@@ -294,11 +284,6 @@ bool CopyEngine::write(Cycle now) {
   writes_.emplace_back(&port, burst);
   write_ledger.enter(Activity::kBusy, now);
   return true;
-}
-
-void CopyEngine::tell(UnitMessage::Kind kind, const Semaphores& signals) {
-  UnitMessage message{unit_, kind, signals};
-  send_message(completion, payload_, message);
 }
 
 void CopyEngine::trace_state(Cycle now) {

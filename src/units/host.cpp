@@ -1,6 +1,7 @@
 #include "tilebeat/units/host.h"
 
 #include "tilebeat/units/command_processor.h"
+#include "tilebeat/units/messages.h"
 
 #include <cstring>
 #include <utility>
@@ -36,17 +37,18 @@ Host::Host(sc_core::sc_module_name name, const SimContext& context, const HostCo
       config_(config),
       sets_(std::move(sets)),
       write_at_(config.register_write_cycles) {
-  for (auto& interrupt : interrupts) interrupt.register_b_transport(this, &Host::take_interrupt);
+  for (int i = 0; i < processors; ++i)
+    interrupts[static_cast<std::size_t>(i)].register_b_transport(this, &Host::take_interrupt, i);
   SC_METHOD(step);
   sensitive << wake_;
   ledger.enter(Activity::kBusy, 0);
 }
 
-void Host::take_interrupt(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+void Host::take_interrupt(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  message_of<ProgramEnd>(payload, interrupts[static_cast<std::size_t>(processor)]);
   ++interrupted_;
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
-  wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+  notify_at(wake_, context_.clock, next);
 }
 
 void Host::step() {
@@ -74,7 +76,7 @@ void Host::step() {
   }
   if (write_under_way_ || writes_done_ == writes) return;
   if (now < write_at_) {
-    wake_.notify(to_sc_time(context_.clock.at(write_at_) - now_ps()));
+    notify_at(wake_, context_.clock, write_at_);
     return;
   }
   const RegisterWrite write = register_write(sets_[next_], writes_done_);

@@ -1,7 +1,7 @@
 #include "tilebeat/units/sync_network.h"
 
 #include "tilebeat/base/error.h"
-#include "tilebeat/fabric/transport.h"
+#include "tilebeat/base/overloaded.h"
 
 #include <algorithm>
 
@@ -27,43 +27,41 @@ SyncNetwork::SyncNetwork(sc_core::sc_module_name name, const SimContext& context
 }
 
 void SyncNetwork::receive(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<SyncMessage>(payload);
+  const auto& request = message_of<SyncRequest>(payload, from[static_cast<std::size_t>(processor)]);
   const Cycle at = context_.clock.cycle_of(now_ps()) + sync_cycles_;
-  if (message.kind == SyncMessage::Kind::kArrive) {
-    arrive(processor, message, at);
-  } else {
-    const int first = processor / cluster_size_ * cluster_size_;
-    for (int i = 0; i < 64; ++i) {
-      if ((message.processors >> i & 1) == 0) continue;
-      if (i >= cluster_size_) {
-        throw SimulationError(
-            fmt::format("signal: the cluster has no processor {}, there are {}", i, cluster_size_));
-      }
-      deliveries_.push_back({at, first + i, message});
-    }
-  }
-  if (!deliveries_.empty()) wake_.notify(to_sc_time(context_.clock.at(deliveries_.front().at) - now_ps()));
+  std::visit(Overloaded{[&](const SyncRequest::Arrive& barrier) { arrive(processor, barrier, at); },
+                        [&](const SyncRequest::Give& signal) { give(processor, signal, at); }},
+             request.content);
+  if (!deliveries_.empty()) notify_at(wake_, context_.clock, deliveries_.front().at);
 }
 
-void SyncNetwork::arrive(int processor, const SyncMessage& message, Cycle at) {
-  Waiting& waiting = waiting_[message.id];
-  if (!waiting.arrived.empty() && waiting.participants != message.participants) {
-    throw SimulationError(fmt::format("barrier {}: processor {} counts {} participants, others {}",
-                                      message.id, processor, message.participants, waiting.participants));
+void SyncNetwork::give(int processor, const SyncRequest::Give& signal, Cycle at) {
+  const int first = processor / cluster_size_ * cluster_size_;
+  for (int i = 0; i < 64; ++i) {
+    if ((signal.processors >> i & 1) == 0) continue;
+    if (i >= cluster_size_) {
+      throw SimulationError(
+          fmt::format("signal: the cluster has no processor {}, there are {}", i, cluster_size_));
+    }
+    deliveries_.push_back({at, first + i, {SyncDelivery::Receive{signal.semaphore}}});
   }
-  waiting.participants = message.participants;
+}
+
+void SyncNetwork::arrive(int processor, const SyncRequest::Arrive& barrier, Cycle at) {
+  Waiting& waiting = waiting_[barrier.id];
+  if (!waiting.arrived.empty() && waiting.participants != barrier.participants) {
+    throw SimulationError(fmt::format("barrier {}: processor {} counts {} participants, others {}",
+                                      barrier.id, processor, barrier.participants, waiting.participants));
+  }
+  waiting.participants = barrier.participants;
   waiting.arrived.push_back(processor);
   if (context_.observers.trace != nullptr) {
     context_.observers.trace->change(waiting_signal_, context_.clock.at(at - sync_cycles_ + 1),
                                      waiting.arrived.size() % static_cast<std::size_t>(waiting.participants));
   }
   if (static_cast<int>(waiting.arrived.size()) < waiting.participants) return;
-  for (const int p : waiting.arrived) {
-    SyncMessage release = message;
-    release.kind = SyncMessage::Kind::kRelease;
-    deliveries_.push_back({at, p, release});
-  }
-  waiting_.erase(message.id);
+  for (const int p : waiting.arrived) deliveries_.push_back({at, p, {SyncDelivery::Release{}}});
+  waiting_.erase(barrier.id);
   ++barriers;
 }
 
@@ -74,10 +72,10 @@ void SyncNetwork::deliver() {
   while (!deliveries_.empty() && deliveries_.front().at <= now) {
     Delivery delivery = deliveries_.front();
     deliveries_.pop_front();
-    if (delivery.message.kind == SyncMessage::Kind::kSignal) ++signals;
-    send_message(to[static_cast<std::size_t>(delivery.processor)], payload_, delivery.message);
+    if (std::holds_alternative<SyncDelivery::Receive>(delivery.message.content)) ++signals;
+    send_(to[static_cast<std::size_t>(delivery.processor)], delivery.message);
   }
-  if (!deliveries_.empty()) wake_.notify(to_sc_time(context_.clock.at(deliveries_.front().at) - now_ps()));
+  if (!deliveries_.empty()) notify_at(wake_, context_.clock, deliveries_.front().at);
 }
 
 std::string SyncNetwork::describe_state() const {

@@ -10,17 +10,13 @@ namespace tilebeat {
 
 VectorUnit::VectorUnit(sc_core::sc_module_name name, const SimContext& context, const VectorConfig& config,
                        const DmaConfig& ports, std::uint64_t nram)
-    : sc_module(name),
-      command("command"),
+    : CommandedUnit(name, context, Unit::kVector),
       a("a", context, ports.max_outstanding, wake_),
       b("b", context, ports.max_outstanding, wake_),
       result("result", context, ports.max_outstanding, wake_),
-      completion("completion"),
-      context_(context),
       config_(config),
       ports_(ports),
       nram_(nram) {
-  command.register_b_transport(this, &VectorUnit::receive);
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
@@ -51,20 +47,14 @@ void VectorUnit::check(const VectorRun& run) const {
   }
 }
 
-void VectorUnit::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<UnitCommand>(payload);
-  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
-  blocker_ = message.blocker;
-  if (message.instruction != nullptr) {
-    const auto& run = message.instruction->operation.get<VectorRun>();
-    check(run);
-    Job job;
-    job.instruction = *message.instruction;
-    job.began = next;
-    job.unwritten = std::int64_t{run.rows} * run.columns * run.channels * dtype_size(run.out_type);
-    jobs_.push_back(job);
-  }
-  wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+void VectorUnit::take(const Instruction& instruction, Cycle next) {
+  const auto& run = instruction.operation.get<VectorRun>();
+  check(run);
+  Job job;
+  job.instruction = instruction;
+  job.began = next;
+  job.unwritten = std::int64_t{run.rows} * run.columns * run.channels * dtype_size(run.out_type);
+  jobs_.push_back(job);
 }
 
 void VectorUnit::step() {
@@ -227,21 +217,13 @@ void VectorUnit::write(Cycle now) {
 }
 
 void VectorUnit::schedule(Cycle now) {
-  Cycle next = -1;
-  const auto at = [&](Cycle cycle) {
-    if (cycle > now && (next < 0 || cycle < next)) next = cycle;
-  };
-  at(lanes_free_);
-  if (!results_.empty()) at(results_.front().ready);
+  NextClock next(now);
+  next.at(lanes_free_);
+  if (!results_.empty()) next.at(results_.front().ready);
   for (const BurstPort* port : {&a, &b, &result}) {
-    if (port->ledger.current() == Activity::kBusy) at(now + 1);
+    if (port->ledger.current() == Activity::kBusy) next.at(now + 1);
   }
-  if (next >= 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
-}
-
-void VectorUnit::tell(UnitMessage::Kind kind, const Semaphores& signals) {
-  UnitMessage message{Unit::kVector, kind, signals};
-  send_message(completion, payload_, message);
+  wake_at(next);
 }
 
 }  // namespace tilebeat

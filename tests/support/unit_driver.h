@@ -3,7 +3,7 @@
 // The command processor's side of a unit, for tests of the unit alone.
 
 #include "tilebeat/base/error.h"
-#include "tilebeat/fabric/transport.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/units/messages.h"
 
 #include <deque>
@@ -65,19 +65,18 @@ class UnitDriver : public sc_core::sc_module {
         next_trigger(to_sc_time(wait));
         return;
       }
-      UnitCommand message{&entry.instruction, Activity::kNoWork};
-      send_message(command, payload_, message);
+      send_(command, UnitCommand{UnitCommand::Dispatch{entry.instruction, Activity::kNoWork}});
     }
   }
   void take(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-    const auto& message = message_of<UnitMessage>(payload);
+    const auto& message = message_of<UnitMessage>(payload, completion);
     reports.push_back({context_.clock.cycle_of(now_ps()), message.kind, message.signals[0]});
   }
 
   SimContext context_;
   std::deque<Entry> script_;
   std::size_t next_ = 0;
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
 };
 
 /// What sc_start throws: the message of a SimulationError in a process.

@@ -2,7 +2,7 @@
 #include "tilebeat/units/sync_network.h"
 
 #include "tilebeat/base/error.h"
-#include "tilebeat/fabric/transport.h"
+#include "tilebeat/fabric/message.h"
 
 #include <memory>
 
@@ -24,9 +24,14 @@ class Processor : public sc_core::sc_module {
   tlm_utils::simple_target_socket<Processor> in;
   struct Sent {
     Cycle at;
-    SyncMessage message;
+    SyncRequest message;
   };
-  std::vector<Sent> script, received;
+  struct Received {
+    Cycle at;
+    SyncDelivery message;
+  };
+  std::vector<Sent> script;
+  std::vector<Received> received;
 
   Processor(const sc_core::sc_module_name& name, const SimContext& context)
       : sc_module(name), out("out"), in("in"), context_(context) {
@@ -35,29 +40,24 @@ class Processor : public sc_core::sc_module {
     SC_THREAD(run);
   }
   void arrive(Cycle at, std::uint16_t id, std::uint16_t participants) {
-    SyncMessage message;
-    message.id = id, message.participants = participants;
-    script.push_back({at, message});
+    script.push_back({at, {SyncRequest::Arrive{id, participants}}});
   }
   void signal(Cycle at, std::uint64_t processors, Semaphore semaphore) {
-    SyncMessage message;
-    message.kind = SyncMessage::Kind::kSignal;
-    message.processors = processors, message.semaphore = semaphore;
-    script.push_back({at, message});
+    script.push_back({at, {SyncRequest::Give{processors, semaphore}}});
   }
 
  private:
   void run() {
     for (Sent& sent : script) {
       wait(to_sc_time(context_.clock.at(sent.at, Phase::kGrant) - now_ps()));
-      send_message(out, payload_, sent.message);
+      send_(out, sent.message);
     }
   }
   void take(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-    received.push_back({context_.clock.cycle_of(now_ps()), message_of<SyncMessage>(payload)});
+    received.push_back({context_.clock.cycle_of(now_ps()), message_of<SyncDelivery>(payload, in)});
   }
   SimContext context_;
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
 };
 
 class SyncNetworkTest : public ::testing::Test {
@@ -89,7 +89,7 @@ TEST_F(SyncNetworkTest, HI_5_releases_all_sync_cycles_after_the_last_arrival) {
   for (const int i : {0, 2, 4}) {
     ASSERT_EQ(p(i).received.size(), 1U);
     EXPECT_EQ(p(i).received[0].at, 57 + kSyncCycles);
-    EXPECT_EQ(p(i).received[0].message.kind, SyncMessage::Kind::kRelease);
+    EXPECT_TRUE(std::holds_alternative<SyncDelivery::Release>(p(i).received[0].message.content));
   }
   EXPECT_TRUE(p(1).received.empty());
   EXPECT_EQ(network_.barriers, 1);
@@ -139,7 +139,7 @@ TEST_F(SyncNetworkTest, HI_3_signals_reach_processors_of_the_same_cluster) {
   for (const int i : {4, 5}) {
     ASSERT_EQ(p(i).received.size(), 1U);
     EXPECT_EQ(p(i).received[0].at, 10 + kSyncCycles);
-    EXPECT_EQ(p(i).received[0].message.semaphore, peer(2));
+    EXPECT_EQ(std::get<SyncDelivery::Receive>(p(i).received[0].message.content).semaphore, peer(2));
   }
   EXPECT_EQ(p(0).received.size(), 1U);
   EXPECT_TRUE(p(1).received.empty());

@@ -73,18 +73,4 @@ void count_accesses(Socket& socket, std::int64_t accesses, int bytes) {
   payload.clear_extension(&count);
 }
 
-/// Hands `message` to the module behind `socket`: how units exchange typed commands and completions. Takes no
-/// time.
-template <class Socket, class Message>
-void send_message(Socket& socket, tlm::tlm_generic_payload& payload, Message& message) {
-  transport(socket, payload, tlm::TLM_WRITE_COMMAND, 0, &message, sizeof(Message));
-}
-
-/// The typed message that a payload of `send_message` carries.
-template <class Message>
-Message& message_of(tlm::tlm_generic_payload& payload) {
-  payload.set_response_status(tlm::TLM_OK_RESPONSE);
-  return *reinterpret_cast<Message*>(payload.get_data_ptr());
-}
-
 }  // namespace tilebeat

@@ -2,9 +2,10 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/fabric/burst_port.h"
-#include "tilebeat/fabric/transport.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
+#include "tilebeat/sim/next_clock.h"
 #include "tilebeat/units/messages.h"
 #include "tilebeat/units/sync_network.h"
 
@@ -38,8 +39,8 @@ struct CommandStats {
 /// Throughput: one instruction decoded a clock, one dispatched a unit and clock. An instruction is dispatched
 /// when each of its semaphores can be taken and its unit holds fewer than two. Queues are `command_queue`
 /// deep; a full one holds the decoder. `layer.end` and `halt` wait until all queues and units are empty;
-/// `barrier` holds the decoder until the synchronisation network releases it. A `signal` waits for its tokens in a
-/// queue of its own, as deep as the units', and goes out to the network, one a clock and in order. What
+/// `barrier` holds the decoder until the synchronisation network releases it. A `signal` waits for its tokens
+/// in a queue of its own, as deep as the units', and goes out to the network, one a clock and in order. What
 /// a unit's next instruction waits for is told to the unit, which books its idle clocks on that cause.
 /// Messages of clock t are dealt with in phase kGrant of clock t; units act in clock t + 1.
 /// All semaphores are zero after reset and after each halt; what other processors signal before the next
@@ -133,12 +134,13 @@ class CommandProcessor : public sc_core::sc_module {
   std::deque<Queued> signals_;  // that wait for their tokens
   Cycle last_signal_ = -1;
   std::vector<UnitMessage> inbox_;
+  std::vector<Semaphore> received_signals_;  // from other processors, of this clock
   enum class BarrierState : std::uint8_t { kNone, kArrived, kReleased };
   BarrierState barrier_ = BarrierState::kNone;
   bool tokens_taken_ = false;  // those of the synchronising instruction that holds the decoder
   Activity sync_blocker_ = Activity::kLayerEnd;
   SignalId address_signal_ = -1;
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
 };
 
 }  // namespace tilebeat

@@ -4,10 +4,8 @@
 #include "tilebeat/fabric/burst_port.h"
 #include "tilebeat/fabric/interconnect.h"
 #include "tilebeat/fabric/strided_block.h"
-#include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
-#include "tilebeat/sim/context.h"
-#include "tilebeat/units/messages.h"
+#include "tilebeat/units/commanded_unit.h"
 
 #include <deque>
 #include <optional>
@@ -64,13 +62,9 @@ class CopyStream {
 /// A copy of nothing, one between addresses of the same side (fold: of different sides, or onto bytes that
 /// are still to be read) and one that leaves a memory of the inner side is refused when it is dispatched; one
 /// that leaves a memory of the outer side when its bus answers.
-class CopyEngine : public sc_core::sc_module {
-  sc_core::sc_event wake_;  // declared first: the ports notify it
-
+class CopyEngine : public CommandedUnit {
  public:
-  tlm_utils::simple_target_socket<CopyEngine> command;
   BurstPort outer, inner;
-  tlm_utils::simple_initiator_socket<CopyEngine> completion;
 
   /// Addresses inside `inner_ranges` are reached through `inner`, all others through `outer`.
   CopyEngine(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config, Unit unit,
@@ -92,7 +86,7 @@ class CopyEngine : public sc_core::sc_module {
     std::uint8_t fill = 0;
     bool last = false;  // of its job
   };
-  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take(const Instruction& instruction, Cycle next) override;
   void step();
   void take_data(Cycle now);
   void take_responses(Cycle now);
@@ -110,14 +104,11 @@ class CopyEngine : public sc_core::sc_module {
   BurstPort& write_port(std::uint64_t address) { return is_inner(address) ? inner : outer; }
   void check(const Copy& copy) const;
   void check_inside(const char* what, const StridedBlock& block) const;
-  void tell(UnitMessage::Kind kind, const Semaphores& signals);
   void trace_state(Cycle now);
 
-  SimContext context_;
   DmaConfig config_;
   Unit unit_;
   std::vector<AddressRange> inner_ranges_;
-  MethodGate gate_;
 
   std::deque<Job> jobs_;     // not done, oldest first
   std::size_t to_read_ = 0;  // the first job whose stream has not begun
@@ -129,8 +120,6 @@ class CopyEngine : public sc_core::sc_module {
   std::size_t to_write_ = 0;
   std::optional<BurstCutter> cutter_;
   std::deque<std::pair<BurstPort*, int>> writes_;  // under way, oldest first
-  Activity blocker_ = Activity::kHost;
-  tlm::tlm_generic_payload payload_;
   SignalId buffer_signal_ = -1, read_signal_ = -1, write_signal_ = -1;
 };
 

@@ -2,9 +2,10 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/fabric/burst_port.h"
-#include "tilebeat/fabric/transport.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
+#include "tilebeat/sim/next_clock.h"
 
 #include <cstdint>
 #include <functional>
@@ -37,7 +38,7 @@ class Host : public sc_core::sc_module {
 
  public:
   BurstPort port;
-  sc_core::sc_vector<tlm_utils::simple_target_socket<Host>> interrupts;  ///< one a processor
+  sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<Host>> interrupts;  ///< one a processor
 
   /// The sets run in this order.
   Host(sc_core::sc_module_name name, const SimContext& context, const HostConfig& config,
@@ -52,7 +53,7 @@ class Host : public sc_core::sc_module {
   bool finished() const { return next_ == sets_.size(); }
 
  private:
-  void take_interrupt(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take_interrupt(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void step();
 
   SimContext context_;

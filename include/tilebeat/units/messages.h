@@ -4,26 +4,45 @@
 #include "tilebeat/base/types.h"
 #include "tilebeat/isa/instruction.h"
 
+#include <cstdint>
+#include <variant>
+
 namespace tilebeat {
 
-/// From the command processor to a unit, as a message on the unit's command socket. It arrives in phase
-/// kGrant and is acted upon in the next clock.
+/// What the sender, and so its receiver, waits for from now on.
+struct WaitsFor {
+  Activity activity = Activity::kNoWork;
+};
+
+/// From the command processor to a unit, on the unit's command socket. It arrives in phase kGrant and is
+/// acted upon in the next clock.
 struct UnitCommand {
-  const Instruction* instruction =
-      nullptr;  ///< the next instruction, its tokens taken; null: only `blocker` is news
-  Activity blocker =
-      Activity::kNoWork;  ///< why the instruction after the ones already sent does not come yet
+  static constexpr const char* kMessageName = "UnitCommand";
+  /// The next instruction, its tokens taken.
+  struct Dispatch {
+    const Instruction& instruction;
+    Activity next_waits_for;  ///< why the instruction after it does not come yet
+  };
+  /// WaitsFor: why the instruction after the ones already sent does not come yet.
+  std::variant<Dispatch, WaitsFor> content;
 };
 
 /// From a unit to the command processor, sent in phase kAct.
 struct UnitMessage {
+  static constexpr const char* kMessageName = "UnitMessage";
   enum class Kind : std::uint8_t {
     kReleased,  ///< the unit's front no longer needs the instruction or its operands and can take another one
     kDone       ///< the results are complete
   };
-  Unit unit = Unit::kSync;
-  Kind kind = Kind::kDone;
+  Unit unit;
+  Kind kind;
   Semaphores signals{};
+};
+
+/// From the command processor to the host: the program has ended.
+struct ProgramEnd {
+  static constexpr const char* kMessageName = "ProgramEnd";
+  std::uint64_t address = 0;  ///< of its last instruction
 };
 
 /// Instructions that a unit holds at a time: the one it works on and the next one.
@@ -31,14 +50,23 @@ constexpr int kUnitDepth = 2;
 
 /// From a DMA channel to the module that takes its data.
 struct StreamMessage {
-  const Instruction* header = nullptr;     ///< a new instruction's data begins
-  const std::uint8_t* data = nullptr;      ///< without header and data: no data for now
-  Activity waits_for = Activity::kNoWork;  ///< what the channel, and so its sink, waits for then
-  int bytes = 0;
-  bool last = false;   ///< the instruction's last data
-  Cycle accepted = 0;  ///< out: the clock after the last bus beat was taken
-  Cycle blocked = 0;   ///< out: clocks in which a beat had to wait for a write queue
-  Cycle written = 0;   ///< out: the clock after the last byte was written
+  static constexpr const char* kMessageName = "StreamMessage";
+  /// An instruction's data begins.
+  struct Begin {
+    const Instruction& instruction;
+  };
+  struct Data {
+    const std::uint8_t* bytes;
+    int count;
+  };
+  /// When data is taken, which the sink knows in advance.
+  struct Answer {
+    Cycle accepted = 0;  ///< the clock after the last bus beat was taken
+    Cycle blocked = 0;   ///< clocks in which a beat had to wait for a write queue
+    Cycle written = 0;   ///< the clock after the last byte was written
+  };
+  std::variant<Begin, Data, WaitsFor> content;
+  Answer answer{};  ///< filled in by the receiver of Data
 };
 
 }  // namespace tilebeat

@@ -1,12 +1,16 @@
 #pragma once
 
+#include "tilebeat/fabric/message.h"
+#include "tilebeat/isa/instruction.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
+#include "tilebeat/sim/next_clock.h"
 
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <systemc>
@@ -15,18 +19,32 @@
 
 namespace tilebeat {
 
-/// Between a processor and the synchronisation network.
-struct SyncMessage {
-  enum class Kind : std::uint8_t {
-    kArrive,   ///< to the network: the processor is at barrier `id` of `participants`
-    kRelease,  ///< from the network: all have arrived
-    kSignal    ///< to the network: one for `semaphore` of `processors`; from it: one for yours
+/// From a processor to the synchronisation network.
+struct SyncRequest {
+  static constexpr const char* kMessageName = "SyncRequest";
+  /// The processor is at barrier `id` of `participants`.
+  struct Arrive {
+    std::uint16_t id = 0;
+    std::uint16_t participants = 0;
   };
-  Kind kind = Kind::kArrive;
-  std::uint16_t id = 0;
-  std::uint16_t participants = 0;
-  std::uint64_t processors = 0;  ///< bits of processors of the same cluster
-  std::uint8_t semaphore = 0;
+  /// One for `semaphore` of `processors`, which are bits of processors of the same cluster.
+  struct Give {
+    std::uint64_t processors = 0;
+    Semaphore semaphore = 0;
+  };
+  std::variant<Arrive, Give> content;
+};
+
+/// From the synchronisation network to a processor.
+struct SyncDelivery {
+  static constexpr const char* kMessageName = "SyncDelivery";
+  /// All participants of its barrier have arrived.
+  struct Release {};
+  /// One for its `semaphore`.
+  struct Receive {
+    Semaphore semaphore = 0;
+  };
+  std::variant<Release, Receive> content;
 };
 
 /// The global barrier controller of the chip and the signal wires inside its clusters (SPEC HI-5).
@@ -53,14 +71,15 @@ class SyncNetwork : public sc_core::sc_module {
   struct Delivery {
     Cycle at = 0;
     int processor = 0;
-    SyncMessage message;
+    SyncDelivery message;
   };
   struct Waiting {
     int participants = 0;
     std::vector<int> arrived;
   };
   void receive(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void arrive(int processor, const SyncMessage& message, Cycle at);
+  void arrive(int processor, const SyncRequest::Arrive& barrier, Cycle at);
+  void give(int processor, const SyncRequest::Give& signal, Cycle at);
   void deliver();
 
   SimContext context_;
@@ -70,7 +89,7 @@ class SyncNetwork : public sc_core::sc_module {
   std::map<int, Waiting> waiting_;
   std::deque<Delivery> deliveries_;  // in rising order of their clocks
   sc_core::sc_event wake_;
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
   SignalId waiting_signal_ = -1;
 };
 

@@ -3,10 +3,8 @@
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/fabric/burst_port.h"
 #include "tilebeat/fabric/strided_block.h"
-#include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
-#include "tilebeat/sim/context.h"
-#include "tilebeat/units/messages.h"
+#include "tilebeat/units/commanded_unit.h"
 #include "tilebeat/units/vector_math.h"
 #include "tilebeat/units/vector_steps.h"
 
@@ -28,13 +26,9 @@ namespace tilebeat {
 /// the results waiting to be written take less than `buffer_bytes`. Steps, also those of successive
 /// instructions, follow one another without a gap. The sources are released when the last step enters the
 /// lanes, the instruction is done when its last write's response has arrived.
-class VectorUnit : public sc_core::sc_module {
-  sc_core::sc_event wake_;  // declared first: the ports notify it
-
+class VectorUnit : public CommandedUnit {
  public:
-  tlm_utils::simple_target_socket<VectorUnit> command;
   BurstPort a, b, result;  ///< first operand and parameters, second operand, results
-  tlm_utils::simple_initiator_socket<VectorUnit> completion;
 
   /// `nram` is the address of the NRAM's first byte.
   VectorUnit(sc_core::sc_module_name name, const SimContext& context, const VectorConfig& config,
@@ -71,7 +65,7 @@ class VectorUnit : public sc_core::sc_module {
     int sent = 0;
     Cycle ready = 0;
   };
-  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take(const Instruction& instruction, Cycle next) override;
   void check(const VectorRun& run) const;
   void step();
   void take_operands(BurstPort& port, std::deque<std::size_t>& order, Operand Step::*operand, Cycle now);
@@ -83,13 +77,10 @@ class VectorUnit : public sc_core::sc_module {
                std::uint64_t VectorStep::*from, int VectorStep::*bytes, Cycle now);
   void write(Cycle now);
   void schedule(Cycle now);
-  void tell(UnitMessage::Kind kind, const Semaphores& signals);
 
-  SimContext context_;
   VectorConfig config_;
   DmaConfig ports_;
   std::uint64_t nram_;
-  MethodGate gate_;
 
   std::deque<Job> jobs_;        // not done, oldest first
   std::size_t to_step_ = 0;     // the first job whose steps have not begun
@@ -102,8 +93,6 @@ class VectorUnit : public sc_core::sc_module {
   std::deque<Result> results_;                 // computed, not fully sent
   Cycle lanes_free_ = 0;
   VectorMath math_;
-  Activity blocker_ = Activity::kHost;
-  tlm::tlm_generic_payload payload_;
   SignalId busy_signal_ = -1;
 };
 

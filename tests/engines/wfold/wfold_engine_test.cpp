@@ -128,7 +128,7 @@ class DoneSink : public sc_core::sc_module {
 
  private:
   void take(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-    if (message_of<UnitMessage>(payload).kind == UnitMessage::Kind::kDone)
+    if (message_of<UnitMessage>(payload, socket).kind == UnitMessage::Kind::kDone)
       done = context_.clock.cycle_of(now_ps());
   }
   SimContext context_;

@@ -41,17 +41,10 @@ void InputArrangement::begin(const LoadInput& load) {
 }
 
 void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  auto& message = message_of<StreamMessage>(payload);
-  if (message.header != nullptr) {
-    begin(message.header->operation.get<LoadInput>());
-    return;
-  }
-  if (message.data == nullptr) {
-    ledger.enter(message.waits_for, context_.clock.cycle_of(now_ps()));
-    return;
-  }
-  take_stream(message, queues_, ledger, context_.clock.cycle_of(now_ps()), bytes_per_clock_,
-              [this](const std::uint8_t* bytes, int count, Cycle ready) { take_beat(bytes, count, ready); });
+  take_stream(
+      message_of<StreamMessage>(payload, stream), queues_, ledger, context_.clock.cycle_of(now_ps()),
+      bytes_per_clock_, [this](const Instruction& load) { begin(load.operation.get<LoadInput>()); },
+      [this](const std::uint8_t* bytes, int count, Cycle ready) { take_beat(bytes, count, ready); });
 }
 
 void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {

@@ -1,6 +1,7 @@
 #include "tilebeat/engines/switch_array/sim/pe_array.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/base/overloaded.h"
 #include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/sim/input_arrangement.h"
 
@@ -44,38 +45,33 @@ void PeArray::declare_signals(bool accumulators) {
 }
 
 void PeArray::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  auto& message = message_of<ArrayOperands>(payload);
-  if (message.setup != nullptr) {
-    setup_ = *message.setup;
+  auto& message = message_of<ArrayOperands>(payload, operands);
+  const auto take_setup = [this](const NewSetup& news) {
+    setup_ = news.setup;
     chunk_kernels_.clear();
-    DrainMessage forward;
-    forward.setup = message.setup;
-    send_message(drain, payload_, forward);
-  } else if (message.waits_for != nullptr) {
-    DrainMessage forward;
-    forward.waits_for = message.waits_for;
-    send_message(drain, payload_, forward);
-  } else if (message.beat != nullptr) {
-    run_beat(message);
-  } else {
-    run_chunk(message);
-  }
+    send_(drain, DrainMessage{news});
+  };
+  std::visit(Overloaded{take_setup, [this](const WaitsFor& news) { send_(drain, DrainMessage{news}); },
+                        [&](const ArrayOperands::OneBeat& beat) { message.stalled = run_beat(beat); },
+                        [&](const ArrayOperands::WholeChunk& chunk) { message.stalled = run_chunk(chunk); }},
+             message.content);
 }
 
 // ---- clock granularity ----
 
-void PeArray::run_beat(ArrayOperands& message) {
-  const ConvRun& run = *message.run;
-  const Beat& beat = *message.beat;
+// Returns the clocks by which the beat was held back.
+Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
+  const ConvRun& run = message.chunk.run;
+  const Beat& beat = message.beat;
   Cycle at = context_.clock.cycle_of(now_ps());
   const bool completes = beat.last_of_cycle && run.last;
-  message.stalled = completes ? std::max<Cycle>(0, shadow_free_ - at) : 0;
-  at += message.stalled;
+  const Cycle stalled = completes ? std::max<Cycle>(0, shadow_free_ - at) : 0;
+  at += stalled;
 
   const int p = config_.port_channels;
   const auto word = static_cast<std::uint64_t>(run.parameter_word) + static_cast<std::uint64_t>(beat.index);
   sc_core::sc_time delay;
-  if (message.stalled > 0) delay = to_sc_time(message.stalled * context_.clock.period_ps());
+  if (stalled > 0) delay = to_sc_time(stalled * context_.clock.period_ps());
   for (int column = 0; column < config_.columns; ++column) {
     read_word_(parameter_read[static_cast<std::size_t>(column)], word * static_cast<std::uint64_t>(p),
                kernel_words_.data() + column * p, delay);
@@ -89,27 +85,22 @@ void PeArray::run_beat(ArrayOperands& message) {
   accumulators_.mac(wide_lanes_.data(), wide_kernels_.data());
   if (!pe_signals_.empty()) trace_pes(at);
   if (completes) drain_cycle(message, at);
+  return stalled;
 }
 
 // The accumulators move to the shadow registers at the end of clock `at` and drain from the next clock on.
-void PeArray::drain_cycle(const ArrayOperands& message, Cycle at) {
+void PeArray::drain_cycle(const ArrayOperands::OneBeat& message, Cycle at) {
   for (int row = 0; row < config_.rows; ++row) {
     for (int column = 0; column < config_.columns; ++column) {
       shadow_[static_cast<std::size_t>(row * config_.columns + column)] = accumulators_.sum(row, column);
     }
   }
   shadow_free_ = at + drain_clocks();
-  DrainMessage results;
-  results.run = message.run;
-  results.instruction = message.instruction;
-  results.schedule = message.schedule;
-  results.sums = shadow_.data();
-  results.stride = config_.columns;
-  results.beat = message.beat;
-  results.last_macs = &at;
-  results.chunk_complete = message.beat->row_block == message.schedule->row_blocks() - 1 &&
-                           message.beat->column_block == message.schedule->column_blocks() - 1;
-  send_message(drain, payload_, results);
+  const SwitchSchedule& schedule = message.chunk.schedule;
+  const bool chunk_complete = message.beat.row_block == schedule.row_blocks() - 1 &&
+                              message.beat.column_block == schedule.column_blocks() - 1;
+  send_(drain, DrainMessage{DrainMessage::OneCycle{message.chunk, shadow_.data(), config_.columns,
+                                                   message.beat, at, chunk_complete}});
 }
 
 void PeArray::trace_pes(Cycle at) {
@@ -134,9 +125,10 @@ void PeArray::trace_pes(Cycle at) {
 
 // ---- tile granularity ----
 
-void PeArray::run_chunk(ArrayOperands& message) {
-  const ConvRun& run = *message.run;
-  const ChunkGeometry& g = message.schedule->geometry();
+// Returns the clocks by which its beats were held back.
+Cycle PeArray::run_chunk(const ArrayOperands::WholeChunk& message) {
+  const ConvRun& run = message.chunk.run;
+  const ChunkGeometry& g = message.chunk.schedule.geometry();
   const int stride = accumulator_stride(config_.columns);
   const auto wanted = static_cast<std::size_t>(g.rows) * g.columns * stride;
   if (run.first) {
@@ -146,31 +138,26 @@ void PeArray::run_chunk(ArrayOperands& message) {
   }
   TileConvolution convolution{g.rows,     g.columns,  g.h_offset,   g.w_offset,   g.kernel_h,      g.kernel_w,
                               g.stride_h, g.stride_w, g.dilation_h, g.dilation_w, config_.columns, g.planes};
-  convolve_tile(convolution, *message.tile, read_kernels(run, convolution, message.schedule->beats()),
+  convolve_tile(convolution, message.tile, read_kernels(run, convolution, message.chunk.schedule.beats()),
                 chunk_sums_.data());
 
   std::vector<Cycle> last_macs;
+  Cycle stalled = 0;
   Cycle mac = message.first_mac - 1;  // the clock of the latest MAC so far
-  for (const int clocks : *message.cycle_clocks) {
+  for (const int clocks : message.cycle_clocks) {
     mac += Cycle{clocks} * g.planes;
     if (!run.last) continue;
     const Cycle stall = std::max<Cycle>(0, shadow_free_ - mac);
-    message.stalled += stall;
+    stalled += stall;
     mac += stall;
     shadow_free_ = mac + drain_clocks();
     last_macs.push_back(mac);
   }
-  if (!run.last) return;
-  DrainMessage results;
-  results.run = message.run;
-  results.instruction = message.instruction;
-  results.schedule = message.schedule;
-  results.sums = chunk_sums_.data();
-  results.stride = stride;
-  results.last_macs = last_macs.data();
-  results.operation_cycles = static_cast<int>(last_macs.size());
-  results.chunk_complete = true;
-  send_message(drain, payload_, results);
+  if (run.last) {
+    send_(drain,
+          DrainMessage{DrainMessage::WholeChunk{message.chunk, chunk_sums_.data(), stride, last_macs}});
+  }
+  return stalled;
 }
 
 // The kernels of the chunk from the parameter banks, their zero point taken off, packed for the fast kernel;

@@ -1,6 +1,7 @@
 #include "tilebeat/engines/switch_array/sim/post_processor.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/base/overloaded.h"
 #include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/sim/input_arrangement.h"
 #include "tilebeat/units/post_processing.h"
@@ -18,7 +19,7 @@ PostProcessor::PostProcessor(sc_core::sc_module_name name, const SimContext& con
       drain("drain"),
       parameters("parameters"),
       output("output", static_cast<std::size_t>(config.groups)),
-      completion("completion"),
+      completion("completion", Unit::kMatrix),
       context_(context),
       config_(config),
       shape_(array_shape(config)),
@@ -37,59 +38,72 @@ void PostProcessor::take_parameters(tlm::tlm_generic_payload& payload, sc_core::
 }
 
 void PostProcessor::take_results(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<DrainMessage>(payload);
-  if (message.setup != nullptr) {
-    setup_ = *message.setup;
-    return;
+  const auto wait = [this](const WaitsFor& news) {  // the latest drain may go on beyond this clock
+    const Cycle now = context_.clock.cycle_of(now_ps());
+    ledger.enter(news.activity, std::max(now, ledger.settled_at()));
+  };
+  std::visit(Overloaded{[this](const NewSetup& news) { setup_ = news.setup; }, wait,
+                        [this](const DrainMessage::OneCycle& results) { take_cycle(results); },
+                        [this](const DrainMessage::WholeChunk& results) { take_chunk(results); }},
+             message_of<DrainMessage>(payload, drain).content);
+}
+
+void PostProcessor::take_cycle(const DrainMessage::OneCycle& results) {
+  begin_results(results.chunk.run);
+  drain_lanes(results);
+  book_drain(results.last_mac);
+  if (results.chunk_complete) complete_chunk(results.chunk, results.last_mac);
+}
+
+void PostProcessor::take_chunk(const DrainMessage::WholeChunk& results) {
+  begin_results(results.chunk.run);
+  drain_chunk(results);
+  for (const Cycle last_mac : results.last_macs) book_drain(last_mac);
+  complete_chunk(results.chunk, results.last_macs.back());
+}
+
+void PostProcessor::begin_results(const ConvRun& run) {
+  if (run.slot >= config_.parameter_slots || run.kernels > config_.columns) {
+    throw SimulationError(fmt::format("conv.run: slot {} or {} kernels do not exist", run.slot, run.kernels));
   }
-  if (message.waits_for != nullptr) {  // the latest drain may go on beyond this clock
-    const Cycle next = context_.clock.cycle_of(now_ps());
-    ledger.enter(*message.waits_for, std::max(next, ledger.settled_at()));
-    return;
+  pixel_bytes_ = run.kernels * dtype_size(setup_.output_type);
+}
+
+// The drain of an operation cycle whose last MAC was in clock `last_mac`.
+void PostProcessor::book_drain(Cycle last_mac) {
+  ledger.enter(Activity::kBusy, last_mac + 1);
+  ledger.enter(Activity::kOutputReady, last_mac + 1 + drain_clocks());
+  stats.lane_drains += config_.rows;
+}
+
+// The last results of a chunk's instruction drain after clock `last_mac`.
+void PostProcessor::complete_chunk(const ArrayChunk& chunk, Cycle last_mac) {
+  const Cycle drained = last_mac + 1 + drain_clocks();
+  if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
+    timeline->span(name(), "last drain of " + summary(chunk.instruction), context_.clock.at(last_mac + 1),
+                   context_.clock.at(drained));
   }
-  if (message.run->slot >= config_.parameter_slots || message.run->kernels > config_.columns) {
-    throw SimulationError(
-        fmt::format("conv.run: slot {} or {} kernels do not exist", message.run->slot, message.run->kernels));
-  }
-  pixel_bytes_ = message.run->kernels * dtype_size(setup_.output_type);
-  if (message.beat != nullptr) {
-    drain_lanes(message);
-  } else {
-    drain_chunk(message);
-  }
-  const Cycle clocks = Cycle{shape_.lanes()} * config_.drain_clocks_per_lane;
-  for (int i = 0; i < message.operation_cycles; ++i) {
-    ledger.enter(Activity::kBusy, message.last_macs[i] + 1);
-    ledger.enter(Activity::kOutputReady, message.last_macs[i] + 1 + clocks);
-  }
-  if (Timeline* timeline = context_.observers.timeline; timeline != nullptr && message.chunk_complete) {
-    timeline->span(name(), "last drain of " + summary(*message.instruction),
-                   context_.clock.at(message.last_macs[message.operation_cycles - 1] + 1),
-                   context_.clock.at(message.last_macs[message.operation_cycles - 1] + 1 + clocks));
-  }
-  stats.lane_drains += std::int64_t{message.operation_cycles} * config_.rows;
-  if (!message.chunk_complete) return;
-  const Cycle written =
-      message.last_macs[message.operation_cycles - 1] + clocks + config_.post_latency_cycles;
-  completions_.push_back({written + 1, message.instruction->done_signals});
-  if (completions_.size() == 1) wake_.notify(to_sc_time(context_.clock.at(written + 1) - now_ps()));
+  const Cycle at = drained + config_.post_latency_cycles;
+  completions_.push_back({at, chunk.instruction.done_signals});
+  if (completions_.size() == 1) notify_at(wake_, context_.clock, at);
 }
 
 // Clock granularity: lane l of every group leaves in the l-th drain slot and is written `post_latency_cycles`
 // later.
-void PostProcessor::drain_lanes(const DrainMessage& message) {
-  const ChunkGeometry& g = message.schedule->geometry();
+void PostProcessor::drain_lanes(const DrainMessage::OneCycle& results) {
+  const ArrayChunk& chunk = results.chunk;
+  const ChunkGeometry& g = chunk.schedule.geometry();
   for (int lane = 0; lane < shape_.lanes(); ++lane) {
     const Cycle at =
-        *message.last_macs + Cycle{lane + 1} * config_.drain_clocks_per_lane + config_.post_latency_cycles;
+        results.last_mac + Cycle{lane + 1} * config_.drain_clocks_per_lane + config_.post_latency_cycles;
     for (int group = 0; group < shape_.groups; ++group) {
-      const int row = message.beat->row_block * shape_.groups + group;
-      const int column = message.beat->column_block * shape_.lanes() + lane;
+      const int row = results.beat.row_block * shape_.groups + group;
+      const int column = results.beat.column_block * shape_.lanes() + lane;
       if (row >= g.rows || column >= g.columns) continue;
-      process_pixel(*message.run, message.sums + static_cast<std::ptrdiff_t>(group * shape_.lanes() + lane) *
-                                                     message.stride);
+      process_pixel(chunk.run, results.sums + static_cast<std::ptrdiff_t>(group * shape_.lanes() + lane) *
+                                                  results.stride);
       transport(output[static_cast<std::size_t>(group)], payload_, tlm::TLM_WRITE_COMMAND,
-                output_address(message, row, column), pixel_.data(), static_cast<unsigned>(pixel_bytes_),
+                output_address(chunk, row, column), pixel_.data(), static_cast<unsigned>(pixel_bytes_),
                 to_sc_time(context_.clock.at(at) - now_ps()));
       if (payload_.is_response_error()) throw SimulationError("conv.run: writes beyond the output buffer");
     }
@@ -97,17 +111,18 @@ void PostProcessor::drain_lanes(const DrainMessage& message) {
 }
 
 // Tile granularity: the same results through the direct memory interface.
-void PostProcessor::drain_chunk(const DrainMessage& message) {
-  const ChunkGeometry& g = message.schedule->geometry();
+void PostProcessor::drain_chunk(const DrainMessage::WholeChunk& results) {
+  const ArrayChunk& chunk = results.chunk;
+  const ChunkGeometry& g = chunk.schedule.geometry();
   tlm::tlm_dmi dmi;
   payload_.set_address(0);
   if (!output[0]->get_direct_mem_ptr(payload_, dmi))
     throw SimulationError("the output buffer refuses direct memory access");
   for (int row = 0; row < g.rows; ++row) {
     for (int column = 0; column < g.columns; ++column) {
-      process_pixel(*message.run,
-                    message.sums + (static_cast<std::ptrdiff_t>(row) * g.columns + column) * message.stride);
-      const std::uint64_t address = output_address(message, row, column);
+      process_pixel(chunk.run,
+                    results.sums + (static_cast<std::ptrdiff_t>(row) * g.columns + column) * results.stride);
+      const std::uint64_t address = output_address(chunk, row, column);
       if (address + static_cast<std::uint64_t>(pixel_bytes_) > dmi.get_end_address() + 1) {
         throw SimulationError("conv.run: writes beyond the output buffer");
       }
@@ -120,11 +135,11 @@ void PostProcessor::drain_chunk(const DrainMessage& message) {
   }
 }
 
-std::uint64_t PostProcessor::output_address(const DrainMessage& message, int row, int column) const {
+std::uint64_t PostProcessor::output_address(const ArrayChunk& chunk, int row, int column) const {
   const auto pixel =
-      static_cast<std::uint64_t>(row) * static_cast<std::uint64_t>(message.schedule->geometry().columns) +
+      static_cast<std::uint64_t>(row) * static_cast<std::uint64_t>(chunk.schedule.geometry().columns) +
       static_cast<std::uint64_t>(column);
-  return message.run->output_base + pixel * message.run->output_stride;
+  return chunk.run.output_base + pixel * chunk.run.output_stride;
 }
 
 void PostProcessor::process_pixel(const ConvRun& run, const std::int32_t* sums) {
@@ -143,10 +158,9 @@ void PostProcessor::process_pixel(const ConvRun& run, const std::int32_t* sums) 
 
 void PostProcessor::complete() {
   if (gate_.hold(context_.jitter)) return;
-  UnitMessage message{Unit::kMatrix, UnitMessage::Kind::kDone, completions_.front().signals};
+  completion.tell(UnitMessage::Kind::kDone, completions_.front().signals);
   completions_.pop_front();
-  send_message(completion, payload_, message);
-  if (!completions_.empty()) wake_.notify(to_sc_time(context_.clock.at(completions_.front().at) - now_ps()));
+  if (!completions_.empty()) notify_at(wake_, context_.clock, completions_.front().at);
 }
 
 }  // namespace tilebeat

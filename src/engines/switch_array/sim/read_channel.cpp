@@ -29,16 +29,11 @@ std::deque<StridedBlock> blocks_of(const Instruction& instruction, int word_byte
 
 ReadChannel::ReadChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
                          Unit unit, int word_bytes)
-    : sc_module(name),
-      command("command"),
+    : CommandedUnit(name, context, unit),
       port("port", context, config.max_outstanding, wake_),
       stream("stream"),
-      completion("completion"),
-      context_(context),
       config_(config),
-      unit_(unit),
       word_bytes_(word_bytes) {
-  command.register_b_transport(this, &ReadChannel::receive);
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
@@ -48,14 +43,8 @@ ReadChannel::ReadChannel(sc_core::sc_module_name name, const SimContext& context
   }
 }
 
-void ReadChannel::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<UnitCommand>(payload);
-  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
-  blocker_ = message.blocker;
-  if (message.instruction != nullptr) {
-    commands_.push_back(*message.instruction);
-  }
-  wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+void ReadChannel::take(const Instruction& instruction, Cycle) {
+  commands_.push_back(instruction);
 }
 
 void ReadChannel::step() {
@@ -84,27 +73,23 @@ void ReadChannel::deliver(Cycle now) {
     const Delivery next = order_.front();
     if (next.bytes > 0 && !port.front_ready(now)) return;
     order_.pop_front();
-    StreamMessage message;
     if (next.first) {
       stream_begin_ = now;
-      message.header = &streaming_.front();
-      send_message(stream, payload_, message);
-      message.header = nullptr;
+      send_(stream, StreamMessage{StreamMessage::Begin{streaming_.front()}});
     }
     Cycle written = now;
     if (next.bytes > 0) {
       std::vector<std::uint8_t> data = port.take_front();
-      message.data = data.data();
-      message.bytes = next.bytes;
-      message.last = next.last;
-      send_message(stream, payload_, message);
+      StreamMessage message{StreamMessage::Data{data.data(), next.bytes}};
+      send_(stream, message);
+      const StreamMessage::Answer& taken = message.answer;
       port.recycle(std::move(data));
-      written = message.written;
+      written = taken.written;
       bytes += next.bytes;
       data_ledger.enter(Activity::kBusy, now);
-      data_ledger.spend(Activity::kBankWrite, message.blocked);
-      data_ledger.spend(Activity::kBusy, message.accepted - now - message.blocked);
-      stream_free_ = message.accepted;
+      data_ledger.spend(Activity::kBankWrite, taken.blocked);
+      data_ledger.spend(Activity::kBusy, taken.accepted - now - taken.blocked);
+      stream_free_ = taken.accepted;
       landing_freed_ += next.bytes;
       if (Trace* trace = context_.observers.trace; trace != nullptr) {
         trace->change(busy_signal_, context_.clock.at(now), 1);
@@ -182,26 +167,17 @@ void ReadChannel::account(Cycle now) {
   const Activity waiting = idle ? blocker_ : Activity::kMemory;
   if (data_ledger.current() == waiting) return;
   data_ledger.enter(waiting, now);
-  StreamMessage message;  // the sink waits for the same
-  message.waits_for = waiting;
-  send_message(stream, payload_, message);
+  send_(stream, StreamMessage{WaitsFor{waiting}});  // the sink waits for the same
 }
 
 void ReadChannel::schedule(Cycle now) {
-  Cycle next = -1;
-  const auto at = [&](Cycle cycle) {
-    if (cycle > now && (next < 0 || cycle < next)) next = cycle;
-  };
-  if (now < stream_free_) at(stream_free_);
-  if (!completions_.empty()) at(completions_.front().at);
-  if (port.ledger.current() == Activity::kBusy) at(now + 1);
-  if (!order_.empty() && order_.front().bytes == 0) at(now + 1);  // no burst of its own will wake the channel
-  if (next >= 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
-}
-
-void ReadChannel::tell(UnitMessage::Kind kind, const Semaphores& signals) {
-  UnitMessage message{unit_, kind, signals};
-  send_message(completion, payload_, message);
+  NextClock next(now);
+  if (now < stream_free_) next.at(stream_free_);
+  if (!completions_.empty()) next.at(completions_.front().at);
+  if (port.ledger.current() == Activity::kBusy) next.at(now + 1);
+  // An instruction without bytes has no burst of its own that would wake the channel.
+  if (!order_.empty() && order_.front().bytes == 0) next.at(now + 1);
+  wake_at(next);
 }
 
 }  // namespace tilebeat

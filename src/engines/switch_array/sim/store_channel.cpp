@@ -11,15 +11,11 @@ namespace tilebeat {
 
 StoreChannel::StoreChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
                            int bytes_per_clock)
-    : sc_module(name),
-      command("command"),
+    : CommandedUnit(name, context, Unit::kStore),
       port("port", context, config.max_outstanding, wake_),
       source("source"),
-      completion("completion"),
-      context_(context),
       config_(config),
       bytes_per_clock_(bytes_per_clock) {
-  command.register_b_transport(this, &StoreChannel::receive);
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
@@ -27,12 +23,8 @@ StoreChannel::StoreChannel(sc_core::sc_module_name name, const SimContext& conte
     busy_signal_ = trace->add_signal(this->name(), "reading", 1);
 }
 
-void StoreChannel::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<UnitCommand>(payload);
-  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
-  blocker_ = message.blocker;
-  if (message.instruction != nullptr) commands_.push_back(*message.instruction);
-  wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+void StoreChannel::take(const Instruction& instruction, Cycle) {
+  commands_.push_back(instruction);
 }
 
 void StoreChannel::step() {
@@ -145,19 +137,11 @@ bool StoreChannel::request(Cycle now) {
 }
 
 void StoreChannel::schedule(Cycle now) {
-  Cycle next = -1;
-  const auto at = [&](Cycle cycle) {
-    if (cycle > now && (next < 0 || cycle < next)) next = cycle;
-  };
-  if (now < read_free_) at(read_free_);
-  if (!staged_.empty()) at(staged_.front().ready);
-  if (port.ledger.current() == Activity::kBusy) at(now + 1);
-  if (next >= 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
-}
-
-void StoreChannel::tell(UnitMessage::Kind kind, const Semaphores& signals) {
-  UnitMessage message{Unit::kStore, kind, signals};
-  send_message(completion, payload_, message);
+  NextClock next(now);
+  if (now < read_free_) next.at(read_free_);
+  if (!staged_.empty()) next.at(staged_.front().ready);
+  if (port.ledger.current() == Activity::kBusy) next.at(now + 1);
+  wake_at(next);
 }
 
 }  // namespace tilebeat

@@ -31,12 +31,9 @@ ChunkGeometry geometry_of(const ConvSetup& s, const ConvRun& r) {
 
 SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& context,
                              const SwitchArrayConfig& config, Granularity granularity)
-    : sc_module(name),
-      command("command"),
+    : CommandedUnit(name, context, Unit::kMatrix),
       bank_read("bank_read", static_cast<std::size_t>(config.rows)),
       to_array("to_array"),
-      completion("completion"),
-      context_(context),
       config_(config),
       shape_(array_shape(config)),
       granularity_(granularity),
@@ -46,7 +43,6 @@ SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& con
     stage->lanes.resize(static_cast<std::size_t>(config.rows));
     stage->words.resize(static_cast<std::size_t>(config.rows * config.port_channels));
   }
-  command.register_b_transport(this, &SwitchNetwork::receive);
   for (int bank = 0; bank < config.rows; ++bank) {
     bank_read[static_cast<std::size_t>(bank)].register_invalidate_direct_mem_ptr(
         this, &SwitchNetwork::withdraw_memory, bank);
@@ -71,23 +67,11 @@ void SwitchNetwork::declare_signals() {
   }
 }
 
-void SwitchNetwork::wake_at(Cycle cycle) {
-  wake_.notify(to_sc_time(context_.clock.at(cycle) - now_ps()));
-}
-
-void SwitchNetwork::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<UnitCommand>(payload);
-  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
-  blocker_ = message.blocker;
-  if (message.instruction != nullptr) {
-    const Operation& operation = message.instruction->operation;
-    if (!operation.is<ConvSetup>() && !operation.is<ConvRun>())
-      throw SimulationError(operation.summary() + ": the matrix unit of this core is a switch array");
-    queue_.push_back(*message.instruction);
-    if (state_ == State::kIdle) wake_at(next);
-  } else if (state_ == State::kIdle && queue_.empty()) {
-    wake_at(next);
-  }
+void SwitchNetwork::take(const Instruction& instruction, Cycle) {
+  const Operation& operation = instruction.operation;
+  if (!operation.is<ConvSetup>() && !operation.is<ConvRun>())
+    throw SimulationError(operation.summary() + ": the matrix unit of this core is a switch array");
+  queue_.push_back(instruction);
 }
 
 void SwitchNetwork::step() {
@@ -114,9 +98,7 @@ void SwitchNetwork::begin_next(Cycle now) {
   while (!queue_.empty()) {
     if (const auto* setup = queue_.front().operation.get_if<ConvSetup>()) {
       setup_ = *setup;
-      ArrayOperands operands;
-      operands.setup = setup;
-      send_message(to_array, payload_, operands);
+      send_(to_array, ArrayOperands{NewSetup{*setup}});
       tell(UnitMessage::Kind::kReleased, queue_.front().release_signals);
       tell(UnitMessage::Kind::kDone, queue_.front().done_signals);
       queue_.pop_front();
@@ -134,9 +116,7 @@ void SwitchNetwork::begin_next(Cycle now) {
 void SwitchNetwork::tell_array(Activity waits_for) {
   if (waits_for == told_) return;
   told_ = waits_for;
-  ArrayOperands operands;
-  operands.waits_for = &told_;
-  send_message(to_array, payload_, operands);
+  send_(to_array, ArrayOperands{WaitsFor{waits_for}});
 }
 
 void SwitchNetwork::begin_chunk(Cycle now) {
@@ -181,11 +161,6 @@ void SwitchNetwork::finish_chunk(Cycle now) {
   begin_next(now);
 }
 
-void SwitchNetwork::tell(UnitMessage::Kind kind, const Semaphores& signals) {
-  UnitMessage message{Unit::kMatrix, kind, signals};
-  send_message(completion, payload_, message);
-}
-
 // ---- clock granularity ----
 
 // The MAC stage's clock. False: the array cannot copy its accumulators yet and every stage stands still.
@@ -194,13 +169,9 @@ bool SwitchNetwork::mac_stage(Cycle now) {
     ledger.spend(mac_.bubble, 1);
     return true;
   }
-  ArrayOperands operands;
-  operands.run = &run_;
-  operands.instruction = &queue_.front();
-  operands.schedule = &*schedule_;
-  operands.beat = &mac_.beat;
-  operands.lanes = mac_.words.data();
-  send_message(to_array, payload_, operands);
+  const ArrayChunk chunk{run_, queue_.front(), *schedule_};
+  ArrayOperands operands{ArrayOperands::OneBeat{chunk, mac_.beat, mac_.words.data()}};
+  send_(to_array, operands);
   ++stats.beats;
   if (mac_.beat.last_of_cycle) {
     ++stats.operation_cycles;
@@ -314,14 +285,9 @@ void SwitchNetwork::run_tile(Cycle now) {
   }
   read_tile();
 
-  ArrayOperands operands;
-  operands.run = &run_;
-  operands.instruction = &queue_.front();
-  operands.schedule = &*schedule_;
-  operands.tile = &tile_;
-  operands.cycle_clocks = &census_.cycle_clocks;
-  operands.first_mac = now + kFillClocks;
-  send_message(to_array, payload_, operands);
+  const ArrayChunk chunk{run_, queue_.front(), *schedule_};
+  ArrayOperands operands{ArrayOperands::WholeChunk{chunk, tile_, census_.cycle_clocks, now + kFillClocks}};
+  send_(to_array, operands);
 
   const Cycle read_clocks =
       std::int64_t{run_.planes} *

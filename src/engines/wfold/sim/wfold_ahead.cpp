@@ -63,18 +63,19 @@ bool WfoldMaster::do_step() {
 // All beats of a refill in every slave, and the reads of the regions that they stand for; `last` is its last
 // step.
 void WfoldMaster::compute_refill(const WfoldWalk& last) {
-  SlaveChunk chunk;
-  chunk.job = job_.get();
-  chunk.first = last.beat;
-  chunk.first.step_number -= last.beat.step;
-  chunk.first.step = 0;
-  chunk.tile = last.tile;
-  chunk.lines = refill_lines_.front().data();
-  chunk.half = half_of(last.beat.tile);
-  chunk.record_set = record_set_of(last.tile);
-  chunk.port_bytes = config_.weight_port_bytes;
-  chunk.new_kernels = chunk.first.refill == 0 && chunk.first.step_number == 0;
-  for (auto& slave : slave_chunks) send_message(slave, payload_, chunk);
+  WfoldBeat first = last.beat;
+  first.step_number -= last.beat.step;
+  first.step = 0;
+  const bool new_kernels = first.refill == 0 && first.step_number == 0;
+  SlaveChunk chunk{*job_,
+                   first,
+                   last.tile,
+                   refill_lines_.front().data(),
+                   half_of(last.beat.tile),
+                   record_set_of(last.tile),
+                   config_.weight_port_bytes,
+                   new_kernels};
+  for (auto& slave : slave_chunks) send_(slave, chunk);
   refill_lines_.pop_front();
 }
 

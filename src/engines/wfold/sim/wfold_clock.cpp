@@ -8,15 +8,14 @@ namespace tilebeat {
 // Everything is decided on what the buffers hold at the beginning of the clock.
 void WfoldMaster::run_clock(Cycle now) {
   const std::int64_t freed = freed_;
-  SlaveClock clock;
-  clock.job = job_.get();
+  SlaveClock clock{*job_};
   const Activity blocker = beat_blocker(now);
   pipeline_.beats.enter(blocker, now);
-  if (blocker == Activity::kBusy) fill_beat(clock);
-  read_weights(clock, now);
-  enter_line(clock, freed, now);
-  if (clock.beat != nullptr || clock.line != nullptr || clock.port_bytes > 0) {
-    for (auto& slave : slave_control) send_message(slave, payload_, clock);
+  if (blocker == Activity::kBusy) clock.beat = next_beat();
+  clock.port_read = read_weights(now);
+  clock.line = enter_line(freed, now);
+  if (clock.beat || clock.line || clock.port_read) {
+    for (auto& slave : slave_control) send_(slave, clock);
   }
   if (context_.observers.trace != nullptr) trace_clock(clock, now);
   if (blocker == Activity::kBusy) commit_beat(now);
@@ -25,12 +24,12 @@ void WfoldMaster::run_clock(Cycle now) {
 void WfoldMaster::trace_clock(const SlaveClock& clock, Cycle now) {
   Trace& trace = *context_.observers.trace;
   const Picoseconds at = context_.clock.at(now);
-  trace.change(beat_signal_, at, clock.beat != nullptr ? 1 : 0);
-  trace.change(broadcast_signal_, at, clock.line != nullptr ? 1 : 0);
-  trace.change(weights_signal_, at, clock.port_bytes > 0 ? 1 : 0);
-  if (clock.beat == nullptr) return;
-  trace.change(tile_signal_, at, static_cast<std::uint64_t>(clock.beat->tile));
-  trace.change(refill_signal_, at, static_cast<std::uint64_t>(clock.beat->refill));
+  trace.change(beat_signal_, at, clock.beat ? 1 : 0);
+  trace.change(broadcast_signal_, at, clock.line ? 1 : 0);
+  trace.change(weights_signal_, at, clock.port_read ? 1 : 0);
+  if (!clock.beat) return;
+  trace.change(tile_signal_, at, static_cast<std::uint64_t>(clock.beat->at.tile));
+  trace.change(refill_signal_, at, static_cast<std::uint64_t>(clock.beat->at.refill));
 }
 
 // What keeps the next beat from being done in this clock; kBusy when nothing does.
@@ -50,89 +49,97 @@ Activity WfoldMaster::beat_blocker(Cycle now) const {
   return Activity::kBusy;
 }
 
-void WfoldMaster::fill_beat(SlaveClock& clock) const {
+SlaveClock::Beat WfoldMaster::next_beat() const {
   const WfoldBeat& beat = beat_.beat;
   const WfoldSchedule& schedule = job_->schedule;
   const std::vector<int>& columns = schedule.steps(beat_.refill.part);
   const int offset = columns[static_cast<std::size_t>(beat.step)] - columns.front();
-  clock.beat = &beat;
-  clock.selects = beat.kernel == 0;
-  clock.column = static_cast<int>(beat.first_line % config_.first_buffer_lines) * schedule.fold() + offset;
-  clock.map_column = beat_.tile.column + columns[static_cast<std::size_t>(beat.step)];
-  clock.beat_slot = schedule.second_slot(beat, beat_.tile);
-  clock.half = half_of(beat.tile);
-  clock.first = beat.refill == 0 && beat.step == 0;
+  SlaveClock::Beat made;
+  made.at = beat;
+  made.selects = beat.kernel == 0;
+  made.column = static_cast<int>(beat.first_line % config_.first_buffer_lines) * schedule.fold() + offset;
+  made.map_column = beat_.tile.column + columns[static_cast<std::size_t>(beat.step)];
+  made.slot = schedule.second_slot(beat, beat_.tile);
+  made.half = half_of(beat.tile);
+  made.first = beat.refill == 0 && beat.step == 0;
+  return made;
 }
 
-void WfoldMaster::enter_line(SlaveClock& clock, std::int64_t freed, Cycle now) {
+// The line that enters in this clock; `freed` lines had left their places at its beginning.
+std::optional<SlaveClock::Line> WfoldMaster::enter_line(std::int64_t freed, Cycle now) {
   if (!reader.more_lines()) {
     pipeline_.broadcast.enter(Activity::kNoWork, now);
-    return;
+    return std::nullopt;
   }
   const Cycle ready = reader.line_ready();
   if (ready < 0 || ready > now) {
     pipeline_.broadcast.enter(Activity::kMemory, now);
-    return;
+    return std::nullopt;
   }
   if (entered_ - freed >= config_.first_buffer_lines) {
     pipeline_.broadcast.enter(Activity::kInputRelease, now);
-    return;
+    return std::nullopt;
   }
   pipeline_.broadcast.enter(Activity::kBusy, now);
   reader.form(line_.data());
   reader.leave(now);
-  clock.line = line_.data();
-  clock.line_slot = static_cast<int>(entered_ % config_.first_buffer_lines);
-  entered_at_[static_cast<std::size_t>(clock.line_slot)] = now;
+  const auto slot = static_cast<int>(entered_ % config_.first_buffer_lines);
+  entered_at_[static_cast<std::size_t>(slot)] = now;
   ++entered_;
   ++stats.broadcast_lines;
+  return SlaveClock::Line{line_.data(), slot};
 }
 
-void WfoldMaster::read_weights(SlaveClock& clock, Cycle now) {
+// What the regions' ports read in this clock.
+std::optional<SlaveClock::PortRead> WfoldMaster::read_weights(Cycle now) {
   if (!weights_.more) {
     pipeline_.ports.enter(Activity::kNoWork, now);
-    return;
+    return std::nullopt;
   }
+  return records_left_ > 0 ? read_record(now) : read_kernel_line(now);
+}
+
+std::optional<SlaveClock::PortRead> WfoldMaster::read_record(Cycle now) {
+  const Cycle drained_at = half_drained(weights_.beat.tile);
+  if (drained_at == kNotYet || drained_at >= now) {
+    pipeline_.ports.enter(Activity::kOutputDrain, now);
+    return std::nullopt;
+  }
+  pipeline_.ports.enter(Activity::kBusy, now);
+  const int record = weights_.tile.kernels_per_slave - records_left_;
+  --records_left_;
+  const auto offset = static_cast<std::uint64_t>(job_->schedule.records_begin(weights_.tile.kernel_tile) +
+                                                 record * kPostParameterBytes);
+  return SlaveClock::PortRead{job_->run.weights + offset, kPostParameterBytes,
+                              SlaveClock::PortRead::Record{record_set_of(weights_.tile), record}};
+}
+
+std::optional<SlaveClock::PortRead> WfoldMaster::read_kernel_line(Cycle now) {
   const WfoldSchedule& schedule = job_->schedule;
-  if (records_left_ > 0) {
-    const Cycle drained_at = half_drained(weights_.beat.tile);
-    if (drained_at == kNotYet || drained_at >= now) {
-      pipeline_.ports.enter(Activity::kOutputDrain, now);
-      return;
-    }
-    pipeline_.ports.enter(Activity::kBusy, now);
-    clock.record_set = record_set_of(weights_.tile);
-    clock.record = weights_.tile.kernels_per_slave - records_left_;
-    clock.port_bytes = kPostParameterBytes;
-    clock.port_address =
-        job_->run.weights + static_cast<std::uint64_t>(schedule.records_begin(weights_.tile.kernel_tile) +
-                                                       clock.record * kPostParameterBytes);
-    --records_left_;
-    return;
-  }
-  const auto slot = static_cast<std::size_t>(schedule.second_slot(weights_.beat, weights_.tile));
-  if (port_at_ == 0 && occupied_[slot]) {
+  const int slot = schedule.second_slot(weights_.beat, weights_.tile);
+  const auto index = static_cast<std::size_t>(slot);
+  if (port_at_ == 0 && occupied_[index]) {
     pipeline_.ports.enter(Activity::kWeightRelease, now);
-    return;
+    return std::nullopt;
   }
   pipeline_.ports.enter(Activity::kBusy, now);
   const ByteRange bytes = schedule.kernel_line(weights_.beat, weights_.tile);
   const auto left = static_cast<int>(bytes.end - bytes.begin) - port_at_;
-  clock.port_bytes = std::min(config_.weight_port_bytes, left);
-  clock.port_address = job_->run.weights + static_cast<std::uint64_t>(bytes.begin + port_at_);
-  clock.second_slot = static_cast<int>(slot);
-  clock.line_offset = port_at_;
-  clock.line_complete = clock.port_bytes == left;
-  occupied_[slot] = true;
-  complete_at_[slot] = -1;
-  port_at_ += clock.port_bytes;
-  if (!clock.line_complete) return;
-  complete_at_[slot] = now;
+  const int count = std::min(config_.weight_port_bytes, left);
+  const bool complete = count == left;
+  const SlaveClock::PortRead read{job_->run.weights + static_cast<std::uint64_t>(bytes.begin + port_at_),
+                                  count, SlaveClock::PortRead::KernelBytes{slot, port_at_, complete}};
+  occupied_[index] = true;
+  complete_at_[index] = -1;
+  port_at_ += count;
+  if (!complete) return read;
+  complete_at_[index] = now;
   port_at_ = 0;
   ++stats.kernel_lines;
   weights_.advance(schedule);
   if (weights_.more && setup_.post_parameters && weights_.begins_kernel_tile())
     records_left_ = weights_.tile.kernels_per_slave;
+  return read;
 }
 
 void WfoldMaster::commit_beat(Cycle now) {

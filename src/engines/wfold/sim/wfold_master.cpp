@@ -5,6 +5,7 @@
 #include "tilebeat/engines/wfold/sim/wfold_slave.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -45,15 +46,12 @@ void check_fields(const ConvSetup& s, const WfoldRun& r, const WfoldConfig& conf
 WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
                          int max_outstanding, std::uint64_t nram, std::int64_t region_bytes,
                          Granularity granularity)
-    : sc_module(name),
-      command("command"),
+    : CommandedUnit(name, context, Unit::kMatrix),
       reader("port", context, config, max_outstanding, nram, wake_),
       slave_control("slave_control", static_cast<std::size_t>(config.slaves)),
       slave_chunks("slave_chunks", static_cast<std::size_t>(config.slaves)),
       to_writer("to_writer"),
       drained("drained"),
-      completion("completion"),
-      context_(context),
       config_(config),
       region_bytes_(region_bytes),
       granularity_(granularity),
@@ -62,7 +60,6 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
       complete_at_(static_cast<std::size_t>(config.second_buffer_lines)),
       occupied_(static_cast<std::size_t>(config.second_buffer_lines)),
       line_(static_cast<std::size_t>(config.line_bytes)) {
-  command.register_b_transport(this, &WfoldMaster::receive);
   drained.register_b_transport(this, &WfoldMaster::take_drained);
   SC_METHOD(step);
   sensitive << wake_;
@@ -76,19 +73,15 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
   }
 }
 
-void WfoldMaster::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<UnitCommand>(payload);
-  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
-  blocker_ = message.blocker;
-  if (message.instruction != nullptr) queue_.push_back(*message.instruction);
-  wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+void WfoldMaster::take(const Instruction& instruction, Cycle) {
+  queue_.push_back(instruction);
 }
 
 void WfoldMaster::take_drained(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<HalfDrained>(payload);
+  const auto& message = message_of<HalfDrained>(payload, drained);
   drained_at_[static_cast<std::size_t>(tiles_drained_ % 4)] = message.at;
   ++tiles_drained_;
-  wake_.notify(to_sc_time(context_.clock.at(message.at + 1) - now_ps()));
+  wake_at(message.at + 1);
 }
 
 Cycle WfoldMaster::half_drained(std::int64_t tile) const {
@@ -114,18 +107,16 @@ void WfoldMaster::step() {
 }
 
 void WfoldMaster::schedule(Cycle now, bool requested) {
-  Cycle next = requested ? now + 1 : -1;
-  const auto at = [&](Cycle cycle) {
-    if (cycle > now && (next < 0 || cycle < next)) next = cycle;
-  };
-  if (state_ == State::kFinishing) at(finish_at_);
-  if (state_ == State::kRunning && granularity_ == Granularity::kClock) at(now + 1);
+  NextClock next(now);
+  if (requested) next.at(now + 1);
+  if (state_ == State::kFinishing) next.at(finish_at_);
+  if (state_ == State::kRunning && granularity_ == Granularity::kClock) next.at(now + 1);
   if (state_ == State::kRunning || state_ == State::kFinishing) {
-    at(reader.next_room(now));
+    next.at(reader.next_room(now));
     // A line of padding alone is ready without anything arriving.
-    if (state_ == State::kRunning && reader.more_lines()) at(reader.line_ready());
+    if (state_ == State::kRunning && reader.more_lines()) next.at(reader.line_ready());
   }
-  if (next >= 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+  wake_at(next);
 }
 
 void WfoldMaster::begin_next(Cycle now) {
@@ -157,9 +148,7 @@ void WfoldMaster::begin_next(Cycle now) {
 // What the engine waits for while there is no run.
 void WfoldMaster::idle(Activity cause, Cycle now) {
   pipeline_.idle(cause, now);
-  TileResults news;
-  news.idle = cause;
-  send_message(to_writer, payload_, news);
+  send_(to_writer, WriterMessage{WaitsFor{cause}});
 }
 
 void WfoldMaster::check_run(const WfoldJob& job) const {
@@ -198,13 +187,12 @@ void WfoldMaster::begin_run(Cycle now) {
   refill_lines_.clear();
   lines_in_back_ = 0;
   line_refill_ = 0;
-  TileResults news;  // idle: results that are to come
-  send_message(to_writer, payload_, news);
+  send_(to_writer, WriterMessage{WaitsFor{Activity::kOutputReady}});
   reader.begin(*job_);
 }
 
 void WfoldMaster::finish_run(Cycle now) {
-  if (context_.observers.trace != nullptr) trace_clock({}, now);
+  if (context_.observers.trace != nullptr) trace_clock(SlaveClock{*job_}, now);
   if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
     timeline->span(name(), summary(job_->instruction), context_.clock.at(began_), context_.clock.at(now));
   }
@@ -234,12 +222,7 @@ void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle l
     state_ = State::kFinishing;
     finish_at_ = last_beat + 1;
   }
-  send_message(to_writer, payload_, results);
-}
-
-void WfoldMaster::tell(UnitMessage::Kind kind, const Semaphores& signals) {
-  UnitMessage message{Unit::kMatrix, kind, signals};
-  send_message(completion, payload_, message);
+  send_(to_writer, WriterMessage{std::move(results)});
 }
 
 }  // namespace tilebeat

@@ -74,41 +74,44 @@ void WfoldSlave::replicate(const std::uint8_t* bytes, int count, const WfoldJob&
 // ---- clock granularity ----
 
 void WfoldSlave::take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& clock = message_of<SlaveClock>(payload);
+  const auto& clock = message_of<SlaveClock>(payload, control);
   // The beat works on what the buffers held before this clock.
-  if (clock.beat != nullptr) run_beat(clock);
-  if (clock.line != nullptr) enter_line(clock);
-  if (clock.port_bytes > 0) read_port(clock);
+  if (clock.beat) run_beat(*clock.beat, clock.job);
+  if (clock.line) enter_line(*clock.line, clock.job);
+  if (clock.port_read) read_port(*clock.port_read, clock.job);
 }
 
-void WfoldSlave::enter_line(const SlaveClock& clock) {
-  widen_line(clock.line, config_.line_bytes, clock.job->setup,
-             first_.data() + static_cast<std::ptrdiff_t>(clock.line_slot) * config_.line_bytes);
-  first_filled_[static_cast<std::size_t>(clock.line_slot)] = true;
+void WfoldSlave::enter_line(const SlaveClock::Line& line, const WfoldJob& job) {
+  widen_line(line.bytes, config_.line_bytes, job.setup,
+             first_.data() + static_cast<std::ptrdiff_t>(line.slot) * config_.line_bytes);
+  first_filled_[static_cast<std::size_t>(line.slot)] = true;
 }
 
-void WfoldSlave::read_port(const SlaveClock& clock) {
-  const bool record = clock.second_slot < 0;
-  std::uint8_t* to = record ? record_bytes_.data() : port_line_.data() + clock.line_offset;
-  transport(region, payload_, tlm::TLM_READ_COMMAND, clock.port_address, to,
-            static_cast<unsigned>(clock.port_bytes));
-  if (payload_.is_response_error())
-    throw SimulationError(fmt::format("wfold.run: kernels beyond the region of {}", name()));
-  if (record) {
-    records_[static_cast<std::size_t>(clock.record_set * kernels_ + clock.record)] =
+void WfoldSlave::read_port(const SlaveClock::PortRead& read, const WfoldJob& job) {
+  const auto fetch = [&](std::uint8_t* to) {
+    transport(region, payload_, tlm::TLM_READ_COMMAND, read.address, to, static_cast<unsigned>(read.bytes));
+    if (payload_.is_response_error())
+      throw SimulationError(fmt::format("wfold.run: kernels beyond the region of {}", name()));
+  };
+  if (const auto* record = std::get_if<SlaveClock::PortRead::Record>(&read.content)) {
+    fetch(record_bytes_.data());
+    records_[static_cast<std::size_t>(record->set * kernels_ + record->number)] =
         decode_post_parameter(record_bytes_.data());
-  } else if (clock.line_complete) {
-    replicate(port_line_.data(), clock.line_offset + clock.port_bytes, *clock.job,
-              second_.data() + static_cast<std::ptrdiff_t>(clock.second_slot) * config_.line_bytes);
-    second_filled_[static_cast<std::size_t>(clock.second_slot)] = true;
+    return;
   }
+  const auto& line = std::get<SlaveClock::PortRead::KernelBytes>(read.content);
+  fetch(port_line_.data() + line.line_offset);
+  if (!line.line_complete) return;
+  replicate(port_line_.data(), line.line_offset + read.bytes, job,
+            second_.data() + static_cast<std::ptrdiff_t>(line.slot) * config_.line_bytes);
+  second_filled_[static_cast<std::size_t>(line.slot)] = true;
 }
 
 // Ncu lines at any position of the circular first buffer.
-void WfoldSlave::select(const SlaveClock& clock) {
-  const int granularity = clock.job->run.granularity;
+void WfoldSlave::select(const SlaveClock::Beat& beat, const WfoldJob& job) {
+  const int granularity = job.run.granularity;
   const int size = config_.first_buffer_lines * config_.line_bytes;
-  const int begin = clock.column * granularity % size;
+  const int begin = beat.column * granularity % size;
   const int count = static_cast<int>(latched_.size());
   for (int line = begin / config_.line_bytes; line * config_.line_bytes < begin + count; ++line) {
     if (!first_filled_[static_cast<std::size_t>(line % config_.first_buffer_lines)])
@@ -119,32 +122,31 @@ void WfoldSlave::select(const SlaveClock& clock) {
   std::copy_n(first_.begin(), count - until_wrap, latched_.begin() + until_wrap);
 }
 
-void WfoldSlave::run_beat(const SlaveClock& clock) {
-  if (clock.selects) select(clock);
-  if (!second_filled_[static_cast<std::size_t>(clock.beat_slot)])
-    throw SimulationError(fmt::format("{}: line {} of the second buffer is empty", name(), clock.beat_slot));
-  std::int32_t* sums = accumulators(clock.half, clock.beat->kernel);
-  if (clock.first) std::fill_n(sums, accumulator_count_, 0);
+void WfoldSlave::run_beat(const SlaveClock::Beat& beat, const WfoldJob& job) {
+  if (beat.selects) select(beat, job);
+  if (!second_filled_[static_cast<std::size_t>(beat.slot)])
+    throw SimulationError(fmt::format("{}: line {} of the second buffer is empty", name(), beat.slot));
+  std::int32_t* sums = accumulators(beat.half, beat.at.kernel);
+  if (beat.first) std::fill_n(sums, accumulator_count_, 0);
   mac_lines(latched_.data(), config_.compute_units, config_.line_bytes,
-            second_.data() + static_cast<std::ptrdiff_t>(clock.beat_slot) * config_.line_bytes, sums);
-  if (!unit_signals_.empty()) trace_beat(clock);
+            second_.data() + static_cast<std::ptrdiff_t>(beat.slot) * config_.line_bytes, sums);
+  if (!unit_signals_.empty()) trace_beat(beat, job.schedule);
 }
 
-void WfoldSlave::trace_beat(const SlaveClock& clock) {
+void WfoldSlave::trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& schedule) {
   Trace& trace = *context_.observers.trace;
   const Picoseconds at = now_ps();
-  const WfoldSchedule& schedule = clock.job->schedule;
-  const WfoldRefill refill = schedule.refill(clock.beat->refill);
+  const WfoldRefill refill = schedule.refill(beat.at.refill);
   trace.change(kernel_row_signal_, at, static_cast<std::uint64_t>(refill.kernel_row));
   trace.change(
       kernel_column_signal_, at,
-      static_cast<std::uint64_t>(schedule.steps(refill.part)[static_cast<std::size_t>(clock.beat->step)]));
+      static_cast<std::uint64_t>(schedule.steps(refill.part)[static_cast<std::size_t>(beat.at.step)]));
   trace.change(block_signal_, at, static_cast<std::uint64_t>(refill.block));
-  trace.change(channel_signal_, at, static_cast<std::uint64_t>(clock.beat->kernel));
-  trace.change(slot_signal_, at, static_cast<std::uint64_t>(clock.beat_slot));
+  trace.change(channel_signal_, at, static_cast<std::uint64_t>(beat.at.kernel));
+  trace.change(slot_signal_, at, static_cast<std::uint64_t>(beat.slot));
   for (std::size_t unit = 0; unit < unit_signals_.size(); ++unit) {
     trace.change(unit_signals_[unit], at,
-                 static_cast<std::uint16_t>(clock.map_column + static_cast<int>(unit) * schedule.fold()));
+                 static_cast<std::uint16_t>(beat.map_column + static_cast<int>(unit) * schedule.fold()));
   }
 }
 
@@ -152,25 +154,24 @@ void WfoldSlave::trace_beat(const SlaveClock& clock) {
 
 // Every line of a kernel tile in the order of the beats, and its records, through direct memory access.
 void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
-  const WfoldSchedule& schedule = chunk.job->schedule;
+  const WfoldSchedule& schedule = chunk.job.schedule;
   tlm::tlm_dmi dmi;
   payload_.set_address(0);
   if (!region->get_direct_mem_ptr(payload_, dmi))
     throw SimulationError("a region of WRAM refuses direct memory access");
-  const std::uint8_t* base = dmi.get_dmi_ptr() + chunk.job->run.weights;
-  if (chunk.job->run.weights + static_cast<std::uint64_t>(schedule.region_bytes()) >
-      dmi.get_end_address() + 1)
+  const std::uint8_t* base = dmi.get_dmi_ptr() + chunk.job.run.weights;
+  if (chunk.job.run.weights + static_cast<std::uint64_t>(schedule.region_bytes()) > dmi.get_end_address() + 1)
     throw SimulationError(fmt::format("wfold.run: kernels beyond the region of {}", name()));
   const std::int64_t beats = schedule.beats_of(chunk.tile);
   kernel_lines_.resize(static_cast<std::size_t>(beats * config_.line_bytes));
   WfoldBeat beat = chunk.first;
   for (std::int64_t i = 0; i < beats; ++i) {
     const ByteRange bytes = schedule.kernel_line(beat, chunk.tile);
-    replicate(base + bytes.begin, static_cast<int>(bytes.end - bytes.begin), *chunk.job,
+    replicate(base + bytes.begin, static_cast<int>(bytes.end - bytes.begin), chunk.job,
               kernel_lines_.data() + i * config_.line_bytes);
     schedule.advance(beat);
   }
-  if (!chunk.job->setup.post_parameters) return;
+  if (!chunk.job.setup.post_parameters) return;
   count_accesses(region, chunk.tile.kernels_per_slave, kPostParameterBytes);
   const std::uint8_t* record = base + schedule.records_begin(chunk.tile.kernel_tile);
   for (int k = 0; k < chunk.tile.kernels_per_slave; ++k, record += kPostParameterBytes)
@@ -178,9 +179,9 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
 }
 
 void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& chunk = message_of<SlaveChunk>(payload);
+  const auto& chunk = message_of<SlaveChunk>(payload, chunks);
   if (chunk.new_kernels) load_kernels(chunk);
-  const WfoldSchedule& schedule = chunk.job->schedule;
+  const WfoldSchedule& schedule = chunk.job.schedule;
   const int count = chunk.tile.kernels_per_slave;
   const int refill = chunk.first.refill;
   if (refill == 0) std::fill_n(accumulators(chunk.half, 0), kernels_ * accumulator_count_, 0);
@@ -197,7 +198,7 @@ void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   if (bytes % chunk.port_bytes != 0) count_accesses(region, reads, bytes % chunk.port_bytes);
   for (const int column : columns) {
     const std::int16_t* lines =
-        chunk.lines + static_cast<std::ptrdiff_t>(column - columns.front()) * chunk.job->run.granularity;
+        chunk.lines + static_cast<std::ptrdiff_t>(column - columns.front()) * chunk.job.run.granularity;
     for (int k = 0; k < count; ++k, kernel += config_.line_bytes)
       mac_lines(lines, config_.compute_units, config_.line_bytes, kernel, accumulators(chunk.half, k));
   }
@@ -206,13 +207,13 @@ void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&
 // ---- results ----
 
 void WfoldSlave::read_results(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& read = message_of<ResultRead>(payload);
-  const int pairs = read.job->run.granularity / 2;
+  const auto& read = message_of<ResultRead>(payload, results);
+  const int pairs = read.job.run.granularity / 2;
   std::int32_t* out = read.results;
   for (int column = read.first_column; column < read.end_column; ++column) {
     for (int k = read.first_kernel; k < read.end_kernel; ++k) {
       const std::int32_t* sums = accumulators(read.half, k) + static_cast<std::ptrdiff_t>(column) * pairs;
-      *out++ = post_process(std::accumulate(sums, sums + pairs, std::int32_t{0}), read.job->setup,
+      *out++ = post_process(std::accumulate(sums, sums + pairs, std::int32_t{0}), read.job.setup,
                             records_[static_cast<std::size_t>(read.record_set * kernels_ + k)]);
     }
   }

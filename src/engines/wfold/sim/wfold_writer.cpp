@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/base/overloaded.h"
 #include "tilebeat/engines/wfold/config.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ WfoldWriter::WfoldWriter(sc_core::sc_module_name name, const SimContext& context
       results("results", static_cast<std::size_t>(config.slaves)),
       port("port", context, max_outstanding, wake_),
       drained("drained"),
-      completion("completion"),
+      completion("completion", Unit::kMatrix),
       context_(context),
       config_(config),
       nram_(nram),
@@ -31,17 +32,18 @@ WfoldWriter::WfoldWriter(sc_core::sc_module_name name, const SimContext& context
 }
 
 void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& tile = message_of<TileResults>(payload);
   const Cycle now = context_.clock.cycle_of(now_ps());
-  if (tile.job == nullptr) {
+  const auto take_results = [&](const TileResults& tile) {
+    tiles_.push_back(tile);
+    notify_at(wake_, context_.clock, std::max(tile.ready, now + 1));
+  };
+  const auto take_news = [&](const WaitsFor& idle) {
     // Known from the next clock on, whichever of the two modules acts first in this one.
     hear_news(now);
-    news_ = tile.idle, news_at_ = now + 1;
-    wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
-    return;
-  }
-  tiles_.push_back(tile);
-  wake_.notify(to_sc_time(context_.clock.at(std::max(tile.ready, now + 1)) - now_ps()));
+    news_ = idle.activity, news_at_ = now + 1;
+    notify_at(wake_, context_.clock, now + 1);
+  };
+  std::visit(Overloaded{take_results, take_news}, message_of<WriterMessage>(payload, tiles).content);
 }
 
 void WfoldWriter::hear_news(Cycle now) {
@@ -66,8 +68,7 @@ void WfoldWriter::take_responses(Cycle now) {
     const std::shared_ptr<const WfoldJob> job = std::move(under_way_.front());
     under_way_.pop_front();
     if (job == nullptr) continue;
-    UnitMessage message{Unit::kMatrix, UnitMessage::Kind::kDone, job->instruction.done_signals};
-    send_message(completion, payload_, message);
+    completion.tell(UnitMessage::Kind::kDone, job->instruction.done_signals);
   }
 }
 
@@ -122,9 +123,7 @@ void WfoldWriter::begin_tile() {
 void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
   const TileResults& front = tiles_.front();
   const int element = dtype_size(front.job->setup.output_type);
-  ResultRead read;
-  read.job = front.job.get();
-  read.half = front.half, read.record_set = front.record_set;
+  ResultRead read{*front.job, front.half, front.record_set};
   const int slaves = config_.slaves;
   const auto keep = [&](int column, int kernel, std::int32_t value) {
     std::memcpy(
@@ -138,7 +137,7 @@ void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
       read.end_kernel = ceil_div(front.tile.kernels - slave, slaves);
       read_.resize(static_cast<std::size_t>(read.end_column * read.end_kernel));
       read.results = read_.data();
-      send_message(results[static_cast<std::size_t>(slave)], payload_, read);
+      send_(results[static_cast<std::size_t>(slave)], read);
       for (int column = 0; column < read.end_column; ++column) {
         for (int k = 0; k < read.end_kernel; ++k)
           keep(column, k * slaves + slave, read_[static_cast<std::size_t>(column * read.end_kernel + k)]);
@@ -154,8 +153,8 @@ void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
       read.first_column = column, read.end_column = column + 1;
       read.first_kernel = kernel / slaves, read.end_kernel = kernel / slaves + 1;
       read.results = &value;
-      transport(results[static_cast<std::size_t>(kernel % slaves)], payload_, tlm::TLM_WRITE_COMMAND, 0,
-                &read, sizeof read, to_sc_time((slice - first) * context_.clock.period_ps()));
+      send_(results[static_cast<std::size_t>(kernel % slaves)], read,
+            to_sc_time((slice - first) * context_.clock.period_ps()));
       keep(column, kernel, value);
     }
   }
@@ -211,7 +210,7 @@ void WfoldWriter::tell_drained(Cycle now) {
   if (told_ || now < drain_free_ - 1) return;
   told_ = true;
   HalfDrained message{drain_free_ - 1};
-  send_message(drained, payload_, message);
+  send_(drained, message);
 }
 
 // What keeps the front request from being sent; kBusy when nothing does.
@@ -237,17 +236,14 @@ bool WfoldWriter::request(Cycle now) {
 }
 
 void WfoldWriter::schedule(Cycle now) {
-  Cycle next = -1;
-  const auto at = [&](Cycle cycle) {
-    if (cycle > now && (next < 0 || cycle < next)) next = cycle;
-  };
-  at(news_at_);
-  at(drain_free_);
-  if (!told_) at(drain_free_ - 1);
-  if (!tiles_.empty()) at(tiles_.front().ready);
-  if (!staged_.empty()) at(staged_.front().ready);
-  if (port.ledger.current() == Activity::kBusy) at(now + 1);
-  if (next >= 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+  NextClock next(now);
+  next.at(news_at_);
+  next.at(drain_free_);
+  if (!told_) next.at(drain_free_ - 1);
+  if (!tiles_.empty()) next.at(tiles_.front().ready);
+  if (!staged_.empty()) next.at(staged_.front().ready);
+  if (port.ledger.current() == Activity::kBusy) next.at(now + 1);
+  notify_at(wake_, context_.clock, next);
 }
 
 }  // namespace tilebeat

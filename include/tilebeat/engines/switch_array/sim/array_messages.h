@@ -1,54 +1,71 @@
 #pragma once
 
-#include "tilebeat/base/activity.h"
 #include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/engines/switch_array/schedule.h"
 #include "tilebeat/isa/instruction.h"
 #include "tilebeat/kernels/mac.h"
+#include "tilebeat/units/messages.h"
 
 #include <cstdint>
+#include <variant>
 #include <vector>
 
 namespace tilebeat {
 
-/// From the switch network to the PE array: new registers, one beat (clock granularity) or one chunk (tile
-/// granularity).
-struct ArrayOperands {
-  const ConvSetup* setup = nullptr;  ///< not null: registers change, nothing is computed
-  const Activity* waits_for =
-      nullptr;                   ///< not null: from now on the switch waits for this, or is at work again
-  const ConvRun* run = nullptr;  ///< the chunk that beats belong to
-  const Instruction* instruction = nullptr;  ///< whose completion the last results report
-  const SwitchSchedule* schedule = nullptr;
-
-  // One beat: a word of P bytes a lane, delivered by the switch.
-  const Beat* beat = nullptr;
-  const std::uint8_t* lanes = nullptr;
-
-  // One chunk: the tile read through the switch, and the read clocks of every operation cycle.
-  const TileOperands* tile = nullptr;
-  const std::vector<int>* cycle_clocks = nullptr;  ///< a channel block
-  Cycle first_mac = 0;  ///< the clock of the first MAC, had every beat taken one read clock
-
-  Cycle stalled = 0;  ///< out: clocks by which the array held the switch back (`output_drain`)
+/// The registers change, nothing is computed.
+struct NewSetup {
+  const ConvSetup& setup;
 };
 
-/// From the PE array to the post-processor: new registers, the shadow registers of one operation cycle (clock
-/// granularity) or all results of a chunk (tile granularity).
-struct DrainMessage {
-  const ConvSetup* setup = nullptr;
-  const Activity* waits_for =
-      nullptr;  ///< not null: what the post-processor waits for when it has drained everything
-  const ConvRun* run = nullptr;
-  const Instruction* instruction = nullptr;
-  const SwitchSchedule* schedule = nullptr;
+/// The chunk that operands and results belong to.
+struct ArrayChunk {
+  const ConvRun& run;
+  const Instruction& instruction;  ///< whose completion the last results report
+  const SwitchSchedule& schedule;
+};
 
-  const std::int32_t* sums = nullptr;  ///< [row][column] of the array, or [pixel][stride] of the chunk
-  int stride = 0;                      ///< int32 from a row (pixel) to the next
-  const Beat* beat = nullptr;          ///< the operation cycle's last beat; null for a whole chunk
-  const Cycle* last_macs = nullptr;    ///< clocks of the last MAC of each operation cycle
-  int operation_cycles = 1;            ///< how many of them
-  bool chunk_complete = false;         ///< the results complete the instruction
+/// From the switch network to the PE array.
+struct ArrayOperands {
+  static constexpr const char* kMessageName = "ArrayOperands";
+  /// A beat (clock granularity).
+  struct OneBeat {
+    ArrayChunk chunk;
+    const Beat& beat;
+    const std::uint8_t* lanes;  ///< a word of P bytes a lane, delivered by the switch
+  };
+  /// All beats of a chunk (tile granularity).
+  struct WholeChunk {
+    ArrayChunk chunk;
+    const TileOperands& tile;              ///< read through the switch
+    const std::vector<int>& cycle_clocks;  ///< read clocks of every operation cycle, a channel block
+    Cycle first_mac;  ///< the clock of the first MAC, had every beat taken one read clock
+  };
+  /// WaitsFor: the switch waits for this, or is at work again.
+  std::variant<NewSetup, WaitsFor, OneBeat, WholeChunk> content;
+  Cycle stalled = 0;  ///< answer: clocks by which the array held the switch back (`output_drain`)
+};
+
+/// From the PE array to the post-processor.
+struct DrainMessage {
+  static constexpr const char* kMessageName = "DrainMessage";
+  /// The shadow registers of an operation cycle (clock granularity).
+  struct OneCycle {
+    ArrayChunk chunk;
+    const std::int32_t* sums;  ///< [row][column] of the array
+    int stride;                ///< int32 from a row to the next
+    const Beat& beat;          ///< the operation cycle's last beat
+    Cycle last_mac;            ///< its clock
+    bool chunk_complete;       ///< the results complete the instruction
+  };
+  /// All results of a chunk (tile granularity); they complete the instruction.
+  struct WholeChunk {
+    ArrayChunk chunk;
+    const std::int32_t* sums;             ///< [pixel][stride] of the chunk
+    int stride;                           ///< int32 from a pixel to the next
+    const std::vector<Cycle>& last_macs;  ///< clocks of the last MAC of each operation cycle
+  };
+  /// WaitsFor: what the post-processor waits for when it has drained everything.
+  std::variant<NewSetup, WaitsFor, OneCycle, WholeChunk> content;
 };
 
 }  // namespace tilebeat

@@ -2,6 +2,7 @@
 
 #include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/sim/array_messages.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/kernels/mac.h"
 #include "tilebeat/sim/context.h"
@@ -35,12 +36,12 @@ class PeArray : public sc_core::sc_module {
 
  private:
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void run_beat(ArrayOperands& operands);
-  void run_chunk(ArrayOperands& operands);
+  Cycle run_beat(const ArrayOperands::OneBeat& operands);
+  Cycle run_chunk(const ArrayOperands::WholeChunk& operands);
   const std::vector<std::int16_t>& read_kernels(const ConvRun& run, const TileConvolution& geometry,
                                                 std::int64_t beats);
   void forget_kernels(sc_dt::uint64, sc_dt::uint64) { chunk_kernels_.clear(); }
-  void drain_cycle(const ArrayOperands& operands, Cycle at);
+  void drain_cycle(const ArrayOperands::OneBeat& operands, Cycle at);
   void declare_signals(bool accumulators);
   void trace_pes(Cycle at);
   Cycle drain_clocks() const { return Cycle{shape_.lanes()} * config_.drain_clocks_per_lane; }
@@ -66,6 +67,7 @@ class PeArray : public sc_core::sc_module {
   WordAccess read_word_;
   std::vector<SignalId> pe_signals_, accumulator_signals_;
   tlm::tlm_generic_payload payload_;
+  MessageSender send_;
 };
 
 }  // namespace tilebeat

@@ -5,7 +5,7 @@
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
-#include "tilebeat/units/messages.h"
+#include "tilebeat/units/commanded_unit.h"
 
 #include <deque>
 #include <vector>
@@ -31,7 +31,7 @@ class PostProcessor : public sc_core::sc_module {
   tlm_utils::simple_target_socket<PostProcessor> drain;
   tlm_utils::simple_target_socket<PostProcessor> parameters;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<PostProcessor>> output;  ///< one a row group, G
-  tlm_utils::simple_initiator_socket<PostProcessor> completion;
+  CompletionSocket completion;
 
   PostProcessor(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config);
   SC_HAS_PROCESS(PostProcessor);
@@ -46,11 +46,17 @@ class PostProcessor : public sc_core::sc_module {
   };
   void take_results(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void take_parameters(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void drain_lanes(const DrainMessage& message);
-  void drain_chunk(const DrainMessage& message);
+  void take_cycle(const DrainMessage::OneCycle& results);
+  void take_chunk(const DrainMessage::WholeChunk& results);
+  void begin_results(const ConvRun& run);
+  void book_drain(Cycle last_mac);
+  void complete_chunk(const ArrayChunk& chunk, Cycle last_mac);
+  void drain_lanes(const DrainMessage::OneCycle& results);
+  void drain_chunk(const DrainMessage::WholeChunk& results);
   void process_pixel(const ConvRun& run, const std::int32_t* sums);
-  std::uint64_t output_address(const DrainMessage& message, int row, int column) const;
+  std::uint64_t output_address(const ArrayChunk& chunk, int row, int column) const;
   void complete();
+  Cycle drain_clocks() const { return Cycle{shape_.lanes()} * config_.drain_clocks_per_lane; }
 
   SimContext context_;
   SwitchArrayConfig config_;

@@ -2,11 +2,10 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/fabric/burst_port.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/strided_block.h"
-#include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
-#include "tilebeat/sim/context.h"
-#include "tilebeat/units/messages.h"
+#include "tilebeat/units/commanded_unit.h"
 
 #include <deque>
 #include <vector>
@@ -24,14 +23,10 @@ namespace tilebeat {
 /// for it and fewer than `max_outstanding` are under way; a sink that cannot take a beat holds the stream
 /// (`bank_write`). The next instruction's bursts are requested while data of the previous one is still under
 /// way. Two ledgers: `port.ledger` for requests, `data_ledger` for the stream.
-class ReadChannel : public sc_core::sc_module {
-  sc_core::sc_event wake_;  // declared first: the port notifies it
-
+class ReadChannel : public CommandedUnit {
  public:
-  tlm_utils::simple_target_socket<ReadChannel> command;
   BurstPort port;
   tlm_utils::simple_initiator_socket<ReadChannel> stream;
-  tlm_utils::simple_initiator_socket<ReadChannel> completion;
 
   /// `unit` names the queue that the channel serves; kernel words are `word_bytes` = columns * P bytes.
   ReadChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config, Unit unit,
@@ -51,7 +46,7 @@ class ReadChannel : public sc_core::sc_module {
     Cycle at = 0;
     Semaphores signals{};
   };
-  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take(const Instruction& instruction, Cycle next) override;
   void step();
   void complete(Cycle now);
   void deliver(Cycle now);
@@ -59,13 +54,9 @@ class ReadChannel : public sc_core::sc_module {
   bool next_burst();
   void account(Cycle now);
   void schedule(Cycle now);
-  void tell(UnitMessage::Kind kind, const Semaphores& signals);
 
-  SimContext context_;
   DmaConfig config_;
-  Unit unit_;
   int word_bytes_;
-  MethodGate gate_;
 
   std::deque<Instruction> commands_;   // sent and not fully requested; the front one is being requested
   std::deque<Instruction> streaming_;  // being requested or streamed, oldest first
@@ -77,9 +68,8 @@ class ReadChannel : public sc_core::sc_module {
   int landing_used_ = 0, landing_freed_ = 0;  // bytes reserved; bytes to be freed at stream_free_
   Cycle stream_begin_ = 0;                    // of the instruction being streamed
   Cycle stream_free_ = 0;                     // the sink can take the next beat from here on
-  Activity blocker_ = Activity::kHost;
   std::vector<std::uint8_t> streamed_;
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
   SignalId busy_signal_ = -1, landing_signal_ = -1;
 };
 

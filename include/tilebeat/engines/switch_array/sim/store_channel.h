@@ -5,8 +5,7 @@
 #include "tilebeat/fabric/strided_block.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
-#include "tilebeat/sim/context.h"
-#include "tilebeat/units/messages.h"
+#include "tilebeat/units/commanded_unit.h"
 
 #include <deque>
 #include <vector>
@@ -23,14 +22,10 @@ namespace tilebeat {
 /// staging buffer of `buffer_bytes` until the interconnect grants them. The output buffer's space is released
 /// when its last beat has been read; the instruction is done when the last write response has arrived. Two
 /// ledgers: `port.ledger` for requests, `data_ledger` for reading the output buffer.
-class StoreChannel : public sc_core::sc_module {
-  sc_core::sc_event wake_;  // declared first: the port notifies it
-
+class StoreChannel : public CommandedUnit {
  public:
-  tlm_utils::simple_target_socket<StoreChannel> command;
   BurstPort port;
   tlm_utils::simple_initiator_socket<StoreChannel> source;  ///< read port of the output buffer
-  tlm_utils::simple_initiator_socket<StoreChannel> completion;
 
   StoreChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
                int bytes_per_clock);
@@ -46,7 +41,7 @@ class StoreChannel : public sc_core::sc_module {
     Cycle ready = 0;    ///< the clock after its last beat was read
     bool last = false;  ///< the instruction's last burst
   };
-  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take(const Instruction& instruction, Cycle next) override;
   void step();
   void take_responses(Cycle now);
   void release(Cycle now);
@@ -54,12 +49,9 @@ class StoreChannel : public sc_core::sc_module {
   Activity request_blocker(Cycle now) const;
   bool request(Cycle now);
   void schedule(Cycle now);
-  void tell(UnitMessage::Kind kind, const Semaphores& signals);
 
-  SimContext context_;
   DmaConfig config_;
   int bytes_per_clock_;
-  MethodGate gate_;
 
   std::deque<Instruction> commands_;  // sent and not fully read
   std::deque<Instruction> storing_;   // being read or written, oldest first
@@ -71,7 +63,6 @@ class StoreChannel : public sc_core::sc_module {
   Cycle read_free_ = 0;     // the output buffer's port is free from here on
   Cycle store_begin_ = 0;   // of the front command
   bool releasing_ = false;  // the front command's last beat is read at read_free_ - 1
-  Activity blocker_ = Activity::kHost;
   tlm::tlm_generic_payload payload_;
   SignalId busy_signal_ = -1;
 };

@@ -3,11 +3,11 @@
 #include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/engines/switch_array/sim/array_messages.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
-#include "tilebeat/sim/context.h"
 #include "tilebeat/sim/granularity.h"
-#include "tilebeat/units/messages.h"
+#include "tilebeat/units/commanded_unit.h"
 
 #include <array>
 #include <deque>
@@ -36,12 +36,10 @@ struct SwitchStats {
 /// Throughput: one beat a clock; a beat that reads a bank k times takes k read clocks (`bank_conflict`).
 /// Back-pressure: when the array cannot copy its accumulators to the shadow registers, all stages stand still
 /// (`output_drain`). The ledger tells what the MAC stage does.
-class SwitchNetwork : public sc_core::sc_module {
+class SwitchNetwork : public CommandedUnit {
  public:
-  tlm_utils::simple_target_socket<SwitchNetwork> command;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<SwitchNetwork>> bank_read;  ///< one a bank, R
   tlm_utils::simple_initiator_socket<SwitchNetwork> to_array;
-  tlm_utils::simple_initiator_socket<SwitchNetwork> completion;
 
   SwitchNetwork(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
                 Granularity granularity);
@@ -66,14 +64,13 @@ class SwitchNetwork : public sc_core::sc_module {
     std::vector<std::uint8_t> words;
   };
 
-  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take(const Instruction& instruction, Cycle next) override;
+  bool wakes_on_command() const override { return state_ == State::kIdle; }
   void step();
   void begin_next(Cycle now);
   void begin_chunk(Cycle now);
   void finish_chunk(Cycle now);
-  void tell(UnitMessage::Kind kind, const Semaphores& signals);
   void tell_array(Activity waits_for);
-  void wake_at(Cycle cycle);
   void declare_signals();
 
   // Clock granularity: one call each a clock.
@@ -89,16 +86,12 @@ class SwitchNetwork : public sc_core::sc_module {
   const std::uint8_t* bank_memory(std::size_t bank);
   void withdraw_memory(int bank, sc_dt::uint64 begin, sc_dt::uint64 end);
 
-  SimContext context_;
   SwitchArrayConfig config_;
   ArrayShape shape_;
   Granularity granularity_;
-  MethodGate gate_;
-  sc_core::sc_event wake_;
 
   std::deque<Instruction>
       queue_;  // what the command processor sent; while running, the front one is under way
-  Activity blocker_ = Activity::kHost;
   Activity told_ = Activity::kHost;  // what the array was told to wait for
   State state_ = State::kIdle;
 
@@ -128,6 +121,7 @@ class SwitchNetwork : public sc_core::sc_module {
   ChunkGeometry census_geometry_;  // what `census_` was taken for
   BankCensus census_;
   tlm::tlm_generic_payload payload_;
+  MessageSender send_;
 };
 
 }  // namespace tilebeat

@@ -4,15 +4,15 @@
 #include "tilebeat/engines/wfold/sim/line_reader.h"
 #include "tilebeat/engines/wfold/sim/wfold_messages.h"
 #include "tilebeat/engines/wfold/sim/wfold_pipeline.h"
-#include "tilebeat/fabric/transport.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/observe/ledger.h"
-#include "tilebeat/sim/context.h"
 #include "tilebeat/sim/granularity.h"
-#include "tilebeat/units/messages.h"
+#include "tilebeat/units/commanded_unit.h"
 
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <systemc>
@@ -42,17 +42,13 @@ struct WfoldStats {
 ///
 /// In clock granularity every beat moves data through the slaves' buffers. In tile granularity WfoldPipeline
 /// works the clocks of lines, kernel lines and beats out ahead, and a slave computes a refill at a time.
-class WfoldMaster : public sc_core::sc_module {
-  sc_core::sc_event wake_;  // declared first: the reader's port notifies it
-
+class WfoldMaster : public CommandedUnit {
  public:
-  tlm_utils::simple_target_socket<WfoldMaster> command;
   LineReader reader;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<WfoldMaster>> slave_control;  ///< one a slave
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<WfoldMaster>> slave_chunks;   ///< one a slave
   tlm_utils::simple_initiator_socket<WfoldMaster> to_writer;
   tlm_utils::simple_target_socket<WfoldMaster> drained;
-  tlm_utils::simple_initiator_socket<WfoldMaster> completion;
 
   /// `nram` is the address of the first storage, `region_bytes` the size of a region of the second one.
   WfoldMaster(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
@@ -68,7 +64,7 @@ class WfoldMaster : public sc_core::sc_module {
  private:
   static constexpr Cycle kAlwaysFree = -1, kNotYet = -2;  // what half_drained answers otherwise
   enum class State : std::uint8_t { kIdle, kDraining, kRunning, kFinishing };
-  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take(const Instruction& instruction, Cycle next) override;
   void take_drained(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void step();
   void begin_next(Cycle now);
@@ -82,14 +78,15 @@ class WfoldMaster : public sc_core::sc_module {
   int half_of(std::int64_t tile) const { return static_cast<int>((tiles_before_ + tile) % 2); }
   int record_set_of(const WfoldTile& tile) const { return (kernel_tiles_before_ + tile.kernel_tile) % 2; }
   void schedule(Cycle now, bool requested);
-  void tell(UnitMessage::Kind kind, const Semaphores& signals);
 
   // Clock granularity: one call a clock.
   void run_clock(Cycle now);
   Activity beat_blocker(Cycle now) const;
-  void fill_beat(SlaveClock& clock) const;
-  void enter_line(SlaveClock& clock, std::int64_t freed, Cycle now);
-  void read_weights(SlaveClock& clock, Cycle now);
+  SlaveClock::Beat next_beat() const;
+  std::optional<SlaveClock::Line> enter_line(std::int64_t freed, Cycle now);
+  std::optional<SlaveClock::PortRead> read_weights(Cycle now);
+  std::optional<SlaveClock::PortRead> read_record(Cycle now);
+  std::optional<SlaveClock::PortRead> read_kernel_line(Cycle now);
   void commit_beat(Cycle now);
   void trace_clock(const SlaveClock& clock, Cycle now);
 
@@ -99,14 +96,11 @@ class WfoldMaster : public sc_core::sc_module {
   bool do_step();
   void compute_refill(const WfoldWalk& last);
 
-  SimContext context_;
   WfoldConfig config_;
   std::int64_t region_bytes_;
   Granularity granularity_;
-  MethodGate gate_;
 
   std::deque<Instruction> queue_;
-  Activity blocker_ = Activity::kHost;
   State state_ = State::kIdle;
   ConvSetup setup_;
   std::shared_ptr<const WfoldJob> job_;
@@ -136,7 +130,7 @@ class WfoldMaster : public sc_core::sc_module {
   std::deque<std::vector<std::int16_t>> refill_lines_;  // widened, of the refills that are not computed yet
   int lines_in_back_ = 0;
   std::int64_t line_refill_ = 0;  // of the run, that the next line belongs to
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
   SignalId beat_signal_ = -1, broadcast_signal_ = -1, weights_signal_ = -1, tile_signal_ = -1,
            refill_signal_ = -1;
 };

@@ -2,6 +2,7 @@
 
 #include "tilebeat/engines/wfold/config.h"
 #include "tilebeat/engines/wfold/sim/wfold_messages.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/sim/context.h"
 
@@ -36,17 +37,17 @@ class WfoldSlave : public sc_core::sc_module {
   void take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void read_results(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void enter_line(const SlaveClock& clock);
-  void read_port(const SlaveClock& clock);
-  void select(const SlaveClock& clock);
-  void run_beat(const SlaveClock& clock);
+  void enter_line(const SlaveClock::Line& line, const WfoldJob& job);
+  void read_port(const SlaveClock::PortRead& read, const WfoldJob& job);
+  void select(const SlaveClock::Beat& beat, const WfoldJob& job);
+  void run_beat(const SlaveClock::Beat& beat, const WfoldJob& job);
   void replicate(const std::uint8_t* bytes, int count, const WfoldJob& job, std::int16_t* line) const;
   void load_kernels(const SlaveChunk& chunk);
   std::int32_t* accumulators(int half, int kernel) {
     return third_.data() + (static_cast<std::ptrdiff_t>(half) * kernels_ + kernel) * accumulator_count_;
   }
   void declare_signals();
-  void trace_beat(const SlaveClock& clock);
+  void trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& schedule);
 
   SimContext context_;
   WfoldConfig config_;

@@ -3,11 +3,11 @@
 #include "tilebeat/engines/wfold/config.h"
 #include "tilebeat/engines/wfold/sim/wfold_messages.h"
 #include "tilebeat/fabric/burst_port.h"
-#include "tilebeat/fabric/transport.h"
+#include "tilebeat/fabric/message.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
 #include "tilebeat/sim/granularity.h"
-#include "tilebeat/units/messages.h"
+#include "tilebeat/units/commanded_unit.h"
 
 #include <deque>
 #include <memory>
@@ -42,7 +42,7 @@ class WfoldWriter : public sc_core::sc_module {
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<WfoldWriter>> results;  ///< one a slave
   BurstPort port;
   tlm_utils::simple_initiator_socket<WfoldWriter> drained;
-  tlm_utils::simple_initiator_socket<WfoldWriter> completion;
+  CompletionSocket completion;
 
   /// `nram` is the address of the first storage.
   WfoldWriter(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
@@ -100,7 +100,7 @@ class WfoldWriter : public sc_core::sc_module {
   Activity idle_ = Activity::kHost;                        // what is waited for when nothing is left
   Activity news_ = Activity::kHost;                        // what it is from clock `news_at_` on
   Cycle news_at_ = 0;
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
   SignalId drain_signal_ = -1;
 };
 
