@@ -211,6 +211,27 @@ TEST(Synchronise, MA_2_more_than_four_waits_are_joined_in_front) {
   EXPECT_THAT(tokens(programs.task(reader).waits), ::testing::Contains(only(join.done_signals)));
 }
 
+// A join takes its tokens in the queue of signals, ahead of the unit. With the semaphore of an earlier task
+// it could take the token of that one.
+TEST(Synchronise, MA_2_a_join_takes_no_token_of_an_earlier_task) {
+  SmallGraph g;
+  const BufferId first = g.buffer();
+  const int early = g.add(0, kOthers[0], {write_of(first)});
+  const int direct = g.add(0, Unit::kMatrix, {read_of(first)});
+  std::vector<tilebeat::Access> reads;
+  std::vector<int> writers;
+  for (const Unit unit : kOthers) {
+    const BufferId b = g.buffer();
+    writers.push_back(g.add(0, unit, {write_of(b)}));
+    reads.push_back(read_of(b));
+  }
+  g.add(0, Unit::kMatrix, reads);
+  const SmallPrograms programs = programs_of(g);
+  const Semaphore taken = only(programs.task(direct).waits);
+  EXPECT_EQ(only(programs.task(early).done_signals), taken);
+  EXPECT_NE(only(programs.task(writers[0]).done_signals), taken) << "the same pair of units";
+}
+
 TEST(Synchronise, MA_2_more_than_four_signals_are_relayed) {
   SmallGraph g;
   const BufferId b = g.buffer();
@@ -233,6 +254,18 @@ TEST(Synchronise, MA_2_more_than_four_signals_are_relayed) {
   for (const int reader : readers) taken.insert(only(programs.task(reader).waits));
   EXPECT_EQ(given, taken);
   EXPECT_EQ(std::set<Semaphore>(given.begin(), given.end()).size(), 8U);
+}
+
+// The readers are expected before the relay: in front of it they would fill their queues and hold the
+// decoder.
+TEST(Synchronise, MA_2_a_relay_stands_in_front_of_all_that_wait_for_its_task) {
+  SmallGraph g;
+  const BufferId b = g.buffer();
+  g.add(0, Unit::kMatrix, {write_of(b)});
+  for (const Unit unit : kOthers) g.add(0, unit, {read_of(b)});
+  const SmallPrograms programs = programs_of(g, {100, 0, 0, 0, 0, 0, 0, 0});
+  EXPECT_EQ(tag_of(programs.of(0)[0]), 0);
+  EXPECT_EQ(tag_of(programs.of(0)[1]), -1);
 }
 
 TEST(Synchronise, MA_2_a_release_is_relayed_like_an_end) {
