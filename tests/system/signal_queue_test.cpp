@@ -81,6 +81,11 @@ TEST_F(SignalQueue, HI_2_one_more_holds_the_decoder) {
   EXPECT_GT(cycles_of(run_->module("cluster0.core0.control.decode").activity, Activity::kQueueFull), 0);
 }
 
+TEST_F(SignalQueue, HI_2_a_report_of_a_deadlock_names_the_signal_that_waits) {
+  run({{0, {"signal waits map_full[3]", "signal waits map_full[4]", "halt"}}});
+  EXPECT_THAT(run_->error, HasSubstr("signals   2 queued; instruction at 0x1000000 waits for map_full[3]\n"));
+}
+
 TEST_F(SignalQueue, HI_3_CY_1_one_signal_a_clock) {
   run({{0,
         {"signal processors=2 semaphore=200 waits map_full[0]",
