@@ -13,6 +13,12 @@ namespace {
 // The tasks that use one version of a buffer, in the order in which they were added.
 struct Uses {
   std::vector<int> writers, readers;
+
+  bool only_by(int task) const {
+    const auto by_it = [task](int user) { return user == task; };
+    return std::all_of(writers.begin(), writers.end(), by_it) &&
+           std::all_of(readers.begin(), readers.end(), by_it);
+  }
 };
 
 }  // namespace
@@ -89,17 +95,22 @@ std::vector<Dependency> dependencies_of(const TaskGraph& graph) {
       std::map<int, Uses>& versions = buffers[static_cast<std::size_t>(access.buffer)];
       const BufferRole role = graph.role(access.buffer);
       Uses& uses = versions[access.version];
-      const auto after_all = [&](const std::vector<int>& writers) {
+      const auto later = versions.upper_bound(access.version);
+      if (later != versions.end() && !later->second.only_by(to))
+        throw SimulationError(
+            fmt::format("task graph: task {} uses version {} of buffer {} behind a later one", to,
+                        access.version, access.buffer));
+      const auto after_all = [&](const std::vector<int>& writers, Activity cause) {
         for (const int from : writers) {
-          if (from != to) found.push_back({from, to, TaskEvent::kDone, cause_of_empty(role)});
+          if (from != to) found.push_back({from, to, TaskEvent::kDone, cause});
         }
       };
       if (access.kind == AccessKind::kRead) {
-        after_all(uses.writers);
+        after_all(uses.writers, cause_of_empty(role));
         uses.readers.push_back(to);
         continue;
       }
-      if (access.kind == AccessKind::kAccumulate) after_all(uses.writers);
+      if (access.kind == AccessKind::kAccumulate) after_all(uses.writers, cause_of_empty(role));
       if (!uses.readers.empty())
         throw SimulationError(
             fmt::format("task graph: task {} writes version {} of buffer {} behind a task that reads it", to,
@@ -108,7 +119,7 @@ std::vector<Dependency> dependencies_of(const TaskGraph& graph) {
       const auto before = versions.find(access.version - 1);
       if (before == versions.end()) continue;
       // Readers have waited for the writers.
-      if (before->second.readers.empty()) after_all(before->second.writers);
+      if (before->second.readers.empty()) after_all(before->second.writers, cause_of_full(role));
       for (const int from : before->second.readers) {
         if (from != to)
           found.push_back(

@@ -28,11 +28,11 @@ struct ModelMemory {
 
 constexpr std::int64_t kModelDramBytes = 65536;
 
-/// The memories of a chip, DRAM as far as kModelDramBytes.
+/// The memories of a chip, DRAM as far as `dram_bytes`.
 class ChipModel {
  public:
-  explicit ChipModel(const ChipConfig& chip) : chip_(chip) {
-    add("dram", 0, kModelDramBytes);
+  explicit ChipModel(const ChipConfig& chip, std::int64_t dram_bytes = kModelDramBytes) : chip_(chip) {
+    add("dram", 0, dram_bytes);
     for (int k = 0; k < chip.clusters; ++k) {
       add(fmt::format("cluster{}.memory.sram", k), sram_address(k), chip.sram_bytes());
       for (int i = 0; i < chip.cores_per_cluster; ++i) {

@@ -90,7 +90,8 @@ struct Dependency {
   TaskEvent event = TaskEvent::kDone;
   Activity cause = Activity::kNoWork;
 };
-/// All dependencies that the accesses of a graph imply, by rising `to`.
+/// All dependencies that the accesses of a graph imply, by rising `to`. Throws SimulationError when a task
+/// writes a version that was read before, or uses one that was overwritten.
 std::vector<Dependency> dependencies_of(const TaskGraph& graph);
 
 /// Buffers of one kind that are filled in turn.

@@ -232,6 +232,9 @@ class Synchroniser {
     for (const Dependency& d : kept) {
       const Giver giver{d.from, d.event};
       const Place from = place_of(d.from);
+      if (from.second == Unit::kSync)
+        throw SimulationError(
+            fmt::format("task graph: task {} waits for task {}, which gives no tokens", task, d.from));
       Semaphore s = 0;
       if (from.first == to.first) {
         s = local_semaphore({from, d.event, to, d.cause, way});

@@ -26,7 +26,8 @@ namespace tilebeat {
 /// queue and in the queue of signals is complete, and so are those that give its tokens. That holds for
 /// queues of any depth from one on.
 ///
-/// Throws SimulationError when a dependency joins two clusters: between them only barriers synchronise.
+/// Throws SimulationError when a dependency joins two clusters, because between them only barriers
+/// synchronise, and when a task waits for a barrier, which gives no tokens.
 std::map<int, std::vector<Instruction>> synchronise(const TaskGraph& graph,
                                                     const std::vector<Dependency>& dependencies,
                                                     const Schedule& schedule, int cluster_size);

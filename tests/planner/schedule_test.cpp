@@ -1,0 +1,167 @@
+// The list schedule of small task graphs, clocks derived by hand (SPEC MA-2, MA-3).
+#include "schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "small_graph.h"
+
+namespace tilebeat::testing {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::Matcher;
+
+constexpr double kRounding = 1e-6;
+
+Matcher<double> at(double clock) {
+  return DoubleNear(clock, kRounding);
+}
+
+class ListSchedule : public ::testing::Test {
+ protected:
+  int add(int processor, Unit unit, TaskCost cost, std::vector<tilebeat::Access> accesses = {}) {
+    Task task = tagged_task(processor, unit, 0, std::move(accesses));
+    task.cost = cost;
+    return g_.graph.add(task);
+  }
+  /// DRAM carries 16 bytes a clock.
+  Schedule times(std::vector<double> starts = {}) const {
+    return schedule(g_.graph, dependencies_of(g_.graph), {16, std::move(starts)});
+  }
+
+  SmallGraph g_;
+};
+
+TEST_F(ListSchedule, MA_3_nothing_takes_no_time) {
+  EXPECT_EQ(times().cycles, 0);
+}
+
+TEST_F(ListSchedule, MA_3_a_unit_runs_one_task_after_the_other) {
+  add(0, Unit::kVector, {10, 0, 5});
+  add(0, Unit::kVector, {20, 0, 5});
+  const Schedule s = times();
+  EXPECT_THAT(s.start, ElementsAre(at(0), at(10))) << "latency does not hold the unit";
+  EXPECT_THAT(s.end, ElementsAre(at(10), at(30)));
+  EXPECT_THAT(s.done, ElementsAre(at(15), at(35)));
+  EXPECT_THAT(s.cycles, at(35));
+}
+
+TEST_F(ListSchedule, MA_3_units_and_processors_work_side_by_side) {
+  add(0, Unit::kVector, {10});
+  add(0, Unit::kMvdma, {20});
+  add(1, Unit::kVector, {30});
+  EXPECT_THAT(times().start, ElementsAre(at(0), at(0), at(0)));
+}
+
+TEST_F(ListSchedule, MA_3_every_task_takes_a_clock) {
+  add(0, Unit::kVector, {0});
+  add(0, Unit::kVector, {0.25});
+  EXPECT_THAT(times().end, ElementsAre(at(1), at(2)));
+}
+
+TEST_F(ListSchedule, MA_3_a_reader_starts_when_the_data_are_there) {
+  const BufferId b = g_.buffer();
+  add(0, Unit::kMvdma, {10, 0, 7}, {write_of(b)});
+  add(0, Unit::kVector, {5}, {read_of(b)});
+  EXPECT_THAT(times().start, ElementsAre(at(0), at(17)));
+}
+
+TEST_F(ListSchedule, MA_3_a_writer_starts_when_the_place_is_released) {
+  const BufferId b = g_.buffer();
+  add(0, Unit::kVector, {10, 0, 7}, {read_of(b)});
+  add(0, Unit::kMvdma, {5}, {write_of(b, 1)});
+  EXPECT_THAT(times().start, ElementsAre(at(0), at(10)));
+}
+
+TEST_F(ListSchedule, MA_3_of_tasks_that_can_run_the_first_that_was_added_goes_first) {
+  const BufferId b = g_.buffer();
+  add(0, Unit::kMvdma, {30}, {write_of(b)});
+  add(0, Unit::kVector, {10}, {read_of(b)});  // not before 30
+  add(0, Unit::kVector, {25});                // at once
+  add(0, Unit::kVector, {10});                // behind it, and then the one that was added first is there
+  add(0, Unit::kVector, {10});
+  EXPECT_THAT(times().start, ElementsAre(at(0), at(35), at(0), at(25), at(45)));
+}
+
+TEST_F(ListSchedule, MA_3_a_task_waits_for_the_last_of_its_operands) {
+  const BufferId a = g_.buffer(), b = g_.buffer();
+  add(0, Unit::kMvdma, {10}, {write_of(a)});
+  add(0, Unit::kIodma, {40}, {write_of(b)});
+  add(0, Unit::kVector, {1}, {read_of(a), read_of(b)});
+  EXPECT_THAT(times().start[2], at(40));
+}
+
+TEST_F(ListSchedule, MA_3_a_processor_begins_when_it_is_started) {
+  add(0, Unit::kVector, {10});
+  add(1, Unit::kVector, {10});
+  add(1, Unit::kVector, {10});
+  add(2, Unit::kVector, {10});  // nothing is said of it
+  EXPECT_THAT(times({5, 50}).start, ElementsAre(at(5), at(50), at(60), at(0)));
+}
+
+TEST_F(ListSchedule, MA_3_what_is_ready_before_the_start_waits_for_it) {
+  const BufferId b = g_.buffer();
+  add(0, Unit::kVector, {10}, {write_of(b)});
+  add(1, Unit::kVector, {10}, {read_of(b)});
+  EXPECT_THAT(times({0, 50}).start, ElementsAre(at(0), at(50)));
+  EXPECT_THAT(times({0, 5}).start, ElementsAre(at(0), at(10)));
+}
+
+TEST_F(ListSchedule, MA_3_a_transfer_alone_takes_what_its_port_or_DRAM_takes) {
+  add(0, Unit::kIodma, {40, 320, 0});  // 8 bytes a clock
+  add(0, Unit::kIodma, {10, 320, 0});  // 32 bytes a clock, of which DRAM carries 16
+  EXPECT_THAT(times().end, ElementsAre(at(40), at(60)));
+}
+
+TEST_F(ListSchedule, MA_3_two_transfers_get_half_of_DRAM_each) {
+  add(0, Unit::kIodma, {10, 160, 3});
+  add(1, Unit::kIodma, {10, 160, 3});
+  EXPECT_THAT(times().end, ElementsAre(at(20), at(20)));
+  EXPECT_THAT(times().done, ElementsAre(at(23), at(23)));
+}
+
+TEST_F(ListSchedule, MA_3_what_a_port_cannot_carry_is_left_to_the_others) {
+  add(0, Unit::kIodma, {100, 400, 0});  // 4 bytes a clock
+  add(1, Unit::kIodma, {10, 240, 0});   // 24; 12 are left
+  EXPECT_THAT(times().end, ElementsAre(at(100), at(20)));
+}
+
+TEST_F(ListSchedule, MA_3_of_three_transfers_the_slow_one_leaves_its_rest_to_two) {
+  add(0, Unit::kIodma, {50, 100, 0});  // 2 bytes a clock
+  add(1, Unit::kIodma, {1, 140, 0});   // (16 - 2) / 2 = 7
+  add(2, Unit::kIodma, {1, 70, 0});    // 7: through after 10 clocks; then 70 are left of the other at 14
+  EXPECT_THAT(times().end, ElementsAre(at(50), at(15), at(10)));
+}
+
+TEST_F(ListSchedule, MA_3_a_transfer_speeds_up_when_another_ends_and_slows_down_when_one_begins) {
+  const BufferId b = g_.buffer();
+  add(0, Unit::kIodma, {10, 160, 0});  // 16 bytes a clock
+  add(1, Unit::kVector, {4}, {write_of(b)});
+  add(1, Unit::kIodma, {1, 32, 0}, {read_of(b)});
+  // 64 bytes in 4 clocks, then 8 a clock each: 32 bytes in 4 clocks; 64 are left at 16.
+  EXPECT_THAT(times().start[2], at(4));
+  EXPECT_THAT(times().end, ElementsAre(at(12), at(4), at(8)));
+}
+
+TEST_F(ListSchedule, MA_3_work_on_chip_does_not_slow_transfers) {
+  add(0, Unit::kIodma, {10, 160, 0});
+  add(0, Unit::kMvdma, {10});
+  EXPECT_THAT(times().end, ElementsAre(at(10), at(10)));
+}
+
+TEST_F(ListSchedule, MA_3_double_buffers_overlap_fetching_and_computing) {
+  BufferRing ring(g_.graph, BufferRole::kMap, 2);
+  for (int i = 0; i < 3; ++i) {
+    const BufferRing::Filling filling = ring.next();
+    add(0, Unit::kMvdma, {10}, {filling.write()});
+    add(0, Unit::kVector, {15}, {filling.read()});
+  }
+  // The third fetch waits for the buffer of the first.
+  EXPECT_THAT(times().start, ElementsAre(at(0), at(10), at(10), at(25), at(25), at(40)));
+  EXPECT_THAT(times().cycles, at(55));
+}
+
+}  // namespace
+}  // namespace tilebeat::testing

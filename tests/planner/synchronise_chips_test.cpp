@@ -1,0 +1,216 @@
+// Tokens between processors, barriers and the order of programs, derived by hand (SPEC MA-2, HI-5).
+#include "tilebeat/base/error.h"
+
+#include <map>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "small_graph.h"
+#include "synchronise.h"
+
+namespace tilebeat::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr int kClusterSize = 3;  // two cores and their memory core
+
+SmallPrograms programs_of(const SmallGraph& g, std::vector<double> times = {}) {
+  Schedule schedule;
+  for (std::size_t i = times.size(); i < g.graph.tasks().size(); ++i) times.push_back(static_cast<double>(i));
+  schedule.start = schedule.end = schedule.done = times;
+  return SmallPrograms(synchronise(g.graph, dependencies_of(g.graph), schedule, kClusterSize));
+}
+Semaphore only(const Semaphores& field) {
+  EXPECT_THAT(tokens(field), SizeIs(1));
+  return tokens(field).empty() ? Semaphore{0} : tokens(field).front();
+}
+
+TEST(Synchronise, MA_2_a_signal_passes_a_token_to_another_processor) {
+  SmallGraph g;
+  const BufferId b = g.buffer(BufferRole::kStaging);
+  const int writer = g.add(2, Unit::kGdma, {write_of(b)}), reader = g.add(1, Unit::kMvdma, {read_of(b)});
+  const SmallPrograms programs = programs_of(g);
+  ASSERT_THAT(programs.of(2), SizeIs(2));
+  ASSERT_THAT(programs.of(1), SizeIs(1));
+  const Instruction& signal = programs.of(2)[1];
+  EXPECT_EQ(only(signal.waits), only(programs.task(writer).done_signals));
+  EXPECT_THAT(tokens(signal.done_signals), IsEmpty());
+  EXPECT_THAT(tokens(signal.release_signals), IsEmpty());
+  const Signal sent = signal.operation.get<Signal>();
+  EXPECT_EQ(sent.processors, 1U << 1) << "core 1";
+  EXPECT_EQ(sent.semaphore, only(programs.task(reader).waits));
+  EXPECT_EQ(semaphore_activity(sent.semaphore), Activity::kPeer);
+}
+
+TEST(Synchronise, MA_2_one_signal_for_the_same_unit_of_several_processors) {
+  SmallGraph g;
+  const BufferId b = g.buffer(BufferRole::kStaging);
+  g.add(2, Unit::kGdma, {write_of(b)});
+  const int first = g.add(0, Unit::kMvdma, {read_of(b)}), second = g.add(1, Unit::kMvdma, {read_of(b)});
+  const SmallPrograms programs = programs_of(g);
+  ASSERT_THAT(programs.signals(2), SizeIs(1));
+  const Signal sent = programs.signals(2).front().operation.get<Signal>();
+  EXPECT_EQ(sent.processors, 0b11U);
+  EXPECT_EQ(only(programs.task(first).waits), sent.semaphore);
+  EXPECT_EQ(only(programs.task(second).waits), sent.semaphore);
+}
+
+TEST(Synchronise, MA_2_a_signal_for_each_of_several_units) {
+  SmallGraph g;
+  const BufferId b = g.buffer(BufferRole::kStaging);
+  const int writer = g.add(2, Unit::kGdma, {write_of(b)});
+  const int copy = g.add(0, Unit::kMvdma, {read_of(b)}), vector = g.add(0, Unit::kVector, {read_of(b)});
+  const SmallPrograms programs = programs_of(g);
+  ASSERT_THAT(programs.signals(2), SizeIs(2));
+  EXPECT_THAT(tokens(programs.task(writer).done_signals), SizeIs(2)) << "a token for each of them";
+  std::set<Semaphore> sent, taken{only(programs.task(copy).waits), only(programs.task(vector).waits)};
+  for (const Instruction& signal : programs.signals(2)) {
+    EXPECT_EQ(signal.operation.get<Signal>().processors, 1U);
+    sent.insert(signal.operation.get<Signal>().semaphore);
+  }
+  EXPECT_EQ(sent, taken);
+  EXPECT_THAT(sent, SizeIs(2));
+}
+
+TEST(Synchronise, MA_2_processors_are_counted_inside_their_cluster) {
+  SmallGraph g;
+  const BufferId b = g.buffer(BufferRole::kStaging);
+  g.add(4, Unit::kMvdma, {write_of(b)});
+  g.add(5, Unit::kGdma, {read_of(b)});  // the memory core of cluster 1
+  const SmallPrograms programs = programs_of(g);
+  EXPECT_EQ(programs.signals(4).front().operation.get<Signal>().processors, 1U << 2);
+}
+
+TEST(Synchronise, MA_2_a_semaphore_of_others_serves_nobody_else) {
+  // Core 1 waits for core 0, for the memory core, and for its own copies: three semaphores.
+  SmallGraph g;
+  const BufferId a = g.buffer(BufferRole::kStaging), b = g.buffer(BufferRole::kStaging), c = g.buffer();
+  g.add(0, Unit::kMvdma, {write_of(a)});
+  g.add(2, Unit::kMvdma, {write_of(b)});
+  g.add(1, Unit::kMvdma, {write_of(c)});
+  const int reader = g.add(1, Unit::kVector, {read_of(a), read_of(b), read_of(c)});
+  const auto waits = tokens(programs_of(g).task(reader).waits);
+  EXPECT_EQ(std::set<Semaphore>(waits.begin(), waits.end()).size(), 3U);
+}
+
+TEST(Synchronise, MA_2_clusters_have_no_tokens_for_one_another) {
+  SmallGraph g;
+  const BufferId b = g.buffer(BufferRole::kStored);
+  g.add(0, Unit::kIodma, {write_of(b)});
+  g.add(3, Unit::kIodma, {read_of(b)});
+  try {
+    programs_of(g);
+    FAIL() << "processor 3 is in cluster 1";
+  } catch (const SimulationError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("task 1 waits for task 0 of another cluster"));
+  }
+}
+
+TEST(Synchronise, MA_2_a_barrier_stands_behind_all_tasks_of_its_processor) {
+  SmallGraph g;
+  const BufferId stored = g.buffer(BufferRole::kStored), local = g.buffer();
+  const int store = g.add(0, Unit::kIodma, {write_of(stored)});
+  const int other = g.add(0, Unit::kVector, {write_of(local)});  // the barrier does not wait for it
+  const int barrier = g.add(0, Unit::kSync, {read_of(stored)});
+  const SmallPrograms programs = programs_of(g, {7, 9, 0});  // expected earlier than all the others
+  EXPECT_EQ(programs.place(0, barrier), 2U);
+  EXPECT_EQ(only(programs.task(store).done_signals), only(programs.task(barrier).waits));
+  EXPECT_EQ(semaphore_activity(only(programs.task(barrier).waits)), Activity::kLayerEnd);
+  EXPECT_THAT(tokens(programs.task(other).done_signals), IsEmpty());
+}
+
+TEST(Synchronise, MA_2_signals_for_others_stand_in_front_of_a_barrier) {
+  SmallGraph g;
+  const BufferId shared = g.buffer(BufferRole::kStaging);
+  const int writer = g.add(0, Unit::kMvdma, {write_of(shared)});
+  g.add(2, Unit::kGdma, {read_of(shared)});
+  const int barrier = g.add(0, Unit::kSync, {});
+  g.add(2, Unit::kSync, {});
+  const SmallPrograms programs = programs_of(g, {100, 200, 0, 0});
+  ASSERT_THAT(programs.of(0), SizeIs(3));
+  EXPECT_EQ(programs.place(0, writer), 0U);
+  EXPECT_EQ(programs.place(0, barrier), 2U) << "the decoder stands at a barrier until all have arrived";
+}
+
+TEST(Synchronise, MA_2_a_barrier_of_many_stores_has_joins) {
+  SmallGraph g;
+  const BufferId stored = g.buffer(BufferRole::kStored);
+  for (const Unit unit : {Unit::kLoad, Unit::kParameter, Unit::kMatrix, Unit::kStore, Unit::kIodma})
+    g.add(0, unit, {write_of(stored)});
+  const int barrier = g.add(0, Unit::kSync, {read_of(stored)});
+  const SmallPrograms programs = programs_of(g);
+  ASSERT_THAT(programs.signals(0), SizeIs(1));
+  EXPECT_THAT(tokens(programs.signals(0).front().waits), SizeIs(4));
+  EXPECT_THAT(tokens(programs.task(barrier).waits), SizeIs(2));
+  EXPECT_EQ(programs.place(0, barrier), 6U);
+}
+
+TEST(Synchronise, MA_2_nothing_can_wait_for_a_barrier) {
+  SmallGraph g;
+  const BufferId b = g.buffer();
+  g.add(0, Unit::kSync, {write_of(b)});
+  g.add(0, Unit::kIodma, {read_of(b)});
+  EXPECT_THROW(programs_of(g), SimulationError) << "a barrier gives no tokens";
+}
+
+TEST(Synchronise, MA_2_programs_are_in_the_order_of_the_schedule) {
+  SmallGraph g;
+  for (int i = 0; i < 4; ++i) g.add(0, i % 2 == 0 ? Unit::kIodma : Unit::kVector, {});
+  const SmallPrograms programs = programs_of(g, {30, 10, 0, 20});
+  std::vector<int> order;
+  for (const Instruction& instruction : programs.of(0)) order.push_back(tag_of(instruction));
+  EXPECT_THAT(order, ElementsAre(2, 1, 3, 0));
+}
+
+// Whatever times a schedule gives: a task of a processor stands behind those of its processor that it waits
+// for, and one order of all processors has every task behind what it waits for.
+TEST(Synchronise, MA_2_whatever_the_schedule_says_the_order_is_topological) {
+  std::mt19937 random(1);
+  const auto number = [&random](int below) {
+    return static_cast<int>(random() % static_cast<unsigned>(below));
+  };
+  for (int round = 0; round < 200; ++round) {
+    SmallGraph g;
+    std::vector<double> times;
+    std::vector<int> versions(6, 0);
+    for (std::size_t i = 0; i < versions.size(); ++i) g.buffer(BufferRole::kStaging);
+    for (int task = 0; task < 30; ++task) {
+      const int from = number(6), to = (from + 1 + number(5)) % 6;
+      const Unit unit = number(2) == 0 ? Unit::kIodma : Unit::kMvdma;
+      g.add(number(kClusterSize), unit,
+            {read_of(from, versions[static_cast<std::size_t>(from)]),
+             write_of(to, ++versions[static_cast<std::size_t>(to)])});
+      times.push_back(number(20));
+    }
+    const SmallPrograms programs = programs_of(g, times);
+    // Takes from the heads of the programs what has everything in front of it that it waits for.
+    std::map<int, std::size_t> next;
+    std::set<int> taken;
+    std::vector<std::set<int>> before(g.graph.tasks().size());
+    for (const Dependency& d : dependencies_of(g.graph))
+      before[static_cast<std::size_t>(d.to)].insert(d.from);
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const auto& [processor, program] : programs.all()) {
+        std::size_t& at = next[processor];
+        for (; at < program.size(); ++at, moved = true) {
+          const int tag = tag_of(program[at]);
+          if (tag < 0) continue;
+          const std::set<int>& needed = before[static_cast<std::size_t>(tag)];
+          if (!std::includes(taken.begin(), taken.end(), needed.begin(), needed.end())) break;
+          taken.insert(tag);
+        }
+      }
+    }
+    ASSERT_EQ(taken.size(), g.graph.tasks().size()) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
