@@ -232,6 +232,31 @@ TEST(Synchronise, MA_2_a_join_takes_no_token_of_an_earlier_task) {
   EXPECT_NE(only(programs.task(writers[0]).done_signals), taken) << "the same pair of units";
 }
 
+// A task that has joins waits for some tokens itself, which no join of a later task may take.
+TEST(Synchronise, MA_2_what_a_task_waits_for_itself_is_not_joined_for_a_later_one) {
+  SmallGraph g;
+  for (const std::size_t units : {kOthers.size(), kOthers.size() - 1, kOthers.size() - 2}) {
+    std::vector<tilebeat::Access> reads;
+    for (std::size_t i = kOthers.size() - units; i < kOthers.size(); ++i) {
+      const BufferId b = g.buffer();
+      g.add(0, kOthers[i], {write_of(b)});
+      reads.push_back(read_of(b));
+    }
+    g.add(0, Unit::kMatrix, reads);
+  }
+  const SmallPrograms programs = programs_of(g);
+  std::set<Semaphore> of_joins, of_tasks;
+  for (const Instruction& instruction : programs.of(0)) {
+    for (const Semaphore s : tokens(instruction.waits))
+      (tag_of(instruction) < 0 ? of_joins : of_tasks).insert(s);
+  }
+  std::vector<Semaphore> both;
+  std::set_intersection(of_joins.begin(), of_joins.end(), of_tasks.begin(), of_tasks.end(),
+                        std::back_inserter(both));
+  EXPECT_THAT(both, IsEmpty());
+  EXPECT_GE(of_joins.size(), 4U);
+}
+
 TEST(Synchronise, MA_2_more_than_four_signals_are_relayed) {
   SmallGraph g;
   const BufferId b = g.buffer();

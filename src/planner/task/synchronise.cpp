@@ -59,8 +59,8 @@ class FreeSemaphores {
   std::map<Activity, std::vector<Semaphore>> free_;
 };
 
-// Whether the tokens of a task go to it, or to signals that join more of them than an instruction can wait
-// for.
+// Whether a token goes to a task, or to signals that join more of them than an instruction can wait for.
+// Signals take their tokens ahead of the unit, so that a semaphore for both would give it those of another.
 enum class Way : std::uint8_t { kDirect, kJoined };
 
 class Synchroniser {
@@ -226,10 +226,17 @@ class Synchroniser {
 
   // What a task waits for, and who gives it.
   void receive(int task) {
-    const std::vector<Dependency>& kept = kept_[static_cast<std::size_t>(task)];
-    const Way way = kept.size() > kMostTokens ? Way::kJoined : Way::kDirect;
+    std::vector<Dependency>& kept = kept_[static_cast<std::size_t>(task)];
+    const std::size_t joined = joined_of(kept.size());
+    if (joined > 0) {  // the earliest: what the signals wait for holds those behind them
+      std::stable_sort(kept.begin(), kept.end(), [this](const Dependency& a, const Dependency& b) {
+        return time_of({a.from, a.event}) < time_of({b.from, b.event});
+      });
+    }
     const Place to = place_of(task);
-    for (const Dependency& d : kept) {
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      const Dependency& d = kept[i];
+      const Way way = i < joined ? Way::kJoined : Way::kDirect;
       const Giver giver{d.from, d.event};
       const Place from = place_of(d.from);
       if (from.second == Unit::kSync)
@@ -303,29 +310,38 @@ class Synchroniser {
     }
   }
 
-  // Puts what a task waits for into its instruction; when it is too much, signals in front join it.
+  // Of so many tokens that a task waits for, those that signals in front of it join to one.
+  static std::size_t joined_of(std::size_t waits) {
+    return waits > kMostTokens ? waits - (kMostTokens - 1) : 0;
+  }
+
+  // Puts what a task waits for into its instruction. A join waits for the join before it, too.
   void wait(std::size_t number) {
-    std::vector<Semaphore> waits = items_[number].waits;
+    const std::vector<Semaphore> waits = items_[number].waits;
+    const std::size_t joined = joined_of(waits.size());
     const Place to = place_of(static_cast<int>(number));
-    for (int join = 0; waits.size() > kMostTokens; ++join) {
-      const auto [joined, added] = join_numbers_.try_emplace({to, join}, Semaphore{0});
-      if (added) joined->second = allocate({to.first}, semaphore_activity(waits.front()));
+    Semaphore before = 0;
+    std::size_t next = 0;
+    for (int join = 0; next < joined; ++join) {
       Item item;
       item.processor = to.first;
       item.instruction.operation = Signal{};
-      std::copy_n(waits.begin(), kMostTokens, item.instruction.waits.begin());
-      item.instruction.done_signals[0] = joined->second;
+      std::size_t taken = 0;
+      if (before != 0) item.instruction.waits[taken++] = before;
+      while (taken < kMostTokens && next < joined) item.instruction.waits[taken++] = waits[next++];
+      const auto [found, added] = join_numbers_.try_emplace({to, join, next == joined}, Semaphore{0});
+      if (added) found->second = allocate({to.first}, semaphore_activity(waits.front()));
+      before = item.instruction.done_signals[0] = found->second;
       item.time = items_[number].time;
       item.before = items_[number].before;
       item.for_rank = rank(static_cast<int>(number));
-      waits.erase(waits.begin(), waits.begin() + kMostTokens);
-      waits.push_back(joined->second);
       items_.push_back(std::move(item));
       items_[number].before.push_back(items_.size() - 1);
-      // Those of one unit take their tokens in turn.
-      keep_order(last_join_, to, items_.size() - 1);
     }
-    std::copy(waits.begin(), waits.end(), items_[number].instruction.waits.begin());
+    Semaphores& fields = items_[number].instruction.waits;
+    const auto end =
+        std::copy(waits.begin() + static_cast<std::ptrdiff_t>(joined), waits.end(), fields.begin());
+    if (before != 0) *end = before;
   }
 
   // ---- programs ----
@@ -365,11 +381,10 @@ class Synchroniser {
   std::map<Giver, std::vector<Semaphore>> tokens_;
   std::map<Giver, std::vector<std::size_t>> takers_, relays_, signals_;
   std::map<Giver, std::map<Semaphore, Remote>> remote_;
-  std::map<Place, std::size_t> last_join_;
   std::map<LocalKey, Semaphore> local_numbers_;
   std::map<std::tuple<Place, TaskEvent, Unit, Activity, Way>, Semaphore> remote_numbers_;
   std::map<std::tuple<Place, TaskEvent, int>, Semaphore> relay_numbers_;
-  std::map<std::pair<Place, int>, Semaphore> join_numbers_;
+  std::map<std::tuple<Place, int, bool>, Semaphore> join_numbers_;  // of a task, and whether it is its last
   std::map<int, FreeSemaphores> free_;
 };
 

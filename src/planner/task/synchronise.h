@@ -16,7 +16,8 @@ namespace tilebeat {
 /// Every dependency becomes tokens of a counting semaphore. Units take their tasks in the order of the
 /// program and complete them in that order, so one semaphore a pair of units (and event, and cause) is
 /// enough: of what a task waits for on another unit only the last task counts, and only when no earlier task
-/// of its own unit has waited for it. The k-th token that is given is then the k-th that is taken. Between
+/// of its own unit has waited for it. The k-th token that is given is then the k-th that is taken, because a
+/// semaphore is taken by one queue alone: that of a unit, the decoder, or that of the signals. Between
 /// processors of a cluster a `signal` of the giving processor passes the token on; processors are numbered
 /// cluster by cluster, `cluster_size` each.
 ///
