@@ -73,9 +73,10 @@ class Toy : public sc_core::sc_module {
 
  private:
   void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-    const auto& message = message_of<UnitCommand>(payload);
-    if (message.instruction == nullptr) return;
-    commands_.push_back(*message.instruction);
+    const auto& message = message_of<UnitCommand>(payload, command);
+    const auto* dispatch = std::get_if<UnitCommand::Dispatch>(&message.content);
+    if (dispatch == nullptr) return;
+    commands_.push_back(dispatch->instruction);
     const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
     wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
   }
@@ -88,8 +89,8 @@ class Toy : public sc_core::sc_module {
       UnitMessage release{Unit::kMatrix, UnitMessage::Kind::kReleased, commands_.front().release_signals};
       UnitMessage completion{Unit::kMatrix, UnitMessage::Kind::kDone, commands_.front().done_signals};
       commands_.pop_front();
-      send_message(released, payload_, release);
-      send_message(done, payload_, completion);
+      send_(released, release);
+      send_(done, completion);
     }
     if (commands_.empty() || !port.empty() || !port.granted(now)) return;
     ledger.enter(Activity::kBusy, now);
@@ -100,7 +101,7 @@ class Toy : public sc_core::sc_module {
   int bytes_;
   std::uint64_t memory_;
   std::deque<Instruction> commands_;
-  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
 };
 
 class ToyUnit : public MatrixUnit {

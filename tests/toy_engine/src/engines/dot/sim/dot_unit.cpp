@@ -28,26 +28,18 @@ void check(const ConvSetup& s, const DotRun& r, const DotSchedule& schedule, int
 
 DotUnit::DotUnit(sc_core::sc_module_name name, const SimContext& context, const DotConfig& config,
                  const DmaConfig& ports)
-    : sc_module(name),
-      command("command"),
+    : CommandedUnit(name, context, Unit::kMatrix),
       operands("operands", context, ports.max_outstanding, wake_),
       results("results", context, ports.max_outstanding, wake_),
-      completion("completion"),
-      context_(context),
       config_(config),
       ports_(ports) {
-  command.register_b_transport(this, &DotUnit::receive);
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
 }
 
-void DotUnit::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<UnitCommand>(payload);
-  blocker_ = message.blocker;
-  if (message.instruction != nullptr) queue_.push_back(*message.instruction);
-  const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
-  wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+void DotUnit::take(const Instruction& instruction, Cycle) {
+  queue_.push_back(instruction);
 }
 
 void DotUnit::step() {
@@ -237,11 +229,6 @@ void DotUnit::schedule(Cycle now) {
     if (port->ledger.current() == Activity::kBusy) at(now + 1);
   }
   if (next >= 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
-}
-
-void DotUnit::tell(UnitMessage::Kind kind, const Semaphores& signals) {
-  UnitMessage message{Unit::kMatrix, kind, signals};
-  send_message(completion, payload_, message);
 }
 
 }  // namespace tilebeat::dot

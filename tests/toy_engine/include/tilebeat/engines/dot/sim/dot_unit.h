@@ -7,7 +7,7 @@
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
-#include "tilebeat/units/messages.h"
+#include "tilebeat/units/commanded_unit.h"
 
 #include <deque>
 #include <optional>
@@ -25,13 +25,9 @@ namespace tilebeat::dot {
 /// Back-pressure: operands are read ahead for as many steps as bursts may be under way, and as many results
 /// may wait; the step that makes one more waits. Runs do not overlap: the next one begins when all results of
 /// the last one lie in memory. Both granularities are the same code: every step is simulated.
-class DotUnit : public sc_core::sc_module {
-  sc_core::sc_event wake_;  // declared first: the ports notify it
-
+class DotUnit : public CommandedUnit {
  public:
-  tlm_utils::simple_target_socket<DotUnit> command;
   BurstPort operands, results;
-  tlm_utils::simple_initiator_socket<DotUnit> completion;
 
   DotUnit(sc_core::sc_module_name name, const SimContext& context, const DotConfig& config,
           const DmaConfig& ports);
@@ -57,7 +53,7 @@ class DotUnit : public sc_core::sc_module {
     std::vector<std::uint8_t> data;
     Cycle ready = 0;
   };
-  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take(const Instruction& instruction, Cycle next) override;
   void step();
   void take_responses(Cycle now);
   void begin_next(Cycle now);
@@ -71,12 +67,9 @@ class DotUnit : public sc_core::sc_module {
   void write(Cycle now);
   void schedule(Cycle now);
   Activity idle() const { return run_ ? Activity::kNoWork : blocker_; }
-  void tell(UnitMessage::Kind kind, const Semaphores& signals);
 
-  SimContext context_;
   DotConfig config_;
   DmaConfig ports_;
-  MethodGate gate_;
 
   std::deque<Instruction> queue_;  // the front one is at work
   ConvSetup setup_;
@@ -90,8 +83,6 @@ class DotUnit : public sc_core::sc_module {
   std::int32_t sum_ = 0;                // of the output at work
   std::deque<Result> waiting_;          // results that are to be written
   Cycle free_at_ = 0;                   // of the multipliers
-  Activity blocker_ = Activity::kHost;  // why there is no instruction
-  tlm::tlm_generic_payload payload_;
 };
 
 }  // namespace tilebeat::dot
