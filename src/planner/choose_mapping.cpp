@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kOfOneCount = 8, kCounts = 6;
 constexpr double kWorthALook = 1.5;      // of the best by the rough formula
 constexpr double kNoFaster = 0.995;      // of one with fewer cores
-constexpr double kClearlyFaster = 0.97;  // of the time of one with fewer cores
+constexpr double kClearlyFaster = 0.97;  // of the time of one with fewer cores, or without memory cores
 constexpr int kMostKernelLoads = 8;
 constexpr std::int64_t kKernelLoadBytes = 32768;
 
@@ -121,7 +121,9 @@ class Chooser {
         failure = error.what();
         continue;
       }
-      const bool more = best != nullptr && candidate.mapping.cores() > best->mapping.cores();
+      const bool more =
+          best != nullptr && (candidate.mapping.cores() > best->mapping.cores() ||
+                              (candidate.mapping.uses_memory_cores() && !best->mapping.uses_memory_cores()));
       if (best == nullptr || candidate.cycles < (more ? kClearlyFaster : 1) * best->cycles) best = &candidate;
     }
     if (best == nullptr) throw UserError(failure);
@@ -208,9 +210,11 @@ class Chooser {
     if (m.blocks_per_load > 0) return true;
     if (!layer_.reduces()) return false;
     m.blocks_per_load = 1;
-    const int most = ceil_div(p_.channels, grain_.channels);
-    m.channel_parts = static_cast<int>(ceil_div(block_bytes_, wram / 2 - 2 * kBufferAlignment));
-    return m.channel_parts <= most;
+    const std::int64_t room =
+        wram / 2 - 2 * kBufferAlignment;  // the ends of kernels and of records are aligned
+    if (room <= 0) return false;
+    m.channel_parts = static_cast<int>(ceil_div(block_bytes_, room));
+    return m.channel_parts <= ceil_div(p_.channels, grain_.channels);
   }
 
   bool fits(const LayerMapping& m, int rows, int columns) const {
@@ -381,7 +385,7 @@ class Chooser {
   [[noreturn]] void refuse() const {
     LayerMapping m;
     m.blocks_per_load = 1;
-    if (!layer_.reduces() && 2 * block_bytes_ > chip_.core.wram.size_bytes)
+    if (!place_kernels(m))
       throw UserError(
           fmt::format("layer '{}' cannot fit: the kernels of one block take {} bytes, half of "
                       "chip.core.wram.size_bytes is {}",

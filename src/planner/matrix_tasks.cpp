@@ -249,7 +249,7 @@ class MatrixTasks {
         if (core.cluster == cluster) cores.push_back(core.number);
       }
       if (cores.empty()) continue;
-      staging_.emplace(cluster, Staging(graph_, work_.hardware, cluster));
+      staging_.emplace(cluster, Staging(graph_, work_.hardware, cluster, p_.name));
       Staging& staging = staging_.at(cluster);
       // Kernels are broadcast whole groups at a time; what else goes through shares the rest evenly.
       if (m_.kernels == DataPath::kBroadcast) {

@@ -4,6 +4,7 @@
 #include "tilebeat/isa/address_map.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -32,9 +33,10 @@ void CopyTasks::add(int processor, Unit unit, const std::vector<Transfer>& trans
   }
 }
 
-Staging::Staging(TaskGraph& graph, const HardwareConfig& hardware, int cluster)
+Staging::Staging(TaskGraph& graph, const HardwareConfig& hardware, int cluster, std::string layer)
     : graph_(&graph),
       copies_(graph, hardware),
+      layer_(std::move(layer)),
       memory_(processor_of_memory(*hardware.chip, cluster)),
       sram_(sram_address(cluster), hardware.chip->sram_bytes(), kLeastBuffer) {}
 
@@ -43,10 +45,11 @@ std::int64_t Staging::share(int buffers) const {
   const std::int64_t bytes = left / buffers / kLeastBuffer * kLeastBuffer;
   if (bytes == 0) {
     throw UserError(
-        fmt::format("{} buffers of at least {} bytes, through which maps, kernels and results go, do not fit "
+        fmt::format("layer '{}' cannot fit: {} buffers of at least {} bytes, through which maps, kernels and "
+                    "results go, do not fit "
                     "the {} bytes that are left of the SRAM; chip.sram.size_bytes is {} (chip.dram_path "
                     "\"direct\" does without)",
-                    buffers, kLeastBuffer, left, sram_.size()));
+                    layer_, buffers, kLeastBuffer, left, sram_.size()));
   }
   return bytes;
 }
@@ -58,8 +61,9 @@ int Staging::add_stream(std::int64_t bytes, int buffers) {
   try {
     stream.address = sram_.allocate(bytes * buffers);
   } catch (const UserError& error) {
-    throw UserError(fmt::format("{} buffers of {} bytes in the SRAM: {} (chip.sram.size_bytes is {})",
-                                buffers, bytes, error.what(), sram_.size()));
+    throw UserError(fmt::format(
+        "layer '{}' cannot fit: {} buffers of {} bytes in the SRAM: {} (chip.sram.size_bytes is {})", layer_,
+        buffers, bytes, error.what(), sram_.size()));
   }
   streams_.push_back(std::move(stream));
   return static_cast<int>(streams_.size()) - 1;

@@ -6,6 +6,7 @@
 #include "tilebeat/mapping/transfer.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tilebeat {
@@ -28,7 +29,8 @@ class CopyTasks {
 /// streams with buffers of their own: the memory core's GDMA on the one side, MVDMAs on the other.
 class Staging {
  public:
-  Staging(TaskGraph& graph, const HardwareConfig& hardware, int cluster);
+  /// `layer` is named in errors.
+  Staging(TaskGraph& graph, const HardwareConfig& hardware, int cluster, std::string layer);
 
   /// Bytes of each of so many buffers that share what is left of the SRAM. Throws UserError when that is too
   /// little.
@@ -61,6 +63,7 @@ class Staging {
 
   TaskGraph* graph_;
   CopyTasks copies_;
+  std::string layer_;
   int memory_;  // the processor of the memory core
   Arena sram_;
   std::vector<Stream> streams_;

@@ -334,7 +334,7 @@ class VectorTasks : public VectorLayer {
       cores.push_back(make_core(graph, static_cast<int>(i), pieces[i]));
       steps = std::max(steps, pieces[i].size());
     }
-    Way way(graph, hardware_, path, cores);
+    Way way(graph, hardware_, path, cores, layer_.name);
     for (Core& core : cores) {
       if (parameters == 0) break;
       const auto size = static_cast<std::int64_t>(parameters_.size());
@@ -367,22 +367,24 @@ class VectorTasks : public VectorLayer {
   // How data goes between DRAM and the cores.
   class Way {
    public:
-    Way(TaskGraph& graph, const HardwareConfig& hardware, DataPath path, const std::vector<Core>& cores)
+    Way(TaskGraph& graph, const HardwareConfig& hardware, DataPath path, const std::vector<Core>& cores,
+        const std::string& layer)
         : chip_(*hardware.chip), copies_(graph, hardware) {
       if (path == DataPath::kDirect) return;
-      std::map<int, int> in_cluster;
-      for (const Core& core : cores) ++in_cluster[core.number / chip_.cores_per_cluster];
-      for (const auto& [cluster, count] : in_cluster) {
-        Staging& staging = staging_.emplace(cluster, Staging(graph, hardware, cluster)).first->second;
-        const std::int64_t bytes = staging.share(4 * count);
-        for (int i = 0; i < 2 * count; ++i) staging.add_stream(bytes, 2);
+      std::map<int, std::vector<int>> in_cluster;
+      for (const Core& core : cores) in_cluster[core.number / chip_.cores_per_cluster].push_back(core.number);
+      for (const auto& [cluster, numbers] : in_cluster) {
+        Staging& staging = staging_.emplace(cluster, Staging(graph, hardware, cluster, layer)).first->second;
+        const std::int64_t bytes = staging.share(4 * static_cast<int>(numbers.size()));
+        for (const int number : numbers)
+          streams_[number] = {staging.add_stream(bytes, 2), staging.add_stream(bytes, 2)};
       }
     }
     void load(const Core& core, const std::vector<Transfer>& transfers, const Access& written) {
       if (staging_.empty()) {
         copies_.add(core.processor, Unit::kIodma, transfers, {written});
       } else {
-        staging_of(core).load(2 * local(core), {{core.processor, transfers, written}});
+        staging_of(core).load(streams_.at(core.number).first, {{core.processor, transfers, written}});
       }
     }
     void store(const Core& core, const Transfer& transfer, const Access& read,
@@ -391,7 +393,8 @@ class VectorTasks : public VectorLayer {
         copies_.add(core.processor, Unit::kIodma, {transfer}, {read, done(stored, core.processor)});
       } else {
         const int memory = processor_of_memory(chip_, core.number / chip_.cores_per_cluster);
-        staging_of(core).store(2 * local(core) + 1, core.processor, {transfer}, read, done(stored, memory));
+        staging_of(core).store(streams_.at(core.number).second, core.processor, {transfer}, read,
+                               done(stored, memory));
       }
     }
 
@@ -400,11 +403,11 @@ class VectorTasks : public VectorLayer {
       return {stored[static_cast<std::size_t>(processor)], 0, AccessKind::kWrite};
     }
     Staging& staging_of(const Core& core) { return staging_.at(core.number / chip_.cores_per_cluster); }
-    int local(const Core& core) const { return core.number % chip_.cores_per_cluster; }
 
     const ChipConfig& chip_;
     CopyTasks copies_;
-    std::map<int, Staging> staging_;  // by cluster
+    std::map<int, Staging> staging_;              // by cluster
+    std::map<int, std::pair<int, int>> streams_;  // by core: of what it loads, and of what it stores
   };
 
   void add_piece(TaskGraph& graph, Way& way, Core& core, const Piece& piece,

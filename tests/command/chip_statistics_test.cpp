@@ -248,8 +248,9 @@ TEST_P(ChipReport, HI_5_waits_at_barriers_by_core) {
   EXPECT_EQ(sum("sync", "barriers"), 2 * static_cast<std::int64_t>(report_.at("layers").size()) - 1)
       << "two a layer, of which the last one is released behind the end of the last layer";
   for_each_core([&](const std::string& core) {
-    const nlohmann::json& stalls = module(core + ".control.decode").at("stall_cycles");
-    EXPECT_GT(stalls.value("barrier", 0), 0) << core;
+    const nlohmann::json& decode = module(core + ".control.decode");
+    if (decode.at("busy") == 0) return;  // it has no program: nothing was there for it
+    EXPECT_GT(decode.at("stall_cycles").value("barrier", 0), 0) << core;
   });
 }
 

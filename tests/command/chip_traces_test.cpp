@@ -17,10 +17,18 @@ namespace {
 constexpr std::int64_t kPeriod = 1000;  // picoseconds of a clock of cluster4
 constexpr int kCores = 4;
 
-/// worked_dilated on cluster4, clock by clock.
+/// Spreads a layer over cores that get their kernels by broadcast.
+std::string spread(const CommandFolder& folder, const std::string& layer, int rows, int columns) {
+  return folder.write("mapping.json",
+                      fmt::format(R"({{"tilebeat_mapping": 1, "layers": [{{"layer": "{}", "row_parts": {},
+                                      "column_parts": {}, "kernel_parts": 1, "kernels": "broadcast"}}]}})",
+                                  layer, rows, columns));
+}
+
+/// worked_dilated on two cores of cluster4, clock by clock.
 std::unique_ptr<Vcd> trace(std::vector<std::string> more) {
   const CommandFolder folder;
-  more.insert(more.end(), {"--vcd", "w.vcd"});
+  more.insert(more.end(), {"--vcd", "w.vcd", "--mapping", spread(folder, "conv1", 2, 1)});
   const CommandResult result = folder.run_layer("configs/cluster4.json", "models/worked_dilated.json", more);
   EXPECT_EQ(result.status, 0) << result.err;
   return std::make_unique<Vcd>(read_bytes(folder.path("w.vcd")));
@@ -84,8 +92,9 @@ TEST(ChipWaveform, UI_3_a_window_shows_what_the_whole_trace_shows_there) {
 
 TEST(ChipTimeline, UI_3_a_track_for_every_unit_that_works) {
   const CommandFolder folder;
-  const CommandResult result = folder.run_layer("configs/cluster4.json", "models/alexnet_small.json",
-                                                {"--timeline", "t.json", "--check", "off"});
+  const CommandResult result = folder.run_layer(
+      "configs/cluster4.json", "models/alexnet_small.json",
+      {"--timeline", "t.json", "--check", "off", "--mapping", spread(folder, "conv1", 4, 1)});
   ASSERT_EQ(result.status, 0) << result.err;
   const nlohmann::json timeline = nlohmann::json::parse(read_bytes(folder.path("t.json")));
   std::set<std::string> tracks;

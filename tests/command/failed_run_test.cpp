@@ -34,10 +34,11 @@ std::function<void(Plan&)>& sabotage() {
 
 // The planner makes no programs that fail, so that of the command line is replaced: the linker takes this
 // function instead of the library's.
-Plan plan_workload(const Workload& workload, const HardwareConfig& hardware, const std::string& /*file*/) {
-  Plan plan = make_plan(workload, hardware);
-  testing::sabotage()(plan);
-  return plan;
+PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& hardware,
+                             const std::string& /*file*/, const NetworkMapping& asked) {
+  PlannedNetwork planned = plan_network(workload, hardware, asked);
+  testing::sabotage()(planned.plan);
+  return planned;
 }
 
 namespace testing {

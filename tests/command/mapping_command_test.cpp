@@ -1,0 +1,116 @@
+// Mapping files: written by plan, read by run, refused with the reason (SPEC MA-1).
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tilebeat_command.h"
+
+namespace tilebeat::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kConfig = "configs/cluster4x4.json";
+constexpr const char* kLayer = "models/resnet50_1x1.json";
+
+std::string mapping_of(const std::string& fields) {
+  return R"({"tilebeat_mapping": 1, "layers": [{"layer": "conv", )" + fields + "}]}";
+}
+
+TEST(MappingFile, MA_1_what_plan_writes_gives_the_same_run) {
+  const CommandFolder folder;
+  const std::string mapping = folder.path("m.json");
+  ASSERT_EQ(folder
+                .run({"plan", "--config", source_path(kConfig), "--layer", source_path(kLayer), "--mapping",
+                      mapping})
+                .status,
+            0);
+  for (const std::string& out : {std::string("chosen"), std::string("given")}) {
+    std::vector<std::string> options{"--out", folder.path(out), "--check", "on"};
+    if (out == "given") options.insert(options.end(), {"--mapping", mapping});
+    ASSERT_EQ(folder.run_layer(kConfig, kLayer, options).status, 0);
+  }
+  EXPECT_EQ(read_bytes(folder.path("chosen/report.json")), read_bytes(folder.path("given/report.json")));
+}
+
+TEST(MappingFile, MA_1_a_field_that_is_changed_is_obeyed_and_outputs_stay) {
+  const CommandFolder folder;
+  ASSERT_EQ(folder.run_layer(kConfig, kLayer, {"--out", folder.path("chosen")}).status, 0);
+  for (const char* fields :
+       {R"("row_parts": 1, "column_parts": 1, "kernel_parts": 1)", R"("row_parts": 2, "column_parts": 2)",
+        R"("order": "kernel_outer")", R"("maps": "sram", "kernels": "direct")", R"("results": "sram")",
+        R"("tile_rows": 2, "tile_columns": 8, "map_buffers": 3)",
+        R"("channel_parts": 2, "blocks_per_load": 1)"}) {
+    SCOPED_TRACE(fields);
+    const std::string mapping = folder.write("m.json", mapping_of(fields));
+    const CommandResult run = folder.run_layer(
+        kConfig, kLayer, {"--mapping", mapping, "--out", folder.path("given"), "--check", "on"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(read_bytes(folder.path("chosen/outputs/conv.npy")),
+              read_bytes(folder.path("given/outputs/conv.npy")));
+  }
+  const nlohmann::json one = folder.report("given");
+  EXPECT_GT(one.at("total").at("cycles"), 0);
+}
+
+struct Refused {
+  const char* name;
+  const char* fields;
+  const char* message;
+};
+class MappingRefused : public ::testing::TestWithParam<Refused> {};
+
+TEST_P(MappingRefused, MA_1_with_the_reason_and_status_2) {
+  const CommandFolder folder;
+  const std::string mapping = folder.write("m.json", mapping_of(GetParam().fields));
+  const CommandResult run =
+      folder.run_layer(kConfig, kLayer, {"--mapping", mapping, "--out", folder.path("out")});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr(GetParam().message));
+  EXPECT_EQ(folder.files().size(), 1U) << "nothing is written";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, MappingRefused,
+    ::testing::Values(Refused{"parts", R"("kernel_parts": 900)", "mapping: kernel_parts 900 is more than"},
+                      Refused{"tile", R"("tile_rows": 56, "tile_columns": 56, "map_buffers": 60)",
+                              "chip.core.nram.size_bytes is 524288"},
+                      Refused{"kernels", R"("blocks_per_load": 16, "kernel_buffers": 64)",
+                              "chip.core.wram.size_bytes is 1048576"},
+                      Refused{"engine", R"("engine": "wfold")",
+                              "asks for the engine \"wfold\", the cores have \"dilated\""},
+                      Refused{"path", R"("maps": "broadcast")", "direct or sram"},
+                      Refused{"range", R"("tile_rows": 0)", "/layers/0/tile_rows"},
+                      Refused{"unknown", R"("tile_row": 4)", "tile_rows"},
+                      Refused{"name", R"("tile_rows": 4}, {"layer": "nobody")",
+                              "layer 'nobody' is not in the workload"}),
+    [](const auto& refused) { return refused.param.name; });
+
+TEST(MappingFile, MA_1_plan_does_not_write_over_what_it_reads) {
+  const CommandFolder folder;
+  const std::string layer = folder.write("l.json", read_bytes(source_path("models/worked_dense.json")));
+  const std::string before = read_bytes(layer);
+  const CommandResult plan =
+      folder.run({"plan", "--config", source_path(kConfig), "--layer", layer, "--mapping", layer});
+  EXPECT_EQ(plan.status, 2);
+  EXPECT_EQ(read_bytes(layer), before);
+}
+
+TEST(MappingFile, MA_1_channels_are_cut_where_kernels_do_not_fit) {
+  const CommandFolder folder;
+  const std::string config = folder.write(
+      "small.json", R"({"chip": {"cores_per_cluster": 1, "core": {"wram": {"size_bytes": 262144}}}})");
+  const std::string layer = folder.write(
+      "fc.json",
+      R"({"name": "fc", "inputs": [{"name": "x", "shape": [1, 1, 1, 18816], "random": {"seed": 1}}],
+        "layers": [{"name": "fc", "op": "fully_connected", "inputs": ["x"], "out_features": 40,
+                    "weights": {"random": {"seed": 2, "min": -20, "max": 20}}}], "outputs": ["fc"]})");
+  const CommandResult run = folder.run({"run", "--config", config, "--layer", layer, "--check", "on"});
+  EXPECT_EQ(run.status, 0) << run.err;
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
