@@ -19,7 +19,6 @@ namespace {
 // Candidates whose task graph is scheduled: so many of one number of cores, so many numbers.
 constexpr std::size_t kOfOneCount = 8, kCounts = 6;
 constexpr double kWorthALook = 1.5;      // of the best by the rough formula
-constexpr double kNoFaster = 0.995;      // of one with fewer cores
 constexpr double kClearlyFaster = 0.97;  // of the time of one with fewer cores, or without memory cores
 constexpr int kMostKernelLoads = 8;
 constexpr std::int64_t kKernelLoadBytes = 32768;
@@ -275,8 +274,7 @@ class Chooser {
     const CorePart part = largest_part(p_, grain_, m);
     const bool stays = resident(m, part);
     const std::int64_t group = loaded_bytes(m), sram = chip_.sram_bytes();
-    constexpr DataPath direct = DataPath::kDirect, through = DataPath::kSram,
-                       broadcast = DataPath::kBroadcast;
+    const DataPath direct = DataPath::kDirect, through = DataPath::kSram, broadcast = DataPath::kBroadcast;
     if (chip_.dram_path == DramPath::kSram)
       return {{through, stays && 2 * group <= sram / 2 ? broadcast : through, through}};
     std::vector<Paths> paths{{direct, direct, direct}};

@@ -1,4 +1,5 @@
 // What the report of a chip says adds up, for every core over the whole run (SPEC HI_2 to HI_5, CY_1, UI_4).
+#include <algorithm>
 #include <map>
 #include <regex>
 #include <string>
@@ -264,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(Chips, ChipReport,
 
 // ---- scaling ----
 
-TEST(Scaling, HI_1_alexnet_takes_no_longer_on_more_cores) {
+TEST(Scaling, HI_1_MA_4_alexnet_takes_no_longer_on_more_cores) {
   std::int64_t before = 0;
   nlohmann::json layers_before;
   std::string outputs;
@@ -276,7 +277,7 @@ TEST(Scaling, HI_1_alexnet_takes_no_longer_on_more_cores) {
     const nlohmann::json report = folder.report();
     const auto cycles = report.at("total").at("cycles").get<std::int64_t>();
     if (before != 0) {
-      EXPECT_LE(cycles, before) << config;
+      EXPECT_LE(cycles, before + std::max<std::int64_t>(64, before / 50)) << config;
     }
     before = cycles;
     const std::string bytes = folder.files("tilebeat-out/outputs").begin()->second;

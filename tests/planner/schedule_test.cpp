@@ -48,6 +48,14 @@ TEST_F(ListSchedule, MA_3_a_unit_runs_one_task_after_the_other) {
   EXPECT_THAT(s.cycles, at(35));
 }
 
+TEST_F(ListSchedule, MA_2_a_matrix_unit_keeps_the_order_of_its_tasks) {
+  const BufferId late = g_.graph.add_buffer(BufferRole::kInput);
+  add(0, Unit::kLoad, {10}, {{late, 0, AccessKind::kWrite}});
+  add(0, Unit::kMatrix, {5}, {{late, 0, AccessKind::kRead}});
+  add(0, Unit::kMatrix, {5});  // could begin at once, but its sums carry over
+  EXPECT_THAT(times().start, ElementsAre(at(0), at(10), at(15)));
+}
+
 TEST_F(ListSchedule, MA_3_units_and_processors_work_side_by_side) {
   add(0, Unit::kVector, {10});
   add(0, Unit::kMvdma, {20});

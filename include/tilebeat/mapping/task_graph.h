@@ -68,7 +68,8 @@ struct Task {
 };
 
 /// Tasks with the buffer versions that they read and write. The order in which they are added is one in which
-/// they may be executed one after the other.
+/// they may be executed one after the other. The tasks of a matrix unit keep this order, because its sums may
+/// carry over from one to the next; all other units take theirs in whatever order is best.
 class TaskGraph {
  public:
   BufferId add_buffer(BufferRole role);

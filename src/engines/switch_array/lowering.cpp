@@ -20,7 +20,6 @@ class Lowering : public MatrixLowering {
         place_(place),
         p_(problem),
         tiling_(tiling),
-        hardware_(hardware),
         config_(hardware.engine<SwitchArrayConfig>()),
         path_(path),
         array_(array_shape(hardware.engine<SwitchArrayConfig>())),
@@ -253,7 +252,6 @@ class Lowering : public MatrixLowering {
   EnginePlace place_;
   const Problem& p_;
   const Tiling& tiling_;
-  const HardwareConfig& hardware_;
   const SwitchArrayConfig& config_;
   PortPath path_;
   ArrayShape array_;

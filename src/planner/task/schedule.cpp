@@ -1,6 +1,7 @@
 #include "schedule.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <map>
 #include <queue>
@@ -14,6 +15,7 @@ namespace {
 struct Queue {
   std::set<std::pair<double, int>> ready;  // by tail, the longest first, then number
   std::map<int, double> soon;              // tasks that become ready at a known time
+  std::deque<int> sequence;  // of a matrix unit: its tasks, which keep the order in which they were added
   int running = -1;
   double opens = 0;  // the processor does not decode before
 };
@@ -47,6 +49,8 @@ class Simulation {
         if (processor < machine.starts.size()) queues_.back().opens = machine.starts[processor];
       }
       queue_of_[i] = found->second;
+      if (tasks_[i].unit() == Unit::kMatrix)
+        queues_[static_cast<std::size_t>(found->second)].sequence.push_back(static_cast<int>(i));
     }
     find_tails(dependencies);
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
@@ -117,12 +121,17 @@ class Simulation {
         events_.push({queue.opens, {number, Event::kOpens}});
         continue;
       }
-      const int task = queue.ready.begin()->second;
+      int task = queue.ready.begin()->second;
+      if (!queue.sequence.empty()) {
+        task = queue.sequence.front();
+        if (queue.ready.count({-tail_[static_cast<std::size_t>(task)], task}) == 0) continue;
+      }
       if (const double time = worth_waiting(queue, task); time > now_) {
         events_.push({time, {number, Event::kOpens}});
         continue;
       }
-      queue.ready.erase(queue.ready.begin());
+      queue.ready.erase({-tail_[static_cast<std::size_t>(task)], task});
+      if (!queue.sequence.empty()) queue.sequence.pop_front();
       queue.running = task;
       const TaskCost& cost = tasks_[static_cast<std::size_t>(task)].cost;
       result_.start[static_cast<std::size_t>(task)] = now_;

@@ -149,6 +149,11 @@ class Synchroniser {
         items_[i].before.insert(items_[i].before.end(), before.begin(), before.end());
       before.push_back(i);
     }
+    // Sums of a matrix unit carry over from task to task: their order is what was meant.
+    std::map<int, std::size_t> last_matrix;
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      if (tasks_[i].unit() == Unit::kMatrix) keep_order(last_matrix, tasks_[i].processor, i);
+    }
     rank_.resize(tasks_.size());
     std::map<Place, std::size_t> last;
     for (const std::size_t task : ordered()) {
