@@ -4,8 +4,8 @@
 
 namespace tilebeat {
 
-std::int64_t output_pixels(const WindowShape& window, const std::vector<std::int64_t>& shape, std::size_t axis,
-                           const Place& place) {
+std::int64_t output_pixels(const WindowShape& window, const std::vector<std::int64_t>& shape,
+                           std::size_t axis, const Place& place) {
   const std::int64_t padded = shape[1 + axis] + window.pads[axis] + window.pads[axis + 2];
   const std::int64_t extent = window.extent(axis);
   if (extent > padded) {

@@ -21,7 +21,7 @@ struct WindowShape {
 
 /// Output pixels along `axis` of a map of `shape` [N, H, W, C]. Throws UserError at the layer's `place` if
 /// the window does not fit the padded map.
-std::int64_t output_pixels(const WindowShape& window, const std::vector<std::int64_t>& shape, std::size_t axis,
-                           const Place& place);
+std::int64_t output_pixels(const WindowShape& window, const std::vector<std::int64_t>& shape,
+                           std::size_t axis, const Place& place);
 
 }  // namespace tilebeat

@@ -75,14 +75,14 @@ class DotUnit : public CommandedUnit {
   ConvSetup setup_;
   std::optional<DotSchedule> run_;  // of the front one
   Cycle began_ = 0;
-  std::int64_t next_step_ = 0;          // the first whose operands are not in operands_ yet
-  std::int64_t unfinished_ = 0;         // results without a write's response
-  bool released_ = false;               // the command processor knows that all operands were read
-  std::deque<Operand> ahead_;           // requested or to be requested, oldest first
-  std::vector<std::uint8_t> kernel_;    // the kernel register, with the record
-  std::int32_t sum_ = 0;                // of the output at work
-  std::deque<Result> waiting_;          // results that are to be written
-  Cycle free_at_ = 0;                   // of the multipliers
+  std::int64_t next_step_ = 0;        // the first whose operands are not in operands_ yet
+  std::int64_t unfinished_ = 0;       // results without a write's response
+  bool released_ = false;             // the command processor knows that all operands were read
+  std::deque<Operand> ahead_;         // requested or to be requested, oldest first
+  std::vector<std::uint8_t> kernel_;  // the kernel register, with the record
+  std::int32_t sum_ = 0;              // of the output at work
+  std::deque<Result> waiting_;        // results that are to be written
+  Cycle free_at_ = 0;                 // of the multipliers
 };
 
 }  // namespace tilebeat::dot
