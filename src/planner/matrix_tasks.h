@@ -33,7 +33,7 @@ CorePart largest_part(const Problem& problem, const Grain& grain, const LayerMap
 /// Bytes of the buffers that a mapping takes.
 struct Footprint {
   std::int64_t map = 0, result = 0, kernels = 0;  ///< of one buffer
-  std::int64_t nram = 0, wram = 0, sram = 0;      ///< of all
+  std::int64_t nram = 0, wram = 0;                ///< of all
 };
 /// Throws UserError that says which buffer does not fit, and which limit that is.
 Footprint footprint_of(const MatrixWork& work);

@@ -136,14 +136,14 @@ class NetworkPlanner {
                          core_memory_bytes(*hardware_.chip));
       for (const int processor : processors_of(*hardware_.chip, d.mapping))
         workers_[layer.scene].insert(processor);
-      d.plan.choices.emplace_back("cores", mapping_text(d.mapping));
+      d.plan.choices.emplace_back("cores", in_words(d.mapping));
       d.plan.choices.emplace_back("chosen", chosen.reason);
       made_.mappings.push_back(d.mapping);
     }
     for (auto& choice : d.matrix->explain()) d.plan.choices.push_back(std::move(choice));
   }
 
-  std::string mapping_text(const LayerMapping& m) const {
+  std::string in_words(const LayerMapping& m) const {
     return fmt::format(
         "{} of {} cores: {} x {} parts of the map, {} of the kernels; tiles of {} x {} outputs in NRAM, {} "
         "kernel "
@@ -224,7 +224,8 @@ class NetworkPlanner {
     if (d.matrix != nullptr && is_board()) {
       const auto lowering = d.matrix->lower(graph, {});
       lowering->add(whole_job(d));
-      bytes = read_bytes(graph);
+      const MatrixLowering::ReadBytes read = lowering->read_bytes();
+      bytes.maps = read.maps, bytes.kernels = read.kernels;
     } else if (d.matrix != nullptr) {
       const auto [input, output] = layouts(d);
       const MatrixWork work{*d.matrix, hardware_, d.mapping, d.weights, input, output};
@@ -280,16 +281,6 @@ class NetworkPlanner {
   Cycle end_cycles(const std::set<int>& workers) const {
     constexpr Cycle kFence = 8;
     return workers.size() == 1 ? kFence : kFence + 2 * hardware_.chip->sync_cycles;
-  }
-
-  // What a unit that works on DRAM reads.
-  static PlannedBytes read_bytes(const TaskGraph& graph) {
-    PlannedBytes bytes;
-    for (const Task& task : graph.tasks()) {
-      if (task.unit() == Unit::kLoad) bytes.maps += static_cast<std::int64_t>(task.cost.dram_bytes);
-      if (task.unit() == Unit::kParameter) bytes.kernels += static_cast<std::int64_t>(task.cost.dram_bytes);
-    }
-    return bytes;
   }
 
   std::vector<Instruction>& program_of(const std::string& scene, int processor) {

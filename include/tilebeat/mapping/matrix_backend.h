@@ -73,6 +73,11 @@ class MatrixLowering {
  public:
   virtual ~MatrixLowering() = default;
   virtual void add(const MatrixJob& job) = 0;
+  /// Bytes of maps and of kernels that the tasks so far read through the unit's ports.
+  struct ReadBytes {
+    std::int64_t maps = 0, kernels = 0;
+  };
+  virtual ReadBytes read_bytes() const { return {}; }
 };
 
 /// How a tile of a map comes to where the engine reads it: a transfer, and what the core does before and

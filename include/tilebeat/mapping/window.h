@@ -27,7 +27,7 @@ inline Interval part_of(int extent, int parts, int index, int granule) {
   };
   return {at(index), at(index + 1)};
 }
-/// The size of the largest of these parts.
+/// At least the size of the largest of these parts, and less than a granule more.
 inline int largest_part_of(int extent, int parts, int granule) {
   return std::min(extent, static_cast<int>(ceil_div(ceil_div(extent, granule), parts)) * granule);
 }

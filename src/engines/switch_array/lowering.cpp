@@ -34,6 +34,7 @@ class Lowering : public MatrixLowering {
     add(conv_setup(p_), {}, {}, TaskEvent::kReleased);
   }
 
+  ReadBytes read_bytes() const override { return read_; }
   void add(const MatrixJob& job) override {
     job_ = &job;
     local_ = tile_problem(p_, job.tile);
@@ -104,6 +105,7 @@ class Lowering : public MatrixLowering {
     load.stride_h = narrowed(p_.conv.stride[0], "stride"),
     load.stride_w = narrowed(p_.conv.stride[1], "stride");
     load.fill = static_cast<std::uint8_t>(p_.input.zero_point);
+    read_.maps += std::int64_t{height} * width * channels.size();
     auto& filling = input_[static_cast<std::size_t>(chunk.copy)];
     filling = inputs_.next();
     std::vector<Access> accesses{filling.write()};
@@ -134,6 +136,8 @@ class Lowering : public MatrixLowering {
       load.post_address = job_->post + static_cast<std::uint64_t>(chunk.kernel_block - job_->blocks.begin) *
                                            static_cast<std::uint64_t>(array_.columns * kPostParameterBytes);
     }
+    read_.kernels += std::int64_t{load.words} * array_.columns * array_.port_channels +
+                     std::int64_t{load.post_records} * kPostParameterBytes;
     auto& filling = parameter_[static_cast<std::size_t>(chunk.slot)];
     filling = parameters_.next();
     std::vector<Access> accesses{filling.write()};
@@ -260,6 +264,7 @@ class Lowering : public MatrixLowering {
   BufferRing inputs_, parameters_, outputs_;
   std::vector<BufferRing::Filling> input_, parameter_;  // by copy, by slot
   BufferRing::Filling output_;
+  ReadBytes read_;
   Contents maps_, weights_;
   mutable std::optional<std::pair<ChunkGeometry, double>> census_;  // of the last geometry
   // Of the job.

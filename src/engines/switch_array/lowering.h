@@ -9,7 +9,7 @@
 namespace tilebeat::switch_array {
 
 /// Turns the jobs of a unit into tasks: loads of maps and kernels, runs, stores (SPEC SW-7). What it is given
-/// outlives it; `image` says where kernels begin.
+/// outlives it.
 std::unique_ptr<MatrixLowering> make_lowering(TaskGraph& graph, const EnginePlace& place,
                                               const Problem& problem, const Tiling& tiling,
                                               const HardwareConfig& hardware, const PortPath& path);
