@@ -18,8 +18,7 @@ namespace {
 
 // Candidates whose task graph is scheduled: so many of one number of cores, so many numbers.
 constexpr std::size_t kOfOneCount = 8, kCounts = 6;
-constexpr double kWorthALook = 1.5;      // of the best by the rough formula
-constexpr double kClearlyFaster = 0.97;  // of the time of one with fewer cores, or without memory cores
+constexpr double kWorthALook = 1.5;  // of the best by the rough formula
 constexpr int kMostKernelLoads = 8;
 constexpr std::int64_t kKernelLoadBytes = 32768;
 

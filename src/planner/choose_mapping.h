@@ -11,6 +11,9 @@
 
 namespace tilebeat {
 
+/// A mapping with more cores, or with memory cores, must take less than this share of the time without them.
+constexpr double kClearlyFaster = 0.97;
+
 /// A layer that a mapping is wanted for.
 struct MappingQuestion {
   MatrixLayer& layer;

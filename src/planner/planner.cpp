@@ -30,6 +30,7 @@ struct DecidedLayer {
   LayerMapping mapping;
   std::uint64_t parameters = 0;  // of a vector layer
   DataPath path = DataPath::kDirect;
+  bool first = false;  // of its program: processors are started for it
   LayerPlan plan;
 };
 
@@ -100,10 +101,10 @@ class NetworkPlanner {
     d.plan.name = layer.name, d.plan.op = layer.op, d.plan.scene = layer.scene;
     d.plan.output_bytes = layer.output.size_bytes();
     std::set<int>& workers = workers_[layer.scene];
-    const bool first = workers.empty();
+    d.first = workers.empty();
     workers.insert(0);
     if (std::holds_alternative<Conv2d>(layer.operation)) {
-      decide_matrix(d, first);
+      decide_matrix(d);
     } else if (is_board()) {
       throw UserError(fmt::format("layer '{}': op {} needs a vector unit, which this hardware does not have",
                                   layer.name, layer.op));
@@ -111,12 +112,12 @@ class NetworkPlanner {
       d.plan.output_bytes = 0;
       d.plan.choices.emplace_back("why", "the tensor stays where it is");
     } else {
-      decide_vector(d, first);
+      decide_vector(d);
     }
     return d;
   }
 
-  void decide_matrix(DecidedLayer& d, bool first) {
+  void decide_matrix(DecidedLayer& d) {
     const Layer& layer = *d.layer;
     d.matrix = make_matrix_layer(workload_, layer, hardware_);
     const Problem& p = d.matrix->problem();
@@ -129,7 +130,7 @@ class NetworkPlanner {
     } else {
       const auto [input, output] = layouts(d);
       const ChosenMapping chosen =
-          choose_mapping({*d.matrix, hardware_, d.weights, input, output, first, request_of(layer.name)});
+          choose_mapping({*d.matrix, hardware_, d.weights, input, output, d.first, request_of(layer.name)});
       d.mapping = chosen.mapping;
       d.mapping.engine = hardware_.dataflow;
       d.matrix->cut_jobs(largest_job(*d.matrix, d.mapping), core_path(*hardware_.chip, hardware_.dma),
@@ -155,7 +156,7 @@ class NetworkPlanner {
         kDataPathNames[static_cast<std::size_t>(m.results)]);
   }
 
-  void decide_vector(DecidedLayer& d, bool first) {
+  void decide_vector(DecidedLayer& d) {
     const Layer& layer = *d.layer;
     const ChipConfig& chip = *hardware_.chip;
     std::vector<Placement> inputs;
@@ -173,9 +174,8 @@ class NetworkPlanner {
       const int working =
           d.vector->add_tasks(graph, cores, d.path, d.parameters, stored_buffers(graph), bytes);
       if (working < cores && cores > 1) break;
-      const std::vector<int> started = first ? processors_of(chip, mapping) : std::vector<int>{};
+      const std::vector<int> started = d.first ? processors_of(chip, mapping) : std::vector<int>{};
       const double cycles = schedule(graph, dependencies_of(graph), machine_of(hardware_, started)).cycles;
-      constexpr double kClearlyFaster = 0.97;
       if (best == 0 || cycles < kClearlyFaster * best) best = cycles, d.mapping = mapping;
     }
     for (const int processor : processors_of(chip, d.mapping)) workers_[layer.scene].insert(processor);
@@ -237,13 +237,13 @@ class NetworkPlanner {
     }
     d.plan.input_bytes = bytes.maps, d.plan.kernel_bytes = bytes.kernels;
     const auto number = static_cast<std::uint32_t>(made_.plan.layers.size());
-    const bool first = number == 0 || made_.plan.layers.back().scene != d.layer->scene;
     const std::set<int>& workers = workers_.at(d.layer->scene);
     add_barriers(graph, number, workers, stored);
     const std::vector<Dependency> dependencies = dependencies_of(graph);
-    const Schedule times = schedule(
-        graph, dependencies,
-        machine_of(hardware_, first ? std::vector<int>(workers.begin(), workers.end()) : std::vector<int>{}));
+    const Schedule times =
+        schedule(graph, dependencies,
+                 machine_of(hardware_,
+                            d.first ? std::vector<int>(workers.begin(), workers.end()) : std::vector<int>{}));
     d.plan.estimated_cycles =
         std::max<Cycle>(std::llround(times.cycles) + end_cycles(workers), d.plan.bound.cycles());
     for (auto& [processor, instructions] :
