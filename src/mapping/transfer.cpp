@@ -150,6 +150,12 @@ double dram_bytes_per_clock(const HardwareConfig& hardware) {
          static_cast<double>(d.clock_ps);
 }
 
+std::int64_t dram_bank_round(const HardwareConfig& hardware) {
+  const DramConfig& d = hardware.dram;
+  const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
+  return d.row_bytes * d.banks * d.channels * controllers;
+}
+
 PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction) {
   const InterconnectConfig& noc = hardware.interconnect;
   const DramConfig& dram = hardware.dram;

@@ -74,5 +74,7 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware);
 
 /// Bytes a clock of the NPU that all DRAM channels of one controller transfer at most.
 double dram_bytes_per_clock(const HardwareConfig& hardware);
+/// Bytes from an address to the next one in the same bank of the same channel and another row.
+std::int64_t dram_bank_round(const HardwareConfig& hardware);
 
 }  // namespace tilebeat
