@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "choose_mapping.h"
+#include "estimate.h"
 #include "matrix_tasks.h"
 #include "placement.h"
 #include "processors.h"
