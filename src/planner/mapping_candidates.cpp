@@ -248,7 +248,7 @@ class Candidates {
     const std::int64_t run = std::min<std::int64_t>(
         pixel, std::int64_t{m.blocks_per_load} * p_.block_kernels * p_.element_bytes());
     if (run == pixel) return results;
-    const PortPath path = dram_path(hardware_, chip_.core.copy, Direction::kWrite);
+    const PortPath path = dram_path(hardware_, chip_.core.copy);
     return results / static_cast<double>(run) *
            static_cast<double>(align_up(run, path.atom) + 2 * path.width);
   }

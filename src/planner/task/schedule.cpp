@@ -31,7 +31,7 @@ struct Flow {
 class Simulation {
  public:
   Simulation(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine)
-      : tasks_(graph.tasks()), machine_(machine), waits_(tasks_.size(), 0), queue_of_(tasks_.size()) {
+      : tasks_(graph.tasks()), waits_(tasks_.size(), 0), queue_of_(tasks_.size()) {
     result_.start.assign(tasks_.size(), 0), result_.end = result_.done = result_.start;
     released_.resize(tasks_.size()), completed_.resize(tasks_.size());
     for (const Dependency& d : dependencies) {
@@ -53,6 +53,10 @@ class Simulation {
         queues_[static_cast<std::size_t>(found->second)].sequence.push_back(static_cast<int>(i));
     }
     find_tails(dependencies);
+    double moved = 0, fetched = 0;  // bytes
+    for (const Task& task : tasks_)
+      moved += task.cost.dram_bytes, fetched += task.cost.instructions * kInstructionBytes;
+    dram_rate_ = machine.dram_bytes_per_clock * (moved > 0 ? moved / (moved + fetched) : 1);
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (waits_[i] == 0) make_ready(static_cast<int>(i));
     }
@@ -176,7 +180,7 @@ class Simulation {
     std::vector<Flow*> open;
     for (Flow& flow : flows_) open.push_back(&flow);
     std::sort(open.begin(), open.end(), [](const Flow* a, const Flow* b) { return a->fastest < b->fastest; });
-    double left = machine_.dram_bytes_per_clock;
+    double left = dram_rate_;
     for (std::size_t i = 0; i < open.size(); ++i) {
       open[i]->rate = std::min(open[i]->fastest, left / static_cast<double>(open.size() - i));
       left -= open[i]->rate;
@@ -227,7 +231,7 @@ class Simulation {
   }
 
   const std::vector<Task>& tasks_;
-  const Machine& machine_;
+  double dram_rate_ = 0;    // bytes a clock for transfers
   std::vector<int> waits_;  // by task: events that have not happened
   std::vector<int> queue_of_;
   std::vector<double> tail_;                            // by task: what has to follow it takes so long
@@ -243,8 +247,8 @@ class Simulation {
 
 }  // namespace
 
-Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies,
-                  const Machine& machine, double limit) {
+Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine,
+                  double limit) {
   return Simulation(graph, dependencies, machine).run(limit);
 }
 
