@@ -227,7 +227,8 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
   const PortPath from = path_of(copy.source), to = path_of(copy.destination);
   TaskCost cost;
   cost.cycles = std::max(port_cycles(read, from), port_cycles(written, to));
-  cost.latency = round_trip(read, from) + round_trip(written, to);
+  cost.release = round_trip(read, from);
+  cost.latency = cost.release + to.round_trip;  // a write is carried out while its data arrive
   if (copy.source < kDramEnd) cost.dram_bytes = bus_bytes(read, from, copy.source);
   if (copy.destination < kDramEnd) cost.dram_bytes = bus_bytes(written, to, copy.destination);
   return cost;

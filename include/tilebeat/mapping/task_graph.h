@@ -53,6 +53,7 @@ struct TaskCost {
   double cycles = 1;        ///< that its unit is busy when nothing else is in the way
   double dram_bytes = 0;    ///< on the DRAM's bus; DRAM is shared by all tasks that run at a time
   double latency = 0;       ///< from the end of these cycles to completion
+  double release = 0;       ///< from the end of these cycles until its operands have been read
   double instructions = 1;  ///< that are fetched for it
 };
 

@@ -17,7 +17,8 @@ struct Queue {
   std::map<int, double> soon;              // tasks that become ready at a known time
   std::deque<int> sequence;  // of a matrix unit: its tasks, which keep the order in which they were added
   int running = -1;
-  double opens = 0;  // the processor does not decode before
+  int unreleased = 0;  // started tasks whose operands are still being read
+  double opens = 0;    // the processor does not decode before
 };
 
 // A running task that moves bytes over DRAM.
@@ -53,10 +54,7 @@ class Simulation {
         queues_[static_cast<std::size_t>(found->second)].sequence.push_back(static_cast<int>(i));
     }
     find_tails(dependencies);
-    double moved = 0, fetched = 0;  // bytes
-    for (const Task& task : tasks_)
-      moved += task.cost.dram_bytes, fetched += task.cost.instructions * kInstructionBytes;
-    dram_rate_ = machine.dram_bytes_per_clock * (moved > 0 ? moved / (moved + fetched) : 1);
+    dram_rate_ = machine.dram_bytes_per_clock * share_of_transfers();
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (waits_[i] == 0) make_ready(static_cast<int>(i));
     }
@@ -89,7 +87,8 @@ class Simulation {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::max();
-  enum class Event { kOpens, kEnds, kDone };
+  enum class Event { kOpens, kEnds, kReleased, kDone };
+  static constexpr int kHeld = 2;  // instructions that a unit holds at most
   using Timed = std::pair<double, std::pair<int, Event>>;
 
   // What has to follow a task takes so long at least: what waits for it and, on a unit that computes, all
@@ -114,6 +113,20 @@ class Simulation {
       }
     }
   }
+  // The part of DRAM that is left beside instructions: all but those that a processor's buffer holds are
+  // fetched while it works.
+  double share_of_transfers() const {
+    constexpr double kBuffer = 4096;
+    std::map<int, double> fetched;  // bytes, by processor
+    double moved = 0;
+    for (const Task& task : tasks_) {
+      moved += task.cost.dram_bytes;
+      fetched[task.processor] += task.cost.instructions * kInstructionBytes;
+    }
+    double meanwhile = 0;
+    for (const auto& [processor, bytes] : fetched) meanwhile += std::max(0.0, bytes - kBuffer);
+    return moved > 0 ? moved / (moved + meanwhile) : 1;
+  }
   void make_ready(int number) {
     const auto task = static_cast<std::size_t>(number);
     Queue& queue = queues_[static_cast<std::size_t>(queue_of_[task])];
@@ -124,7 +137,7 @@ class Simulation {
   void start_tasks() {
     for (const int number : touched_) {
       Queue& queue = queues_[static_cast<std::size_t>(number)];
-      if (queue.running >= 0 || queue.ready.empty()) continue;
+      if (queue.running >= 0 || queue.unreleased == kHeld || queue.ready.empty()) continue;
       if (queue.opens > now_) {
         events_.push({queue.opens, {number, Event::kOpens}});
         continue;
@@ -141,6 +154,7 @@ class Simulation {
       queue.ready.erase({-tail_[static_cast<std::size_t>(task)], task});
       if (!queue.sequence.empty()) queue.sequence.pop_front();
       queue.running = task;
+      ++queue.unreleased;
       const TaskCost& cost = tasks_[static_cast<std::size_t>(task)].cost;
       result_.start[static_cast<std::size_t>(task)] = now_;
       if (cost.dram_bytes > 0) {
@@ -214,8 +228,12 @@ class Simulation {
       queues_[static_cast<std::size_t>(queue)].running = -1;
       touched_.push_back(queue);
       announce(number, now_ + tasks_[task].cost.latency);
-      wake(released_[task]);
+      events_.push({now_ + tasks_[task].cost.release, {number, Event::kReleased}});
       events_.push({now_ + tasks_[task].cost.latency, {number, Event::kDone}});
+    } else if (event == Event::kReleased) {
+      --queues_[static_cast<std::size_t>(queue_of_[task])].unreleased;
+      touched_.push_back(queue_of_[task]);
+      wake(released_[task]);
     } else {
       result_.done[task] = now_;
       wake(completed_[task]);
