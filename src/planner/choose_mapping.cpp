@@ -20,7 +20,7 @@ namespace {
 constexpr double kWorthALook = 1.5;    // of the best by the rough formula
 constexpr std::size_t kKinds = 8;      // of one number of cores, two candidates of each
 constexpr std::size_t kCounts = 6;     // numbers of cores, besides powers of two
-constexpr std::size_t kBestKinds = 4;  // all of whose candidates are looked at
+constexpr std::size_t kBestKinds = 8;  // all of whose candidates are looked at
 constexpr double kAsGood = 1.1;        // of the best estimate: its kind may become the best
 
 // Candidates of one kind differ in the sizes of tiles and loads.

@@ -9,7 +9,7 @@
 namespace tilebeat {
 
 /// A mapping with more cores, or with memory cores, must take less than this share of the time without them.
-constexpr double kClearlyFaster = 0.98;
+constexpr double kClearlyFaster = 0.99;
 
 /// The mapping that is expected to be fastest (SPEC MA-3, MA-4), and why. Candidates are ranked by a rough
 /// formula; the best of every kind, and all of the best kinds, are estimated. Of those that are as good, the
