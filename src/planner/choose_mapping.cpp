@@ -38,17 +38,24 @@ class Chooser {
   explicit Chooser(const MappingQuestion& question)
       : q_(question), candidates_(mapping_candidates(question)) {}
 
-  ChosenMapping run() {
+  ChosenMapping run(const LayerTrial& trial) {
     for (const MappingCandidate* candidate : representatives()) look_at(*candidate);
     const std::set<Kind> best_kinds = kinds_of_best();
     for (const MappingCandidate& candidate : candidates_) {
       if (best_kinds.count(kind_of(candidate.mapping)) > 0) look_at(candidate);
     }
     if (estimates_.empty()) throw UserError(failure_);
-    const Estimate& chosen = fewest_cores();
-    return {chosen.candidate->mapping, chosen.cycles,
-            fmt::format("{} of {} mappings estimated, this one at {:.0f} cycles", looked_at_.size(),
-                        candidates_.size(), chosen.cycles)};
+    const Estimate chosen = fewest_cores();
+    const std::string estimated =
+        fmt::format("{} of {} mappings estimated, ", looked_at_.size(), candidates_.size());
+    if (trial) {
+      if (const auto fastest = fastest_of(chosen, trial)) {
+        return {fastest->candidate->mapping,
+                fmt::format("{}{} simulated, this one took {:.0f} cycles by itself", estimated, tried_,
+                            fastest->cycles)};
+      }
+    }
+    return {chosen.candidate->mapping, fmt::format("{}this one at {:.0f} cycles", estimated, chosen.cycles)};
   }
 
  private:
@@ -123,19 +130,40 @@ class Chooser {
     return *chosen;
   }
 
+  // The one that took the fewest cycles, of `first` and those with the best estimates.
+  std::optional<Estimate> fastest_of(const Estimate& first, const LayerTrial& trial) {
+    std::stable_sort(estimates_.begin(), estimates_.end(),
+                     [](const Estimate& a, const Estimate& b) { return a.cycles < b.cycles; });
+    std::vector<const MappingCandidate*> tries{first.candidate};
+    for (const Estimate& e : estimates_) {
+      if (static_cast<int>(tries.size()) == q_.hardware.planner.search) break;
+      if (e.candidate != first.candidate) tries.push_back(e.candidate);
+    }
+    std::optional<Estimate> fastest;
+    for (const MappingCandidate* candidate : tries) {
+      const std::optional<Cycle> cycles = trial(candidate->mapping);
+      if (!cycles) continue;
+      ++tried_;
+      if (!fastest || static_cast<double>(*cycles) < fastest->cycles)
+        fastest = Estimate{candidate, static_cast<double>(*cycles)};
+    }
+    return fastest;
+  }
+
   static constexpr double kNever = std::numeric_limits<double>::infinity();
   const MappingQuestion& q_;
   std::vector<MappingCandidate> candidates_;
   std::set<const MappingCandidate*> looked_at_;
   std::vector<Estimate> estimates_;
   double best_ = kNever;  // cycles
+  int tried_ = 0;
   std::string failure_;
 };
 
 }  // namespace
 
-ChosenMapping choose_mapping(const MappingQuestion& question) {
-  return Chooser(question).run();
+ChosenMapping choose_mapping(const MappingQuestion& question, const LayerTrial& trial) {
+  return Chooser(question).run(trial);
 }
 
 }  // namespace tilebeat

@@ -2,6 +2,8 @@
 
 #include "tilebeat/mapping/layer_mapping.h"
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "mapping_question.h"
@@ -13,12 +15,14 @@ constexpr double kClearlyFaster = 0.99;
 
 /// The mapping that is expected to be fastest (SPEC MA-3, MA-4), and why. Candidates are ranked by a rough
 /// formula; the best of every kind, and all of the best kinds, are estimated. Of those that are as good, the
-/// one with the fewest cores is taken. Throws UserError when the layer cannot fit.
+/// one with the fewest cores is taken. With `trial`, the `planner.search` best are tried, and the fastest is
+/// taken. Throws UserError when the layer cannot fit.
 struct ChosenMapping {
   LayerMapping mapping;
-  double cycles = 0;  ///< estimated
   std::string reason;
 };
-ChosenMapping choose_mapping(const MappingQuestion& question);
+/// The cycles that the layer takes when it is simulated with a mapping; nothing: that failed.
+using LayerTrial = std::function<std::optional<Cycle>(const LayerMapping&)>;
+ChosenMapping choose_mapping(const MappingQuestion& question, const LayerTrial& trial);
 
 }  // namespace tilebeat

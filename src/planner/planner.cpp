@@ -37,8 +37,13 @@ struct DecidedLayer {
 
 class NetworkPlanner {
  public:
-  NetworkPlanner(const Workload& workload, const HardwareConfig& hardware, const NetworkMapping& asked)
-      : workload_(workload), hardware_(hardware), asked_(asked), places_(hardware, made_.plan) {}
+  NetworkPlanner(const Workload& workload, const HardwareConfig& hardware, const NetworkMapping& asked,
+                 const MappingTrial& trial)
+      : workload_(workload),
+        hardware_(hardware),
+        asked_(asked),
+        trial_(trial),
+        places_(hardware, made_.plan) {}
 
   PlannedNetwork run() {
     check_request();
@@ -90,7 +95,7 @@ class NetworkPlanner {
                            hardware_.dataflow));
     }
   }
-  const MappingRequest* request_of(const std::string& layer) const {
+  const MappingRequest* asked_of(const std::string& layer) const {
     const auto found = std::find_if(asked_.layers.begin(), asked_.layers.end(),
                                     [&](const MappingRequest& r) { return r.layer == layer; });
     return found == asked_.layers.end() ? nullptr : &*found;
@@ -132,8 +137,8 @@ class NetworkPlanner {
                          machine_of(hardware_, {}).dram_bytes_per_clock);
     } else {
       const auto [input, output] = layouts(d);
-      const ChosenMapping chosen =
-          choose_mapping({*d.matrix, hardware_, d.weights, input, output, d.first, request_of(layer.name)});
+      const ChosenMapping chosen = choose_mapping(
+          {*d.matrix, hardware_, d.weights, input, output, d.first, asked_of(layer.name)}, trial_of(layer));
       d.mapping = chosen.mapping;
       d.mapping.engine = hardware_.dataflow;
       d.matrix->cut_jobs(largest_job(*d.matrix, d.mapping), core_path(*hardware_.chip, hardware_.dma),
@@ -148,6 +153,14 @@ class NetworkPlanner {
       parts.push_back(part_of(p.kernel_blocks(), d.mapping.kernel_parts, part, 1).begin);
     d.weights = places_.place_weights(layer.name, std::move(image), parts);
     for (auto& choice : d.matrix->explain()) d.plan.choices.push_back(std::move(choice));
+  }
+
+  LayerTrial trial_of(const Layer& layer) const {
+    if (!trial_ || hardware_.planner.search == 0) return {};
+    return [this, &layer](LayerMapping mapping) {
+      mapping.engine = hardware_.dataflow;
+      return trial_(layer, mapping);
+    };
   }
 
   std::string in_words(const LayerMapping& m) const {
@@ -302,6 +315,7 @@ class NetworkPlanner {
   const Workload& workload_;
   const HardwareConfig& hardware_;
   const NetworkMapping& asked_;
+  const MappingTrial& trial_;
   PlannedNetwork made_;
   DramPlaces places_;
   std::vector<DecidedLayer> decided_;
@@ -311,8 +325,8 @@ class NetworkPlanner {
 }  // namespace
 
 PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
-                            const NetworkMapping& asked) {
-  return NetworkPlanner(workload, hardware, asked).run();
+                            const NetworkMapping& asked, const MappingTrial& trial) {
+  return NetworkPlanner(workload, hardware, asked, trial).run();
 }
 
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware) {
