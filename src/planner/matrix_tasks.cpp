@@ -66,19 +66,22 @@ class Cache {
 std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPlace& w, const Group& group,
                                        std::uint64_t destination) {
   const auto offset = [&](int block) { return w.image.blocks[static_cast<std::size_t>(block)]; };
+  const bool whole = group.reduction.first && group.reduction.last;
   std::vector<Transfer> transfers;
   if (w.image.regions > 1) {
     for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
-      CopyShape shape =
-          one_run(static_cast<std::int64_t>(offset(block + 1) - offset(block)) / w.image.regions);
+      const auto region = static_cast<std::int64_t>(offset(block + 1) - offset(block)) / w.image.regions;
+      const Interval bytes =
+          whole ? Interval{0, static_cast<int>(region)} : layer.weights_of(block, group.reduction.channels);
+      CopyShape shape = one_run(bytes.size());
       shape.rows = w.image.regions;
-      shape.source_row = shape.run, shape.destination_row = w.region_bytes;
-      transfers.push_back({w.address + offset(block), destination, shape});
+      shape.source_row = region, shape.destination_row = w.region_bytes;
+      transfers.push_back(
+          {w.address + offset(block) + static_cast<std::uint64_t>(bytes.begin), destination, shape});
       destination += static_cast<std::uint64_t>(shape.run);
     }
     return transfers;
   }
-  const bool whole = group.reduction.first && group.reduction.last;
   if (whole) {
     const auto bytes = static_cast<std::int64_t>(offset(group.blocks.end) - offset(group.blocks.begin));
     transfers.push_back({w.address + offset(group.blocks.begin), destination, one_run(bytes)});
