@@ -99,17 +99,49 @@ TEST(MappingFile, MA_1_plan_does_not_write_over_what_it_reads) {
   EXPECT_EQ(read_bytes(layer), before);
 }
 
-TEST(MappingFile, MA_1_channels_are_cut_where_kernels_do_not_fit) {
+class ChannelsCut : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ChannelsCut, MA_1_where_kernels_do_not_fit) {
   const CommandFolder folder;
   const std::string config = folder.write(
-      "small.json", R"({"chip": {"cores_per_cluster": 1, "core": {"wram": {"size_bytes": 262144}}}})");
+      "small.json", fmt::format(R"({{"dataflow": "{}", "chip": {{"cores_per_cluster": 1, "core": {{"wram": )"
+                                R"({{"size_bytes": 262144}}}}}}}})",
+                                GetParam()));
   const std::string layer = folder.write(
       "fc.json",
       R"({"name": "fc", "inputs": [{"name": "x", "shape": [1, 1, 1, 18816], "random": {"seed": 1}}],
         "layers": [{"name": "fc", "op": "fully_connected", "inputs": ["x"], "out_features": 40,
-                    "weights": {"random": {"seed": 2, "min": -20, "max": 20}}}], "outputs": ["fc"]})");
-  const CommandResult run = folder.run({"run", "--config", config, "--layer", layer, "--check", "on"});
-  EXPECT_EQ(run.status, 0) << run.err;
+                    "weights": {"random": {"seed": 2, "min": -20, "max": 20}},
+                    "bias": {"random": {"seed": 3}}}], "outputs": ["fc"]})");
+  const CommandResult plan = folder.run({"plan", "--config", config, "--layer", layer});
+  EXPECT_THAT(plan.out, HasSubstr("channels in"));
+  for (const char* granularity : {"tile", "clock"}) {
+    const CommandResult run = folder.run({"run", "--config", config, "--layer", layer, "--check", "on",
+                                          "--granularity", granularity, "--out", folder.path(granularity)});
+    EXPECT_EQ(run.status, 0) << run.err;
+  }
+  EXPECT_EQ(folder.report("tile").at("total").at("cycles"), folder.report("clock").at("total").at("cycles"));
+}
+INSTANTIATE_TEST_SUITE_P(Engines, ChannelsCut, ::testing::Values("dilated", "wfold"),
+                         [](const auto& engine) { return std::string(engine.param); });
+
+TEST(MappingFile, MA_1_w_fold_adds_up_parts_of_one_tile) {
+  const CommandFolder folder;
+  const std::string layer = folder.write(
+      "conv.json",
+      R"({"name": "conv", "inputs": [{"name": "x", "shape": [1, 6, 6, 128], "random": {"seed": 1}}],
+        "layers": [{"name": "conv", "op": "conv2d", "inputs": ["x"], "out_channels": 32, "kernel": [3, 3],
+                    "weights": {"random": {"seed": 2}}}], "outputs": ["conv"]})");
+  const auto run = [&](const std::string& fields) {
+    const std::string mapping = folder.write("m.json", mapping_of(fields));
+    return folder.run({"run", "--config", source_path("configs/wfold16x4.json"), "--layer", layer,
+                       "--mapping", mapping, "--out", folder.path("given"), "--check", "on"});
+  };
+  const CommandResult parts = run(R"("channel_parts": 2, "blocks_per_load": 1)");
+  EXPECT_EQ(parts.status, 0) << parts.err;
+  const CommandResult larger = run(R"("channel_parts": 2, "blocks_per_load": 1, "tile_rows": 2)");
+  EXPECT_EQ(larger.status, 2);
+  EXPECT_THAT(larger.err, HasSubstr("parts of the channels are added up for 1 x"));
 }
 
 }  // namespace

@@ -7,33 +7,42 @@
 
 namespace tilebeat::wfold {
 
-DryPort::DryPort(const ChipConfig& chip, int outstanding)
+DryPorts::DryPorts(const ChipConfig& chip, int outstanding)
     : bus_(chip.core.bus),
       nram_(chip.core.nram),
       taken_(static_cast<std::size_t>(std::min(outstanding, bus_.max_outstanding)), 0),
       bank_used_(static_cast<std::size_t>(nram_.banks), -1) {}
 
-Cycle DryPort::next(Cycle earliest) const {
-  Cycle at = std::max({earliest, free_, taken_[oldest_]});
-  while (lost_.count(at) != 0) ++at;
-  return at;
+// The clock in which a read that is sent in clock `at` is granted. Writes that were sent before come first.
+Cycle DryPorts::grant(Cycle at) {
+  Cycle granted = at;
+  for (; !writes_.empty() && writes_.front().at < at; writes_.pop_front()) {
+    const Write& write = writes_.front();
+    granted_ = std::max(write.at, granted_ + 1);
+    if (granted_ > at) break;
+    if (granted_ == at) granted = at + 1;
+    const Cycle beats = ceil_div<std::int64_t>(write.bytes, bus_.bytes_per_clock);
+    access(granted_ + beats + bus_.request_cycles, write.offset, write.bytes);
+  }
+  granted_ = granted;
+  return granted;
 }
 
-Cycle DryPort::read(Cycle at, std::int64_t offset, std::int64_t bytes) {
-  free_ = at + 1;
-  const Cycle last = access(at + bus_.request_cycles + 1 + nram_.latency_cycles, offset, bytes);
+Cycle DryPorts::read(Cycle earliest, std::int64_t offset, std::int64_t bytes) {
+  const Cycle granted = grant(std::max({earliest, free_, taken_[oldest_]}));
+  free_ = granted + 1;
+  const Cycle last = access(granted + bus_.request_cycles, offset, bytes);
   lane_free_ = std::max(last + 1 + bus_.response_cycles, lane_free_) +
                ceil_div<std::int64_t>(bytes, bus_.bytes_per_clock);
   taken_[oldest_] = lane_free_;
   oldest_ = (oldest_ + 1) % taken_.size();
-  lost_.erase(lost_.begin(), lost_.lower_bound(at));
   return lane_free_;
 }
 
-// The clock of the last access; older requests have made theirs.
-Cycle DryPort::access(Cycle first, std::int64_t offset, std::int64_t bytes) {
+// The clock of the last access of a request; older ones have made theirs.
+Cycle DryPorts::access(Cycle arrival, std::int64_t offset, std::int64_t bytes) {
   const int a_clock = std::max(1, bus_.bytes_per_clock / nram_.bank_bytes);
-  Cycle now = first;
+  Cycle now = arrival + 1 + nram_.latency_cycles;
   int here = 0;
   for (std::int64_t word = offset / nram_.bank_bytes; word * nram_.bank_bytes < offset + bytes; ++word) {
     Cycle& used = bank_used_[static_cast<std::size_t>(word % nram_.banks)];
@@ -50,9 +59,10 @@ DryRun::DryRun(const HardwareConfig& hardware, const WfoldRun& run, const WfoldS
       run_(run),
       s_(schedule),
       element_(dtype_size(output)),
+      bus_bytes_(hardware.chip->core.bus.bytes_per_clock),
       trip_(hardware.chip->core.bus.request_cycles + hardware.chip->core.bus.response_cycles +
             hardware.chip->core.nram.latency_cycles + 3),
-      port_(*hardware.chip, hardware.dma.max_outstanding),
+      ports_(*hardware.chip, hardware.dma.max_outstanding),
       reader_(schedule, run.read_mode, config_.transit_bytes / 2),
       limit_(run.read_mode == WfoldReadMode::kTransit ? 2 : static_cast<std::size_t>(config_.line_queue)),
       entered_at_(static_cast<std::size_t>(config_.first_buffer_lines), -1),
@@ -71,11 +81,13 @@ void DryRun::fetch() {
   reader_.advance();
   window_.lines_left = window_.fetch.lines;
   window_.arrived.clear();
-  window_.begun = begin = port_.next(begin);
+  window_.begun = ports_.next(begin);
+  reads_ += static_cast<Cycle>(window_.fetch.requests.size());
+  if (window_.fetch.requests.empty()) ports_.skip(window_.begun);
   for (const WfoldRequest& request : window_.fetch.requests) {
-    const Cycle at = port_.next(begin);
-    window_.arrived.push_back(port_.read(at, request.row * s_.geometry().row_bytes + request.bytes.begin,
-                                         request.bytes.end - request.bytes.begin));
+    window_.arrived.push_back(
+        ports_.read(begin, run_.map + request.row * s_.geometry().row_bytes + request.bytes.begin,
+                    request.bytes.end - request.bytes.begin));
   }
 }
 
@@ -121,10 +133,16 @@ void DryRun::do_step(const WfoldTile& tile, WfoldBeat& beat) {
 
 void DryRun::tile() {
   const WfoldTile tile = s_.tile(tile_);
-  beat_ = std::max(beat_, drained_at_[static_cast<std::size_t>(tile_ % 2)] + 1);
+  const Cycle drained = drained_at_[static_cast<std::size_t>(tile_ % 2)];
+  beat_ = std::max(beat_, drained + 1);
   WfoldBeat beat;
   beat.tile = tile_;
-  if (tile_ == 0 && s_.geometry().post_parameters) weights_free_ += tile.kernels_per_slave;
+  if (tile.kernel_tile != kernel_tile_) {
+    kernel_tile_ = tile.kernel_tile;
+    step_number_ = 0;
+    if (s_.geometry().post_parameters)
+      weights_free_ = std::max(weights_free_, drained + 1) + tile.kernels_per_slave;
+  }
   for (beat.refill = 0; beat.refill < s_.refills(); ++beat.refill) {
     const WfoldRefill refill = s_.refill(beat.refill);
     for (int line = 0; line < s_.lines(refill.part); ++line) enter_line(tile, refill, line);
@@ -142,15 +160,32 @@ void DryRun::drain(const WfoldTile& tile) {
   const int bytes = tile.kernels * element_;
   const bool gapless =
       bytes <= run_.result_granularity && run_.result_pixel == static_cast<std::uint32_t>(bytes);
-  const int columns = gapless ? config_.line_bytes / run_.result_granularity : 1;
-  const int requests = gapless ? 1 : ceil_div<int>(bytes, run_.result_granularity);
+  const int fold = gapless ? config_.line_bytes / run_.result_granularity : 1;
   const Cycle slices = ceil_div(tile.kernels * 4, config_.line_bytes);
-  drain_free_ = std::max(drain_free_, beat_);
-  for (int column = 0; column < tile.columns; column += columns) {
-    drain_free_ += slices * std::min(columns, tile.columns - column);
-    write_ = std::max(write_, drain_free_ + config_.post_latency_cycles - requests);
-    for (int i = 0; i < requests; ++i) port_.lose(write_++);
+  const Cycle begin = std::max(drain_free_, beat_);
+  Cycle writes = 0, beats = 0;
+  Cycle out = begin;
+  for (int column = 0; column < tile.columns; column += fold) {
+    const int columns = std::min(fold, tile.columns - column);
+    const std::int64_t pixel = std::int64_t{tile.row} * run_.columns + tile.column + column;
+    const int piece = columns * run_.result_granularity;
+    for (int from = 0; from < columns * bytes; from += piece, ++writes) {
+      const int end = std::min(from + piece, columns * bytes);
+      // The clock in which the last bytes of the request leave.
+      const Cycle last = out + ceil_div<Cycle>(columns * slices * end, columns * bytes);
+      write_ = std::max(write_ + 1, last + config_.post_latency_cycles);
+      ports_.write(write_, run_.result + pixel * run_.result_pixel + from, end - from);
+      beats += ceil_div(end - from, bus_bytes_);
+    }
+    out += columns * slices;
   }
+  // What is not written meanwhile waits in the write queue, and then in the third buffers.
+  waiting_ = std::max<Cycle>(0, waiting_ - (begin - drain_free_));
+  waiting_ = std::max<Cycle>(0, waiting_ + std::max(beats, writes + reads_) - (out - begin));
+  const Cycle late = std::max<Cycle>(0, waiting_ - config_.write_queue);
+  waiting_ -= late;
+  reads_ = 0;
+  drain_free_ = out + late;
   drained_at_[static_cast<std::size_t>(tile_ % 2)] = drain_free_ - 1;
   stored_ = write_ + trip_;
 }

@@ -5,38 +5,45 @@
 #include "tilebeat/engines/wfold/config.h"
 #include "tilebeat/engines/wfold/operations.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <set>
 #include <vector>
 
 namespace tilebeat::wfold {
 
-/// A port to NRAM without data: when what is asked for is there. One request a clock; banks make one access a
-/// clock; so many bursts are under way.
-class DryPort {
+/// The engine's two ports to NRAM without data: when what is asked for is there. Of both, one request a clock
+/// is granted, the older one first; banks make one access a clock; so many bursts are under way.
+class DryPorts {
  public:
-  DryPort(const ChipConfig& chip, int outstanding);
+  DryPorts(const ChipConfig& chip, int outstanding);
 
-  /// The first clock from `earliest` on in which a request can be sent.
-  Cycle next(Cycle earliest) const;
-  /// Reads `bytes` bytes at `offset` of NRAM with a request that is sent in clock `at`; returns the clock in
-  /// which they can be used.
-  Cycle read(Cycle at, std::int64_t offset, std::int64_t bytes);
-  /// Another port takes the grant of clock `at`.
-  void lose(Cycle at) { lost_.insert(at); }
+  /// The first clock from `earliest` on in which the reading port can send a request.
+  Cycle next(Cycle earliest) const { return std::max(earliest, free_); }
+  /// Nothing is asked for in clock `at`, which a request could have been sent in.
+  void skip(Cycle at) { free_ = at + 1; }
+  /// Reads `bytes` bytes at `offset` of NRAM, from clock `earliest` on; returns the clock in which they can
+  /// be used.
+  Cycle read(Cycle earliest, std::int64_t offset, std::int64_t bytes);
+  /// The writing port sends a request in clock `at`. Rising clocks.
+  void write(Cycle at, std::int64_t offset, std::int64_t bytes) { writes_.push_back({at, offset, bytes}); }
 
  private:
-  Cycle access(Cycle first, std::int64_t offset, std::int64_t bytes);
+  struct Write {
+    Cycle at;
+    std::int64_t offset, bytes;
+  };
+  Cycle grant(Cycle at);
+  Cycle access(Cycle arrival, std::int64_t offset, std::int64_t bytes);
 
   InterconnectConfig bus_;
   MemoryConfig nram_;
-  std::vector<Cycle> taken_;  // of the last requests, as many as may be under way
+  std::vector<Cycle> taken_;  // of the last reads, as many as may be under way
   std::size_t oldest_ = 0;
-  Cycle free_ = 0, lane_free_ = 0;
+  Cycle free_ = 0, granted_ = -1, lane_free_ = 0;
   std::vector<Cycle> bank_used_;
-  std::set<Cycle> lost_;
+  std::deque<Write> writes_;  // that are not granted
 };
 
 /// The clocks of a run's tiles, one after the other, from clock 0 on, as WfoldMaster and WfoldWriter have
@@ -76,8 +83,8 @@ class DryRun {
   const WfoldConfig& config_;
   const WfoldRun& run_;
   const WfoldSchedule& s_;
-  int element_, trip_;
-  DryPort port_;
+  int element_, bus_bytes_, trip_;
+  DryPorts ports_;
   WfoldReader reader_;
   std::size_t limit_;
   Window window_;
@@ -86,12 +93,15 @@ class DryRun {
   Cycle entered_ = -1;             // of the last line
   std::vector<Cycle> entered_at_;  // by place of the first buffer
   std::vector<Cycle> freed_at_;
-  std::vector<Cycle> used_at_;  // by slot of the second buffer
-  std::int64_t step_number_ = 0;
+  std::vector<Cycle> used_at_;    // by slot of the second buffer
+  std::int64_t step_number_ = 0;  // of the kernel tile
+  int kernel_tile_ = -1;
   Cycle weights_free_ = 0;
   Cycle beat_ = 0, first_beat_ = -1;
   std::vector<Cycle> drained_at_;  // by tile modulo 2
   Cycle drain_free_ = 0, write_ = 0, stored_ = 0;
+  Cycle reads_ = 0;    // requests since the last tile drained
+  Cycle waiting_ = 0;  // clocks that the writing port is behind
 };
 
 }  // namespace tilebeat::wfold

@@ -4,50 +4,49 @@
 #include "tilebeat/isa/operations.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "dry_run.h"
 
 namespace tilebeat::wfold {
 namespace {
 
-constexpr int kRows = 6;               // that a dry run goes through
-constexpr std::int64_t kLines = 4096;  // after which it has gone through enough
+constexpr int kRows = 6;               // that a dry run goes through, where it does not go through all
+constexpr std::int64_t kLines = 2048;  // a run of no more is gone through
 
+// Clocks of a run, or of a kernel tile of it.
 struct Clocks {
-  double beats = 0;    // to the end of the last beat
-  double fill = 0;     // to the first
-  double drained = 0;  // results leaving
+  double fill = 0;     // to the first beat
+  double beats = 0;    // from there to the end of the last one
+  double drained = 0;  // in which results leave the third buffers
   double behind = 0;   // from the last beat to the last result stored
 };
 
-// The clocks of one kernel tile of `kernels` kernels.
-Clocks clocks_of(const HardwareConfig& hardware, const ConvSetup& setup, const WfoldRun& run, int kernels) {
-  const WfoldConfig& config = hardware.engine<WfoldConfig>();
+WfoldSchedule schedule_of(const WfoldConfig& config, const ConvSetup& setup, const WfoldRun& run,
+                          int kernels) {
   WfoldGeometry geometry = geometry_of(setup, run);
   geometry.kernels = kernels;
-  const WfoldSchedule schedule(wfold_shape(config), geometry);
-  DryRun dry(hardware, run, schedule, setup.output_type);
-  const std::int64_t a_row = schedule.tiles() / run.rows;
-  std::vector<Cycle> ends;
-  std::int64_t lines = 0;
-  for (int row = 0; row < run.rows && row < kRows && (row < 3 || lines < kLines); ++row) {
-    for (std::int64_t tile = 0; tile < a_row; ++tile) dry.tile();
-    lines += a_row * schedule.lines_per_tile();
-    ends.push_back(dry.beats_end());
+  return {wfold_shape(config), geometry};
+}
+
+// The clocks of `rows` of `all` rows, the others being like the last ones.
+Clocks clocks_of(DryRun& dry, const WfoldSchedule& schedule, int rows, int all) {
+  std::vector<double> ends;
+  for (int row = 0; row < rows; ++row) {
+    for (std::int64_t tile = 0; tile < schedule.tiles() / all; ++tile) dry.tile();
+    ends.push_back(static_cast<double>(dry.beats_end()));
   }
   Clocks clocks;
-  const auto gone = static_cast<int>(ends.size());
-  clocks.beats = static_cast<double>(ends.back());
-  if (gone < run.rows) {
-    // The first row may be padding.
-    clocks.beats +=
-        static_cast<double>(run.rows - gone) * static_cast<double>(ends.back() - ends[1]) / (gone - 2);
-  }
   clocks.fill = static_cast<double>(dry.first_beat());
-  clocks.drained =
-      run.ends_sums ? static_cast<double>(run.rows) * run.columns * ceil_div(kernels * 4, config.line_bytes)
-                    : 0;
+  clocks.beats = ends.back() - clocks.fill;
+  // The first row may be padding.
+  if (rows < all) clocks.beats += (all - rows) * (ends.back() - ends[1]) / (rows - 2);
   clocks.behind = static_cast<double>(std::max<Cycle>(1, dry.stored() - dry.beats_end()));
+  for (int kernel_tile = 0; kernel_tile < schedule.kernel_tiles(); ++kernel_tile) {
+    const WfoldTile tile = schedule.tile(schedule.tiles() / schedule.kernel_tiles() * kernel_tile);
+    clocks.drained += ceil_div(tile.kernels * 4, schedule.shape().line_bytes);
+  }
+  clocks.drained *= static_cast<double>(schedule.geometry().rows) * schedule.geometry().columns;
   return clocks;
 }
 
@@ -69,21 +68,34 @@ const TaskCost& RunCosts::of(const ConvSetup& setup, const WfoldRun& run) {
                 run.result_granularity,
                 static_cast<int>(run.read_mode)};
   const auto [found, added] = known_.try_emplace(key);
-  TaskCost& cost = found->second;
-  if (!added) return cost;
-  const int tile = wfold_shape(hardware_.engine<WfoldConfig>()).tile_kernels();
-  const int whole = run.kernels / tile, rest = run.kernels % tile;
-  double beats = 0, drained = 0, fill = 0;
-  const auto take = [&](int kernels, int times) {
-    const Clocks clocks = clocks_of(hardware_, setup, run, kernels);
-    beats += times * (clocks.beats - clocks.fill);  // the lines of the next ones come meanwhile
-    drained += times * clocks.drained;
-    cost.latency = clocks.behind;
-    if (fill == 0) fill = clocks.fill;
+  if (added) found->second = work_out(setup, run);
+  return found->second;
+}
+
+TaskCost RunCosts::work_out(const ConvSetup& setup, const WfoldRun& run) const {
+  const WfoldConfig& config = hardware_.engine<WfoldConfig>();
+  Clocks all;
+  const auto take = [&](int kernels, int times, int rows) {
+    const WfoldSchedule schedule = schedule_of(config, setup, run, kernels);
+    DryRun dry(hardware_, run, schedule, setup.output_type);
+    const Clocks clocks = clocks_of(dry, schedule, rows, run.rows);
+    // The first lines of the kernel tiles behind the first one come meanwhile.
+    if (all.beats == 0) all.fill = clocks.fill;
+    all.beats += times * clocks.beats, all.drained += times * clocks.drained;
+    all.behind = clocks.behind;
   };
-  if (whole > 0) take(tile, whole);
-  if (rest > 0) take(rest, 1);
-  cost.cycles = std::max(fill + beats, drained);
+  const int tile = wfold_shape(config).tile_kernels();
+  if (schedule_of(config, setup, run, run.kernels).all_lines() <= kLines) {
+    take(run.kernels, 1, run.rows);
+  } else {
+    const int rows = std::min<int>(run.rows, kRows);
+    if (run.kernels >= tile) take(tile, run.kernels / tile, rows);
+    if (run.kernels % tile > 0) take(run.kernels % tile, 1, rows);
+  }
+  TaskCost cost;
+  // Runs that follow one another go at the pace of their results where that is slower.
+  cost.cycles = std::max(all.fill + all.beats, run.ends_sums ? all.drained : 0);
+  cost.latency = all.behind;
   return cost;
 }
 

@@ -12,7 +12,7 @@
 namespace tilebeat::wfold {
 
 /// What runs are expected to cost: the clocks of a dry run, which has the order of lines, beats and results
-/// but no data, and knows nothing of other users of NRAM. Of a run with many rows some are gone through; the
+/// but no data, and knows nothing of other users of NRAM. Of a long run some rows are gone through; the
 /// others are taken to be like them.
 class RunCosts {
  public:
@@ -23,6 +23,8 @@ class RunCosts {
   const TaskCost& of(const ConvSetup& setup, const WfoldRun& run);
 
  private:
+  TaskCost work_out(const ConvSetup& setup, const WfoldRun& run) const;
+
   using Key = std::array<std::int64_t, 14>;
   const HardwareConfig& hardware_;
   std::map<Key, TaskCost> known_;
