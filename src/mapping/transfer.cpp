@@ -3,6 +3,7 @@
 #include "tilebeat/isa/address_map.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tilebeat {
 namespace {
@@ -138,9 +139,10 @@ std::vector<Transfer> out_of_buffer(const std::vector<Transfer>& part, std::uint
 
 Runs merged_runs(std::int64_t run, std::int64_t columns, std::int64_t column_stride, std::int64_t rows,
                  std::int64_t row_stride) {
-  Runs runs{run, columns * rows};
-  if (columns == 1 || column_stride == run) runs = {run * columns, rows};
-  if (runs.count == rows && (rows == 1 || row_stride == runs.run)) runs = {runs.run * rows, 1};
+  const std::int64_t rows_apart = rows > 1 ? row_stride : 0;
+  Runs runs{run, columns * rows, std::gcd(columns > 1 ? column_stride : 0, rows_apart)};
+  if (columns == 1 || column_stride == run) runs = {run * columns, rows, rows_apart};
+  if (runs.count == rows && (rows == 1 || row_stride == runs.run)) runs = {runs.run * rows, 1, 0};
   return runs;
 }
 
@@ -148,6 +150,12 @@ double dram_bytes_per_clock(const HardwareConfig& hardware) {
   const DramConfig& d = hardware.dram;
   return d.channels * (d.data_bits / 8.0) * 2 * static_cast<double>(hardware.clock_ps()) /
          static_cast<double>(d.clock_ps);
+}
+
+std::int64_t dram_bank_round(const HardwareConfig& hardware) {
+  const DramConfig& d = hardware.dram;
+  const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
+  return d.row_bytes * d.banks * d.channels * controllers;
 }
 
 PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction) {
@@ -186,8 +194,12 @@ double port_cycles(const Runs& runs, const PortPath& path) {
   return std::max({static_cast<double>(beats), static_cast<double>(bursts), turns});
 }
 
-double bus_bytes(const Runs& runs, const PortPath& path) {
-  return static_cast<double>(runs.count * align_up(runs.run, path.atom));
+double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address) {
+  const std::int64_t step = std::gcd(runs.step, path.atom);
+  std::int64_t atoms = 0;  // of a run at each of the places in an atom where runs begin
+  for (std::int64_t i = 0; i < path.atom / step; ++i)
+    atoms += ceil_div((static_cast<std::int64_t>(address) + i * step) % path.atom + runs.run, path.atom);
+  return static_cast<double>(runs.count * atoms * step);
 }
 
 TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
@@ -209,8 +221,8 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
   TaskCost cost;
   cost.cycles = std::max(port_cycles(read, from), port_cycles(written, to));
   cost.latency = from.round_trip + to.round_trip;
-  if (copy.source < kDramEnd) cost.dram_bytes = bus_bytes(read, from);
-  if (copy.destination < kDramEnd) cost.dram_bytes = bus_bytes(written, to);
+  if (copy.source < kDramEnd) cost.dram_bytes = bus_bytes(read, from, copy.source);
+  if (copy.destination < kDramEnd) cost.dram_bytes = bus_bytes(written, to, copy.destination);
   return cost;
 }
 

@@ -66,6 +66,7 @@ class Cache {
 std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPlace& w, const Group& group,
                                        std::uint64_t destination) {
   const auto offset = [&](int block) { return w.image.blocks[static_cast<std::size_t>(block)]; };
+  const auto source = [&](int block) { return w.blocks[static_cast<std::size_t>(block)]; };
   const bool whole = group.reduction.first && group.reduction.last;
   std::vector<Transfer> transfers;
   if (w.image.regions > 1) {
@@ -76,21 +77,20 @@ std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPla
       CopyShape shape = one_run(bytes.size());
       shape.rows = w.image.regions;
       shape.source_row = region, shape.destination_row = w.region_bytes;
-      transfers.push_back(
-          {w.address + offset(block) + static_cast<std::uint64_t>(bytes.begin), destination, shape});
+      transfers.push_back({source(block) + static_cast<std::uint64_t>(bytes.begin), destination, shape});
       destination += static_cast<std::uint64_t>(shape.run);
     }
     return transfers;
   }
   if (whole) {
     const auto bytes = static_cast<std::int64_t>(offset(group.blocks.end) - offset(group.blocks.begin));
-    transfers.push_back({w.address + offset(group.blocks.begin), destination, one_run(bytes)});
+    transfers.push_back({source(group.blocks.begin), destination, one_run(bytes)});
     destination += static_cast<std::uint64_t>(align_up(bytes, kBufferAlignment));
   } else {
     for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
       const Interval bytes = layer.weights_of(block, group.reduction.channels);
-      transfers.push_back({w.address + offset(block) + static_cast<std::uint64_t>(bytes.begin), destination,
-                           one_run(bytes.size())});
+      transfers.push_back(
+          {source(block) + static_cast<std::uint64_t>(bytes.begin), destination, one_run(bytes.size())});
       destination += static_cast<std::uint64_t>(bytes.size());
     }
     destination = align_up<std::uint64_t>(destination, kBufferAlignment);

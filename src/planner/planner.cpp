@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "choose_mapping.h"
+#include "estimate.h"
 #include "matrix_tasks.h"
 #include "placement.h"
 #include "processors.h"
@@ -123,7 +124,9 @@ class NetworkPlanner {
     const Problem& p = d.matrix->problem();
     d.plan.macs = useful_macs(workload_, layer);
     d.plan.bound = bound_of(p, layer, d.plan.macs, hardware_);
-    d.weights = places_.place_weights(layer.name, d.matrix->pack_weights());
+    WeightImage image = d.matrix->pack_weights();
+    d.weights = unplaced(image, hardware_);
+    std::vector<int> parts;  // of the kernels: the first block of each
     if (is_board()) {
       d.matrix->cut_jobs(whole_job(d), dram_path(hardware_, hardware_.dma, Direction::kRead),
                          machine_of(hardware_, {}).dram_bytes_per_clock);
@@ -141,6 +144,9 @@ class NetworkPlanner {
       d.plan.choices.emplace_back("chosen", chosen.reason);
       made_.mappings.push_back(d.mapping);
     }
+    for (int part = 0; part < d.mapping.kernel_parts; ++part)
+      parts.push_back(part_of(p.kernel_blocks(), d.mapping.kernel_parts, part, 1).begin);
+    d.weights = places_.place_weights(layer.name, std::move(image), parts);
     for (auto& choice : d.matrix->explain()) d.plan.choices.push_back(std::move(choice));
   }
 
@@ -204,7 +210,7 @@ class NetworkPlanner {
     const auto [input, output] = layouts(d);
     job.ifm = input, job.ofm = output;
     job.ifm.address = input.at(0, job.tile.h.in, job.tile.w.in);
-    job.weights = d.weights.address, job.post = d.weights.post;
+    job.weights = d.weights.blocks.front(), job.post = d.weights.post;
     return job;
   }
 

@@ -37,9 +37,10 @@ struct WeightImage {
 };
 /// Where such an image lies in DRAM.
 struct WeightPlace {
-  std::uint64_t address = 0, post = 0;  ///< post 0: there is none apart
-  WeightImage image;                    ///< without bytes
-  std::int64_t region_bytes = 0;        ///< of the core's memory
+  std::vector<std::uint64_t> blocks;  ///< by kernel block: its address
+  std::uint64_t post = 0;             ///< of the first block's post-parameters; 0: there are none apart
+  WeightImage image;                  ///< without bytes
+  std::int64_t region_bytes = 0;      ///< of the core's memory
 };
 
 /// Which part of the input channels a job adds up (SPEC MA-1): the first begins the sums, the last ends them.

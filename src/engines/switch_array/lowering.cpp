@@ -238,7 +238,7 @@ class Lowering : public MatrixLowering {
     TaskCost cost;
     cost.cycles = clocks(runs.run == 0 ? 0 : port_cycles(runs, path_));
     cost.latency = path_.round_trip;
-    if (address < kDramEnd) cost.dram_bytes = bus_bytes(runs, path_);
+    if (address < kDramEnd) cost.dram_bytes = bus_bytes(runs, path_, address);
     return cost;
   }
   std::uint64_t plane_bytes() const {

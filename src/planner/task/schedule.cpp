@@ -58,7 +58,7 @@ class Simulation {
     }
   }
 
-  Schedule run() {
+  Schedule run(double limit) {
     for (std::size_t q = 0; q < queues_.size(); ++q) touched_.push_back(static_cast<int>(q));
     while (true) {
       start_tasks();
@@ -66,6 +66,10 @@ class Simulation {
       double next = events_.empty() ? kNever : events_.top().first;
       for (const Flow& flow : flows_) next = std::min(next, now_ + flow.left / flow.rate);
       if (next == kNever) break;
+      if (next > limit) {
+        result_.cycles = std::numeric_limits<double>::infinity();
+        return std::move(result_);
+      }
       for (Flow& flow : flows_) flow.left -= flow.rate * (next - now_);
       now_ = next;
       finish_flows();
@@ -240,8 +244,8 @@ class Simulation {
 }  // namespace
 
 Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies,
-                  const Machine& machine) {
-  return Simulation(graph, dependencies, machine).run();
+                  const Machine& machine, double limit) {
+  return Simulation(graph, dependencies, machine).run(limit);
 }
 
 }  // namespace tilebeat
