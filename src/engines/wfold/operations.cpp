@@ -1,7 +1,5 @@
 #include "tilebeat/engines/wfold/operations.h"
 
-#include "tilebeat/isa/operations.h"
-
 #include <fmt/format.h>
 
 namespace tilebeat {

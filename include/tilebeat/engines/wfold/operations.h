@@ -3,6 +3,7 @@
 #include "tilebeat/base/read_mode.h"
 #include "tilebeat/engines/wfold/schedule.h"
 #include "tilebeat/isa/operation.h"
+#include "tilebeat/isa/operations.h"
 
 #include <cstdint>
 #include <string>
@@ -50,8 +51,6 @@ struct WfoldRun {
   void describe(FieldVisitor& visit);
   std::string subject() const;
 };
-
-struct ConvSetup;
 
 /// What a run computes, with the registers of the convolution.
 WfoldGeometry geometry_of(const ConvSetup& setup, const WfoldRun& run);
