@@ -327,7 +327,8 @@ class MatrixTasks {
     std::vector<Core*> users;
     for (Core& core : cores_) {
       if (core.cluster == first.cluster && core.number % m_.kernel_parts == first.number % m_.kernel_parts &&
-          step < core.steps.size() && core.loads_weights)
+          step < core.steps.size() && core.loads_weights &&
+          core.steps[step].group_number == first.steps[step].group_number)
         users.push_back(&core);
     }
     Staging& staging = staging_.at(first.cluster);

@@ -144,5 +144,27 @@ TEST(MappingFile, MA_1_w_fold_adds_up_parts_of_one_tile) {
   EXPECT_THAT(larger.err, HasSubstr("parts of the channels are added up for 1 x"));
 }
 
+// One core has two tiles, the other one: they do not load the same kernels at a time.
+TEST(MappingFile, HI_4_MA_1_cores_that_are_not_in_step_share_no_kernels) {
+  const CommandFolder folder;
+  const std::string config =
+      folder.write("two.json", R"({"chip": {"cores_per_cluster": 2, "dram_path": "sram"}})");
+  const std::string layer = folder.write(
+      "conv.json",
+      R"({"name": "conv", "inputs": [{"name": "x", "shape": [1, 3, 8, 16], "random": {"seed": 1}}],
+        "layers": [{"name": "conv", "op": "conv2d", "inputs": ["x"], "out_channels": 64, "kernel": [1, 1],
+                    "weights": {"random": {"seed": 2}}}], "outputs": ["conv"]})");
+  for (const char* parts : {R"("kernel_buffers": 2)", R"("kernel_buffers": 2, "channel_parts": 3)"}) {
+    const std::string mapping = folder.write(
+        "m.json", mapping_of(std::string(R"("row_parts": 2, "column_parts": 1, "kernel_parts": 1, )"
+                                         R"("tile_rows": 1, "tile_columns": 8, "blocks_per_load": 1, )"
+                                         R"("order": "kernel_outer", )") +
+                             parts));
+    const CommandResult run = folder.run({"run", "--config", config, "--layer", layer, "--mapping", mapping,
+                                          "--check", "on", "--out", folder.path("out")});
+    EXPECT_EQ(run.status, 0) << run.err;
+  }
+}
+
 }  // namespace
 }  // namespace tilebeat::testing
