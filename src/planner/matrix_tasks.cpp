@@ -543,6 +543,10 @@ Footprint footprint_of(const MatrixWork& work) {
     refuse("the engine does not add up parts of the channels");
   if (m.channel_parts > ceil_div(p.channels, work.layer.grain().channels))
     refuse(fmt::format("{} parts of {} channels", m.channel_parts, p.channels));
+  const Grain grain = work.layer.grain();
+  if (m.channel_parts > 1 && (m.tile_rows > grain.rows || m.tile_columns > grain.columns))
+    refuse(fmt::format("parts of the channels are added up for {} x {} outputs at a time, tiles have {} x {}",
+                       grain.rows, grain.columns, m.tile_rows, m.tile_columns));
   if (m.channel_parts > 1 && m.blocks_per_load > 1)
     refuse("parts of the channels need a load for every kernel block (blocks_per_load 1)");
   if (m.kernels == DataPath::kBroadcast && m.blocks_per_load * m.kernel_buffers < part.blocks.size())

@@ -81,15 +81,6 @@ class WfoldLayer : public MatrixLayer {
     const std::int64_t records = last && p_.has_post_parameters() ? kernels * kPostParameterBytes : 0;
     return {static_cast<int>(lines * part.begin), static_cast<int>(lines * part.end + records)};
   }
-  void cut_jobs(const MatrixJob& largest, const PortPath&, double) override {
-    const bool whole = largest.reduction.first && largest.reduction.last;
-    const int columns = choice_.shape.tile_columns(choice_.granularity.granularity);
-    if (whole || (largest.tile.h.outs == 1 && largest.tile.w.outs <= columns)) return;
-    throw UserError(fmt::format(
-        "layer '{}' cannot be mapped so: parts of the channels are added up for 1 x {} outputs at "
-        "a time, its tiles have {} x {}",
-        p_.name, columns, largest.tile.h.outs, largest.tile.w.outs));
-  }
   std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
     return make_lowering(graph, place, p_, choice_, config_, *costs_);
   }
