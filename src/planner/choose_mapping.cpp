@@ -17,11 +17,11 @@
 namespace tilebeat {
 namespace {
 
-constexpr double kWorthALook = 1.5;   // of the best by the rough formula
-constexpr std::size_t kKinds = 8;     // of one number of cores, two candidates of each
-constexpr std::size_t kCounts = 6;    // numbers of cores, besides powers of two
-constexpr std::size_t kBestKinds = 4;  // all of whose candidates are looked at
-constexpr double kAsGood = 1.1;      // of the best estimate: its kind may become the best
+constexpr double kWorthALook = 1.5;    // of the best by the rough formula
+constexpr std::size_t kKinds = 8;      // of one number of cores, two candidates of each
+constexpr std::size_t kCounts = 6;     // numbers of cores, besides powers of two
+constexpr std::size_t kBestKinds = 8;  // all of whose candidates are looked at
+constexpr double kAsGood = 1.1;        // of the best estimate: its kind may become the best
 
 // Candidates of one kind differ in the sizes of tiles and loads.
 using Kind = std::tuple<int, int, int, DataPath, DataPath, DataPath>;
@@ -35,7 +35,8 @@ int tile_size(const LayerMapping& m) {
 
 class Chooser {
  public:
-  explicit Chooser(const MappingQuestion& question) : q_(question), candidates_(mapping_candidates(question)) {}
+  explicit Chooser(const MappingQuestion& question)
+      : q_(question), candidates_(mapping_candidates(question)) {}
 
   ChosenMapping run() {
     for (const MappingCandidate* candidate : representatives()) look_at(*candidate);
@@ -60,7 +61,7 @@ class Chooser {
   std::vector<const MappingCandidate*> representatives() const {
     const double limit = kWorthALook * candidates_.front().rough;
     std::map<int, std::vector<const MappingCandidate*>> of_cores;
-    std::vector<int> counts;  // by the formula, the best first
+    std::vector<int> counts;            // by the formula, the best first
     std::map<Kind, std::size_t> kinds;  // where their two stand
     for (const MappingCandidate& c : candidates_) {
       const int cores = c.mapping.cores();

@@ -25,15 +25,18 @@ class JobCosts {
                                 job.reduction.first, job.reduction.last);
     const auto [found, added] = known_.try_emplace(key);
     if (added) {
-      const double one = cycles_of(job, 1), two = cycles_of(job, 2);
+      const auto [one, before] = jobs_alone(job, 1);
+      const auto [two, after] = jobs_alone(job, 2);
       found->second.cycles = std::max(1.0, two - one);
       found->second.latency = std::max(1.0, one - found->second.cycles);
+      found->second.instructions = static_cast<double>(after - before);
     }
     return found->second;
   }
 
  private:
-  double cycles_of(MatrixJob job, int count) const {
+  // Cycles and tasks of `count` such jobs that nothing else is in the way of.
+  std::pair<double, std::size_t> jobs_alone(MatrixJob job, int count) const {
     TaskGraph graph;
     EnginePlace place;
     place.nram = job.ifm.address, place.wram = job.weights;
@@ -44,7 +47,7 @@ class JobCosts {
       job.ifm.address += 64;
       if (!same_kernels_) job.weights += 64;
     }
-    return schedule(graph, dependencies_of(graph), {}).cycles;
+    return {schedule(graph, dependencies_of(graph), {}).cycles, graph.tasks().size()};
   }
 
   const MatrixLayer& layer_;
@@ -87,7 +90,9 @@ double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double 
   for (int i = 0; i < chip.processors(); ++i) stored.push_back(graph.add_buffer(BufferRole::kStored));
   add_matrix_tasks(
       graph, work,
-      [&](TaskGraph& g, const EnginePlace& place) { return std::make_unique<CoarseLowering>(g, place, costs); },
+      [&](TaskGraph& g, const EnginePlace& place) {
+        return std::make_unique<CoarseLowering>(g, place, costs);
+      },
       stored);
   const std::vector<int> started = q.first_of_program ? processors_of(chip, m) : std::vector<int>{};
   return schedule(graph, dependencies_of(graph), machine_of(q.hardware, started), limit).cycles;

@@ -82,7 +82,7 @@ class Candidates {
     split.blocks_per_load = asked_.blocks_per_load.value_or(split.blocks_per_load);
     split.kernel_buffers = asked_.kernel_buffers.value_or(split.kernel_buffers);
     split.channel_parts = asked_.channel_parts.value_or(split.channel_parts);
-    std::set<std::tuple<int, int, int>> tiled;  // buffers and tiles, which several numbers of tiles may give
+    std::set<std::pair<int, int>> tiled;  // with fewer buffers only what does not fit with more
     for (const int buffers : {2, 1}) {
       for (const int tiles : {1, 2, 3, 4, 6, 8}) {
         LayerMapping mapping = split;
@@ -90,7 +90,7 @@ class Candidates {
         if (!place_maps(mapping, tiles)) continue;
         mapping.tile_rows = asked_.tile_rows.value_or(mapping.tile_rows);
         mapping.tile_columns = asked_.tile_columns.value_or(mapping.tile_columns);
-        if (!tiled.insert({mapping.map_buffers, mapping.tile_rows, mapping.tile_columns}).second) continue;
+        if (!tiled.insert({mapping.tile_rows, mapping.tile_columns}).second) continue;
         mapping.order = asked_.order.value_or(order_of(mapping));
         for (const auto& [maps, loads, results] : paths_of(mapping)) {
           mapping.maps = asked_.maps.value_or(maps);
@@ -249,7 +249,7 @@ class Candidates {
     const std::int64_t run = std::min<std::int64_t>(
         pixel, std::int64_t{m.blocks_per_load} * p_.block_kernels * p_.element_bytes());
     if (run == pixel) return results;
-    const PortPath path = dram_path(hardware_, chip_.core.copy, Direction::kWrite);
+    const PortPath path = dram_path(hardware_, chip_.core.copy);
     return results / static_cast<double>(run) *
            static_cast<double>(align_up(run, path.atom) + 2 * path.width);
   }

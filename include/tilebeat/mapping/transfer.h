@@ -43,8 +43,8 @@ std::vector<Transfer> out_of_buffer(const std::vector<Transfer>& part, std::uint
 
 // ---- what transfers are expected to cost ----
 
-/// `count` runs of `run` bytes that do not touch. Where they begin differs by multiples of `step`; 0: there is
-/// one.
+/// `count` runs of `run` bytes that do not touch. Where they begin differs by multiples of `step`; 0: there
+/// is one.
 struct Runs {
   std::int64_t run = 0, count = 1, step = 0;
 };
@@ -57,15 +57,16 @@ struct PortPath {
   int width = 16;          ///< bytes a clock
   int burst_bytes = 1024;  ///< of the longest burst
   int outstanding = 8;     ///< bursts under way
-  double round_trip = 60;  ///< clocks from a request to its first data, idle
+  double round_trip = 60;  ///< clocks from a request for one byte to its answer, idle
   std::int64_t atom = 1;   ///< bytes that the memory always moves whole
+  double memory = 64;      ///< bytes a clock at which the memory collects a burst before it answers
 };
-/// Ways of DMA channels and engines: from and to DRAM, to a core's memories, to the memory of a cluster. A
-/// write is answered when the controller has taken it.
-enum class Direction : std::uint8_t { kRead, kWrite };
-PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction);
+/// Ways of DMA channels and engines: to DRAM, to a core's memories, to the memory of a cluster.
+PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma);
 PortPath core_path(const ChipConfig& chip, const DmaConfig& dma);
 PortPath cluster_path(const ChipConfig& chip);
+/// Clocks from the request of the longest burst of such runs to its answer.
+double round_trip(const Runs& runs, const PortPath& path);
 /// Clocks that runs take through a port.
 double port_cycles(const Runs& runs, const PortPath& path);
 /// Bytes that runs, of which one begins at `address`, take of the memory's bus: whole atoms, as many as a run

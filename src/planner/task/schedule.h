@@ -14,7 +14,8 @@ struct Machine {
 };
 
 /// When the tasks of a graph are expected to run: a list schedule. A unit that is free takes, of the tasks
-/// whose operands are there, the one behind which most remains to be done; transfers share DRAM evenly.
+/// whose operands are there, the one behind which most remains to be done; transfers share DRAM evenly, and
+/// fetching instructions takes its part of it all the time.
 struct Schedule {
   std::vector<double> start, end, done;  ///< by task, in clocks
   double cycles = 0;                     ///< until all is done; infinite when that is after the limit
