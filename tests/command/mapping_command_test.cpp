@@ -75,21 +75,20 @@ TEST_P(MappingRefused, MA_1_with_the_reason_and_status_2) {
 
 INSTANTIATE_TEST_SUITE_P(
     Files, MappingRefused,
-    ::testing::Values(Refused{"parts", R"("kernel_parts": 900)", "mapping: kernel_parts 900 is more than"},
-                      Refused{"tile", R"("tile_rows": 56, "tile_columns": 56, "map_buffers": 60)",
-                              "chip.core.nram.size_bytes is 524288"},
-                      Refused{"kernels", R"("blocks_per_load": 16, "kernel_buffers": 64)",
-                              "chip.core.wram.size_bytes is 1048576"},
-                      Refused{"parts_of_channels",
-                              R"("channel_parts": 2, "blocks_per_load": 1, "tile_rows": 4)",
-                              "parts of the channels are added up for 2 x 8 outputs at a time"},
-                      Refused{"engine", R"("engine": "wfold")",
-                              "asks for the engine \"wfold\", the cores have \"dilated\""},
-                      Refused{"path", R"("maps": "broadcast")", "direct or sram"},
-                      Refused{"range", R"("tile_rows": 0)", "/layers/0/tile_rows"},
-                      Refused{"unknown", R"("tile_row": 4)", "tile_rows"},
-                      Refused{"name", R"("tile_rows": 4}, {"layer": "nobody")",
-                              "layer 'nobody' is not in the workload"}),
+    ::testing::Values(
+        Refused{"parts", R"("kernel_parts": 900)", "mapping: kernel_parts 900 is more than"},
+        Refused{"tile", R"("tile_rows": 56, "tile_columns": 56, "map_buffers": 60)",
+                "chip.core.nram.size_bytes is 524288"},
+        Refused{"kernels", R"("blocks_per_load": 16, "kernel_buffers": 64)",
+                "chip.core.wram.size_bytes is 1048576"},
+        Refused{"parts_of_channels", R"("channel_parts": 2, "blocks_per_load": 1, "tile_rows": 4)",
+                "parts of the channels are added up for 2 x 8 outputs at a time"},
+        Refused{"engine", R"("engine": "wfold")",
+                "asks for the engine \"wfold\", the cores have \"dilated\""},
+        Refused{"path", R"("maps": "broadcast")", "direct or sram"},
+        Refused{"range", R"("tile_rows": 0)", "/layers/0/tile_rows"},
+        Refused{"unknown", R"("tile_row": 4)", "tile_rows"},
+        Refused{"name", R"("tile_rows": 4}, {"layer": "nobody")", "layer 'nobody' is not in the workload"}),
     [](const auto& refused) { return refused.param.name; });
 
 TEST(MappingFile, MA_1_plan_does_not_write_over_what_it_reads) {
