@@ -121,11 +121,12 @@ class Candidates {
     if (m.blocks_per_load > 0) return true;
     if (!layer_.reduces()) return false;
     m.blocks_per_load = 1;
-    const std::int64_t room =
-        wram / 2 - 2 * kBufferAlignment;  // the ends of kernels and of records are aligned
-    if (room <= 0) return false;
-    m.channel_parts = static_cast<int>(ceil_div(block_bytes_, room));
-    return m.channel_parts <= ceil_div(p_.channels, grain_.channels);
+    m.channel_parts = ceil_div(p_.channels, grain_.channels);
+    if (group_bytes(layer_, q_.weights, m) > wram / 2) return false;
+    m.channel_parts =
+        static_cast<int>(std::min<std::int64_t>(m.channel_parts, ceil_div(2 * block_bytes_, wram)));
+    while (group_bytes(layer_, q_.weights, m) > wram / 2) ++m.channel_parts;
+    return true;
   }
 
   bool fits(const LayerMapping& m, int rows, int columns) const {

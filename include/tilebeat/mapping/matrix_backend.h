@@ -110,8 +110,8 @@ class MatrixLayer {
 
   /// Whether jobs may add up parts of the channels; outputs of such a job are one grain.
   virtual bool reduces() const { return false; }
-  /// Bytes of one block of kernels over channels `channels`, and where they begin in the block. Asked of
-  /// layers that reduce.
+  /// Bytes of one block of kernels over channels `channels`, and where they begin in the block; where kernels
+  /// lie in several regions, in the block's part of each. Asked of layers that reduce.
   virtual Interval weights_of(int /*block*/, Interval /*channels*/) const { return {}; }
   /// Decides how the unit itself cuts jobs whose largest is `largest`, with maps and results behind `path` in
   /// a memory of `memory_bytes` bytes a clock. Throws UserError when it cannot.
