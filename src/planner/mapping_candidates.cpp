@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "estimate.h"
-#include "matrix_tasks.h"
+#include "matrix_work.h"
 #include "processors.h"
 
 namespace tilebeat {
@@ -209,10 +209,11 @@ class Candidates {
     const double groups =
         static_cast<double>(ceil_div(part.blocks.size(), m.blocks_per_load)) * m.channel_parts;
     const bool stays = resident(m, part), tile_outer = m.order == StepOrder::kTileOuter;
-    const double maps = tiles * static_cast<double>(tile_bytes(m)) * (tile_outer ? 1 : groups);
+    const double map_loads = tiles * (tile_outer ? 1 : groups);
+    const double maps = map_loads * static_cast<double>(tile_bytes(m));
     const double kernels =
         static_cast<double>(part.blocks.size() * block_bytes_) * (stays || !tile_outer ? 1 : tiles);
-    const double results = stored_bytes(m);
+    const double results = result_bytes(m);
     const int in_cluster = std::min(m.cores(), chip_.cores_per_cluster);
     const int clusters = ceil_div(m.cores(), chip_.cores_per_cluster);
     const bool maps_shared = m.maps == DataPath::kSram, kernels_shared = m.kernels != DataPath::kDirect;
@@ -225,8 +226,9 @@ class Candidates {
                           (kernels_shared ? kernels * different_kernels : 0) +
                           (m.results == DataPath::kSram ? results * in_cluster : 0);
     const double cluster_port = chip_.cluster_bus.bytes_per_clock;
-    const double dram =
-        results * m.cores() + maps * clusters * different_maps + kernels * clusters * different_kernels;
+    const double dram = result_bus_bytes(m) * m.cores() +
+                        map_loads * map_bus_bytes(m) * clusters * different_maps +
+                        kernels * clusters * different_kernels;
     const auto compute = static_cast<double>(
         std::int64_t{p_.batch} * ceil_div(part.rows.size(), grain_.rows) *
         ceil_div(part.columns.size(), grain_.columns) * part.blocks.size() * grain_.cycles);
@@ -242,16 +244,22 @@ class Candidates {
     if (!q_.first_of_program) return 0;
     return 3.0 * static_cast<double>(processors_of(chip_, m).size()) * hardware_.host.register_write_cycles;
   }
-  // A run of a pixel's channels that does not fill whole DRAM bursts takes them whole.
-  double stored_bytes(const LayerMapping& m) const {
-    const auto results = static_cast<double>(p_.output.size_bytes()) / m.cores();
+  // Bytes of DRAM's bus that a map of a tile takes, and the results of a core.
+  double map_bus_bytes(const LayerMapping& m) const {
+    const std::int64_t pixel = p_.channels, row = p_.axis_w().span(m.tile_columns) * pixel;
+    const Runs rows = merged_runs(row, 1, 0, p_.axis_h().span(m.tile_rows), p_.width * pixel);
+    return bus_bytes(rows, dram_path(hardware_, chip_.core.copy), 0);
+  }
+  double result_bus_bytes(const LayerMapping& m) const {
     const std::int64_t pixel = std::int64_t{p_.conv.out_channels} * p_.element_bytes();
     const std::int64_t run = std::min<std::int64_t>(
         pixel, std::int64_t{m.blocks_per_load} * p_.block_kernels * p_.element_bytes());
-    if (run == pixel) return results;
-    const PortPath path = dram_path(hardware_, chip_.core.copy);
-    return results / static_cast<double>(run) *
-           static_cast<double>(align_up(run, path.atom) + 2 * path.width);
+    const Runs runs = merged_runs(run, m.tile_columns, pixel, m.tile_rows, p_.out_width * pixel);
+    const double tile = bus_bytes(runs, dram_path(hardware_, chip_.core.copy), 0);
+    return tile / static_cast<double>(runs.run * runs.count) * result_bytes(m);
+  }
+  double result_bytes(const LayerMapping& m) const {
+    return static_cast<double>(p_.output.size_bytes()) / m.cores();
   }
 
   [[noreturn]] void refuse() const {

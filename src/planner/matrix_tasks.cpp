@@ -1,40 +1,19 @@
 #include "matrix_tasks.h"
 
-#include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
 #include "tilebeat/isa/address_map.h"
-#include "tilebeat/mapping/arena.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
 
 #include "processors.h"
 #include "staging.h"
 
 namespace tilebeat {
 namespace {
-
-// Kernel blocks that are loaded together, and the channels that are added up with them.
-struct Group {
-  Interval blocks;
-  Reduction reduction;
-};
-
-std::vector<Group> groups_of(const Problem& p, const LayerMapping& m, const Grain& grain, Interval blocks) {
-  std::vector<Group> groups;
-  for (int b = blocks.begin; b < blocks.end; b += m.blocks_per_load) {
-    const Interval loaded{b, std::min(blocks.end, b + m.blocks_per_load)};
-    for (int part = 0; part < m.channel_parts; ++part) {
-      const Interval channels = part_of(p.channels, m.channel_parts, part, grain.channels);
-      groups.push_back({loaded, {channels, part == 0, part == m.channel_parts - 1}});
-    }
-  }
-  return groups;
-}
 
 // Buffers that are filled in turn, and what they hold.
 template <class Key>
@@ -62,73 +41,10 @@ class Cache {
   std::vector<std::optional<std::pair<Key, BufferRing::Filling>>> held_;
 };
 
-// The weights of a group: from DRAM to a buffer of WRAM, which begins at `destination`.
-std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPlace& w, const Group& group,
-                                       std::uint64_t destination) {
-  const auto offset = [&](int block) { return w.image.blocks[static_cast<std::size_t>(block)]; };
-  const auto source = [&](int block) { return w.blocks[static_cast<std::size_t>(block)]; };
-  const bool whole = group.reduction.first && group.reduction.last;
-  std::vector<Transfer> transfers;
-  if (w.image.regions > 1) {
-    for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
-      const auto region = static_cast<std::int64_t>(offset(block + 1) - offset(block)) / w.image.regions;
-      const Interval bytes =
-          whole ? Interval{0, static_cast<int>(region)} : layer.weights_of(block, group.reduction.channels);
-      CopyShape shape = one_run(bytes.size());
-      shape.rows = w.image.regions;
-      shape.source_row = region, shape.destination_row = w.region_bytes;
-      transfers.push_back({source(block) + static_cast<std::uint64_t>(bytes.begin), destination, shape});
-      destination += static_cast<std::uint64_t>(shape.run);
-    }
-    return transfers;
-  }
-  if (whole) {
-    const auto bytes = static_cast<std::int64_t>(offset(group.blocks.end) - offset(group.blocks.begin));
-    transfers.push_back({source(group.blocks.begin), destination, one_run(bytes)});
-    destination += static_cast<std::uint64_t>(align_up(bytes, kBufferAlignment));
-  } else {
-    for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
-      const Interval bytes = layer.weights_of(block, group.reduction.channels);
-      transfers.push_back(
-          {source(block) + static_cast<std::uint64_t>(bytes.begin), destination, one_run(bytes.size())});
-      destination += static_cast<std::uint64_t>(bytes.size());
-    }
-    destination = align_up<std::uint64_t>(destination, kBufferAlignment);
-  }
-  if (w.post != 0 && group.reduction.last) {
-    const std::int64_t records = group.blocks.size() * w.image.post_bytes;
-    transfers.push_back({w.post + static_cast<std::uint64_t>(group.blocks.begin * w.image.post_bytes),
-                         destination, one_run(records)});
-  }
-  return transfers;
-}
-
 // Bytes from the beginning of a group's buffer to its post-parameters.
 std::uint64_t post_offset(const std::vector<Transfer>& transfers, std::uint64_t destination) {
   return transfers.back().destination - destination;
 }
-
-// Bytes of WRAM that a group takes: in all regions together.
-std::int64_t buffer_bytes(const MatrixLayer& layer, const WeightPlace& w, const Group& group) {
-  const std::vector<Transfer> transfers = weight_transfers(layer, w, group, 0);
-  if (w.image.regions > 1) return align_up(bytes_of(transfers), kBufferAlignment * w.image.regions);
-  const Transfer& last = transfers.back();
-  return align_up(static_cast<std::int64_t>(last.destination) + last.shape.bytes(), kBufferAlignment);
-}
-
-std::int64_t map_bytes(const MatrixLayer& layer, const LayerMapping& m) {
-  const Problem& p = layer.problem();
-  return align_up(p.axis_h().span(m.tile_rows) * layer.ifm_row_bytes(p.axis_w().inner(m.tile_columns)),
-                  kBufferAlignment);
-}
-
-std::int64_t result_bytes(const MatrixLayer& layer, const LayerMapping& m) {
-  const Problem& p = layer.problem();
-  const int kernels = std::min(m.blocks_per_load * p.block_kernels, p.conv.out_channels);
-  return align_up(std::int64_t{m.tile_rows} * m.tile_columns * kernels * p.element_bytes(), kBufferAlignment);
-}
-
-constexpr int kResultBuffers = 2;
 
 // The tasks of all cores.
 class MatrixTasks {
@@ -176,7 +92,7 @@ class MatrixTasks {
   struct Step {
     OutputTile tile;
     int tile_number = 0;
-    Group group;
+    KernelGroup group;
     int group_number = 0;
   };
   struct Core {
@@ -196,7 +112,7 @@ class MatrixTasks {
     core.cluster = number / chip_.cores_per_cluster;
     core.place = {processor_of_core(chip_, number), nram_address(number), wram_address(number)};
     const std::vector<OutputTile> tiles = tiles_of(part);
-    const std::vector<Group> groups = groups_of(p_, m_, grain, part.blocks);
+    const std::vector<KernelGroup> groups = kernel_groups(p_, m_, grain, part.blocks);
     const bool tile_outer = m_.order == StepOrder::kTileOuter;
     // Parts of a reduction follow one another for every tile.
     const std::size_t parts = static_cast<std::size_t>(m_.channel_parts), loads = groups.size() / parts;
@@ -310,7 +226,7 @@ class MatrixTasks {
     }
     for (Core& core : cores_) {
       if (step >= core.steps.size() || !core.loads_weights) continue;
-      const Group& group = core.steps[step].group;
+      const KernelGroup& group = core.steps[step].group;
       const std::vector<Transfer> transfers = weight_transfers(
           layer_, work_.weights, group, core.place.wram + weights_offset(core.weights->place));
       if (m_.kernels == DataPath::kDirect) {
@@ -323,7 +239,7 @@ class MatrixTasks {
   }
 
   // Fetches a group once for all cores of the cluster that load it now.
-  void share_kernels(const Core& first, std::size_t step, const Group& group) {
+  void share_kernels(const Core& first, std::size_t step, const KernelGroup& group) {
     std::vector<Core*> users;
     for (Core& core : cores_) {
       if (core.cluster == first.cluster && core.number % m_.kernel_parts == first.number % m_.kernel_parts &&
@@ -494,76 +410,6 @@ class MatrixTasks {
 };
 
 }  // namespace
-
-CorePart part_of_core(const Problem& p, const Grain& grain, const LayerMapping& m, int core) {
-  return {part_of(p.out_height, m.row_parts, core / (m.column_parts * m.kernel_parts), grain.rows),
-          part_of(p.out_width, m.column_parts, core / m.kernel_parts % m.column_parts, grain.columns),
-          part_of(p.kernel_blocks(), m.kernel_parts, core % m.kernel_parts, 1)};
-}
-
-CorePart largest_part(const Problem& p, const Grain& grain, const LayerMapping& m) {
-  return {{0, largest_part_of(p.out_height, m.row_parts, grain.rows)},
-          {0, largest_part_of(p.out_width, m.column_parts, grain.columns)},
-          {0, largest_part_of(p.kernel_blocks(), m.kernel_parts, 1)}};
-}
-
-MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& m) {
-  const Problem& p = layer.problem();
-  MatrixJob job;
-  job.tile = {0, p.axis_h().inner(m.tile_rows), p.axis_w().inner(m.tile_columns)};
-  job.blocks = {0, std::min(m.blocks_per_load, p.kernel_blocks())};
-  job.reduction = {part_of(p.channels, m.channel_parts, 0, layer.grain().channels), true,
-                   m.channel_parts == 1};
-  return job;
-}
-
-std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, const LayerMapping& m) {
-  std::int64_t most = 0;
-  const Grain grain = layer.grain();
-  for (const Group& group : groups_of(layer.problem(), m, grain, {0, layer.problem().kernel_blocks()}))
-    most = std::max(most, buffer_bytes(layer, weights, group));
-  return most;
-}
-
-Footprint footprint_of(const MatrixWork& work) {
-  const LayerMapping& m = work.mapping;
-  const ChipConfig& chip = work.chip();
-  Footprint f;
-  f.map = map_bytes(work.layer, m), f.result = result_bytes(work.layer, m);
-  f.kernels = group_bytes(work.layer, work.weights, m);
-  f.nram = m.map_buffers * f.map + kResultBuffers * f.result;
-  f.wram = m.kernel_buffers * f.kernels;
-  const std::string& name = work.layer.problem().name;
-  const Problem& p = work.layer.problem();
-  const CorePart part = largest_part(p, work.layer.grain(), m);
-  const auto refuse = [&](const std::string& why) {
-    throw UserError(fmt::format("layer '{}' cannot be mapped so: {}", name, why));
-  };
-  if (m.channel_parts > 1 && !work.layer.reduces())
-    refuse("the engine does not add up parts of the channels");
-  if (m.channel_parts > ceil_div(p.channels, work.layer.grain().channels))
-    refuse(fmt::format("{} parts of {} channels", m.channel_parts, p.channels));
-  const Grain grain = work.layer.grain();
-  if (m.channel_parts > 1 && (m.tile_rows > grain.rows || m.tile_columns > grain.columns))
-    refuse(fmt::format("parts of the channels are added up for {} x {} outputs at a time, tiles have {} x {}",
-                       grain.rows, grain.columns, m.tile_rows, m.tile_columns));
-  if (m.channel_parts > 1 && m.blocks_per_load > 1)
-    refuse("parts of the channels need a load for every kernel block (blocks_per_load 1)");
-  if (m.kernels == DataPath::kBroadcast && m.blocks_per_load * m.kernel_buffers < part.blocks.size())
-    refuse("kernels are broadcast only when all of a core's stay in its WRAM");
-  if (f.nram > chip.core.nram.size_bytes)
-    throw UserError(fmt::format(
-        "layer '{}' cannot fit: a tile of {} x {} outputs takes {} x {} bytes of inputs and {} x {} bytes of "
-        "results, chip.core.nram.size_bytes is {}",
-        name, m.tile_rows, m.tile_columns, m.map_buffers, f.map, kResultBuffers, f.result,
-        chip.core.nram.size_bytes));
-  if (f.wram > chip.core.wram.size_bytes)
-    throw UserError(
-        fmt::format("layer '{}' cannot fit: {} buffers of {} bytes for the kernels of {} blocks, "
-                    "chip.core.wram.size_bytes is {}",
-                    name, m.kernel_buffers, f.kernels, m.blocks_per_load, chip.core.wram.size_bytes));
-  return f;
-}
 
 PlannedBytes add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering,
                               const std::vector<BufferId>& stored) {

@@ -99,8 +99,11 @@ void run_programs(System& system, const SimulationOptions& options, const ClockD
       throw SimulationError(
           fmt::format("deadlock: nothing can happen any more\n{}", system.describe_state()));
     }
-    // Without anything left to happen time stands where it is.
-    sc_core::sc_start(to_sc_time(kSliceCycles * clock.period_ps()), sc_core::SC_EXIT_ON_STARVATION);
+    // A slice is never shorter than the wait for what happens next; without anything left time stands where
+    // it is.
+    const sc_core::sc_time slice = to_sc_time(kSliceCycles * clock.period_ps());
+    sc_core::sc_start(std::max(slice, sc_core::sc_time_to_pending_activity()),
+                      sc_core::SC_EXIT_ON_STARVATION);
     if (options.progress) options.progress(system.now(), system.layer_ends().size());
   }
 }

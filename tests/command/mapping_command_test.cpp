@@ -56,6 +56,25 @@ TEST(MappingFile, MA_1_a_field_that_is_changed_is_obeyed_and_outputs_stay) {
   EXPECT_GT(one.at("total").at("cycles"), 0);
 }
 
+// Trials simulate the same layer by itself: for one layer the fastest of them is the run's.
+TEST(MappingFile, MA_3_a_search_finds_a_mapping_that_is_no_slower_and_the_same_every_time) {
+  const CommandFolder folder;
+  nlohmann::json searching = nlohmann::json::parse(read_bytes(source_path(kConfig)), nullptr, true, true);
+  searching["planner"]["search"] = 4;
+  const std::string config = folder.write("search.json", searching.dump());
+  ASSERT_EQ(folder.run_layer(kConfig, kLayer, {"--out", folder.path("estimated")}).status, 0);
+  for (const char* out : {"first", "second"}) {
+    const CommandResult run = folder.run({"run", "--config", config, "--layer", source_path(kLayer), "--out",
+                                          folder.path(out), "--check", "on"});
+    ASSERT_EQ(run.status, 0) << run.err;
+  }
+  EXPECT_LE(folder.report("first").at("total").at("cycles"),
+            folder.report("estimated").at("total").at("cycles"));
+  EXPECT_EQ(read_bytes(folder.path("first/report.json")), read_bytes(folder.path("second/report.json")));
+  EXPECT_EQ(read_bytes(folder.path("first/outputs/conv.npy")),
+            read_bytes(folder.path("estimated/outputs/conv.npy")));
+}
+
 struct Refused {
   const char* name;
   const char* fields;

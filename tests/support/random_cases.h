@@ -19,11 +19,12 @@
 namespace tilebeat::testing {
 
 /// Checks `property` on exactly `cases` random cases. RapidCheck prints the seed; RC_PARAMS="seed=..." runs
-/// it again.
+/// it again. With `seed` the cases are the same in every run.
 template <class Property>
-void check_cases(int cases, Property property) {
+void check_cases(int cases, Property property, std::optional<std::uint64_t> seed = {}) {
   rc::detail::TestParams params = rc::detail::configuration().testParams;
   params.maxSuccess = cases;
+  if (seed) params.seed = *seed;
   const ::testing::TestInfo* info = ::testing::UnitTest::GetInstance()->current_test_info();
   rc::detail::TestMetadata metadata;
   metadata.id = std::string(info->test_suite_name()) + "/" + info->name();

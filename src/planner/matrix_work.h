@@ -1,0 +1,57 @@
+#pragma once
+
+#include "tilebeat/mapping/layer_mapping.h"
+#include "tilebeat/mapping/matrix_backend.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tilebeat {
+
+/// A matrix layer on a chip: where its tensors lie in DRAM, and how it is mapped. What it refers to outlives
+/// it.
+struct MatrixWork {
+  const MatrixLayer& layer;
+  const HardwareConfig& hardware;
+  const LayerMapping& mapping;
+  const WeightPlace& weights;
+  TensorLayout input, output;
+  const ChipConfig& chip() const { return *hardware.chip; }
+};
+
+/// Outputs and kernel blocks that one core computes.
+struct CorePart {
+  Interval rows, columns, blocks;
+  bool empty() const { return rows.empty() || columns.empty() || blocks.empty(); }
+};
+CorePart part_of_core(const Problem& problem, const Grain& grain, const LayerMapping& mapping, int core);
+/// The largest part of a core.
+CorePart largest_part(const Problem& problem, const Grain& grain, const LayerMapping& mapping);
+
+constexpr int kResultBuffers = 2;  ///< of a core, in NRAM
+
+/// Bytes of the buffers that a mapping takes.
+struct Footprint {
+  std::int64_t map = 0, result = 0, kernels = 0;  ///< of one buffer
+  std::int64_t nram = 0, wram = 0;                ///< of all
+};
+/// Throws UserError that says which buffer does not fit, and which limit that is.
+Footprint footprint_of(const MatrixWork& work);
+/// The bytes of the largest group of kernel blocks, as it lies in WRAM.
+std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, const LayerMapping& mapping);
+/// The job of the largest tile and the most kernels.
+MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& mapping);
+
+/// Kernel blocks that are loaded together, and the channels that are added up with them.
+struct KernelGroup {
+  Interval blocks;
+  Reduction reduction;
+};
+std::vector<KernelGroup> kernel_groups(const Problem& problem, const LayerMapping& mapping,
+                                       const Grain& grain, Interval blocks);
+/// The weights of a group: from DRAM to a buffer of WRAM, which begins at `destination`; post-parameters that
+/// lie apart come last.
+std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPlace& weights,
+                                       const KernelGroup& group, std::uint64_t destination);
+
+}  // namespace tilebeat
