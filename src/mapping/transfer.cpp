@@ -158,16 +158,15 @@ std::int64_t dram_bank_round(const HardwareConfig& hardware) {
   return d.row_bytes * d.banks * d.channels * controllers;
 }
 
-PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma) {
+PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction) {
   const InterconnectConfig& noc = hardware.interconnect;
   const DramConfig& dram = hardware.dram;
-  constexpr double kController = 6;  // arrival, scheduling and crossing of clocks
+  const Picoseconds data = direction == Direction::kRead ? dram.tRCD_ps + dram.tCL_ps : dram.tCL_ps;
   PortPath path;
   path.width = noc.bytes_per_clock;
   path.burst_bytes = dma.burst_bytes;
   path.outstanding = std::min(dma.max_outstanding, noc.max_outstanding);
-  path.round_trip = noc.request_cycles + noc.response_cycles + kController +
-                    clocks(dram.tRCD_ps + dram.tCL_ps + dram.clock_ps * dram.burst_length / 2, hardware);
+  path.round_trip = noc.request_cycles + noc.response_cycles + clocks(data, hardware);
   path.memory = dram_bytes_per_clock(hardware) / hardware.dram.channels;
   path.atom = std::int64_t{dram.burst_length} * dram.data_bits / 8;
   return path;
@@ -190,12 +189,15 @@ double round_trip(const Runs& runs, const PortPath& path) {
          static_cast<double>(std::min<std::int64_t>(runs.run, path.burst_bytes)) / path.memory;
 }
 
+double burst_beats(const Runs& runs, const PortPath& path) {
+  return static_cast<double>(std::min<std::int64_t>(runs.run, path.burst_bytes)) / path.width;
+}
+
 double port_cycles(const Runs& runs, const PortPath& path) {
   const std::int64_t bursts = runs.count * ceil_div<std::int64_t>(runs.run, path.burst_bytes);
   const std::int64_t beats = runs.count * ceil_div<std::int64_t>(runs.run, path.width);
-  const double turns = static_cast<double>(bursts) / path.outstanding *
-                       (round_trip(runs, path) +
-                        static_cast<double>(std::min<std::int64_t>(runs.run, path.burst_bytes)) / path.width);
+  const double turns =
+      static_cast<double>(bursts) / path.outstanding * (round_trip(runs, path) + burst_beats(runs, path));
   return std::max({static_cast<double>(beats), static_cast<double>(bursts), turns});
 }
 
@@ -213,8 +215,8 @@ double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address) 
 TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
   const ChipConfig& chip = *hardware.chip;
   const DmaConfig& dma = copy.unit == Unit::kIodma || copy.unit == Unit::kFold ? chip.core.copy : chip.copy;
-  const auto path_of = [&](std::uint64_t address) {
-    if (address < kDramEnd) return dram_path(hardware, dma);
+  const auto path_of = [&](std::uint64_t address, Direction direction) {
+    if (address < kDramEnd) return dram_path(hardware, dma, direction);
     if ((address & kMulticast) == 0 && address < nram_address(0)) return cluster_path(chip);
     return core_path(chip, dma);
   };
@@ -224,11 +226,15 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
                                 copy.source_outer_stride);
   const Runs written = merged_runs(copy.run_bytes, columns, copy.destination_inner_stride, rows,
                                    copy.destination_outer_stride);
-  const PortPath from = path_of(copy.source), to = path_of(copy.destination);
+  const PortPath from = path_of(copy.source, Direction::kRead),
+                 to = path_of(copy.destination, Direction::kWrite);
   TaskCost cost;
-  cost.cycles = std::max(port_cycles(read, from), port_cycles(written, to));
+  // A burst is written when all of it has been read: the faster side's first or last one comes on top.
+  const double reading = port_cycles(read, from), writing = port_cycles(written, to);
+  cost.cycles = std::max(reading, writing);
   cost.release = round_trip(read, from);
-  cost.latency = cost.release + to.round_trip;  // a write is carried out while its data arrive
+  cost.latency = cost.release + round_trip(written, to) +
+                 (reading > writing ? burst_beats(written, to) : burst_beats(read, from));
   if (copy.source < kDramEnd) cost.dram_bytes = bus_bytes(read, from, copy.source);
   if (copy.destination < kDramEnd) cost.dram_bytes = bus_bytes(written, to, copy.destination);
   return cost;

@@ -14,6 +14,9 @@
 namespace tilebeat {
 namespace {
 
+// So few jobs are scheduled with the engine's own tasks, more with one task each.
+constexpr std::int64_t kFewJobs = 64;
+
 // What jobs of one shape cost their unit: the schedule of the engine's own tasks.
 class JobCosts {
  public:
@@ -83,14 +86,19 @@ double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double 
   const ChipConfig& chip = *q.hardware.chip;
   const MatrixWork work{q.layer, q.hardware, m, q.weights, q.input, q.output};
   q.layer.cut_jobs(largest_job(q.layer, m), core_path(chip, q.hardware.dma), core_memory_bytes(chip));
-  const CorePart part = largest_part(q.layer.problem(), q.layer.grain(), m);
+  const Problem& p = q.layer.problem();
+  const CorePart part = largest_part(p, q.layer.grain(), m);
+  const std::int64_t jobs = std::int64_t{m.cores()} * p.batch * ceil_div(part.rows.size(), m.tile_rows) *
+                            ceil_div(part.columns.size(), m.tile_columns) *
+                            ceil_div(part.blocks.size(), m.blocks_per_load) * m.channel_parts;
   JobCosts costs(q.layer, part.blocks.size() <= m.blocks_per_load && m.channel_parts == 1);
   TaskGraph graph;
   std::vector<BufferId> stored;
   for (int i = 0; i < chip.processors(); ++i) stored.push_back(graph.add_buffer(BufferRole::kStored));
   add_matrix_tasks(
       graph, work,
-      [&](TaskGraph& g, const EnginePlace& place) {
+      [&](TaskGraph& g, const EnginePlace& place) -> std::unique_ptr<MatrixLowering> {
+        if (jobs <= kFewJobs) return q.layer.lower(g, place);
         return std::make_unique<CoarseLowering>(g, place, costs);
       },
       stored);
@@ -121,7 +129,7 @@ Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& start
   machine.dram_bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * refresh * kReached;
   // Three register writes a processor, the starts behind all others; then its first instruction is fetched.
   const double write = hardware.host.register_write_cycles + hardware.interconnect.request_cycles + 2.0;
-  constexpr double kFetch = 60;
+  constexpr double kFetch = 70;
   for (std::size_t i = 0; i < started.size(); ++i) {
     const auto processor = static_cast<std::size_t>(started[i]);
     if (machine.starts.size() <= processor) machine.starts.resize(processor + 1, 0);

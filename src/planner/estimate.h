@@ -9,8 +9,9 @@
 
 namespace tilebeat {
 
-/// The cycles of a layer that is mapped so, estimated: its task graph, with one task a job, is scheduled
-/// (SPEC MA-3). Infinite when they are more than `limit`. Throws UserError when the layer does not fit so.
+/// The cycles of a layer that is mapped so, estimated: its task graph is scheduled (SPEC MA-3), with one task
+/// a job where there are many. Infinite when they are more than `limit`. Throws UserError when the layer does
+/// not fit so.
 double estimated_cycles(const MappingQuestion& question, const LayerMapping& mapping,
                         double limit = std::numeric_limits<double>::infinity());
 

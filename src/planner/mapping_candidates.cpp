@@ -248,14 +248,14 @@ class Candidates {
   double map_bus_bytes(const LayerMapping& m) const {
     const std::int64_t pixel = p_.channels, row = p_.axis_w().span(m.tile_columns) * pixel;
     const Runs rows = merged_runs(row, 1, 0, p_.axis_h().span(m.tile_rows), p_.width * pixel);
-    return bus_bytes(rows, dram_path(hardware_, chip_.core.copy), 0);
+    return bus_bytes(rows, dram_path(hardware_, chip_.core.copy, Direction::kRead), 0);
   }
   double result_bus_bytes(const LayerMapping& m) const {
     const std::int64_t pixel = std::int64_t{p_.conv.out_channels} * p_.element_bytes();
     const std::int64_t run = std::min<std::int64_t>(
         pixel, std::int64_t{m.blocks_per_load} * p_.block_kernels * p_.element_bytes());
     const Runs runs = merged_runs(run, m.tile_columns, pixel, m.tile_rows, p_.out_width * pixel);
-    const double tile = bus_bytes(runs, dram_path(hardware_, chip_.core.copy), 0);
+    const double tile = bus_bytes(runs, dram_path(hardware_, chip_.core.copy, Direction::kWrite), 0);
     return tile / static_cast<double>(runs.run * runs.count) * result_bytes(m);
   }
   double result_bytes(const LayerMapping& m) const {

@@ -133,7 +133,7 @@ class NetworkPlanner {
     d.weights = unplaced(image, hardware_);
     std::vector<int> parts;  // of the kernels: the first block of each
     if (is_board()) {
-      d.matrix->cut_jobs(whole_job(d), dram_path(hardware_, hardware_.dma),
+      d.matrix->cut_jobs(whole_job(d), dram_path(hardware_, hardware_.dma, Direction::kRead),
                          machine_of(hardware_, {}).dram_bytes_per_clock);
     } else {
       const auto [input, output] = layouts(d);

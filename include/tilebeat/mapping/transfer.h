@@ -57,16 +57,20 @@ struct PortPath {
   int width = 16;          ///< bytes a clock
   int burst_bytes = 1024;  ///< of the longest burst
   int outstanding = 8;     ///< bursts under way
-  double round_trip = 60;  ///< clocks from a request for one byte to its answer, idle
+  double round_trip = 60;  ///< clocks from a request to its answer, idle, without what depends on its bytes
   std::int64_t atom = 1;   ///< bytes that the memory always moves whole
   double memory = 64;      ///< bytes a clock at which the memory collects a burst before it answers
 };
-/// Ways of DMA channels and engines: to DRAM, to a core's memories, to the memory of a cluster.
-PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma);
+/// Ways of DMA channels and engines: from and to DRAM, to a core's memories, to the memory of a cluster. The
+/// row of a write is opened while its data arrive.
+enum class Direction : std::uint8_t { kRead, kWrite };
+PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction);
 PortPath core_path(const ChipConfig& chip, const DmaConfig& dma);
 PortPath cluster_path(const ChipConfig& chip);
-/// Clocks from the request of the longest burst of such runs to its answer.
+/// Clocks from the request of the longest burst of such runs to its answer, without the bus's beats.
 double round_trip(const Runs& runs, const PortPath& path);
+/// The bus's beats of that burst.
+double burst_beats(const Runs& runs, const PortPath& path);
 /// Clocks that runs take through a port.
 double port_cycles(const Runs& runs, const PortPath& path);
 /// Bytes that runs, of which one begins at `address`, take of the memory's bus: whole atoms, as many as a run

@@ -149,6 +149,8 @@ class Lowering : public MatrixLowering {
           transfer_cost({std::int64_t{load.post_records} * kPostParameterBytes, 1}, load.address);
       cost.cycles += post.cycles, cost.dram_bytes += post.dram_bytes;
     }
+    cost.cycles =
+        std::max(cost.cycles, static_cast<double>(load.words) + load.post_records);  // written one a clock
     add(load, std::move(accesses), cost, TaskEvent::kDone);
   }
 
@@ -231,7 +233,9 @@ class Lowering : public MatrixLowering {
     std::vector<Access> accesses{output_.read()};
     also(accesses, job_->ofm_write);
     const Runs runs = merged_runs(s.pixel_bytes, s.columns, s.pixel_stride, s.rows, s.row_stride);
-    add(s, std::move(accesses), transfer_cost(runs, s.address), TaskEvent::kReleased);
+    TaskCost cost = transfer_cost(runs, s.address);
+    cost.latency += burst_beats(runs, path_);  // a burst is collected before it is written
+    add(s, std::move(accesses), cost, TaskEvent::kReleased);
   }
 
   TaskCost transfer_cost(const Runs& runs, std::uint64_t address) const {
