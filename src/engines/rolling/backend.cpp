@@ -37,6 +37,7 @@ class Lowering : public MatrixLowering {
         place_(place),
         p_(problem),
         config_(hardware.engine<RollingConfig>()),
+        on_core_(hardware.chip.has_value()),
         conv_(conv_setup(problem)) {
     setup_.variant = order.variant, setup_.scheme = order.scheme;
     setup_.realignment = config_.realign, setup_.wrap = order.wrap;
@@ -47,7 +48,7 @@ class Lowering : public MatrixLowering {
     setup_.group_channels = narrow(p_, group_channels(p_), "channels of a group");
     setup_.group_kernels = narrow(p_, p_.conv.out_channels / p_.conv.groups, "kernels of a group");
     setup_.block_kernels = narrow(p_, p_.block_kernels, "kernels of a block");
-    setup_.images = narrow(p_, hardware.chip ? 1 : p_.batch, "images");
+    setup_.images = narrow(p_, on_core_ ? 1 : p_.batch, "images");
     setup_.useful_taps = static_cast<std::uint32_t>(p_.useful_taps);
     add(conv_, {}, {});
     add(setup_, {}, {});
@@ -60,7 +61,7 @@ class Lowering : public MatrixLowering {
       if (access) accesses.push_back(*access);
     }
     const RollingSchedule schedule = schedule_of(shape_of(config_), conv_, setup_, run);
-    if (!place_.nram) runs_.push_back(run);
+    if (!on_core_) runs_.push_back(run);
     const Estimate expected = estimate(schedule, config_, run.last && conv_.post_parameters);
     TaskCost cost;
     cost.cycles = kFill + expected.clocks() - expected.last_drain;
@@ -122,6 +123,7 @@ class Lowering : public MatrixLowering {
     run.height = tile.padding_only() ? std::uint16_t{0} : narrow(p_, tile.h.ins, "tile height");
     run.width = narrow(p_, tile.w.ins, "tile width");
     run.h_offset = narrow_offset(p_, tile.h.offset), run.w_offset = narrow_offset(p_, tile.w.offset);
+    if (!on_core_) whole_map(run, tile, job.ifm);
     run.first_kernel = narrow(p_, job.blocks.begin * p_.block_kernels, "kernels");
     run.first_channel = narrow(p_, all ? 0 : job.reduction.channels.begin, "channel");
     run.channels = narrow(p_, all ? group_channels(p_) : job.reduction.channels.size(), "channels");
@@ -129,10 +131,19 @@ class Lowering : public MatrixLowering {
     return run;
   }
 
+  // In DRAM a map has gaps where its outputs touch a part of it: the run sees all of it.
+  void whole_map(RollingRun& run, const OutputTile& tile, const TensorLayout& ifm) const {
+    run.map -= static_cast<std::uint64_t>(tile.h.in * ifm.row_stride + tile.w.in * ifm.pixel_stride);
+    run.height = narrow(p_, p_.height, "height"), run.width = narrow(p_, p_.width, "width");
+    run.h_offset = narrow_offset(p_, tile.h.in + tile.h.offset);
+    run.w_offset = narrow_offset(p_, tile.w.in + tile.w.offset);
+  }
+
   TaskGraph& graph_;
   EnginePlace place_;
   const Problem& p_;
   const RollingConfig& config_;
+  bool on_core_;
   ConvSetup conv_;
   RollingSetup setup_;
   std::vector<RollingRun> runs_;  // of a board, where the unit itself reads DRAM

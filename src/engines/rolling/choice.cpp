@@ -42,7 +42,7 @@ std::vector<Order> orders_of(Variant variant, const RollingConfig& config) {
   };
   if (allowed(BlockingChoice::kPlain)) orders.push_back({variant, Scheme::kPlain, 1, 1, config.wrap});
   for (const auto& [blocks, cuts] : stacks_of(config)) {
-    if (blocks == 1 && cuts == 1 && config.groups > 1) continue;
+    if (blocks == 1 && cuts == 1 && config.blocking == BlockingChoice::kAuto) continue;
     if (allowed(BlockingChoice::kGroupRolling))
       orders.push_back({variant, Scheme::kGroupRolling, blocks, cuts, config.wrap});
     if (allowed(BlockingChoice::kWholeRolling) && (blocks > 1 || config.blocking != BlockingChoice::kAuto))
