@@ -169,7 +169,7 @@ class RollingLayer : public MatrixLayer {
     grain.kernels = p_.block_kernels;
     const RollingSchedule one = schedule(std::int64_t{grain.rows} * grain.columns,
                                          {0, std::min(p_.block_kernels, p_.conv.out_channels)});
-    grain.channels = one.lanes();
+    grain.channels = one.channel_block();
     const Estimate expected = estimate(one, config_, p_.has_post_parameters());
     grain.cycles = static_cast<std::int64_t>(expected.clocks() - expected.last_drain);
     grain.kernel_bytes = std::int64_t{one.product().k} * (one.product().n + kPostParameterBytes);
@@ -233,9 +233,9 @@ std::vector<std::uint8_t> RollingLayer::pack_block(int block) const {
   const RollingSchedule all = schedule(1, {0, 1});
   std::vector<int> element_of(static_cast<std::size_t>(taps) * static_cast<std::size_t>(channels));
   std::size_t at = 0;
-  for (int begin = 0; begin < channels; begin += all.lanes()) {
+  for (int begin = 0; begin < channels; begin += all.channel_block()) {
     for (int tap = 0; tap < taps; ++tap) {
-      for (int c = begin; c < std::min(channels, begin + all.lanes()); ++c)
+      for (int c = begin; c < std::min(channels, begin + all.channel_block()); ++c)
         element_of[at++] = tap * channels + c;
     }
   }

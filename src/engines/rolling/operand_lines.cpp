@@ -86,12 +86,12 @@ void OperandLines::find(OperandName operand, const OutputBlock& block, int round
   }
 }
 
-// n runs over blocks of as many channels as a line has elements, in each over the taps.
+// n runs over blocks of channels, in each over the taps, in each over the block's channels.
 void OperandLines::find_pixel(int pixel, int group, Span elements, std::vector<Piece>& pieces) const {
   if (run_.height == 0) return;
   const int outputs = int{run_.rows} * run_.columns;
   const int image = pixel / outputs, row = pixel % outputs / run_.columns, column = pixel % run_.columns;
-  const int taps = int{conv_.kernel_h} * conv_.kernel_w, channel_block = schedule_.lanes();
+  const int taps = int{conv_.kernel_h} * conv_.kernel_w, channel_block = schedule_.channel_block();
   const std::int64_t image_pixels = std::int64_t{run_.height} * run_.width;
   for (int at = elements.begin; at < elements.end();) {
     const int first = at / (channel_block * taps) * channel_block;

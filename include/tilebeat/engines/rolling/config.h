@@ -43,8 +43,8 @@ struct RollingConfig {
   int groups = 4;                       ///< registers of each operand a PE
   int start_row = 0, start_column = 0;  ///< the PE where matrices begin
   int port_bytes = 16;                  ///< of the operands' ports, a clock
-  int request_bytes = 64;               ///< of the longest request for operands
-  int line_queue = 32;                  ///< lines of an operand that are requested ahead of the registers
+  int request_bytes = 256;              ///< of the longest request for operands
+  int line_queue = 64;                  ///< lines of an operand that are requested ahead of the registers
   int result_blocks = 4;                ///< output blocks of one half of the result buffer
   int drain_bytes = 16;                 ///< of sums that leave the result buffer a clock
   int write_queue = 16;                 ///< requests to write results that wait

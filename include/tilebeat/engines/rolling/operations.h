@@ -47,7 +47,8 @@ struct RollingSetup {
 };
 
 /// A product of a map's pixels and kernels: output pixels `rows` x `columns` of every image are rows of A,
-/// whose elements run over channel blocks as long as a line, taps, and the channels of the block; `kernels`
+/// whose elements run over blocks of channels (RollingSchedule::channel_block), taps, and the channels of the
+/// block; `kernels`
 /// kernels are the columns of B. The map and the results lie without gaps between rows and images.
 ///
 /// A block of kernels lies in memory as cuts of n as long as a line: in each cut the kernels one after the

@@ -38,6 +38,10 @@ struct Product {
   int group_columns = 1;
 };
 
+/// Lines of one pixel that are neighbours in memory: n runs over so many times a line's channels before it
+/// goes on to the next tap.
+constexpr int kNeighbouringLines = 4;
+
 /// Positions [begin, begin + size).
 struct Span {
   int begin = 0, size = 0;
@@ -102,6 +106,8 @@ class RollingSchedule {
   const Product& product() const { return product_; }
   int lines() const { return lines_; }  ///< of a block, at most
   int lanes() const { return lanes_; }  ///< elements of a line, at most
+  /// Channels that n runs over before the next tap.
+  int channel_block() const { return kNeighbouringLines * lanes_; }
 
   // ---- blocking ----
 
