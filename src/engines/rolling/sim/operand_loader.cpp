@@ -9,6 +9,12 @@ namespace {
 
 constexpr std::uint64_t kBurstBoundary = 4096;  // that no burst crosses
 
+// Half of the queue at most: while some lines wait, others are requested.
+int batch_of(const RollingConfig& config) {
+  const int lanes = std::min(config.rows, config.columns);
+  return std::max(1, std::min(config.line_queue / 2, config.request_bytes / lanes));
+}
+
 }  // namespace
 
 OperandLoader::OperandLoader(const char* name, OperandName operand, const SimContext& context,
@@ -16,8 +22,7 @@ OperandLoader::OperandLoader(const char* name, OperandName operand, const SimCon
     : port(name, context, max_outstanding, changed),
       config_(config),
       operand_(operand),
-      batch_(std::min(config.line_queue,
-                      std::max(1, config.request_bytes / std::min(config.rows, config.columns)))),
+      batch_(batch_of(config)),
       lines_(static_cast<std::size_t>(config.line_queue)) {}
 
 void OperandLoader::take(Cycle now) {

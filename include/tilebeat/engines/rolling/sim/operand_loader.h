@@ -26,7 +26,7 @@ struct LoaderStats {
 /// enters, or port_bytes bytes of a longer one. A line can enter in the clock after its last byte arrived, a
 /// line of padding alone in the clock after its turn to be requested. Back-pressure: at most line_queue lines
 /// were requested and have not entered; a request is made when there is room for as many lines as the longest
-/// one can hold.
+/// one can hold, or for half of the queue.
 class OperandLoader {
  public:
   BurstPort port;
