@@ -9,8 +9,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "rolling_formulas.h"
+
 namespace tilebeat::rolling {
 namespace {
+
+namespace testing = tilebeat::testing;
 
 constexpr std::array<Variant, 8> kAll{Variant::kRightBUp,   Variant::kRightBDown, Variant::kRightAUp,
                                       Variant::kRightADown, Variant::kLeftALeft,  Variant::kLeftARight,
@@ -72,6 +76,8 @@ void expect_realigned(const RollingSchedule& schedule, std::int64_t index, const
     for (int line = 0; line < block.lines; ++line) {
       const auto sum = schedule.sum_of(block, step, line);
       if (!sum) continue;
+      ASSERT_LT(sum->row, block.rows.size) << what;
+      ASSERT_LT(sum->column, block.columns.size) << what;
       const SumPlace place = schedule.stored_at(block, step, line);
       std::string& held = buffer[{place.line, place.index}];
       ASSERT_TRUE(held.empty() || held == name_of(*sum)) << what << ": two sums in one place";
@@ -261,13 +267,19 @@ TEST(RollingSchedule, shapes_of_all_blocks) {
 
 // ---- stacked storage ----
 
-/// The block of an operand in register group `reg`, as the document names it: "A12".
-std::string block_in(const RollingSchedule& s, const OutputBlock& block, OperandName operand, int reg,
-                     int phase) {
-  const int cuts = s.order().stacked_cuts, part = reg / cuts, cut = reg % cuts;
-  const int lines = operand == s.rolling() ? s.rolling_part(block, phase, part) : part;
-  return operand == OperandName::kA ? fmt::format("A{}{}", lines + 1, cut + 1)
-                                    : fmt::format("B{}{}", cut + 1, lines + 1);
+/// The blocks of an operand by register group, as the document names them: "A12".
+std::vector<std::string> blocks_in_groups(const RollingSchedule& s, const OutputBlock& block,
+                                          OperandName operand, int phase) {
+  std::vector<std::string> names(static_cast<std::size_t>(s.order().groups()));
+  for (int part = 0; part < block.parts; ++part) {
+    for (int cut = 0; cut < s.order().stacked_cuts; ++cut) {
+      const int lines = operand == s.rolling() ? s.rolling_part(block, phase, part) : part;
+      names[static_cast<std::size_t>(s.group_of(part, cut))] = operand == OperandName::kA
+                                                                   ? fmt::format("A{}{}", lines + 1, cut + 1)
+                                                                   : fmt::format("B{}{}", cut + 1, lines + 1);
+    }
+  }
+  return names;
 }
 
 TEST(RollingSchedule, RO_4_tables_1_to_3) {
@@ -276,11 +288,7 @@ TEST(RollingSchedule, RO_4_tables_1_to_3) {
   ASSERT_EQ(s.blocks(), 1);
   ASSERT_EQ(s.rounds_per_block(), 1);
   const OutputBlock block = s.block(0);
-  const auto all = [&](OperandName operand, int phase) {
-    std::vector<std::string> names;
-    for (int reg = 0; reg < 4; ++reg) names.push_back(block_in(s, block, operand, reg, phase));
-    return names;
-  };
+  const auto all = [&](OperandName operand, int phase) { return blocks_in_groups(s, block, operand, phase); };
   EXPECT_EQ(all(OperandName::kA, 0), (std::vector<std::string>{"A11", "A12", "A21", "A22"}));  // table 1
   EXPECT_EQ(all(OperandName::kB, 0), (std::vector<std::string>{"B11", "B21", "B12", "B22"}));  // table 2
   EXPECT_EQ(all(OperandName::kB, 1), (std::vector<std::string>{"B12", "B22", "B11", "B21"}));  // table 3
@@ -377,6 +385,42 @@ TEST(RollingSchedule, RO_6_steps_are_as_many_as_clocks) {
               EXPECT_EQ(count(steps, Step::Kind::kExchange), rolls.exchanges);
               EXPECT_EQ(count(steps, Step::Kind::kCorrection), rolls.corrections);
               EXPECT_EQ(count(steps, Step::Kind::kWrap), wrap == Wrap::kBuffer ? 2 * rolls.rings : 0);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(RollingSchedule, RO_6_clocks_of_rounds) {
+  // Against support/rolling_formulas.h, which is written from the specification alone.
+  for (const Variant variant : kAll) {
+    for (const Scheme scheme : {Scheme::kPlain, Scheme::kGroupRolling, Scheme::kWholeRolling}) {
+      for (const auto& [m, k] :
+           std::vector<std::pair<int, int>>{{9, 9}, {7, 4}, {2, 5}, {1, 1}, {14, 3}, {5, 13}}) {
+        for (const Wrap wrap : {Wrap::kRegister, Wrap::kBuffer}) {
+          testing::RollingCase c;
+          c.m = m, c.k = k, c.lines = c.lanes = 3;
+          c.blocks = scheme == Scheme::kPlain ? 1 : 2, c.cuts = scheme == Scheme::kPlain ? 1 : 2;
+          c.scheme = static_cast<testing::RollingScheme>(scheme);
+          c.a_stays = rolling_operand(variant) == OperandName::kB;
+          c.wrap_buffer = wrap == Wrap::kBuffer;
+          Order order = order_of(variant, scheme, c.blocks, c.cuts);
+          order.wrap = wrap;
+          const RollingSchedule schedule(array_of(3, 3), order, product_of(m, 8, k));
+          ASSERT_EQ(schedule.rounds_per_block(), (3 + c.cuts - 1) / c.cuts);
+          for (std::int64_t index = 0; index < schedule.blocks(); ++index) {
+            const OutputBlock block = schedule.block(index);
+            for (int round = 0; round < schedule.rounds_per_block(); ++round) {
+              const int cuts = std::min(c.cuts, 3 - round * c.cuts);
+              EXPECT_EQ(schedule.cuts_of_round(round), (Span{round * c.cuts, cuts}));
+              const auto expected = testing::rolling_round(c, block.rows.size, block.columns.size, cuts);
+              EXPECT_EQ(schedule.clocks(block, round).beats, expected.beats);
+              EXPECT_EQ(schedule.clocks(block, round).all, expected.beats + expected.moves);
+              EXPECT_EQ(static_cast<std::int64_t>(steps_of(schedule, block, round).size()),
+                        expected.beats + expected.moves);
+              EXPECT_EQ(schedule.realignment(block), expected.longest - 1);
             }
           }
         }
