@@ -21,10 +21,16 @@ std::vector<Variant> variants_of(const Product& product, const RollingConfig& co
   return variants;
 }
 
-// How many blocks and cuts may be stacked: register groups, and room for s x s output blocks.
+// How many blocks and cuts may be stacked: register groups, and room for s x s output blocks. Whoever asks
+// for a scheme that stacks blocks gets several, where that is possible.
 std::vector<std::pair<int, int>> stacks_of(const RollingConfig& config) {
   std::vector<std::pair<int, int>> stacks;
-  for (int blocks = 1; blocks <= config.groups && blocks * blocks <= config.result_blocks; ++blocks) {
+  const bool asked =
+      config.blocking == BlockingChoice::kGroupRolling || config.blocking == BlockingChoice::kWholeRolling;
+  const bool several =
+      asked && config.groups / std::max(1, config.stacked_cuts) >= 2 && config.result_blocks >= 4;
+  for (int blocks = several ? 2 : 1; blocks <= config.groups && blocks * blocks <= config.result_blocks;
+       ++blocks) {
     const int most = config.groups / blocks;
     for (int cuts = config.stacked_cuts > 0 ? config.stacked_cuts : most;
          cuts >= (config.stacked_cuts > 0 ? config.stacked_cuts : 1) && cuts <= most; --cuts)
@@ -91,12 +97,16 @@ Choice choose_order(const Product& product, const RollingConfig& config, bool re
       choice.candidates.push_back(
           {order, estimate(RollingSchedule(shape_of(config), order, product), config, records)});
   }
-  // Of equals the one that stacks more cuts: neighbouring lines are requested together.
-  const auto better = [](const Candidate& x, const Candidate& y) {
-    return std::pair(x.estimate.clocks(), -x.order.stacked_cuts) <
-           std::pair(y.estimate.clocks(), -y.order.stacked_cuts);
+  // Of equals the one that stacks more cuts: neighbouring lines are requested together. Stacked blocks bring
+  // fewer lines but wait for whole rounds: they have to be clearly faster.
+  constexpr double kClearlyFaster = 0.95;
+  const auto worth = [](const Candidate& c) {
+    const double clocks = c.estimate.clocks() * (c.order.stacked_blocks > 1 ? 1 / kClearlyFaster : 1);
+    return std::pair(clocks, -c.order.stacked_cuts);
   };
-  choice.order = std::min_element(choice.candidates.begin(), choice.candidates.end(), better)->order;
+  choice.order = std::min_element(choice.candidates.begin(), choice.candidates.end(),
+                                  [&](const Candidate& x, const Candidate& y) { return worth(x) < worth(y); })
+                     ->order;
   return choice;
 }
 
