@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "layer_trial.h"
+
 namespace tilebeat {
 namespace {
 
@@ -27,7 +29,9 @@ Place place_of_layer(const std::string& file, const std::string& name) {
 PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& hardware,
                              const std::string& file, const NetworkMapping& asked) {
   try {
-    return plan_network(workload, hardware, asked);
+    return plan_network(workload, hardware, asked, [&](const Layer& layer, const LayerMapping& mapping) {
+      return cycles_alone(workload, hardware, layer, mapping);
+    });
   } catch (const PlanError& error) {
     place_of_layer(file, error.layer()).fail(error.what());
   }

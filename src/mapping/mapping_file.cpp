@@ -67,12 +67,15 @@ NetworkMapping load_mapping(const std::string& path) {
   return {path, std::move(file.layers)};
 }
 
+MappingRequest request_of(const LayerMapping& m) {
+  return {m.layer,        m.engine,          m.row_parts,     m.column_parts, m.kernel_parts,   m.tile_rows,
+          m.tile_columns, m.blocks_per_load, m.channel_parts, m.map_buffers,  m.kernel_buffers, m.order,
+          m.maps,         m.kernels,         m.results};
+}
+
 std::string mapping_text(const std::vector<LayerMapping>& mappings) {
   MappingFile file;
-  for (const LayerMapping& m : mappings)
-    file.layers.push_back({m.layer, m.engine, m.row_parts, m.column_parts, m.kernel_parts, m.tile_rows,
-                           m.tile_columns, m.blocks_per_load, m.channel_parts, m.map_buffers,
-                           m.kernel_buffers, m.order, m.maps, m.kernels, m.results});
+  for (const LayerMapping& mapping : mappings) file.layers.push_back(request_of(mapping));
   return ObjectValue<MappingFile>{file}.write().dump(1) + "\n";
 }
 

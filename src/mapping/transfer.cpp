@@ -3,6 +3,7 @@
 #include "tilebeat/isa/address_map.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tilebeat {
 namespace {
@@ -138,9 +139,10 @@ std::vector<Transfer> out_of_buffer(const std::vector<Transfer>& part, std::uint
 
 Runs merged_runs(std::int64_t run, std::int64_t columns, std::int64_t column_stride, std::int64_t rows,
                  std::int64_t row_stride) {
-  Runs runs{run, columns * rows};
-  if (columns == 1 || column_stride == run) runs = {run * columns, rows};
-  if (runs.count == rows && (rows == 1 || row_stride == runs.run)) runs = {runs.run * rows, 1};
+  const std::int64_t rows_apart = rows > 1 ? row_stride : 0;
+  Runs runs{run, columns * rows, std::gcd(columns > 1 ? column_stride : 0, rows_apart)};
+  if (columns == 1 || column_stride == run) runs = {run * columns, rows, rows_apart};
+  if (runs.count == rows && (rows == 1 || row_stride == runs.run)) runs = {runs.run * rows, 1, 0};
   return runs;
 }
 
@@ -150,17 +152,23 @@ double dram_bytes_per_clock(const HardwareConfig& hardware) {
          static_cast<double>(d.clock_ps);
 }
 
-PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction) {
+std::int64_t dram_bank_round(const HardwareConfig& hardware) {
+  const DramConfig& d = hardware.dram;
+  const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
+  return d.row_bytes * d.banks * d.channels * controllers;
+}
+
+PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma) {
   const InterconnectConfig& noc = hardware.interconnect;
   const DramConfig& dram = hardware.dram;
   constexpr double kController = 6;  // arrival, scheduling and crossing of clocks
-  const Picoseconds data = direction == Direction::kRead ? dram.tRCD_ps + dram.tCL_ps : dram.tCL_ps;
   PortPath path;
   path.width = noc.bytes_per_clock;
   path.burst_bytes = dma.burst_bytes;
   path.outstanding = std::min(dma.max_outstanding, noc.max_outstanding);
   path.round_trip = noc.request_cycles + noc.response_cycles + kController +
-                    clocks(data + dram.clock_ps * dram.burst_length / 2, hardware);
+                    clocks(dram.tRCD_ps + dram.tCL_ps + dram.clock_ps * dram.burst_length / 2, hardware);
+  path.memory = dram_bytes_per_clock(hardware) / hardware.dram.channels;
   path.atom = std::int64_t{dram.burst_length} * dram.data_bits / 8;
   return path;
 }
@@ -177,24 +185,36 @@ PortPath cluster_path(const ChipConfig& chip) {
           on_chip_trip(chip.cluster_bus, chip.sram), 1};
 }
 
+double round_trip(const Runs& runs, const PortPath& path) {
+  return path.round_trip +
+         static_cast<double>(std::min<std::int64_t>(runs.run, path.burst_bytes)) / path.memory;
+}
+
 double port_cycles(const Runs& runs, const PortPath& path) {
   const std::int64_t bursts = runs.count * ceil_div<std::int64_t>(runs.run, path.burst_bytes);
   const std::int64_t beats = runs.count * ceil_div<std::int64_t>(runs.run, path.width);
   const double turns = static_cast<double>(bursts) / path.outstanding *
-                       (path.round_trip +
+                       (round_trip(runs, path) +
                         static_cast<double>(std::min<std::int64_t>(runs.run, path.burst_bytes)) / path.width);
   return std::max({static_cast<double>(beats), static_cast<double>(bursts), turns});
 }
 
-double bus_bytes(const Runs& runs, const PortPath& path) {
-  return static_cast<double>(runs.count * align_up(runs.run, path.atom));
+// Bytes of the bus that are lost, on average, because a run begins in another row.
+constexpr std::int64_t kOpenedRow = 16;
+
+double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address) {
+  const std::int64_t step = std::gcd(runs.step, path.atom);
+  std::int64_t atoms = 0;  // of a run at each of the places in an atom where runs begin
+  for (std::int64_t i = 0; i < path.atom / step; ++i)
+    atoms += ceil_div((static_cast<std::int64_t>(address) + i * step) % path.atom + runs.run, path.atom);
+  return static_cast<double>(runs.count * (atoms * step + kOpenedRow));
 }
 
 TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
   const ChipConfig& chip = *hardware.chip;
   const DmaConfig& dma = copy.unit == Unit::kIodma || copy.unit == Unit::kFold ? chip.core.copy : chip.copy;
-  const auto path_of = [&](std::uint64_t address, Direction direction) {
-    if (address < kDramEnd) return dram_path(hardware, dma, direction);
+  const auto path_of = [&](std::uint64_t address) {
+    if (address < kDramEnd) return dram_path(hardware, dma);
     if ((address & kMulticast) == 0 && address < nram_address(0)) return cluster_path(chip);
     return core_path(chip, dma);
   };
@@ -204,13 +224,13 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
                                 copy.source_outer_stride);
   const Runs written = merged_runs(copy.run_bytes, columns, copy.destination_inner_stride, rows,
                                    copy.destination_outer_stride);
-  const PortPath from = path_of(copy.source, Direction::kRead),
-                 to = path_of(copy.destination, Direction::kWrite);
+  const PortPath from = path_of(copy.source), to = path_of(copy.destination);
   TaskCost cost;
   cost.cycles = std::max(port_cycles(read, from), port_cycles(written, to));
-  cost.latency = from.round_trip + to.round_trip;
-  if (copy.source < kDramEnd) cost.dram_bytes = bus_bytes(read, from);
-  if (copy.destination < kDramEnd) cost.dram_bytes = bus_bytes(written, to);
+  cost.release = round_trip(read, from);
+  cost.latency = cost.release + to.round_trip;  // a write is carried out while its data arrive
+  if (copy.source < kDramEnd) cost.dram_bytes = bus_bytes(read, from, copy.source);
+  if (copy.destination < kDramEnd) cost.dram_bytes = bus_bytes(written, to, copy.destination);
   return cost;
 }
 

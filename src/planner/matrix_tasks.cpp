@@ -66,28 +66,31 @@ class Cache {
 std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPlace& w, const Group& group,
                                        std::uint64_t destination) {
   const auto offset = [&](int block) { return w.image.blocks[static_cast<std::size_t>(block)]; };
+  const auto source = [&](int block) { return w.blocks[static_cast<std::size_t>(block)]; };
+  const bool whole = group.reduction.first && group.reduction.last;
   std::vector<Transfer> transfers;
   if (w.image.regions > 1) {
     for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
-      CopyShape shape =
-          one_run(static_cast<std::int64_t>(offset(block + 1) - offset(block)) / w.image.regions);
+      const auto region = static_cast<std::int64_t>(offset(block + 1) - offset(block)) / w.image.regions;
+      const Interval bytes =
+          whole ? Interval{0, static_cast<int>(region)} : layer.weights_of(block, group.reduction.channels);
+      CopyShape shape = one_run(bytes.size());
       shape.rows = w.image.regions;
-      shape.source_row = shape.run, shape.destination_row = w.region_bytes;
-      transfers.push_back({w.address + offset(block), destination, shape});
+      shape.source_row = region, shape.destination_row = w.region_bytes;
+      transfers.push_back({source(block) + static_cast<std::uint64_t>(bytes.begin), destination, shape});
       destination += static_cast<std::uint64_t>(shape.run);
     }
     return transfers;
   }
-  const bool whole = group.reduction.first && group.reduction.last;
   if (whole) {
     const auto bytes = static_cast<std::int64_t>(offset(group.blocks.end) - offset(group.blocks.begin));
-    transfers.push_back({w.address + offset(group.blocks.begin), destination, one_run(bytes)});
+    transfers.push_back({source(group.blocks.begin), destination, one_run(bytes)});
     destination += static_cast<std::uint64_t>(align_up(bytes, kBufferAlignment));
   } else {
     for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
       const Interval bytes = layer.weights_of(block, group.reduction.channels);
-      transfers.push_back({w.address + offset(block) + static_cast<std::uint64_t>(bytes.begin), destination,
-                           one_run(bytes.size())});
+      transfers.push_back(
+          {source(block) + static_cast<std::uint64_t>(bytes.begin), destination, one_run(bytes.size())});
       destination += static_cast<std::uint64_t>(bytes.size());
     }
     destination = align_up<std::uint64_t>(destination, kBufferAlignment);
@@ -324,7 +327,8 @@ class MatrixTasks {
     std::vector<Core*> users;
     for (Core& core : cores_) {
       if (core.cluster == first.cluster && core.number % m_.kernel_parts == first.number % m_.kernel_parts &&
-          step < core.steps.size() && core.loads_weights)
+          step < core.steps.size() && core.loads_weights &&
+          core.steps[step].group_number == first.steps[step].group_number)
         users.push_back(&core);
     }
     Staging& staging = staging_.at(first.cluster);
@@ -539,6 +543,10 @@ Footprint footprint_of(const MatrixWork& work) {
     refuse("the engine does not add up parts of the channels");
   if (m.channel_parts > ceil_div(p.channels, work.layer.grain().channels))
     refuse(fmt::format("{} parts of {} channels", m.channel_parts, p.channels));
+  const Grain grain = work.layer.grain();
+  if (m.channel_parts > 1 && (m.tile_rows > grain.rows || m.tile_columns > grain.columns))
+    refuse(fmt::format("parts of the channels are added up for {} x {} outputs at a time, tiles have {} x {}",
+                       grain.rows, grain.columns, m.tile_rows, m.tile_columns));
   if (m.channel_parts > 1 && m.blocks_per_load > 1)
     refuse("parts of the channels need a load for every kernel block (blocks_per_load 1)");
   if (m.kernels == DataPath::kBroadcast && m.blocks_per_load * m.kernel_buffers < part.blocks.size())

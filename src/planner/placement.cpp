@@ -10,7 +10,46 @@ namespace {
 constexpr std::int64_t kPage =
     4096;  // tensors begin at multiples of it; address 0 stays unused: it means "none"
 
+// Bytes that are left free before each part of the kernels. Parts of equal size would often lie a multiple of
+// all banks apart; streams that read them side by side would then meet in one bank of one controller, row
+// against row, to the end. So every part begins at a phase of its own, the nearest that is not taken.
+std::vector<std::int64_t> gaps_before(const WeightImage& image, const std::vector<int>& parts,
+                                      const HardwareConfig& hardware) {
+  std::vector<std::int64_t> gaps(parts.size(), 0);
+  const std::int64_t round = dram_bank_round(hardware);
+  const auto count = static_cast<std::int64_t>(parts.size());
+  const auto bytes = static_cast<std::int64_t>(image.blocks.back());
+  constexpr std::int64_t kLong = 4;  // a part shorter than one of so many shares of the banks is no stream
+  if (count < 2 || bytes / count < round / kLong) return gaps;
+  std::vector<std::int64_t> phases;
+  for (std::int64_t i = 0; i < count; ++i) phases.push_back((round / kPage * i / count + i) * kPage % round);
+  std::int64_t shift = 0;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const auto begin = static_cast<std::int64_t>(image.blocks[static_cast<std::size_t>(parts[part])]) + shift;
+    const auto gap_to = [&](std::int64_t phase) { return ((phase - begin) % round + round) % round; };
+    const auto nearest = std::min_element(
+        phases.begin(), phases.end(), [&](std::int64_t a, std::int64_t b) { return gap_to(a) < gap_to(b); });
+    gaps[part] = gap_to(*nearest);
+    shift += gaps[part];
+    phases.erase(nearest);
+  }
+  return gaps;
+}
+
 }  // namespace
+
+WeightPlace unplaced(const WeightImage& image, const HardwareConfig& hardware) {
+  WeightPlace made;
+  made.blocks.assign(image.blocks.begin(), image.blocks.end() - 1);
+  made.post = image.post.empty() ? 0 : kPage;
+  made.image.blocks = image.blocks;
+  made.image.post_bytes = image.post_bytes, made.image.regions = image.regions;
+  if (hardware.chip) {
+    const MemoryConfig& wram = hardware.chip->core.wram;
+    made.region_bytes = wram.size_bytes / wram.banks;
+  }
+  return made;
+}
 
 DramPlaces::DramPlaces(const HardwareConfig& hardware, Plan& plan)
     : hardware_(hardware), plan_(plan), dram_(kPage, std::int64_t{1} << 60, kPage) {}
@@ -52,17 +91,49 @@ std::uint64_t DramPlaces::place(const std::string& what, std::vector<std::uint8_
   return place(what, std::move(pieces));
 }
 
-WeightPlace DramPlaces::place_weights(const std::string& layer, WeightImage image) {
-  WeightPlace place_of;
-  place_of.address = place("kernels of " + layer, std::move(image.pieces));
-  place_of.post = place("post-parameters of " + layer, std::move(image.post));
-  place_of.image = std::move(image);
-  place_of.image.pieces.clear(), place_of.image.post.clear();
-  if (hardware_.chip) {
-    const MemoryConfig& wram = hardware_.chip->core.wram;
-    place_of.region_bytes = wram.size_bytes / wram.banks;
+WeightPlace DramPlaces::place_weights(const std::string& layer, WeightImage image,
+                                      const std::vector<int>& parts) {
+  WeightPlace made = unplaced(image, hardware_);
+  const std::vector<std::int64_t> gaps = gaps_before(image, parts, hardware_);
+  std::int64_t bytes = static_cast<std::int64_t>(image.blocks.back());
+  for (const std::int64_t gap : gaps) bytes += gap;
+  const std::uint64_t address = dram_.allocate(bytes);
+  std::uint64_t shift = 0;
+  std::size_t part = 0;
+  for (std::size_t block = 0; block < made.blocks.size(); ++block) {
+    for (; part < parts.size() && static_cast<std::size_t>(parts[part]) == block; ++part)
+      shift += static_cast<std::uint64_t>(gaps[part]);
+    made.blocks[block] = address + image.blocks[block] + shift;
   }
-  return place_of;
+  add_kernels("kernels of " + layer, std::move(image), made.blocks);
+  made.post = place("post-parameters of " + layer, std::move(image.post));
+  return made;
+}
+
+// Pieces of an image as segments, cut where blocks do not lie one behind the other.
+void DramPlaces::add_kernels(const std::string& what, WeightImage&& image,
+                             const std::vector<std::uint64_t>& places) {
+  std::uint64_t begin = 0;  // of a piece
+  std::size_t block = 0;
+  for (auto& piece : image.pieces) {
+    const std::uint64_t end = begin + piece.size();
+    std::uint64_t from = begin;
+    while (from < end) {
+      while (image.blocks[block + 1] <= from) ++block;
+      const std::uint64_t shift = places[block] - image.blocks[block];
+      std::size_t last = block;
+      while (last + 1 < places.size() && places[last + 1] - image.blocks[last + 1] == shift) ++last;
+      const std::uint64_t to = std::min(end, image.blocks[last + 1]);
+      if (from == begin && to == end) {
+        plan_.image.push_back({what, begin + shift, std::move(piece)});
+      } else {
+        const auto first = piece.begin() + static_cast<std::ptrdiff_t>(from - begin);
+        plan_.image.push_back({what, from + shift, {first, first + static_cast<std::ptrdiff_t>(to - from)}});
+      }
+      from = to;
+    }
+    begin = end;
+  }
 }
 
 void DramPlaces::place_programs() {

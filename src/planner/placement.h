@@ -22,18 +22,24 @@ class DramPlaces {
   /// other; each is a segment of its own, so that it goes as soon as it is written.
   std::uint64_t place(const std::string& what, std::vector<std::vector<std::uint8_t>> pieces);
   std::uint64_t place(const std::string& what, std::vector<std::uint8_t> bytes);
-  /// A layer's kernels.
-  WeightPlace place_weights(const std::string& layer, WeightImage image);
+  /// A layer's kernels, of which parts are read side by side: the blocks from each of `parts` on. Long parts
+  /// begin in different banks and at different controllers.
+  WeightPlace place_weights(const std::string& layer, WeightImage image, const std::vector<int>& parts);
   /// Programs, once they are whole.
   void place_programs();
   /// The end of everything.
   std::uint64_t used() const;
 
  private:
+  void add_kernels(const std::string& what, WeightImage&& image, const std::vector<std::uint64_t>& places);
+
   const HardwareConfig& hardware_;
   Plan& plan_;
   Arena dram_;
 };
+
+/// A place of kernels that shows their sizes alone.
+WeightPlace unplaced(const WeightImage& image, const HardwareConfig& hardware);
 
 /// Lower bounds of a convolution: its MACs at peak on all matrix units, its tensors over DRAM once.
 BoundCycles bound_of(const Problem& problem, const Layer& layer, std::int64_t macs,

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "choose_mapping.h"
+#include "estimate.h"
 #include "matrix_tasks.h"
 #include "placement.h"
 #include "processors.h"
@@ -36,8 +37,13 @@ struct DecidedLayer {
 
 class NetworkPlanner {
  public:
-  NetworkPlanner(const Workload& workload, const HardwareConfig& hardware, const NetworkMapping& asked)
-      : workload_(workload), hardware_(hardware), asked_(asked), places_(hardware, made_.plan) {}
+  NetworkPlanner(const Workload& workload, const HardwareConfig& hardware, const NetworkMapping& asked,
+                 const MappingTrial& trial)
+      : workload_(workload),
+        hardware_(hardware),
+        asked_(asked),
+        trial_(trial),
+        places_(hardware, made_.plan) {}
 
   PlannedNetwork run() {
     check_request();
@@ -89,7 +95,7 @@ class NetworkPlanner {
                            hardware_.dataflow));
     }
   }
-  const MappingRequest* request_of(const std::string& layer) const {
+  const MappingRequest* asked_of(const std::string& layer) const {
     const auto found = std::find_if(asked_.layers.begin(), asked_.layers.end(),
                                     [&](const MappingRequest& r) { return r.layer == layer; });
     return found == asked_.layers.end() ? nullptr : &*found;
@@ -123,14 +129,16 @@ class NetworkPlanner {
     const Problem& p = d.matrix->problem();
     d.plan.macs = useful_macs(workload_, layer);
     d.plan.bound = bound_of(p, layer, d.plan.macs, hardware_);
-    d.weights = places_.place_weights(layer.name, d.matrix->pack_weights());
+    WeightImage image = d.matrix->pack_weights();
+    d.weights = unplaced(image, hardware_);
+    std::vector<int> parts;  // of the kernels: the first block of each
     if (is_board()) {
-      d.matrix->cut_jobs(whole_job(d), dram_path(hardware_, hardware_.dma, Direction::kRead),
+      d.matrix->cut_jobs(whole_job(d), dram_path(hardware_, hardware_.dma),
                          machine_of(hardware_, {}).dram_bytes_per_clock);
     } else {
       const auto [input, output] = layouts(d);
-      const ChosenMapping chosen =
-          choose_mapping({*d.matrix, hardware_, d.weights, input, output, d.first, request_of(layer.name)});
+      const ChosenMapping chosen = choose_mapping(
+          {*d.matrix, hardware_, d.weights, input, output, d.first, asked_of(layer.name)}, trial_of(layer));
       d.mapping = chosen.mapping;
       d.mapping.engine = hardware_.dataflow;
       d.matrix->cut_jobs(largest_job(*d.matrix, d.mapping), core_path(*hardware_.chip, hardware_.dma),
@@ -141,7 +149,18 @@ class NetworkPlanner {
       d.plan.choices.emplace_back("chosen", chosen.reason);
       made_.mappings.push_back(d.mapping);
     }
+    for (int part = 0; part < d.mapping.kernel_parts; ++part)
+      parts.push_back(part_of(p.kernel_blocks(), d.mapping.kernel_parts, part, 1).begin);
+    d.weights = places_.place_weights(layer.name, std::move(image), parts);
     for (auto& choice : d.matrix->explain()) d.plan.choices.push_back(std::move(choice));
+  }
+
+  LayerTrial trial_of(const Layer& layer) const {
+    if (!trial_ || hardware_.planner.search == 0) return {};
+    return [this, &layer](LayerMapping mapping) {
+      mapping.engine = hardware_.dataflow;
+      return trial_(layer, mapping);
+    };
   }
 
   std::string in_words(const LayerMapping& m) const {
@@ -204,7 +223,7 @@ class NetworkPlanner {
     const auto [input, output] = layouts(d);
     job.ifm = input, job.ofm = output;
     job.ifm.address = input.at(0, job.tile.h.in, job.tile.w.in);
-    job.weights = d.weights.address, job.post = d.weights.post;
+    job.weights = d.weights.blocks.front(), job.post = d.weights.post;
     return job;
   }
 
@@ -296,6 +315,7 @@ class NetworkPlanner {
   const Workload& workload_;
   const HardwareConfig& hardware_;
   const NetworkMapping& asked_;
+  const MappingTrial& trial_;
   PlannedNetwork made_;
   DramPlaces places_;
   std::vector<DecidedLayer> decided_;
@@ -305,8 +325,8 @@ class NetworkPlanner {
 }  // namespace
 
 PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
-                            const NetworkMapping& asked) {
-  return NetworkPlanner(workload, hardware, asked).run();
+                            const NetworkMapping& asked, const MappingTrial& trial) {
+  return NetworkPlanner(workload, hardware, asked, trial).run();
 }
 
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware) {

@@ -144,8 +144,8 @@ INSTANTIATE_TEST_SUITE_P(
     Chips, UnfitLayer,
     ::testing::Values(
         Unfit{"tile", kConv, 300, R"("nram": {"size_bytes": 4096})", "chip.core.nram.size_bytes is 4096"},
-        Unfit{"kernels", kConv, 300, R"("wram": {"size_bytes": 2048})",
-              "half of chip.core.wram.size_bytes is 1024"},
+        Unfit{"kernels", kConv, 300, R"("wram": {"size_bytes": 1024})",
+              "half of chip.core.wram.size_bytes is 512"},
         Unfit{"window", R"("op": "max_pool", "kernel": [2, 2])", 3000, R"("nram": {"size_bytes": 4096})",
               "do not fit chip.core.nram.size_bytes, which is 4096"},
         Unfit{"pixel", kBatchnorm, 300, R"("nram": {"size_bytes": 7168})",

@@ -75,18 +75,20 @@ TEST_P(MappingRefused, MA_1_with_the_reason_and_status_2) {
 
 INSTANTIATE_TEST_SUITE_P(
     Files, MappingRefused,
-    ::testing::Values(Refused{"parts", R"("kernel_parts": 900)", "mapping: kernel_parts 900 is more than"},
-                      Refused{"tile", R"("tile_rows": 56, "tile_columns": 56, "map_buffers": 60)",
-                              "chip.core.nram.size_bytes is 524288"},
-                      Refused{"kernels", R"("blocks_per_load": 16, "kernel_buffers": 64)",
-                              "chip.core.wram.size_bytes is 1048576"},
-                      Refused{"engine", R"("engine": "wfold")",
-                              "asks for the engine \"wfold\", the cores have \"dilated\""},
-                      Refused{"path", R"("maps": "broadcast")", "direct or sram"},
-                      Refused{"range", R"("tile_rows": 0)", "/layers/0/tile_rows"},
-                      Refused{"unknown", R"("tile_row": 4)", "tile_rows"},
-                      Refused{"name", R"("tile_rows": 4}, {"layer": "nobody")",
-                              "layer 'nobody' is not in the workload"}),
+    ::testing::Values(
+        Refused{"parts", R"("kernel_parts": 900)", "mapping: kernel_parts 900 is more than"},
+        Refused{"tile", R"("tile_rows": 56, "tile_columns": 56, "map_buffers": 60)",
+                "chip.core.nram.size_bytes is 524288"},
+        Refused{"kernels", R"("blocks_per_load": 16, "kernel_buffers": 64)",
+                "chip.core.wram.size_bytes is 1048576"},
+        Refused{"parts_of_channels", R"("channel_parts": 2, "blocks_per_load": 1, "tile_rows": 4)",
+                "parts of the channels are added up for 2 x 8 outputs at a time"},
+        Refused{"engine", R"("engine": "wfold")",
+                "asks for the engine \"wfold\", the cores have \"dilated\""},
+        Refused{"path", R"("maps": "broadcast")", "direct or sram"},
+        Refused{"range", R"("tile_rows": 0)", "/layers/0/tile_rows"},
+        Refused{"unknown", R"("tile_row": 4)", "tile_rows"},
+        Refused{"name", R"("tile_rows": 4}, {"layer": "nobody")", "layer 'nobody' is not in the workload"}),
     [](const auto& refused) { return refused.param.name; });
 
 TEST(MappingFile, MA_1_plan_does_not_write_over_what_it_reads) {
@@ -99,17 +101,71 @@ TEST(MappingFile, MA_1_plan_does_not_write_over_what_it_reads) {
   EXPECT_EQ(read_bytes(layer), before);
 }
 
-TEST(MappingFile, MA_1_channels_are_cut_where_kernels_do_not_fit) {
+class ChannelsCut : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ChannelsCut, MA_1_where_kernels_do_not_fit) {
   const CommandFolder folder;
   const std::string config = folder.write(
-      "small.json", R"({"chip": {"cores_per_cluster": 1, "core": {"wram": {"size_bytes": 262144}}}})");
+      "small.json", fmt::format(R"({{"dataflow": "{}", "chip": {{"cores_per_cluster": 1, "core": {{"wram": )"
+                                R"({{"size_bytes": 262144}}}}}}}})",
+                                GetParam()));
   const std::string layer = folder.write(
       "fc.json",
       R"({"name": "fc", "inputs": [{"name": "x", "shape": [1, 1, 1, 18816], "random": {"seed": 1}}],
         "layers": [{"name": "fc", "op": "fully_connected", "inputs": ["x"], "out_features": 40,
-                    "weights": {"random": {"seed": 2, "min": -20, "max": 20}}}], "outputs": ["fc"]})");
-  const CommandResult run = folder.run({"run", "--config", config, "--layer", layer, "--check", "on"});
-  EXPECT_EQ(run.status, 0) << run.err;
+                    "weights": {"random": {"seed": 2, "min": -20, "max": 20}},
+                    "bias": {"random": {"seed": 3}}}], "outputs": ["fc"]})");
+  const CommandResult plan = folder.run({"plan", "--config", config, "--layer", layer});
+  EXPECT_THAT(plan.out, HasSubstr("channels in"));
+  for (const char* granularity : {"tile", "clock"}) {
+    const CommandResult run = folder.run({"run", "--config", config, "--layer", layer, "--check", "on",
+                                          "--granularity", granularity, "--out", folder.path(granularity)});
+    EXPECT_EQ(run.status, 0) << run.err;
+  }
+  EXPECT_EQ(folder.report("tile").at("total").at("cycles"), folder.report("clock").at("total").at("cycles"));
+}
+INSTANTIATE_TEST_SUITE_P(Engines, ChannelsCut, ::testing::Values("dilated", "wfold"),
+                         [](const auto& engine) { return std::string(engine.param); });
+
+TEST(MappingFile, MA_1_w_fold_adds_up_parts_of_one_tile) {
+  const CommandFolder folder;
+  const std::string layer = folder.write(
+      "conv.json",
+      R"({"name": "conv", "inputs": [{"name": "x", "shape": [1, 6, 6, 128], "random": {"seed": 1}}],
+        "layers": [{"name": "conv", "op": "conv2d", "inputs": ["x"], "out_channels": 32, "kernel": [3, 3],
+                    "weights": {"random": {"seed": 2}}}], "outputs": ["conv"]})");
+  const auto run = [&](const std::string& fields) {
+    const std::string mapping = folder.write("m.json", mapping_of(fields));
+    return folder.run({"run", "--config", source_path("configs/wfold16x4.json"), "--layer", layer,
+                       "--mapping", mapping, "--out", folder.path("given"), "--check", "on"});
+  };
+  const CommandResult parts = run(R"("channel_parts": 2, "blocks_per_load": 1)");
+  EXPECT_EQ(parts.status, 0) << parts.err;
+  const CommandResult larger = run(R"("channel_parts": 2, "blocks_per_load": 1, "tile_rows": 2)");
+  EXPECT_EQ(larger.status, 2);
+  EXPECT_THAT(larger.err, HasSubstr("parts of the channels are added up for 1 x"));
+}
+
+// One core has two tiles, the other one: they do not load the same kernels at a time.
+TEST(MappingFile, HI_4_MA_1_cores_that_are_not_in_step_share_no_kernels) {
+  const CommandFolder folder;
+  const std::string config =
+      folder.write("two.json", R"({"chip": {"cores_per_cluster": 2, "dram_path": "sram"}})");
+  const std::string layer = folder.write(
+      "conv.json",
+      R"({"name": "conv", "inputs": [{"name": "x", "shape": [1, 3, 8, 16], "random": {"seed": 1}}],
+        "layers": [{"name": "conv", "op": "conv2d", "inputs": ["x"], "out_channels": 64, "kernel": [1, 1],
+                    "weights": {"random": {"seed": 2}}}], "outputs": ["conv"]})");
+  for (const char* parts : {R"("kernel_buffers": 2)", R"("kernel_buffers": 2, "channel_parts": 3)"}) {
+    const std::string mapping = folder.write(
+        "m.json", mapping_of(std::string(R"("row_parts": 2, "column_parts": 1, "kernel_parts": 1, )"
+                                         R"("tile_rows": 1, "tile_columns": 8, "blocks_per_load": 1, )"
+                                         R"("order": "kernel_outer", )") +
+                             parts));
+    const CommandResult run = folder.run({"run", "--config", config, "--layer", layer, "--mapping", mapping,
+                                          "--check", "on", "--out", folder.path("out")});
+    EXPECT_EQ(run.status, 0) << run.err;
+  }
 }
 
 }  // namespace

@@ -128,6 +128,7 @@ WfoldRun any_wfold_run() {
   r.result_granularity = static_cast<std::uint16_t>(below(512));
   r.read_mode = static_cast<WfoldReadMode>(below<int>(kWfoldReadModeNames.size()));
   r.block_outer = any<bool>();
+  r.begins_sums = any<bool>(), r.ends_sums = any<bool>();
   return r;
 }
 

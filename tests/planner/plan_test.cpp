@@ -4,6 +4,9 @@
 #include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/planner/planner.h"
 
+#include <set>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "conv_workload.h"
@@ -61,6 +64,34 @@ TEST(Plan, UI_2_a_workload_that_does_not_fit_into_DRAM_names_no_layer) {
     EXPECT_EQ(error.layer(), "");
     EXPECT_NE(std::string(error.what()).find("dram.size_bytes is 4096"), std::string::npos) << error.what();
   }
+}
+
+// SPEC MA-4: streams of kernels that are read side by side must not meet in one bank of DRAM.
+TEST(Plan, MA_4_parts_of_kernels_begin_in_different_banks_and_at_different_controllers) {
+  ConvShape shape;  // a fully connected layer, 4 MiB of kernels
+  shape.height = shape.width = 1, shape.channels = 4096, shape.out_channels = 1024, shape.kernel = {1, 1};
+  HardwareConfig config = hardware();
+  config.chip.emplace();
+  config.chip->cores_per_cluster = 4, config.chip->memory_controllers = 2;
+  const Plan plan = make_plan(conv_workload(shape), config);
+  const std::int64_t all_banks = config.dram.row_bytes * config.dram.banks * 2;
+  std::vector<std::int64_t> phases;  // of the parts
+  std::uint64_t end = 0;
+  for (const MemorySegment& segment : plan.image) {
+    if (segment.what != "kernels of conv") continue;
+    if (segment.address != end) phases.push_back(static_cast<std::int64_t>(segment.address) % all_banks);
+    end = segment.address + segment.bytes.size();
+  }
+  ASSERT_EQ(phases.size(), 4U) << "a part for every core";
+  std::set<std::int64_t> banks;
+  int controllers[2] = {};
+  for (const std::int64_t phase : phases) {
+    banks.insert(phase / (2 * config.dram.row_bytes));
+    ++controllers[phase / 4096 % 2];
+  }
+  EXPECT_EQ(banks.size(), 4U);
+  EXPECT_EQ(controllers[0], 2);
+  EXPECT_EQ(controllers[1], 2);
 }
 
 }  // namespace

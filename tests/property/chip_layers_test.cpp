@@ -19,7 +19,7 @@ namespace tilebeat::testing {
 namespace {
 
 struct Tally : Refusals {
-  int shared = 0, cut = 0;
+  int shared = 0, cut = 0, reduced = 0;
   int staged = 0, shared_maps = 0;  // layers with everything, with maps through the SRAM
 };
 
@@ -45,6 +45,7 @@ void check_on_chip(const Workload& workload, const HardwareConfig& hardware, Tal
     const bool cut = mapping.cores() > 1 || mapping.channel_parts > 1 || mapping.kernel_buffers > 1;
     tally.shared += mapping.kernels == DataPath::kBroadcast ? 1 : 0;
     tally.cut += cut ? 1 : 0;
+    tally.reduced += mapping.channel_parts > 1 ? 1 : 0;
     tally.staged += forced ? 1 : 0;
     tally.shared_maps += mapping.maps == DataPath::kSram && !forced ? 1 : 0;
   }
@@ -64,6 +65,23 @@ TEST(ChipLayers, HI_1_HI_4_CY_3_random_convolutions_on_random_chips) {
   EXPECT_GE(tally.staged, 20) << "layers that the SRAM serves alone";
   EXPECT_GE(tally.shared_maps, 1) << "layers whose maps are fetched once for several cores";
   EXPECT_GE(tally.cut, 40) << "layers that are cut";
+}
+
+// Kernels that do not stay in WRAM: cores load them again and again, not all in step, and channels are cut.
+TEST(ChipLayers, HI_4_MA_1_CY_3_random_convolutions_with_little_wram) {
+  Tally tally;
+  check_cases(300, [&] {
+    HardwareConfig hardware = random_chip();
+    const ConvShape shape = random_layer(spec_array(hardware), {1500, 5, 3, 3, 4, 50});
+    MemoryConfig& wram = hardware.chip->core.wram;
+    const std::int64_t row = std::int64_t{wram.banks} * wram.bank_bytes;
+    const std::int64_t kernel = std::int64_t{shape.kernel[0]} * shape.kernel[1] * shape.channels + 16;
+    const std::int64_t block = kernel * hardware.engine<SwitchArrayConfig>().columns;
+    wram.size_bytes = row * std::max<std::int64_t>(1, 3 * block / number(2, 5) / row);
+    RC_LOG() << to_text(shape) << "\n";
+    check_on_chip(conv_workload(shape), hardware, tally);
+  });
+  EXPECT_GE(tally.reduced, 8) << "layers whose channels are cut";
 }
 
 TEST(ChipNetworks, HI_2_HI_3_FU_7_random_networks_on_random_chips) {

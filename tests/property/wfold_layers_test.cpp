@@ -17,7 +17,7 @@ namespace tilebeat::testing {
 namespace {
 
 struct Tally : Refusals {
-  int cut = 0, strided = 0, grouped = 0, dilated = 0;
+  int cut = 0, reduced = 0, strided = 0, grouped = 0, dilated = 0;
 };
 
 void count(const ConvShape& shape, Tally& tally) {
@@ -45,6 +45,7 @@ std::optional<SimulatedRun> check_on_chip(const ConvShape& shape, const Hardware
   count(shape, tally);
   const LayerMapping& mapping = plan->mappings.at(0);
   tally.cut += mapping.cores() > 1 || mapping.kernel_buffers > 1 ? 1 : 0;
+  tally.reduced += mapping.channel_parts > 1 ? 1 : 0;
   SimulatedRun run = check_both_granularities(workload, hardware, plan->plan, 30);
   SimulationOptions options;
   options.granularity = one_in(2) ? Granularity::kTile : Granularity::kClock;
@@ -56,7 +57,7 @@ std::optional<SimulatedRun> check_on_chip(const ConvShape& shape, const Hardware
 constexpr std::int64_t kMacs = 300'000;
 
 /// What the layers or chips of a test have in common.
-enum class Kind { kAny, kStrided, kGrouped, kWide, kTight };
+enum class Kind { kAny, kStrided, kGrouped, kWide, kTight, kReduced };
 class RandomWfoldLayers : public ::testing::TestWithParam<Kind> {
  protected:
   static std::pair<ConvShape, HardwareConfig> make() {
@@ -84,19 +85,41 @@ class RandomWfoldLayers : public ::testing::TestWithParam<Kind> {
         MemoryConfig& nram = hardware.chip->core.nram;
         const std::int64_t row = std::int64_t{nram.banks} * nram.bank_bytes;
         nram.size_bytes = std::max<std::int64_t>(1, 6144 / row) * row;
+        break;
       }
+      case Kind::kReduced:
+        reduce(shape, hardware.chip->core.wram);
     }
     return {shape, hardware};
   }
 
  private:
-  /// The map grows with the kernel.
   static void widen(ConvShape& shape, int kernel, int stride, int dilation) {
     const int outs = shape.out_extent(1);
     shape.kernel[1] = std::max(shape.kernel[1], kernel), shape.stride[1] = stride,
     shape.dilation[1] = dilation;
-    const int window = (shape.kernel[1] - 1) * dilation + 1 + (outs - 1) * stride;
-    shape.width = std::max(1, window - shape.pads[1] - shape.pads[3] + number(0, stride - 1));
+    set_outputs(shape, 1, outs);
+  }
+  /// Small kernels over many channels, of which a region of WRAM holds a half or less.
+  static void reduce(ConvShape& shape, MemoryConfig& wram) {
+    shape.batch = shape.groups = 1;
+    shape.channels = number(150, 400), shape.out_channels = std::min(shape.out_channels, number(1, 40));
+    if (shape.requant) shape.requant->scale.resize(1);
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      const int outs = std::min(shape.out_extent(axis), axis == 0 ? 2 : 8);
+      shape.kernel[axis] = std::min(shape.kernel[axis], 2);
+      set_outputs(shape, axis, outs);
+    }
+    const std::int64_t taps = std::int64_t{shape.kernel[0]} * shape.kernel[1];
+    const std::int64_t least = 2 * (64 * taps + kPostParameterBytes + 64);
+    wram.size_bytes =
+        wram.banks * align_up<std::int64_t>(std::max(least, shape.channels * taps / number(1, 3)), 64);
+  }
+  /// Sets the map's extent so that there are so many outputs.
+  static void set_outputs(ConvShape& shape, std::size_t axis, int outs) {
+    const int window = (shape.kernel[axis] - 1) * shape.dilation[axis] + 1 + (outs - 1) * shape.stride[axis];
+    (axis == 0 ? shape.height : shape.width) =
+        std::max(1, window - shape.pads[axis] - shape.pads[axis + 2] + number(0, shape.stride[axis] - 1));
   }
 };
 
@@ -108,6 +131,10 @@ TEST_P(RandomWfoldLayers, WF_1_WF_2_WF_5_WF_6_WF_7_CY_3_on_random_chips) {
   });
   EXPECT_GE(tally.cases, 110);
   EXPECT_LE(tally.refused * 2, tally.cases) << "layers that cannot fit are the exception";
+  if (GetParam() == Kind::kReduced) {
+    EXPECT_GE(tally.reduced, 30) << "layers whose channels are cut";
+    EXPECT_GE(tally.strided, 10);
+  }
   if (GetParam() != Kind::kAny) return;
   EXPECT_GE(tally.cut, 10) << "layers that are cut";
   EXPECT_GE(tally.strided, 10);
@@ -115,12 +142,12 @@ TEST_P(RandomWfoldLayers, WF_1_WF_2_WF_5_WF_6_WF_7_CY_3_on_random_chips) {
   EXPECT_GE(tally.dilated, 5);
 }
 std::string name_of(Kind kind) {
-  const std::array<const char*, 5> names{"any", "strided", "grouped", "wide", "tight"};
+  const std::array<const char*, 6> names{"any", "strided", "grouped", "wide", "tight", "reduced"};
   return names.at(static_cast<std::size_t>(kind));
 }
 INSTANTIATE_TEST_SUITE_P(Layers, RandomWfoldLayers,
                          ::testing::Values(Kind::kAny, Kind::kStrided, Kind::kGrouped, Kind::kWide,
-                                           Kind::kTight),
+                                           Kind::kTight, Kind::kReduced),
                          [](const auto& test) { return name_of(test.param); });
 
 // One core; memories that hold every layer's rows, so that tiles of NRAM are cut along rows alone, which

@@ -31,6 +31,8 @@ constexpr int kMappingVersion = 1;
 
 /// Reads a mapping file. Throws UserError naming file, JSON path, value and allowed range.
 NetworkMapping load_mapping(const std::string& path);
+/// The request for exactly this mapping.
+MappingRequest request_of(const LayerMapping& mapping);
 /// The text of a file that asks for exactly these mappings.
 std::string mapping_text(const std::vector<LayerMapping>& mappings);
 nlohmann::ordered_json mapping_schema();

@@ -37,9 +37,10 @@ struct WeightImage {
 };
 /// Where such an image lies in DRAM.
 struct WeightPlace {
-  std::uint64_t address = 0, post = 0;  ///< post 0: there is none apart
-  WeightImage image;                    ///< without bytes
-  std::int64_t region_bytes = 0;        ///< of the core's memory
+  std::vector<std::uint64_t> blocks;  ///< by kernel block: its address
+  std::uint64_t post = 0;             ///< of the first block's post-parameters; 0: there are none apart
+  WeightImage image;                  ///< without bytes
+  std::int64_t region_bytes = 0;      ///< of the core's memory
 };
 
 /// Which part of the input channels a job adds up (SPEC MA-1): the first begins the sums, the last ends them.
@@ -109,8 +110,8 @@ class MatrixLayer {
 
   /// Whether jobs may add up parts of the channels; outputs of such a job are one grain.
   virtual bool reduces() const { return false; }
-  /// Bytes of one block of kernels over channels `channels`, and where they begin in the block. Asked of
-  /// layers that reduce.
+  /// Bytes of one block of kernels over channels `channels`, and where they begin in the block; where kernels
+  /// lie in several regions, in the block's part of each. Asked of layers that reduce.
   virtual Interval weights_of(int /*block*/, Interval /*channels*/) const { return {}; }
   /// Decides how the unit itself cuts jobs whose largest is `largest`, with maps and results behind `path` in
   /// a memory of `memory_bytes` bytes a clock. Throws UserError when it cannot.

@@ -50,9 +50,11 @@ enum class TaskEvent : std::uint8_t {
 
 /// What a task is expected to cost; a guide for choosing and ordering, never a result.
 struct TaskCost {
-  double cycles = 1;      ///< that its unit is busy when nothing else is in the way
-  double dram_bytes = 0;  ///< on the DRAM's bus; DRAM is shared by all tasks that run at a time
-  double latency = 0;     ///< from the end of these cycles to completion
+  double cycles = 1;        ///< that its unit is busy when nothing else is in the way
+  double dram_bytes = 0;    ///< on the DRAM's bus; DRAM is shared by all tasks that run at a time
+  double latency = 0;       ///< from the end of these cycles to completion
+  double release = 0;       ///< from the end of these cycles until its operands have been read
+  double instructions = 1;  ///< that are fetched for it
 };
 
 /// One instruction of one processor, with what it reads and writes (SPEC MA-2). Its semaphores are empty:

@@ -43,9 +43,10 @@ std::vector<Transfer> out_of_buffer(const std::vector<Transfer>& part, std::uint
 
 // ---- what transfers are expected to cost ----
 
-/// `count` runs of `run` bytes that do not touch.
+/// `count` runs of `run` bytes that do not touch. Where they begin differs by multiples of `step`; 0: there
+/// is one.
 struct Runs {
-  std::int64_t run = 0, count = 1;
+  std::int64_t run = 0, count = 1, step = 0;
 };
 /// Runs of a block of rows and columns, those that touch taken together.
 Runs merged_runs(std::int64_t run, std::int64_t columns, std::int64_t column_stride, std::int64_t rows,
@@ -56,23 +57,28 @@ struct PortPath {
   int width = 16;          ///< bytes a clock
   int burst_bytes = 1024;  ///< of the longest burst
   int outstanding = 8;     ///< bursts under way
-  double round_trip = 60;  ///< clocks from a request to its first data, idle
+  double round_trip = 60;  ///< clocks from a request for one byte to its answer, idle
   std::int64_t atom = 1;   ///< bytes that the memory always moves whole
+  double memory = 64;      ///< bytes a clock at which the memory collects a burst before it answers
 };
-/// Ways of DMA channels and engines: from and to DRAM, to a core's memories, to the memory of a cluster. A
-/// write is answered when the controller has taken it.
-enum class Direction : std::uint8_t { kRead, kWrite };
-PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction);
+/// Ways of DMA channels and engines: to DRAM, to a core's memories, to the memory of a cluster.
+PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma);
 PortPath core_path(const ChipConfig& chip, const DmaConfig& dma);
 PortPath cluster_path(const ChipConfig& chip);
-/// Clocks that runs take through a port, and bytes that they take of the memory's bus.
+/// Clocks from the request of the longest burst of such runs to its answer.
+double round_trip(const Runs& runs, const PortPath& path);
+/// Clocks that runs take through a port.
 double port_cycles(const Runs& runs, const PortPath& path);
-double bus_bytes(const Runs& runs, const PortPath& path);
+/// Bytes that runs, of which one begins at `address`, take of the memory's bus: whole atoms, as many as a run
+/// touches on average.
+double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address);
 
 /// The cost of a copy between memories, by what its addresses name.
 TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware);
 
 /// Bytes a clock of the NPU that all DRAM channels of one controller transfer at most.
 double dram_bytes_per_clock(const HardwareConfig& hardware);
+/// Bytes from an address to the next one in the same bank of the same channel and another row.
+std::int64_t dram_bank_round(const HardwareConfig& hardware);
 
 }  // namespace tilebeat

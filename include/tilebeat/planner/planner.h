@@ -7,6 +7,8 @@
 #include "tilebeat/program/plan.h"
 #include "tilebeat/workload/workload.h"
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,10 +31,14 @@ struct PlannedNetwork {
   std::vector<LayerMapping> mappings;
 };
 
+/// The cycles of one layer of a workload, mapped so, when it is simulated by itself; nothing: it failed.
+using MappingTrial = std::function<std::optional<Cycle>(const Layer&, const LayerMapping&)>;
+
 /// Lowers a workload to programs (docs/planner.md), with the mappings that are asked for. Throws PlanError,
 /// with the hardware's key that is too small in its message, or with what a mapping asks and cannot have.
+/// `trial` is asked for `planner.search` mappings of each layer; without it the estimate decides.
 PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
-                            const NetworkMapping& asked = {});
+                            const NetworkMapping& asked = {}, const MappingTrial& trial = {});
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware);
 
 }  // namespace tilebeat

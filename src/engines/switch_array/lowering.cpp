@@ -237,8 +237,8 @@ class Lowering : public MatrixLowering {
   TaskCost transfer_cost(const Runs& runs, std::uint64_t address) const {
     TaskCost cost;
     cost.cycles = clocks(runs.run == 0 ? 0 : port_cycles(runs, path_));
-    cost.latency = path_.round_trip;
-    if (address < kDramEnd) cost.dram_bytes = bus_bytes(runs, path_);
+    cost.latency = round_trip(runs, path_);
+    if (address < kDramEnd) cost.dram_bytes = bus_bytes(runs, path_, address);
     return cost;
   }
   std::uint64_t plane_bytes() const {

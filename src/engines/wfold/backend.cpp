@@ -1,134 +1,18 @@
 #include "tilebeat/engines/wfold/backend.h"
 
 #include "tilebeat/base/error.h"
-#include "tilebeat/engines/wfold/operations.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "choice.h"
+#include "lowering.h"
+#include "run_cost.h"
 
 namespace tilebeat::wfold {
 namespace {
-
-bool same(const ByteRange& a, const ByteRange& b) {
-  return a.begin == b.begin && a.end == b.end;
-}
-
-// Maps are folded on their way to where the engine reads them (SPEC WF-5).
-bool folds_on_the_way(const Problem& p, const WfoldConfig& config) {
-  return p.conv.stride[1] > 1 && config.fold_place != FoldPlace::kOnChip;
-}
-// Bytes of a row of a tile's map in NRAM, and of its padding in front of the pixels that the map has.
-std::int64_t row_bytes(const Problem& p, const WfoldConfig& config, const WfoldChoice& choice,
-                       const Window& w) {
-  if (!folds_on_the_way(p, config)) return std::int64_t{w.ins} * p.channels;
-  return std::int64_t{w.outs + choice.folded_span} * p.conv.stride[1] * p.channels;
-}
-std::int64_t lead_bytes(const Problem& p, const Window& w) {
-  return -std::int64_t{w.offset} * p.channels;
-}
-
-// The runs of every job: kernel tiles that touch the same channels are one run.
-class Lowering : public MatrixLowering {
- public:
-  Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, const WfoldChoice& choice,
-           const HardwareConfig& hardware)
-      : graph_(graph), place_(place), p_(problem), choice_(choice), config_(hardware.engine<WfoldConfig>()) {
-    Task task;
-    task.processor = place_.processor;
-    task.instruction.operation = conv_setup(p_);
-    graph_.add(std::move(task));
-  }
-
-  void add(const MatrixJob& job) override {
-    std::uint64_t weights = job.weights - place_.wram;
-    for (int begin = job.blocks.begin; begin < job.blocks.end;) {
-      // Blocks that are smaller than a kernel tile lie in the regions one by one.
-      const bool whole_tiles = p_.block_kernels == choice_.shape.tile_kernels();
-      int end = begin + 1;
-      while (whole_tiles && end < job.blocks.end && same(channels_of(p_, end), channels_of(p_, begin))) ++end;
-      add_run(job, {begin, end}, weights);
-      for (int block = begin; block < end; ++block) weights += region_bytes(block);
-      begin = end;
-    }
-  }
-
- private:
-  // What a block takes of every region.
-  std::uint64_t region_bytes(int block) const {
-    return static_cast<std::uint64_t>(geometry_of({block, block + 1}, 1).region_bytes());
-  }
-  WfoldSchedule geometry_of(Interval blocks, int columns) const {
-    return WfoldSchedule(choice_.shape,
-                         tile_geometry(p_, choice_, p_.kernels_of(blocks), columns, blocks.begin));
-  }
-
-  void add_run(const MatrixJob& job, Interval blocks, std::uint64_t weights) {
-    Task task;
-    task.processor = place_.processor;
-    const WfoldRun run = run_of(job, blocks, weights);
-    task.instruction.operation = run;
-    for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write}) {
-      if (access) task.accesses.push_back(*access);
-    }
-    task.cost = cost_of(run, blocks);
-    graph_.add(std::move(task));
-  }
-
-  WfoldRun run_of(const MatrixJob& job, Interval blocks, std::uint64_t weights) const {
-    const OutputTile& tile = job.tile;
-    const int first = (blocks.begin - job.blocks.begin) * p_.block_kernels;
-    const ByteRange channels = channels_of(p_, blocks.begin);
-    WfoldRun run;
-    run.map = static_cast<std::uint32_t>(job.ifm.address - place_.nram);
-    run.row_bytes = static_cast<std::uint32_t>(row_bytes(p_, config_, choice_, tile.w));
-    run.lead_bytes = folds_on_the_way(p_, config_) ? 0 : static_cast<std::int32_t>(lead_bytes(p_, tile.w));
-    run.weights = static_cast<std::uint32_t>(weights);
-    run.result = static_cast<std::uint32_t>(job.ofm.address - place_.nram) +
-                 static_cast<std::uint32_t>(first * p_.element_bytes());
-    run.result_pixel = static_cast<std::uint32_t>(job.ofm.pixel_stride);
-    run.macs_per_output = static_cast<std::uint32_t>(p_.useful_taps * (p_.channels / p_.conv.groups));
-    run.rows = narrow(p_, tile.h.outs, "tile rows"), run.columns = narrow(p_, tile.w.outs, "tile columns");
-    run.kernels = narrow(p_, p_.kernels_of(blocks), "kernels");
-    // A tile of padding alone has no map, whatever its rows would take.
-    run.height = tile.padding_only() ? std::uint16_t{0} : narrow(p_, tile.h.ins, "tile height");
-    run.h_offset = narrow_offset(p_, tile.h.offset);
-    run.pixel_bytes = narrow(p_, p_.conv.stride[1] * p_.channels, "stride x channels");
-    run.first_channel = narrow(p_, channels.begin, "channel");
-    run.channels = narrow(p_, channels.end - channels.begin, "channels");
-    run.granularity = static_cast<std::uint16_t>(choice_.granularity.granularity);
-    run.result_granularity = static_cast<std::uint16_t>(
-        choose_granularity(run.kernels * p_.element_bytes(), run.columns, config_.smallest_pci,
-                           config_.tolerance_bytes, config_.line_bytes)
-            .granularity);
-    run.block_outer = config_.block_order == BlockOrder::kBlockOuter;
-    run.read_mode = read_mode_of(p_, choice_, blocks.begin, config_);
-    return run;
-  }
-
-  // Every tile takes its beats, its lines or its results, whichever is longest.
-  TaskCost cost_of(const WfoldRun& run, Interval blocks) const {
-    const int columns = choice_.shape.tile_columns(run.granularity);
-    const int kernels = std::min<int>(run.kernels, choice_.shape.tile_kernels());
-    const WfoldSchedule one(choice_.shape, tile_geometry(p_, choice_, kernels, columns, blocks.begin));
-    const std::int64_t drain = std::int64_t{columns} * ceil_div(kernels * 4, config_.line_bytes);
-    const auto tiles = static_cast<double>(run.rows) * ceil_div<int>(run.columns, columns) *
-                       ceil_div<int>(run.kernels, choice_.shape.tile_kernels());
-    constexpr double kFill = 12;
-    TaskCost cost;
-    cost.cycles = kFill + tiles * static_cast<double>(std::max({one.beats(), one.all_lines(), drain}));
-    cost.latency = static_cast<double>(drain) + config_.post_latency_cycles + kFill;
-    return cost;
-  }
-
-  TaskGraph& graph_;
-  EnginePlace place_;
-  const Problem& p_;
-  const WfoldChoice& choice_;
-  const WfoldConfig& config_;
-};
 
 class WfoldLayer : public MatrixLayer {
  public:
@@ -136,23 +20,26 @@ class WfoldLayer : public MatrixLayer {
       : hardware_(hardware),
         config_(hardware.engine<WfoldConfig>()),
         p_(make_problem(workload, layer, hardware.planner, fitting_block_kernels(workload, layer, hardware))),
-        choice_(choose_wfold(p_, hardware)) {}
+        choice_(choose_wfold(p_, hardware)),
+        costs_(std::make_unique<RunCosts>(hardware)) {}
 
   const Problem& problem() const override { return p_; }
   Grain grain() const override {
     const int columns = choice_.shape.tile_columns(choice_.granularity.granularity);
     const int kernels = std::min(p_.conv.out_channels, p_.block_kernels);
-    const WfoldSchedule one(choice_.shape, tile_geometry(p_, choice_, kernels, columns));
+    const WfoldSchedule one(choice_.shape, tile_geometry(p_, choice_, kernels, columns, channels_of(p_, 0)));
     const std::int64_t drain = std::int64_t{columns} * ceil_div(kernels * 4, config_.line_bytes);
     Grain grain;
     grain.columns = columns;
     grain.kernels = p_.block_kernels;
-    grain.channels = p_.channels;
+    // Parts of a folded pixel begin with a channel block.
+    grain.channels =
+        choice_.granularity.granularity / std::gcd(choice_.granularity.granularity, p_.conv.stride[1]);
     grain.cycles = std::max({one.beats(), one.all_lines(), drain});
     grain.kernel_bytes = one.region_bytes() * config_.slaves;
     return grain;
   }
-  std::int64_t ifm_row_bytes(const Window& w) const override { return row_bytes(p_, config_, choice_, w); }
+  std::int64_t ifm_row_bytes(const Window& w) const override { return row_bytes(p_, choice_, config_, w); }
   MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
                    std::uint64_t destination) const override {
     MapLoad load;
@@ -184,8 +71,18 @@ class WfoldLayer : public MatrixLayer {
     image.regions = config_.slaves;
     return image;
   }
+  bool reduces() const override { return p_.conv.groups == 1; }
+  Interval weights_of(int block, Interval channels) const override {
+    const ByteRange part = folded_part(p_, channels);
+    const auto columns = fold_kernel(p_.conv.kernel[1], p_.conv.stride[1], p_.conv.dilation[1]).size();
+    const std::int64_t kernels = ceil_div(p_.kernels_of({block, block + 1}), config_.slaves);
+    const std::int64_t lines = kernels * p_.conv.kernel[0] * static_cast<std::int64_t>(columns);
+    const bool last = channels.end == p_.channels;
+    const std::int64_t records = last && p_.has_post_parameters() ? kernels * kPostParameterBytes : 0;
+    return {static_cast<int>(lines * part.begin), static_cast<int>(lines * part.end + records)};
+  }
   std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
-    return std::make_unique<Lowering>(graph, place, p_, choice_, hardware_);
+    return make_lowering(graph, place, p_, choice_, config_, *costs_);
   }
   Explanation explain() const override { return wfold::explain(choice_, p_, hardware_); }
 
@@ -230,6 +127,7 @@ class WfoldLayer : public MatrixLayer {
   const WfoldConfig& config_;
   Problem p_;
   WfoldChoice choice_;
+  std::unique_ptr<RunCosts> costs_;
 };
 
 }  // namespace

@@ -18,24 +18,36 @@ bool allows(WfoldReadMode mode, const WfoldSchedule& schedule, std::int64_t half
   return true;
 }
 
-// Appends one kernel of a region: [kernel row][folded column][channel].
-void pack_kernel(const Problem& p, int kernel, const ByteRange& channels,
-                 const std::vector<FoldedColumn>& columns, std::vector<std::uint8_t>& bytes) {
-  const auto fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
+// Appends one line of a region: bytes [bytes.begin, bytes.end) of a folded pixel of the kernel.
+void pack_line(const Problem& p, int kernel, int row, const FoldedColumn& column, const ByteRange& bytes,
+               std::vector<std::uint8_t>& packed) {
+  const std::size_t at = packed.size();
+  packed.insert(packed.end(), static_cast<std::size_t>(bytes.end - bytes.begin),
+                static_cast<std::uint8_t>(p.conv.weight_zero_point));
+  if (kernel >= p.conv.out_channels) return;
   const int per_group = p.channels / p.conv.groups;
   const int group = kernel / (p.conv.out_channels / p.conv.groups);
-  for (int row = 0; row < p.conv.kernel[0]; ++row) {
-    for (const FoldedColumn& column : columns) {
-      const std::size_t at = bytes.size();
-      bytes.insert(bytes.end(), static_cast<std::size_t>(channels.end - channels.begin), fill);
-      if (kernel >= p.conv.out_channels) continue;
-      for (const FoldedColumn::Tap& tap : column.taps) {
-        const std::int64_t first =
-            std::int64_t{tap.phase} * p.channels + std::int64_t{group} * per_group - channels.begin;
-        const std::int64_t from =
-            ((std::int64_t{kernel} * p.conv.kernel[0] + row) * p.conv.kernel[1] + tap.tap) * per_group;
-        std::copy_n(p.weights->bytes.begin() + from, per_group,
-                    bytes.begin() + static_cast<std::ptrdiff_t>(at) + first);
+  for (const FoldedColumn::Tap& tap : column.taps) {
+    const std::int64_t first = std::int64_t{tap.phase} * p.channels + std::int64_t{group} * per_group;
+    const std::int64_t begin = std::max(bytes.begin, first), end = std::min(bytes.end, first + per_group);
+    if (begin >= end) continue;
+    const std::int64_t from =
+        ((std::int64_t{kernel} * p.conv.kernel[0] + row) * p.conv.kernel[1] + tap.tap) * per_group;
+    std::copy_n(p.weights->bytes.begin() + from + begin - first, end - begin,
+                packed.begin() + static_cast<std::ptrdiff_t>(at) + begin - bytes.begin);
+  }
+}
+
+// Appends the kernels of a region, in the order of WfoldSchedule.
+void pack_kernels(const Problem& p, const std::vector<int>& kernels, const ByteRange& channels,
+                  int granularity, std::vector<std::uint8_t>& packed) {
+  const std::vector<FoldedColumn> columns =
+      fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]);
+  for (std::int64_t begin = channels.begin; begin < channels.end; begin += granularity) {
+    const ByteRange block{begin, std::min(channels.end, begin + granularity)};
+    for (const int kernel : kernels) {
+      for (int row = 0; row < p.conv.kernel[0]; ++row) {
+        for (const FoldedColumn& column : columns) pack_line(p, kernel, row, column, block, packed);
       }
     }
   }
@@ -67,14 +79,13 @@ ByteRange channels_of(const Problem& p, int block) {
 }
 
 WfoldGeometry tile_geometry(const Problem& p, const WfoldChoice& choice, int kernels, int columns,
-                            int block) {
+                            const ByteRange& channels) {
   WfoldGeometry g;
   g.rows = 1, g.columns = columns, g.kernels = kernels;
   g.height = p.conv.kernel[0];
   g.kernel_h = p.conv.kernel[0], g.stride_h = p.conv.stride[0], g.dilation_h = p.conv.dilation[0];
   g.kernel_w = p.conv.kernel[1], g.stride_w = p.conv.stride[1], g.dilation_w = p.conv.dilation[1];
   g.pixel_bytes = p.conv.stride[1] * p.channels;
-  const ByteRange channels = channels_of(p, block);
   g.first_channel = static_cast<int>(channels.begin);
   g.channels = static_cast<int>(channels.end - channels.begin);
   g.granularity = choice.granularity.granularity;
@@ -96,14 +107,14 @@ WfoldChoice choose_wfold(const Problem& p, const HardwareConfig& hardware) {
   if (choice.forced) choice.granularity.granularity = config.pci;
   choice.folded_span = (p.conv.kernel[1] - 1) * p.conv.dilation[1] / p.conv.stride[1];
 
-  choice.read_mode = read_mode_of(p, choice, 0, config);
+  choice.read_mode = read_mode_of(p, choice, channels, config);
   return choice;
 }
 
-WfoldReadMode read_mode_of(const Problem& p, const WfoldChoice& choice, int block,
+WfoldReadMode read_mode_of(const Problem& p, const WfoldChoice& choice, const ByteRange& channels,
                            const WfoldConfig& config) {
   const int columns = choice.shape.tile_columns(choice.granularity.granularity);
-  WfoldGeometry geometry = tile_geometry(p, choice, 1, columns, block);
+  WfoldGeometry geometry = tile_geometry(p, choice, 1, columns, channels);
   geometry.block_outer = config.block_order == BlockOrder::kBlockOuter;
   const WfoldSchedule tile(choice.shape, geometry);
   const std::int64_t half = config.transit_bytes / 2;
@@ -116,20 +127,17 @@ WfoldReadMode read_mode_of(const Problem& p, const WfoldChoice& choice, int bloc
 
 PackedRegions pack_regions(const Problem& p, const WfoldChoice& choice) {
   PackedRegions packed;
-  const std::vector<FoldedColumn> columns =
-      fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]);
   const int slaves = choice.shape.slaves;
-  const bool records = p.has_post_parameters();
   for (int kb = 0; kb < p.kernel_blocks(); ++kb) {
     packed.blocks.push_back(packed.bytes.size());
-    const ByteRange channels = channels_of(p, kb);
-    const int first = kb * p.block_kernels;
     const int of_slave = ceil_div(p.kernels_of({kb, kb + 1}), slaves);
     for (int slave = 0; slave < slaves; ++slave) {
-      for (int k = 0; k < of_slave; ++k)
-        pack_kernel(p, first + slave + k * slaves, channels, columns, packed.bytes);
-      for (int k = 0; records && k < of_slave; ++k) {
-        const auto record = encode(post_parameter(p, first + slave + k * slaves));
+      std::vector<int> kernels;
+      for (int k = 0; k < of_slave; ++k) kernels.push_back(kb * p.block_kernels + slave + k * slaves);
+      pack_kernels(p, kernels, channels_of(p, kb), choice.granularity.granularity, packed.bytes);
+      if (!p.has_post_parameters()) continue;
+      for (const int kernel : kernels) {
+        const auto record = encode(post_parameter(p, kernel));
         packed.bytes.insert(packed.bytes.end(), record.begin(), record.end());
       }
     }
@@ -157,8 +165,8 @@ Explanation explain(const WfoldChoice& choice, const Problem& p, const HardwareC
                                 choice.forced ? std::string("as wfold.pci says")
                                               : fmt::format("tolerance {} bytes", config.tolerance_bytes)));
   for (const std::string& text : candidates) made.emplace_back("", text);
-  const WfoldSchedule tile(choice.shape,
-                           tile_geometry(p, choice, p.kernels_of({0, 1}), choice.shape.tile_columns(taken)));
+  const WfoldSchedule tile(choice.shape, tile_geometry(p, choice, p.kernels_of({0, 1}),
+                                                       choice.shape.tile_columns(taken), channels_of(p, 0)));
   made.emplace_back(
       "engine tile",
       fmt::format("{} columns x {} channels: {} beats, {} lines in {} refills of the first buffers",

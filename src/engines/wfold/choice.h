@@ -27,11 +27,11 @@ int fitting_block_kernels(const Workload& workload, const Layer& layer, const Ha
 /// groups, from the first phase to the last.
 ByteRange channels_of(const Problem& problem, int block);
 
-/// One row of `columns` outputs of `kernels` kernels of block `block`.
+/// One row of `columns` outputs of `kernels` kernels over bytes `channels` of a folded pixel.
 WfoldGeometry tile_geometry(const Problem& problem, const WfoldChoice& choice, int kernels, int columns,
-                            int block = 0);
-/// How the maps of a block's kernels are read: they may touch other channels than those of the first block.
-WfoldReadMode read_mode_of(const Problem& problem, const WfoldChoice& choice, int block,
+                            const ByteRange& channels);
+/// How maps are read of which a run takes bytes `channels` of a folded pixel: not every run takes the same.
+WfoldReadMode read_mode_of(const Problem& problem, const WfoldChoice& choice, const ByteRange& channels,
                            const WfoldConfig& config);
 
 /// Kernels and post-parameters of all blocks, in each block the parts of the regions one after the other, as

@@ -152,9 +152,12 @@ std::int64_t WfoldSchedule::records_begin(int kernel_tile) const {
 
 ByteRange WfoldSchedule::kernel_line(const WfoldBeat& beat, const WfoldTile& tile) const {
   const WfoldRefill at = refill(beat.refill);
-  const std::int64_t column = std::int64_t{at.kernel_row} * all_steps_ + first_step(at.part) + beat.step;
-  const std::int64_t begin = kernel_tile_begin(tile.kernel_tile) + beat.kernel * kernel_bytes() +
-                             column * geometry_.channels + block_begin(at.block);
+  const std::int64_t lines = std::int64_t{geometry_.kernel_h} * all_steps_;  // of a kernel and a block
+  const std::int64_t line =
+      beat.kernel * lines + std::int64_t{at.kernel_row} * all_steps_ + first_step(at.part) + beat.step;
+  const std::int64_t begin = kernel_tile_begin(tile.kernel_tile) +
+                             tile.kernels_per_slave * lines * block_begin(at.block) +
+                             line * block_bytes(at.block);
   return {begin, begin + block_bytes(at.block)};
 }
 
@@ -210,6 +213,7 @@ WfoldFetch WfoldReader::fetch() const {
       fetch.refills = schedule_.blocks();
       begin = 0, end = schedule_.geometry().channels;
     }
+    fetch.lines = fetch.refills * schedule_.lines(refill.part);
   }
   if (!schedule_.row_exists(row)) return fetch;
   const auto request = [&](int column, int last) {
@@ -222,6 +226,17 @@ WfoldFetch WfoldReader::fetch() const {
     for (int c = first; c < first + columns; ++c) request(c, c);
   }
   return fetch;
+}
+
+std::size_t requests_of_line(const WfoldSchedule& schedule, const WfoldFetch& fetch, const WfoldTile& tile,
+                             const WfoldRefill& refill, int line) {
+  const int first = schedule.line_column(tile, refill, line);
+  const int begin = schedule.block_begin(refill.block);
+  const ByteRange last = schedule.bytes_of(first, first + schedule.fold() - 1, begin,
+                                           begin + schedule.block_bytes(refill.block));
+  std::size_t needed = fetch.requests.size();
+  while (needed > 0 && fetch.requests[needed - 1].bytes.begin >= last.end) --needed;
+  return needed;
 }
 
 void WfoldReader::advance() {

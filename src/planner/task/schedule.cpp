@@ -17,7 +17,8 @@ struct Queue {
   std::map<int, double> soon;              // tasks that become ready at a known time
   std::deque<int> sequence;  // of a matrix unit: its tasks, which keep the order in which they were added
   int running = -1;
-  double opens = 0;  // the processor does not decode before
+  int unreleased = 0;  // started tasks whose operands are still being read
+  double opens = 0;    // the processor does not decode before
 };
 
 // A running task that moves bytes over DRAM.
@@ -31,7 +32,7 @@ struct Flow {
 class Simulation {
  public:
   Simulation(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine)
-      : tasks_(graph.tasks()), machine_(machine), waits_(tasks_.size(), 0), queue_of_(tasks_.size()) {
+      : tasks_(graph.tasks()), waits_(tasks_.size(), 0), queue_of_(tasks_.size()) {
     result_.start.assign(tasks_.size(), 0), result_.end = result_.done = result_.start;
     released_.resize(tasks_.size()), completed_.resize(tasks_.size());
     for (const Dependency& d : dependencies) {
@@ -53,12 +54,13 @@ class Simulation {
         queues_[static_cast<std::size_t>(found->second)].sequence.push_back(static_cast<int>(i));
     }
     find_tails(dependencies);
+    dram_rate_ = machine.dram_bytes_per_clock * share_of_transfers();
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (waits_[i] == 0) make_ready(static_cast<int>(i));
     }
   }
 
-  Schedule run() {
+  Schedule run(double limit) {
     for (std::size_t q = 0; q < queues_.size(); ++q) touched_.push_back(static_cast<int>(q));
     while (true) {
       start_tasks();
@@ -66,6 +68,10 @@ class Simulation {
       double next = events_.empty() ? kNever : events_.top().first;
       for (const Flow& flow : flows_) next = std::min(next, now_ + flow.left / flow.rate);
       if (next == kNever) break;
+      if (next > limit) {
+        result_.cycles = std::numeric_limits<double>::infinity();
+        return std::move(result_);
+      }
       for (Flow& flow : flows_) flow.left -= flow.rate * (next - now_);
       now_ = next;
       finish_flows();
@@ -81,7 +87,8 @@ class Simulation {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::max();
-  enum class Event { kOpens, kEnds, kDone };
+  enum class Event { kOpens, kEnds, kReleased, kDone };
+  static constexpr int kHeld = 2;  // instructions that a unit holds at most
   using Timed = std::pair<double, std::pair<int, Event>>;
 
   // What has to follow a task takes so long at least: what waits for it and, on a unit that computes, all
@@ -106,6 +113,20 @@ class Simulation {
       }
     }
   }
+  // The part of DRAM that is left beside instructions: all but those that a processor's buffer holds are
+  // fetched while it works.
+  double share_of_transfers() const {
+    constexpr double kBuffer = 4096;
+    std::map<int, double> fetched;  // bytes, by processor
+    double moved = 0;
+    for (const Task& task : tasks_) {
+      moved += task.cost.dram_bytes;
+      fetched[task.processor] += task.cost.instructions * kInstructionBytes;
+    }
+    double meanwhile = 0;
+    for (const auto& [processor, bytes] : fetched) meanwhile += std::max(0.0, bytes - kBuffer);
+    return moved > 0 ? moved / (moved + meanwhile) : 1;
+  }
   void make_ready(int number) {
     const auto task = static_cast<std::size_t>(number);
     Queue& queue = queues_[static_cast<std::size_t>(queue_of_[task])];
@@ -116,7 +137,7 @@ class Simulation {
   void start_tasks() {
     for (const int number : touched_) {
       Queue& queue = queues_[static_cast<std::size_t>(number)];
-      if (queue.running >= 0 || queue.ready.empty()) continue;
+      if (queue.running >= 0 || queue.unreleased == kHeld || queue.ready.empty()) continue;
       if (queue.opens > now_) {
         events_.push({queue.opens, {number, Event::kOpens}});
         continue;
@@ -133,6 +154,7 @@ class Simulation {
       queue.ready.erase({-tail_[static_cast<std::size_t>(task)], task});
       if (!queue.sequence.empty()) queue.sequence.pop_front();
       queue.running = task;
+      ++queue.unreleased;
       const TaskCost& cost = tasks_[static_cast<std::size_t>(task)].cost;
       result_.start[static_cast<std::size_t>(task)] = now_;
       if (cost.dram_bytes > 0) {
@@ -172,7 +194,7 @@ class Simulation {
     std::vector<Flow*> open;
     for (Flow& flow : flows_) open.push_back(&flow);
     std::sort(open.begin(), open.end(), [](const Flow* a, const Flow* b) { return a->fastest < b->fastest; });
-    double left = machine_.dram_bytes_per_clock;
+    double left = dram_rate_;
     for (std::size_t i = 0; i < open.size(); ++i) {
       open[i]->rate = std::min(open[i]->fastest, left / static_cast<double>(open.size() - i));
       left -= open[i]->rate;
@@ -206,8 +228,12 @@ class Simulation {
       queues_[static_cast<std::size_t>(queue)].running = -1;
       touched_.push_back(queue);
       announce(number, now_ + tasks_[task].cost.latency);
-      wake(released_[task]);
+      events_.push({now_ + tasks_[task].cost.release, {number, Event::kReleased}});
       events_.push({now_ + tasks_[task].cost.latency, {number, Event::kDone}});
+    } else if (event == Event::kReleased) {
+      --queues_[static_cast<std::size_t>(queue_of_[task])].unreleased;
+      touched_.push_back(queue_of_[task]);
+      wake(released_[task]);
     } else {
       result_.done[task] = now_;
       wake(completed_[task]);
@@ -223,7 +249,7 @@ class Simulation {
   }
 
   const std::vector<Task>& tasks_;
-  const Machine& machine_;
+  double dram_rate_ = 0;    // bytes a clock for transfers
   std::vector<int> waits_;  // by task: events that have not happened
   std::vector<int> queue_of_;
   std::vector<double> tail_;                            // by task: what has to follow it takes so long
@@ -239,9 +265,9 @@ class Simulation {
 
 }  // namespace
 
-Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies,
-                  const Machine& machine) {
-  return Simulation(graph, dependencies, machine).run();
+Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine,
+                  double limit) {
+  return Simulation(graph, dependencies, machine).run(limit);
 }
 
 }  // namespace tilebeat

@@ -2,6 +2,7 @@
 
 #include "tilebeat/mapping/task_graph.h"
 
+#include <limits>
 #include <vector>
 
 namespace tilebeat {
@@ -13,12 +14,14 @@ struct Machine {
 };
 
 /// When the tasks of a graph are expected to run: a list schedule. A unit that is free takes, of the tasks
-/// whose operands are there, the one that was added first; transfers share DRAM evenly.
+/// whose operands are there, the one behind which most remains to be done; transfers share DRAM evenly, and
+/// fetching instructions takes its part of it all the time.
 struct Schedule {
   std::vector<double> start, end, done;  ///< by task, in clocks
-  double cycles = 0;                     ///< until all is done
+  double cycles = 0;                     ///< until all is done; infinite when that is after the limit
 };
-Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies,
-                  const Machine& machine);
+/// A schedule that lasts longer than `limit` cycles is given up.
+Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine,
+                  double limit = std::numeric_limits<double>::infinity());
 
 }  // namespace tilebeat

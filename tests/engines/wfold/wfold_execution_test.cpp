@@ -80,28 +80,38 @@ std::vector<Bytes> stored_map(const WfoldCase& c, const Data& data) {
   return rows;
 }
 
-/// The region of a slave: of each tile of channels its kernels, [kernel row][column with a tap][channel of
-/// the folded pixel], and their records.
+/// A folded column of a kernel: the channels of its taps, zeros between them.
+Bytes folded_column(const WfoldCase& c, const Bytes& kernel, int kh, int column) {
+  const SpecConv& v = c.conv;
+  Bytes folded(at(c.span()), 0);
+  for (int tap = 0; tap < v.kernel[1]; ++tap) {
+    if (tap * v.dilation[1] / v.stride[1] != column) continue;
+    const int phase = tap * v.dilation[1] % v.stride[1];
+    const auto from = kernel.begin() + (kh * v.kernel[1] + tap) * c.used;
+    std::copy(from, from + c.used, folded.begin() + phase * v.channels);
+  }
+  return folded;
+}
+
+/// The region of a slave: of each tile of channels its kernels, [block of Pci channels of the folded pixel]
+/// [kernel][kernel row][column with a tap][channel of the block], and their records.
 Bytes region_of(const WfoldCase& c, const Data& data, int slave) {
   const SpecConv& v = c.conv;
   const auto columns = tap_columns(v.kernel[1], v.stride[1], v.dilation[1]);
+  const Bytes surplus(at(v.kernel[0] * v.kernel[1] * c.used), 0);
   Bytes region;
   for (int co = 0; co < v.out_channels; co += c.engine.tile_channels()) {
     const int here = std::min(c.engine.tile_channels(), v.out_channels - co);
     const auto a_slave = ceiling(here, c.engine.slaves);
-    for (int k = 0; k < a_slave; ++k) {
-      const int channel = slave + c.engine.slaves * k;
-      for (int kh = 0; kh < v.kernel[0]; ++kh) {
-        for (const int column : columns) {
-          const std::size_t begin = region.size();
-          region.resize(begin + at(c.span()), 0);
-          if (channel >= here) continue;
-          for (int tap = 0; tap < v.kernel[1]; ++tap) {
-            if (tap * v.dilation[1] / v.stride[1] != column) continue;
-            const int phase = tap * v.dilation[1] % v.stride[1];
-            const Bytes& kernel = data.kernels[at(co + channel)];
-            const auto from = kernel.begin() + (kh * v.kernel[1] + tap) * c.used;
-            std::copy(from, from + c.used, region.begin() + std::ptrdiff_t(begin) + phase * v.channels);
+    for (int begin = 0; begin < c.span(); begin += c.pci) {
+      for (int k = 0; k < a_slave; ++k) {
+        const int channel = slave + c.engine.slaves * k;
+        const Bytes& kernel = channel < here ? data.kernels[at(co + channel)] : surplus;
+        for (int kh = 0; kh < v.kernel[0]; ++kh) {
+          for (const int column : columns) {
+            const Bytes folded = folded_column(c, kernel, kh, column);
+            region.insert(region.end(), folded.begin() + begin,
+                          folded.begin() + std::min(begin + c.pci, c.span()));
           }
         }
       }

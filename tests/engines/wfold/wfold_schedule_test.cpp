@@ -252,6 +252,27 @@ TEST(WfoldKernels, WF_3_figure_8_channels_of_the_slaves) {
   }
 }
 
+TEST(WfoldKernels, WF_3_kernels_of_neighbouring_channel_blocks_are_one_run_of_bytes) {
+  const WfoldSchedule schedule = worked_case(40, 64, 3, 16).schedule();
+  std::int64_t at = 0;
+  for (int block = 0; block < 3; ++block) {
+    const int bytes = block < 2 ? 16 : 8;
+    EXPECT_EQ(schedule.block_bytes(block), bytes);
+    for (int k = 0; k < 4; ++k) {
+      for (int row = 0; row < 3; ++row) {
+        for (int step = 0; step < 3; ++step, at += bytes) {
+          WfoldBeat beat;
+          beat.kernel = k, beat.refill = row * 3 + block, beat.step = step;
+          const ByteRange line = schedule.kernel_line(beat, schedule.tile(0));
+          EXPECT_EQ(line.begin, at);
+          EXPECT_EQ(line.end, at + bytes);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(schedule.region_bytes(), at);
+}
+
 TEST(WfoldKernels, WF_8_lines_and_records_cover_the_region) {
   check_cases(300, [] {
     const WfoldCase c = random_case(2000000);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "tilebeat/base/read_mode.h"
+#include "tilebeat/engines/wfold/schedule.h"
 #include "tilebeat/isa/operation.h"
+#include "tilebeat/isa/operations.h"
 
 #include <cstdint>
 #include <string>
@@ -18,6 +20,10 @@ constexpr FieldChoices choices_of(WfoldReadMode) {
 /// `pixel_bytes` = stride x channels bytes; folded column f of a row begins at its byte f * pixel_bytes -
 /// lead_bytes, and what lies outside the row is the input's zero point. Every region holds kernels and
 /// post-parameters as WfoldSchedule says.
+///
+/// Sums over many channels are added up by several runs, one behind the other: `begins_sums` starts them from
+/// zero, `ends_sums` finishes and stores them. Until then they stay in the third buffers; such runs have one
+/// tile, and all of them have the same one.
 struct WfoldRun {
   static constexpr OperationKind kKind{"wfold.run", 0x03, Unit::kMatrix};
 
@@ -27,7 +33,7 @@ struct WfoldRun {
   std::uint32_t weights = 0;              ///< byte offset in every region of WRAM
   std::uint32_t result = 0;               ///< byte offset in NRAM of output (0,0), kernel 0
   std::uint32_t result_pixel = 0;         ///< bytes from an output pixel to the next, rows without gaps
-  std::uint32_t macs_per_output = 0;      ///< useful multiply-accumulates of one output element
+  std::uint32_t macs_per_output = 0;      ///< useful multiply-accumulates of an output that this run ends
   std::uint16_t rows = 0, columns = 0;    ///< output pixels
   std::uint16_t kernels = 0;              ///< output channels
   std::uint16_t height = 0;               ///< rows of the map
@@ -39,10 +45,15 @@ struct WfoldRun {
   std::uint16_t result_granularity = 64;  ///< Pco, in bytes
   WfoldReadMode read_mode = WfoldReadMode::kContinuous;
   bool block_outer = false;  ///< channel blocks are the outer loop, kernel rows the inner one
+  bool begins_sums = true;   ///< the third buffers start from zero; false: from the run before
+  bool ends_sums = true;     ///< results are finished and stored; false: a later run adds to them
 
   void describe(FieldVisitor& visit);
   std::string subject() const;
 };
+
+/// What a run computes, with the registers of the convolution.
+WfoldGeometry geometry_of(const ConvSetup& setup, const WfoldRun& run);
 
 namespace wfold {
 

@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/read_mode.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -170,8 +171,9 @@ class WfoldSchedule {
     return static_cast<int>(beat.step_number % sets) * tile.kernels_per_slave + beat.kernel;
   }
 
-  /// How kernels lie in the region of a slave: kernel tile after kernel tile, in each the slave's kernels, a
-  /// kernel as [kernel row][step][channel], and behind them their post-parameter records.
+  /// How kernels lie in the region of a slave: kernel tile after kernel tile, in each the lines as [channel
+  /// block][slave's kernel][kernel row][step], a line as the channels of its block, and behind them the
+  /// post-parameter records. So the kernels of neighbouring channel blocks are one run of bytes.
   std::int64_t kernel_bytes() const {
     return std::int64_t{geometry_.kernel_h} * all_steps_ * geometry_.channels;
   }
@@ -209,6 +211,7 @@ struct WfoldRequest {
 struct WfoldFetch {
   std::vector<WfoldRequest> requests;
   int refills = 1;  ///< whose lines it brings: 1, or all channel blocks of a kernel row
+  int lines = 1;    ///< that it brings
 };
 
 /// The fetches of a run in order (SPEC WF-2).
@@ -234,6 +237,9 @@ class WfoldReader {
   std::int64_t tile_ = 0;
   int refill_ = 0, line_ = 0;
 };
+/// The requests of a fetch, from the first on, that line `line` of a refill cannot do without.
+std::size_t requests_of_line(const WfoldSchedule& schedule, const WfoldFetch& fetch, const WfoldTile& tile,
+                             const WfoldRefill& refill, int line);
 /// The channels of a run lie in one block that is the whole folded pixel: a line is one continuous request.
 bool can_read_continuously(const WfoldSchedule& schedule);
 /// The row window of a kernel row fits half the transit buffer with all channel blocks, and they follow one

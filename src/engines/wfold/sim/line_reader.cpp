@@ -53,11 +53,7 @@ bool LineReader::request(Cycle now, Activity idle) {
     Window window;
     window.fetch = reader_->fetch();
     window.begun = now;
-    const WfoldSchedule& schedule = job_->schedule;
-    window.lines_left =
-        job_->run.read_mode == WfoldReadMode::kTransit
-            ? std::int64_t{window.fetch.refills} * schedule.lines(schedule.refill(reader_->refill()).part)
-            : 1;
+    window.lines_left = window.fetch.lines;
     reader_->advance();
     windows_.push_back(std::move(window));
     if (windows_.back().fetch.requests.empty()) {
@@ -81,25 +77,11 @@ bool LineReader::request(Cycle now, Activity idle) {
   return true;
 }
 
-// The requests of the front window that the next line cannot do without.
-std::size_t LineReader::needed_requests(const Window& window) const {
-  const WfoldSchedule& schedule = job_->schedule;
-  const WfoldTile tile = schedule.tile(next_tile_);
-  const WfoldRefill refill = schedule.refill(next_refill_);
-  const int first = schedule.line_column(tile, refill, next_line_);
-  const int begin = schedule.block_begin(refill.block);
-  const ByteRange last = schedule.bytes_of(first, first + schedule.fold() - 1, begin,
-                                           begin + schedule.block_bytes(refill.block));
-  const auto& requests = window.fetch.requests;
-  std::size_t needed = requests.size();
-  while (needed > 0 && requests[needed - 1].bytes.begin >= last.end) --needed;
-  return needed;
-}
-
 Cycle LineReader::line_ready() const {
   if (windows_.empty()) return -1;
   const Window& window = windows_.front();
-  const std::size_t needed = needed_requests(window);
+  const std::size_t needed = requests_of_line(job_->schedule, window.fetch, job_->schedule.tile(next_tile_),
+                                              job_->schedule.refill(next_refill_), next_line_);
   if (needed == 0) return window.begun + 1;
   return needed <= window.arrived.size() ? window.arrived[needed - 1] : -1;
 }

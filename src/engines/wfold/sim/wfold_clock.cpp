@@ -61,7 +61,7 @@ SlaveClock::Beat WfoldMaster::next_beat() const {
   made.map_column = beat_.tile.column + columns[static_cast<std::size_t>(beat.step)];
   made.slot = schedule.second_slot(beat, beat_.tile);
   made.half = half_of(beat.tile);
-  made.first = beat.refill == 0 && beat.step == 0;
+  made.first = job_->run.begins_sums && beat.refill == 0 && beat.step == 0;
   return made;
 }
 
@@ -137,7 +137,7 @@ std::optional<SlaveClock::PortRead> WfoldMaster::read_kernel_line(Cycle now) {
   port_at_ = 0;
   ++stats.kernel_lines;
   weights_.advance(schedule);
-  if (weights_.more && setup_.post_parameters && weights_.begins_kernel_tile())
+  if (weights_.more && schedule.geometry().post_parameters && weights_.begins_kernel_tile())
     records_left_ = weights_.tile.kernels_per_slave;
   return read;
 }

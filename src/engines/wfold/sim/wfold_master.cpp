@@ -12,19 +12,6 @@
 namespace tilebeat {
 namespace {
 
-WfoldGeometry geometry_of(const ConvSetup& s, const WfoldRun& r) {
-  WfoldGeometry g;
-  g.rows = r.rows, g.columns = r.columns, g.kernels = r.kernels;
-  g.height = r.height, g.row_bytes = r.row_bytes, g.lead_bytes = r.lead_bytes, g.h_offset = r.h_offset;
-  g.kernel_h = s.kernel_h, g.stride_h = s.stride_h, g.dilation_h = s.dilation_h;
-  g.kernel_w = s.kernel_w, g.stride_w = s.stride_w, g.dilation_w = s.dilation_w;
-  g.pixel_bytes = r.pixel_bytes, g.first_channel = r.first_channel, g.channels = r.channels;
-  g.granularity = r.granularity;
-  g.block_outer = r.block_outer;
-  g.post_parameters = s.post_parameters;
-  return g;
-}
-
 // Before a schedule is made of it: nothing may be zero that something is divided by.
 void check_fields(const ConvSetup& s, const WfoldRun& r, const WfoldConfig& config) {
   const auto is_granularity = [&config](int g) {
@@ -166,6 +153,29 @@ void WfoldMaster::check_run(const WfoldJob& job) const {
   }
 }
 
+// Partial sums lie in one half of the third buffers, as the runs that add to them see it.
+void WfoldMaster::check_sums(const WfoldJob& job) const {
+  const WfoldRun& run = job.run;
+  if ((!run.begins_sums || !run.ends_sums) && job.schedule.tiles() != 1) {
+    throw SimulationError(
+        fmt::format("wfold.run: sums that several runs add up are one tile, these are {} x {} outputs of {} "
+                    "kernels",
+                    run.rows, run.columns, run.kernels));
+  }
+  if (run.begins_sums != (open_sums_ == nullptr))
+    throw SimulationError(run.begins_sums ? "wfold.run: the sums of the run before have not ended"
+                                          : "wfold.run: no run before has begun the sums");
+  if (open_sums_ != nullptr &&
+      (open_sums_->run.columns != run.columns || open_sums_->run.kernels != run.kernels ||
+       open_sums_->run.granularity != run.granularity)) {
+    throw SimulationError(fmt::format(
+        "wfold.run: {} columns of {} kernels in lines of {} go on with sums of {} columns of {} kernels in "
+        "lines of {}",
+        run.columns, run.kernels, run.granularity, open_sums_->run.columns, open_sums_->run.kernels,
+        open_sums_->run.granularity));
+  }
+}
+
 void WfoldMaster::begin_run(Cycle now) {
   const auto* run = queue_.front().operation.get_if<WfoldRun>();
   if (run == nullptr)
@@ -174,13 +184,14 @@ void WfoldMaster::begin_run(Cycle now) {
   job_ = std::make_shared<const WfoldJob>(
       WfoldJob{queue_.front(), *run, setup_, WfoldSchedule(wfold_shape(config_), geometry_of(setup_, *run))});
   check_run(*job_);
+  check_sums(*job_);
   state_ = State::kRunning;
   began_ = now;
   ++stats.runs;
   pipeline_.begin(job_->schedule, now);
   beat_.begin(job_->schedule);
   weights_ = beat_;
-  records_left_ = setup_.post_parameters ? weights_.tile.kernels_per_slave : 0;
+  records_left_ = job_->schedule.geometry().post_parameters ? weights_.tile.kernels_per_slave : 0;
   port_at_ = 0;
   entered_ = freed_ = 0;
   std::fill(occupied_.begin(), occupied_.end(), false);
@@ -197,8 +208,15 @@ void WfoldMaster::finish_run(Cycle now) {
     timeline->span(name(), summary(job_->instruction), context_.clock.at(began_), context_.clock.at(now));
   }
   tell(UnitMessage::Kind::kReleased, job_->instruction.release_signals);
-  tiles_before_ += job_->schedule.tiles();
-  kernel_tiles_before_ += job_->schedule.kernel_tiles();
+  if (job_->run.ends_sums) {
+    tiles_before_ += job_->schedule.tiles();
+    kernel_tiles_before_ += job_->schedule.kernel_tiles();
+    open_sums_.reset();
+  } else {
+    // The next run goes on in the same half.
+    tell(UnitMessage::Kind::kDone, job_->instruction.done_signals);
+    open_sums_ = job_;
+  }
   queue_.pop_front();
   begin_next(now);
 }
@@ -209,6 +227,11 @@ void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle l
   const bool tile_ends = !next.more || next.beat.tile != walk.beat.tile;
   if (tile_ends || next.beat.refill != walk.beat.refill) ++stats.refills;
   if (!tile_ends) return;
+  if (!next.more) {
+    state_ = State::kFinishing;
+    finish_at_ = last_beat + 1;
+  }
+  if (!job_->run.ends_sums) return;
   ++stats.tiles;
   stats.useful_macs += std::int64_t{walk.tile.columns} * walk.tile.kernels * job_->run.macs_per_output;
   TileResults results;
@@ -218,10 +241,6 @@ void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle l
   results.record_set = record_set_of(walk.tile);
   results.ready = last_beat + 1;
   results.last = !next.more;
-  if (results.last) {
-    state_ = State::kFinishing;
-    finish_at_ = last_beat + 1;
-  }
   send_(to_writer, WriterMessage{std::move(results)});
 }
 

@@ -171,7 +171,7 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
               kernel_lines_.data() + i * config_.line_bytes);
     schedule.advance(beat);
   }
-  if (!chunk.job.setup.post_parameters) return;
+  if (!schedule.geometry().post_parameters) return;
   count_accesses(region, chunk.tile.kernels_per_slave, kPostParameterBytes);
   const std::uint8_t* record = base + schedule.records_begin(chunk.tile.kernel_tile);
   for (int k = 0; k < chunk.tile.kernels_per_slave; ++k, record += kPostParameterBytes)
@@ -184,7 +184,8 @@ void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   const WfoldSchedule& schedule = chunk.job.schedule;
   const int count = chunk.tile.kernels_per_slave;
   const int refill = chunk.first.refill;
-  if (refill == 0) std::fill_n(accumulators(chunk.half, 0), kernels_ * accumulator_count_, 0);
+  if (refill == 0 && chunk.job.run.begins_sums)
+    std::fill_n(accumulators(chunk.half, 0), kernels_ * accumulator_count_, 0);
   const int part = schedule.refill(refill).part;
   const std::vector<int>& columns = schedule.steps(part);
   // Beats of the tile before this refill: those of whole parts and of refills of this part.

@@ -62,9 +62,8 @@ class LineReader {
     std::vector<std::vector<std::uint8_t>> data;  // of the requests that have arrived
     std::vector<Cycle> arrived;                   // the clock after each arrival
     Cycle begun = 0;
-    std::int64_t lines_left = 0;
+    int lines_left = 0;
   };
-  std::size_t needed_requests(const Window& window) const;
   void forget_left(Cycle now);
 
   WfoldConfig config_;

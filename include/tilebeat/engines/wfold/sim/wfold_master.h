@@ -38,7 +38,8 @@ struct WfoldStats {
 /// first, one a clock. The beats of a tile need a free half of the third buffers.
 /// Back-pressure: a beat waits for results to drain (`output_drain`), for map lines (`input_load`), for
 /// kernel lines (`weight_load`), in this order. A run's map and kernels are released in the clock after its
-/// last beat; the next run's first line is requested then.
+/// last beat; the next run's first line is requested then. A run that does not end its sums is done with
+/// that: its half of the third buffers stays as it is, and the next run goes on in it.
 ///
 /// In clock granularity every beat moves data through the slaves' buffers. In tile granularity WfoldPipeline
 /// works the clocks of lines, kernel lines and beats out ahead, and a slave computes a refill at a time.
@@ -70,6 +71,7 @@ class WfoldMaster : public CommandedUnit {
   void begin_next(Cycle now);
   void begin_run(Cycle now);
   void check_run(const WfoldJob& job) const;
+  void check_sums(const WfoldJob& job) const;
   void finish_run(Cycle now);
   void idle(Activity cause, Cycle now);
   void end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat);
@@ -104,6 +106,7 @@ class WfoldMaster : public CommandedUnit {
   State state_ = State::kIdle;
   ConvSetup setup_;
   std::shared_ptr<const WfoldJob> job_;
+  std::shared_ptr<const WfoldJob> open_sums_;  // the run before, when its sums go on
   Cycle began_ = 0, finish_at_ = 0;
 
   // Tiles and kernel tiles of the runs before this one: halves and record sets alternate over runs.

@@ -1,0 +1,193 @@
+#include "dry_run.h"
+
+#include "tilebeat/base/math.h"
+#include "tilebeat/isa/instruction.h"
+
+#include <algorithm>
+
+namespace tilebeat::wfold {
+
+DryPorts::DryPorts(const ChipConfig& chip, int outstanding)
+    : bus_(chip.core.bus),
+      nram_(chip.core.nram),
+      taken_(static_cast<std::size_t>(std::min(outstanding, bus_.max_outstanding)), 0),
+      bank_used_(static_cast<std::size_t>(nram_.banks), -1) {}
+
+// The clock in which a read that is sent in clock `at` is granted. Writes that were sent before come first.
+Cycle DryPorts::grant(Cycle at) {
+  Cycle granted = at;
+  for (; !writes_.empty() && writes_.front().at < at; writes_.pop_front()) {
+    const Write& write = writes_.front();
+    granted_ = std::max(write.at, granted_ + 1);
+    if (granted_ > at) break;
+    if (granted_ == at) granted = at + 1;
+    const Cycle beats = ceil_div<std::int64_t>(write.bytes, bus_.bytes_per_clock);
+    access(granted_ + beats + bus_.request_cycles, write.offset, write.bytes);
+  }
+  granted_ = granted;
+  return granted;
+}
+
+Cycle DryPorts::read(Cycle earliest, std::int64_t offset, std::int64_t bytes) {
+  const Cycle granted = grant(std::max({earliest, free_, taken_[oldest_]}));
+  free_ = granted + 1;
+  const Cycle last = access(granted + bus_.request_cycles, offset, bytes);
+  lane_free_ = std::max(last + 1 + bus_.response_cycles, lane_free_) +
+               ceil_div<std::int64_t>(bytes, bus_.bytes_per_clock);
+  taken_[oldest_] = lane_free_;
+  oldest_ = (oldest_ + 1) % taken_.size();
+  return lane_free_;
+}
+
+// The clock of the last access of a request; older ones have made theirs.
+Cycle DryPorts::access(Cycle arrival, std::int64_t offset, std::int64_t bytes) {
+  const int a_clock = std::max(1, bus_.bytes_per_clock / nram_.bank_bytes);
+  Cycle now = arrival + 1 + nram_.latency_cycles;
+  int here = 0;
+  for (std::int64_t word = offset / nram_.bank_bytes; word * nram_.bank_bytes < offset + bytes; ++word) {
+    Cycle& used = bank_used_[static_cast<std::size_t>(word % nram_.banks)];
+    if (here == a_clock || used >= now) now = std::max(now, used) + 1, here = 0;
+    used = now;
+    ++here;
+  }
+  return now;
+}
+
+DryRun::DryRun(const HardwareConfig& hardware, const WfoldRun& run, const WfoldSchedule& schedule,
+               DType output)
+    : config_(hardware.engine<WfoldConfig>()),
+      run_(run),
+      s_(schedule),
+      element_(dtype_size(output)),
+      bus_bytes_(hardware.chip->core.bus.bytes_per_clock),
+      trip_(hardware.chip->core.bus.request_cycles + hardware.chip->core.bus.response_cycles +
+            hardware.chip->core.nram.latency_cycles + 3),
+      ports_(*hardware.chip, hardware.dma.max_outstanding),
+      reader_(schedule, run.read_mode, config_.transit_bytes / 2),
+      limit_(run.read_mode == WfoldReadMode::kTransit ? 2 : static_cast<std::size_t>(config_.line_queue)),
+      entered_at_(static_cast<std::size_t>(config_.first_buffer_lines), -1),
+      freed_at_(2 * static_cast<std::size_t>(config_.first_buffer_lines), -1),
+      used_at_(static_cast<std::size_t>(config_.second_buffer_lines), -1),
+      drained_at_(2, -1) {}
+
+// The next fetch: in the clock in which the place of an earlier one is free.
+void DryRun::fetch() {
+  Cycle begin = 0;
+  if (left_.size() == limit_) {
+    begin = left_.front();
+    left_.pop_front();
+  }
+  window_.fetch = reader_.fetch();
+  reader_.advance();
+  window_.lines_left = window_.fetch.lines;
+  window_.arrived.clear();
+  window_.begun = ports_.next(begin);
+  reads_ += static_cast<Cycle>(window_.fetch.requests.size());
+  if (window_.fetch.requests.empty()) ports_.skip(window_.begun);
+  for (const WfoldRequest& request : window_.fetch.requests) {
+    window_.arrived.push_back(
+        ports_.read(begin, run_.map + request.row * s_.geometry().row_bytes + request.bytes.begin,
+                    request.bytes.end - request.bytes.begin));
+  }
+}
+
+void DryRun::enter_line(const WfoldTile& tile, const WfoldRefill& refill, int line) {
+  if (window_.lines_left == 0) fetch();
+  const std::size_t needed = requests_of_line(s_, window_.fetch, tile, refill, line);
+  const Cycle ready = needed == 0 ? window_.begun + 1 : window_.arrived[needed - 1];
+  const int places = config_.first_buffer_lines;
+  Cycle at = std::max(entered_ + 1, ready);
+  if (line_ >= places) at = std::max(at, freed_at(line_ - places) + 1);
+  entered_ = entered_at_[static_cast<std::size_t>(line_ % places)] = at;
+  ++line_;
+  if (--window_.lines_left == 0) left_.push_back(at);
+}
+
+// The clock in which the kernel line of a beat is complete.
+Cycle DryRun::kernel_line(const WfoldBeat& beat, const WfoldTile& tile) {
+  const auto slot = static_cast<std::size_t>(s_.second_slot(beat, tile));
+  weights_free_ = std::max(weights_free_, used_at_[slot] + 1) +
+                  ceil_div(s_.block_bytes(s_.refill(beat.refill).block), config_.weight_port_bytes);
+  return weights_free_ - 1;
+}
+
+// The beats of a step.
+void DryRun::do_step(const WfoldTile& tile, WfoldBeat& beat) {
+  const int part = s_.refill(beat.refill).part;
+  const WfoldSchedule::LineSpan lines = s_.lines_of_step(part, beat.step);
+  const bool last = beat.step + 1 == static_cast<int>(s_.steps(part).size());
+  const std::int64_t freed =
+      first_line_ + (last ? s_.lines(part) : s_.lines_of_step(part, beat.step + 1).first);
+  const Cycle lines_at =
+      entered_at_[static_cast<std::size_t>((first_line_ + lines.end - 1) % config_.first_buffer_lines)];
+  beat_ = std::max(beat_, lines_at + 1);
+  beat.step_number = step_number_++;
+  for (beat.kernel = 0; beat.kernel < tile.kernels_per_slave; ++beat.kernel) {
+    beat_ = std::max(beat_, kernel_line(beat, tile) + 1);
+    if (first_beat_ < 0) first_beat_ = beat_;
+    used_at_[static_cast<std::size_t>(s_.second_slot(beat, tile))] = beat_;
+    for (; beat.kernel == 0 && freed_ < freed; ++freed_) freed_at(freed_) = beat_;
+    ++beat_;
+  }
+}
+
+void DryRun::tile() {
+  const WfoldTile tile = s_.tile(tile_);
+  const Cycle drained = drained_at_[static_cast<std::size_t>(tile_ % 2)];
+  beat_ = std::max(beat_, drained + 1);
+  WfoldBeat beat;
+  beat.tile = tile_;
+  if (tile.kernel_tile != kernel_tile_) {
+    kernel_tile_ = tile.kernel_tile;
+    step_number_ = 0;
+    if (s_.geometry().post_parameters)
+      weights_free_ = std::max(weights_free_, drained + 1) + tile.kernels_per_slave;
+  }
+  for (beat.refill = 0; beat.refill < s_.refills(); ++beat.refill) {
+    const WfoldRefill refill = s_.refill(beat.refill);
+    for (int line = 0; line < s_.lines(refill.part); ++line) enter_line(tile, refill, line);
+    for (beat.step = 0; beat.step < static_cast<int>(s_.steps(refill.part).size()); ++beat.step)
+      do_step(tile, beat);
+    first_line_ += s_.lines(refill.part);
+  }
+  if (run_.ends_sums) drain(tile);
+  ++tile_;
+}
+
+// Results leave the third buffers, M bytes of int32 a clock, and are written column by column or line by line
+// (SPEC WF-7).
+void DryRun::drain(const WfoldTile& tile) {
+  const int bytes = tile.kernels * element_;
+  const bool gapless =
+      bytes <= run_.result_granularity && run_.result_pixel == static_cast<std::uint32_t>(bytes);
+  const int fold = gapless ? config_.line_bytes / run_.result_granularity : 1;
+  const Cycle slices = ceil_div(tile.kernels * 4, config_.line_bytes);
+  const Cycle begin = std::max(drain_free_, beat_);
+  Cycle writes = 0, beats = 0;
+  Cycle out = begin;
+  for (int column = 0; column < tile.columns; column += fold) {
+    const int columns = std::min(fold, tile.columns - column);
+    const std::int64_t pixel = std::int64_t{tile.row} * run_.columns + tile.column + column;
+    const int piece = columns * run_.result_granularity;
+    for (int from = 0; from < columns * bytes; from += piece, ++writes) {
+      const int end = std::min(from + piece, columns * bytes);
+      // The clock in which the last bytes of the request leave.
+      const Cycle last = out + ceil_div<Cycle>(columns * slices * end, columns * bytes);
+      write_ = std::max(write_ + 1, last + config_.post_latency_cycles);
+      ports_.write(write_, run_.result + pixel * run_.result_pixel + from, end - from);
+      beats += ceil_div(end - from, bus_bytes_);
+    }
+    out += columns * slices;
+  }
+  // What is not written meanwhile waits in the write queue, and then in the third buffers.
+  waiting_ = std::max<Cycle>(0, waiting_ - (begin - drain_free_));
+  waiting_ = std::max<Cycle>(0, waiting_ + std::max(beats, writes + reads_) - (out - begin));
+  const Cycle late = std::max<Cycle>(0, waiting_ - config_.write_queue);
+  waiting_ -= late;
+  reads_ = 0;
+  drain_free_ = out + late;
+  drained_at_[static_cast<std::size_t>(tile_ % 2)] = drain_free_ - 1;
+  stored_ = write_ + trip_;
+}
+
+}  // namespace tilebeat::wfold

@@ -1,0 +1,133 @@
+#include "estimate.h"
+
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "matrix_tasks.h"
+#include "processors.h"
+
+namespace tilebeat {
+namespace {
+
+// What jobs of one shape cost their unit: the schedule of the engine's own tasks.
+class JobCosts {
+ public:
+  JobCosts(const MatrixLayer& layer, bool same_kernels) : layer_(layer), same_kernels_(same_kernels) {}
+
+  const TaskCost& of(const MatrixJob& job) {
+    const auto key = std::tuple(job.tile.h.outs, job.tile.w.outs, job.tile.h.ins, job.tile.w.ins,
+                                layer_.problem().kernels_of(job.blocks), job.reduction.channels.size(),
+                                job.reduction.first, job.reduction.last);
+    const auto [found, added] = known_.try_emplace(key);
+    if (added) {
+      const auto [one, before] = jobs_alone(job, 1);
+      const auto [two, after] = jobs_alone(job, 2);
+      found->second.cycles = std::max(1.0, two - one);
+      found->second.latency = std::max(1.0, one - found->second.cycles);
+      found->second.instructions = static_cast<double>(after - before);
+    }
+    return found->second;
+  }
+
+ private:
+  // Cycles and tasks of `count` such jobs that nothing else is in the way of.
+  std::pair<double, std::size_t> jobs_alone(MatrixJob job, int count) const {
+    TaskGraph graph;
+    EnginePlace place;
+    place.nram = job.ifm.address, place.wram = job.weights;
+    const auto lowering = layer_.lower(graph, place);
+    job.ifm_read.reset(), job.weights_read.reset(), job.ofm_write.reset();
+    for (int i = 0; i < count; ++i) {
+      lowering->add(job);
+      job.ifm.address += 64;
+      if (!same_kernels_) job.weights += 64;
+    }
+    return {schedule(graph, dependencies_of(graph), {}).cycles, graph.tasks().size()};
+  }
+
+  const MatrixLayer& layer_;
+  bool same_kernels_;
+  std::map<std::tuple<int, int, int, int, int, int, bool, bool>, TaskCost> known_;
+};
+
+// One task a job instead of the engine's own.
+class CoarseLowering : public MatrixLowering {
+ public:
+  CoarseLowering(TaskGraph& graph, const EnginePlace& place, JobCosts& costs)
+      : graph_(graph), place_(place), costs_(costs) {}
+  void add(const MatrixJob& job) override {
+    Task task;
+    task.processor = place_.processor;
+    task.instruction.operation = ConvSetup{};  // of the matrix unit
+    for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write}) {
+      if (access) task.accesses.push_back(*access);
+    }
+    task.cost = costs_.of(job);
+    graph_.add(std::move(task));
+  }
+
+ private:
+  TaskGraph& graph_;
+  EnginePlace place_;
+  JobCosts& costs_;
+};
+
+}  // namespace
+
+double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double limit) {
+  const ChipConfig& chip = *q.hardware.chip;
+  const MatrixWork work{q.layer, q.hardware, m, q.weights, q.input, q.output};
+  q.layer.cut_jobs(largest_job(q.layer, m), core_path(chip, q.hardware.dma), core_memory_bytes(chip));
+  const CorePart part = largest_part(q.layer.problem(), q.layer.grain(), m);
+  JobCosts costs(q.layer, part.blocks.size() <= m.blocks_per_load && m.channel_parts == 1);
+  TaskGraph graph;
+  std::vector<BufferId> stored;
+  for (int i = 0; i < chip.processors(); ++i) stored.push_back(graph.add_buffer(BufferRole::kStored));
+  add_matrix_tasks(
+      graph, work,
+      [&](TaskGraph& g, const EnginePlace& place) {
+        return std::make_unique<CoarseLowering>(g, place, costs);
+      },
+      stored);
+  const std::vector<int> started = q.first_of_program ? processors_of(chip, m) : std::vector<int>{};
+  return schedule(graph, dependencies_of(graph), machine_of(q.hardware, started), limit).cycles;
+}
+
+double core_memory_bytes(const ChipConfig& chip) {
+  return chip.core.bus.bytes_per_clock;
+}
+
+std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& m) {
+  std::vector<int> processors;
+  for (int core = 0; core < m.cores(); ++core) processors.push_back(processor_of_core(chip, core));
+  const int clusters = ceil_div(m.cores(), chip.cores_per_cluster);
+  for (int k = 0; m.uses_memory_cores() && k < clusters; ++k)
+    processors.push_back(processor_of_memory(chip, k));
+  std::sort(processors.begin(), processors.end());
+  return processors;
+}
+
+Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started) {
+  Machine machine;
+  const DramConfig& d = hardware.dram;
+  const double refresh = d.refresh ? 1 - static_cast<double>(d.tRFC_ps) / static_cast<double>(d.tREFI_ps) : 1;
+  constexpr double kReached = 0.96;  // of the peak between refreshes: rows that are opened and closed
+  const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
+  machine.dram_bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * refresh * kReached;
+  // Three register writes a processor, the starts behind all others; then its first instruction is fetched.
+  const double write = hardware.host.register_write_cycles + hardware.interconnect.request_cycles + 2.0;
+  constexpr double kFetch = 60;
+  for (std::size_t i = 0; i < started.size(); ++i) {
+    const auto processor = static_cast<std::size_t>(started[i]);
+    if (machine.starts.size() <= processor) machine.starts.resize(processor + 1, 0);
+    machine.starts[processor] = write * static_cast<double>(2 * started.size() + i + 1) + kFetch;
+  }
+  return machine;
+}
+
+}  // namespace tilebeat

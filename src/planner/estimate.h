@@ -1,0 +1,25 @@
+#pragma once
+
+#include "tilebeat/mapping/layer_mapping.h"
+
+#include <limits>
+
+#include "mapping_question.h"
+#include "task/schedule.h"
+
+namespace tilebeat {
+
+/// The cycles of a layer that is mapped so, estimated: its task graph, with one task a job, is scheduled
+/// (SPEC MA-3). Infinite when they are more than `limit`. Throws UserError when the layer does not fit so.
+double estimated_cycles(const MappingQuestion& question, const LayerMapping& mapping,
+                        double limit = std::numeric_limits<double>::infinity());
+
+/// What tasks of the machine share, with the processors `started` started by the host first.
+Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started);
+/// The processors that work in a mapping.
+std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& mapping);
+
+/// Bytes a clock at which the memory of a core answers its matrix unit.
+double core_memory_bytes(const ChipConfig& chip);
+
+}  // namespace tilebeat

@@ -1,0 +1,299 @@
+#include "mapping_candidates.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "estimate.h"
+#include "matrix_tasks.h"
+#include "processors.h"
+
+namespace tilebeat {
+namespace {
+
+constexpr int kMostKernelLoads = 8;
+constexpr std::int64_t kKernelLoadBytes = 32768;
+
+class Candidates {
+ public:
+  explicit Candidates(const MappingQuestion& question)
+      : q_(question),
+        layer_(question.layer),
+        p_(question.layer.problem()),
+        hardware_(question.hardware),
+        chip_(*question.hardware.chip),
+        grain_(question.layer.grain()),
+        asked_(question.request != nullptr ? *question.request : MappingRequest{}) {
+    const auto& offsets = question.weights.image.blocks;
+    for (std::size_t b = 0; b + 1 < offsets.size(); ++b)
+      block_bytes_ = std::max(block_bytes_, static_cast<std::int64_t>(offsets[b + 1] - offsets[b]));
+    block_bytes_ = align_up(block_bytes_ + question.weights.image.post_bytes,
+                            kBufferAlignment * question.weights.image.regions);
+  }
+
+  std::vector<MappingCandidate> run() {
+    add_candidates();
+    if (candidates_.empty()) refuse();
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const MappingCandidate& a, const MappingCandidate& b) { return a.rough < b.rough; });
+    return std::move(candidates_);
+  }
+
+ private:
+  // ---- candidates ----
+
+  void add_candidates() {
+    const MappingRequest& asked = asked_;
+    const auto most_rows = static_cast<int>(ceil_div(p_.out_height, grain_.rows)),
+               most_columns = static_cast<int>(ceil_div(p_.out_width, grain_.columns));
+    const int cores = chip_.cores();
+    check_parts("kernel_parts", asked.kernel_parts, std::min(cores, p_.kernel_blocks()));
+    check_parts("row_parts", asked.row_parts, std::min(cores, most_rows));
+    check_parts("column_parts", asked.column_parts, std::min(cores, most_columns));
+    for (int kernels = 1; kernels <= std::min(cores, p_.kernel_blocks()); ++kernels) {
+      for (int rows = 1; rows <= std::min(cores / kernels, most_rows); ++rows) {
+        for (int columns = 1; columns <= std::min(cores / kernels / rows, most_columns); ++columns) {
+          const bool wanted = asked.kernel_parts.value_or(kernels) == kernels &&
+                              asked.row_parts.value_or(rows) == rows &&
+                              asked.column_parts.value_or(columns) == columns;
+          if (wanted) add_split(rows, columns, kernels);
+        }
+      }
+    }
+  }
+  static void check_parts(const char* name, const std::optional<int>& asked, int most) {
+    if (asked && *asked > most)
+      throw UserError(fmt::format("mapping: {} {} is more than {}, the parts that layer and cores allow",
+                                  name, *asked, most));
+  }
+
+  void add_split(int rows, int columns, int kernels) {
+    LayerMapping split;
+    split.layer = p_.name;
+    split.row_parts = rows, split.column_parts = columns, split.kernel_parts = kernels;
+    if (!place_kernels(split)) return;
+    split.blocks_per_load = asked_.blocks_per_load.value_or(split.blocks_per_load);
+    split.kernel_buffers = asked_.kernel_buffers.value_or(split.kernel_buffers);
+    split.channel_parts = asked_.channel_parts.value_or(split.channel_parts);
+    std::set<std::pair<int, int>> tiled;  // with fewer buffers only what does not fit with more
+    for (const int buffers : {2, 1}) {
+      for (const int tiles : {1, 2, 3, 4, 6, 8}) {
+        LayerMapping mapping = split;
+        mapping.map_buffers = asked_.map_buffers.value_or(buffers);
+        if (!place_maps(mapping, tiles)) continue;
+        mapping.tile_rows = asked_.tile_rows.value_or(mapping.tile_rows);
+        mapping.tile_columns = asked_.tile_columns.value_or(mapping.tile_columns);
+        if (!tiled.insert({mapping.tile_rows, mapping.tile_columns}).second) continue;
+        mapping.order = asked_.order.value_or(order_of(mapping));
+        for (const auto& [maps, loads, results] : paths_of(mapping)) {
+          mapping.maps = asked_.maps.value_or(maps);
+          mapping.kernels = asked_.kernels.value_or(loads);
+          mapping.results = asked_.results.value_or(results);
+          candidates_.push_back({mapping, rough_cycles(mapping)});
+        }
+      }
+    }
+  }
+
+  // Kernels stay in WRAM, in several loads so that computing begins with the first; or half of it is filled
+  // while the other half is used; or channels are cut.
+  bool place_kernels(LayerMapping& m) const {
+    const std::int64_t wram = chip_.core.wram.size_bytes;
+    const int blocks = largest_part(p_, grain_, m).blocks.size();
+    if (block_bytes_ * blocks <= wram) {
+      const auto loads = static_cast<int>(std::clamp<std::int64_t>(block_bytes_ * blocks / kKernelLoadBytes,
+                                                                   1, std::min(blocks, kMostKernelLoads)));
+      m.blocks_per_load = ceil_div(blocks, loads);
+      m.kernel_buffers = ceil_div(blocks, m.blocks_per_load);
+      if (block_bytes_ * m.blocks_per_load * m.kernel_buffers > wram)
+        m.blocks_per_load = blocks, m.kernel_buffers = 1;
+      return true;
+    }
+    m.kernel_buffers = 2;
+    m.blocks_per_load = static_cast<int>(std::min<std::int64_t>(blocks, wram / 2 / block_bytes_));
+    if (m.blocks_per_load > 0) return true;
+    if (!layer_.reduces()) return false;
+    m.blocks_per_load = 1;
+    m.channel_parts = ceil_div(p_.channels, grain_.channels);
+    if (group_bytes(layer_, q_.weights, m) > wram / 2) return false;
+    m.channel_parts =
+        static_cast<int>(std::min<std::int64_t>(m.channel_parts, ceil_div(2 * block_bytes_, wram)));
+    while (group_bytes(layer_, q_.weights, m) > wram / 2) ++m.channel_parts;
+    return true;
+  }
+
+  bool fits(const LayerMapping& m, int rows, int columns) const {
+    const std::int64_t map =
+        align_up(p_.axis_h().span(rows) * layer_.ifm_row_bytes(p_.axis_w().inner(columns)), kBufferAlignment);
+    const int kernels = std::min(m.blocks_per_load * p_.block_kernels, p_.conv.out_channels);
+    const std::int64_t result =
+        align_up(std::int64_t{rows} * columns * kernels * p_.element_bytes(), kBufferAlignment);
+    return m.map_buffers * map + 2 * result <= chip_.core.nram.size_bytes;
+  }
+  // Whole rows first, as many as make `tiles` tiles of the part; columns are cut when the fewest rows do not
+  // fit (SPEC SW-7).
+  bool place_maps(LayerMapping& m, int tiles) const {
+    const CorePart part = largest_part(p_, grain_, m);
+    const int row_blocks = ceil_div(part.rows.size(), grain_.rows);
+    if (tiles > row_blocks) return false;
+    int rows = std::min(part.rows.size(), ceil_div(row_blocks, tiles) * grain_.rows);
+    int columns = part.columns.size();
+    if (m.channel_parts > 1) rows = std::min(rows, grain_.rows), columns = std::min(columns, grain_.columns);
+    while (rows > grain_.rows && !fits(m, rows, columns)) rows -= grain_.rows;
+    rows = std::max(1, rows);
+    while (!fits(m, rows, columns)) {
+      if (columns <= grain_.columns) return false;
+      columns = align_up(columns, grain_.columns) - grain_.columns;
+    }
+    m.tile_rows = rows, m.tile_columns = columns;
+    return true;
+  }
+
+  // Which of the two is fetched again and again is what takes fewer bytes.
+  StepOrder order_of(const LayerMapping& m) const {
+    const CorePart part = largest_part(p_, grain_, m);
+    const std::int64_t tiles = tiles_of(m, part), groups = ceil_div(part.blocks.size(), m.blocks_per_load);
+    if (resident(m, part) || groups == 1) return StepOrder::kTileOuter;
+    const std::int64_t maps = tiles * tile_bytes(m), kernels = part.blocks.size() * block_bytes_;
+    return maps + kernels * tiles <= maps * groups + kernels ? StepOrder::kTileOuter
+                                                             : StepOrder::kKernelOuter;
+  }
+  std::int64_t tiles_of(const LayerMapping& m, const CorePart& part) const {
+    return std::int64_t{p_.batch} * ceil_div(part.rows.size(), m.tile_rows) *
+           ceil_div(part.columns.size(), m.tile_columns);
+  }
+  std::int64_t tile_bytes(const LayerMapping& m) const {
+    return std::int64_t{p_.axis_h().span(m.tile_rows)} * p_.axis_w().span(m.tile_columns) * p_.channels;
+  }
+  static bool resident(const LayerMapping& m, const CorePart& part) {
+    return m.channel_parts == 1 && m.blocks_per_load * m.kernel_buffers >= part.blocks.size();
+  }
+
+  std::int64_t loaded_bytes(const LayerMapping& m) const {
+    const auto [found, added] = loaded_bytes_.try_emplace({m.blocks_per_load, m.channel_parts}, 0);
+    if (added) found->second = group_bytes(layer_, q_.weights, m);
+    return found->second;
+  }
+
+  using Paths = std::tuple<DataPath, DataPath, DataPath>;
+  std::vector<Paths> paths_of(const LayerMapping& m) const {
+    const CorePart part = largest_part(p_, grain_, m);
+    const bool stays = resident(m, part);
+    const std::int64_t group = loaded_bytes(m), sram = chip_.sram_bytes();
+    const DataPath direct = DataPath::kDirect, through = DataPath::kSram, broadcast = DataPath::kBroadcast;
+    if (chip_.dram_path == DramPath::kSram)
+      return {{through, stays && 2 * group <= sram / 2 ? broadcast : through, through}};
+    std::vector<Paths> paths{{direct, direct, direct}};
+    if (!may_use_memory_cores(chip_)) return paths;
+    const bool share_kernels = stays && m.cores() > m.kernel_parts && 2 * group <= sram;
+    const bool share_maps = m.kernel_parts > 1;
+    if (share_kernels) paths.emplace_back(direct, broadcast, direct);
+    if (share_maps) paths.emplace_back(through, direct, direct);
+    if (share_kernels && share_maps && 2 * group <= sram / 2) paths.emplace_back(through, broadcast, direct);
+    return paths;
+  }
+
+  // ---- what they cost ----
+
+  // Computing as kernels arrive, ports and DRAM, whichever is longest.
+  double rough_cycles(const LayerMapping& m) const {
+    const CorePart part = largest_part(p_, grain_, m);
+    const auto tiles = static_cast<double>(tiles_of(m, part));
+    const double groups =
+        static_cast<double>(ceil_div(part.blocks.size(), m.blocks_per_load)) * m.channel_parts;
+    const bool stays = resident(m, part), tile_outer = m.order == StepOrder::kTileOuter;
+    const double maps = tiles * static_cast<double>(tile_bytes(m)) * (tile_outer ? 1 : groups);
+    const double kernels =
+        static_cast<double>(part.blocks.size() * block_bytes_) * (stays || !tile_outer ? 1 : tiles);
+    const double results = stored_bytes(m);
+    const int in_cluster = std::min(m.cores(), chip_.cores_per_cluster);
+    const int clusters = ceil_div(m.cores(), chip_.cores_per_cluster);
+    const bool maps_shared = m.maps == DataPath::kSram, kernels_shared = m.kernels != DataPath::kDirect;
+    const double different_maps = maps_shared ? ceil_div(in_cluster, m.kernel_parts) : in_cluster;
+    const double different_kernels = kernels_shared ? std::min(m.kernel_parts, in_cluster) : in_cluster;
+    const double port = hardware_.interconnect.bytes_per_clock;
+    const double direct = (maps_shared ? 0 : maps) + (kernels_shared ? 0 : kernels) +
+                          (m.results == DataPath::kSram ? 0 : results);
+    const double staged = (maps_shared ? maps * different_maps : 0) +
+                          (kernels_shared ? kernels * different_kernels : 0) +
+                          (m.results == DataPath::kSram ? results * in_cluster : 0);
+    const double cluster_port = chip_.cluster_bus.bytes_per_clock;
+    const double dram =
+        results * m.cores() + maps * clusters * different_maps + kernels * clusters * different_kernels;
+    const auto compute = static_cast<double>(
+        std::int64_t{p_.batch} * ceil_div(part.rows.size(), grain_.rows) *
+        ceil_div(part.columns.size(), grain_.columns) * part.blocks.size() * grain_.cycles);
+    // Transfers and computing overlap but for the first tile and the last one.
+    const double transfers =
+        std::max({direct / port, staged / port, staged / cluster_port, dram / dram_rate()});
+    const double steps = tiles * (tile_outer ? 1 : groups);
+    const double serial = std::min(compute, transfers) / (m.map_buffers > 1 ? steps : 1);
+    return std::max(compute, transfers) + serial + start_cycles(m);
+  }
+  double dram_rate() const { return machine_of(hardware_, {}).dram_bytes_per_clock; }
+  double start_cycles(const LayerMapping& m) const {
+    if (!q_.first_of_program) return 0;
+    return 3.0 * static_cast<double>(processors_of(chip_, m).size()) * hardware_.host.register_write_cycles;
+  }
+  // A run of a pixel's channels that does not fill whole DRAM bursts takes them whole.
+  double stored_bytes(const LayerMapping& m) const {
+    const auto results = static_cast<double>(p_.output.size_bytes()) / m.cores();
+    const std::int64_t pixel = std::int64_t{p_.conv.out_channels} * p_.element_bytes();
+    const std::int64_t run = std::min<std::int64_t>(
+        pixel, std::int64_t{m.blocks_per_load} * p_.block_kernels * p_.element_bytes());
+    if (run == pixel) return results;
+    const PortPath path = dram_path(hardware_, chip_.core.copy);
+    return results / static_cast<double>(run) *
+           static_cast<double>(align_up(run, path.atom) + 2 * path.width);
+  }
+
+  [[noreturn]] void refuse() const {
+    LayerMapping m;
+    m.blocks_per_load = 1;
+    if (!place_kernels(m))
+      throw UserError(
+          fmt::format("layer '{}' cannot fit: the kernels of one block take {} bytes, half of "
+                      "chip.core.wram.size_bytes is {}",
+                      p_.name, block_bytes_, chip_.core.wram.size_bytes / 2));
+    const int rows = std::min(p_.out_height, grain_.rows), columns = std::min(p_.out_width, grain_.columns);
+    const std::int64_t map =
+        align_up(p_.axis_h().span(rows) * layer_.ifm_row_bytes(p_.axis_w().inner(columns)), kBufferAlignment);
+    const std::int64_t result =
+        align_up(std::int64_t{rows} * columns * p_.kernels_of({0, 1}) * p_.element_bytes(), kBufferAlignment);
+    throw UserError(
+        fmt::format("layer '{}' cannot fit: a tile of {} x {} outputs with its inputs takes {} bytes, "
+                    "chip.core.nram.size_bytes is {}",
+                    p_.name, rows, columns, map + 2 * result, chip_.core.nram.size_bytes));
+  }
+
+  const MappingQuestion& q_;
+  const MatrixLayer& layer_;
+  const Problem& p_;
+  const HardwareConfig& hardware_;
+  const ChipConfig& chip_;
+  Grain grain_;
+  MappingRequest asked_;
+  std::int64_t block_bytes_ = 1;
+  std::vector<MappingCandidate> candidates_;
+  mutable std::map<std::pair<int, int>, std::int64_t> loaded_bytes_;  // by blocks and channel parts
+};
+
+}  // namespace
+
+bool may_use_memory_cores(const ChipConfig& chip) {
+  return chip.dram_path == DramPath::kSram ||
+         (chip.dram_path == DramPath::kAuto && chip.cores_per_cluster > 1);
+}
+
+std::vector<MappingCandidate> mapping_candidates(const MappingQuestion& question) {
+  return Candidates(question).run();
+}
+
+}  // namespace tilebeat
