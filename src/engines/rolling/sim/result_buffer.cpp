@@ -40,6 +40,8 @@ void ResultBuffer::complete(std::int64_t number, const Round& round, std::vector
   drain.job = round.job, drain.block = round.block;
   drain.records = std::move(records);
   drain.complete = at;
+  if (round.job->setup.realignment == Realignment::kRolling)
+    drain.clocks = round.job->schedule.realignment(round.block);
   drains_.push_back(std::move(drain));
 }
 
@@ -54,9 +56,8 @@ void ResultBuffer::take(Cycle now) {
 // In clock granularity lines move clock by clock; what is read in tile granularity lies in its place anyway.
 void ResultBuffer::realign(Drain& drain, Cycle now) {
   if (granularity_ == Granularity::kTile) return;
-  const int clocks = drain.job->schedule.realignment(drain.block);
-  const Cycle begun = *drain.realigned_to - clocks;
-  for (; drain.shifted < clocks && begun + drain.shifted < now; ++drain.shifted) {
+  const Cycle begun = *drain.realigned_to - drain.clocks;
+  for (; drain.shifted < drain.clocks && begun + drain.shifted < now; ++drain.shifted) {
     for (const RollingSchedule::Shift& shift : drain.job->schedule.shifts(drain.block, drain.shifted)) {
       std::int32_t* first = &sum(drain.number, {shift.line, shift.indices.begin});
       std::int32_t* end = first + shift.indices.size;
@@ -74,12 +75,9 @@ void ResultBuffer::drain(Cycle now, Activity idle) {
     }
     Drain& front = drains_.front();
     if (!front.realigned_to) {
-      const bool rolls = front.job->setup.realignment == Realignment::kRolling;
-      const int clocks = rolls ? front.job->schedule.realignment(front.block) : 0;
-      front.realigned_to = free_at_ = now + clocks;
-      front.shifted = rolls ? 0 : front.job->schedule.realignment(front.block);
-      stats.realign_clocks += clocks;
-      if (clocks > 0) ledger.enter(Activity::kBusy, now);
+      front.realigned_to = free_at_ = now + front.clocks;
+      stats.realign_clocks += front.clocks;
+      if (front.clocks > 0) ledger.enter(Activity::kBusy, now);
       continue;
     }
     if (static_cast<int>(staged_.size()) >= config_.write_queue) {

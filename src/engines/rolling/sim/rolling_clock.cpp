@@ -73,9 +73,7 @@ void RollingUnit::beat(const Round& round, Cycle now) {
   const RollingSchedule& schedule = round.job->schedule;
   const int group = first_group(round) + schedule.group_of(step_->part, step_->cut);
   array_.multiply(group, round.block.lines, line_sums_);
-  Sums sums;
-  sums.due = now + tree_clocks(round);
-  sums.number = sums_;
+  Sums sums = sums_due(now + tree_clocks(round));
   for (int line = 0; line < round.block.lines; ++line) {
     const std::optional<int> row = array_.tag(OperandName::kA, group, line);
     const std::optional<int> column = array_.tag(OperandName::kB, group, line);
@@ -104,9 +102,7 @@ void RollingUnit::stream(const Round& round, Cycle now) {
     }
     return;
   }
-  Sums sums;
-  sums.due = now + tree_clocks(round);
-  sums.number = sums_;
+  Sums sums = sums_due(now + tree_clocks(round));
   for (int column = 0; column < columns; ++column) {
     sums.values.emplace_back(SumPlace{step_->computation, column}, accumulator(step_->computation, column));
     accumulator(step_->computation, column) = 0;
@@ -191,10 +187,22 @@ void RollingUnit::correct(const Round& round) {
   ++stats.corrections;
 }
 
+// Sums without values yet, in a place that was used before.
+RollingUnit::Sums RollingUnit::sums_due(Cycle due) {
+  Sums sums;
+  sums.due = due, sums.number = sums_;
+  if (spare_.empty()) return sums;
+  sums.values = std::move(spare_.back());
+  spare_.pop_back();
+  return sums;
+}
+
 void RollingUnit::land_sums(Cycle now) {
   while (!trees_.empty() && trees_.front().due <= now) {
     for (const auto& [place, value] : trees_.front().values)
       results.sum(trees_.front().number, place) += value;
+    trees_.front().values.clear();
+    spare_.push_back(std::move(trees_.front().values));
     trees_.pop_front();
   }
 }

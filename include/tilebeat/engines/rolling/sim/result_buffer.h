@@ -76,8 +76,9 @@ class ResultBuffer {
     OutputBlock block;
     std::vector<PostParameter> records;
     Cycle complete = 0;
-    std::optional<Cycle> realigned_to;  // clocks of realignment that were done
-    int shifted = 0;
+    int clocks = 0;                     // of realignment
+    std::optional<Cycle> realigned_to;  // when it ends, once it has begun
+    int shifted = 0;                    // clocks of it that were done
     int next_row = 0;
   };
   struct Staged {

@@ -101,6 +101,7 @@ class RollingUnit : public CommandedUnit {
   void roll(const Round& round);
   void exchange(const Round& round);
   void correct(const Round& round);
+  Sums sums_due(Cycle due);
   void land_sums(Cycle now);
   void declare_signals();
   void trace_step(Cycle now);
@@ -132,6 +133,7 @@ class RollingUnit : public CommandedUnit {
 
   std::optional<Step> step_;  // clock granularity: of the front round
   std::deque<Sums> trees_;
+  std::vector<std::vector<std::pair<SumPlace, std::int32_t>>> spare_;  // of sums that have arrived
   std::vector<std::int32_t> line_sums_, accumulators_;
   std::vector<std::int16_t> elements_;
   struct Signals {
