@@ -170,7 +170,7 @@ inline std::string outcome(const Work& work, Granularity granularity) {
     Bench bench(work, granularity);
     bench.send(work);
     const Cycle limit = rolling_clocks(case_of(work)).done + 1000;
-    const std::string error = bench.run(limit);
+    std::string error = bench.run(limit);
     if (!error.empty()) return error;
     for (int row = 0; row < work.m; ++row) {
       for (int column = 0; column < work.k; ++column) {

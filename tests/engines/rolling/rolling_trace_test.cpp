@@ -185,7 +185,7 @@ TEST(RollingUnit, MA_1_sums_stay_in_the_result_buffer_over_runs) {
         run.first = part == 0, run.last = part == 1;
         bench.driver.send(0, run);
       }
-      const std::string error = bench.run(200);
+      std::string error = bench.run(200);
       if (!error.empty()) return error;
       bool same = true;
       for (int row = 0; row < 3; ++row) {
