@@ -14,6 +14,9 @@ constexpr std::array<ActivityText, kActivityCount> kTexts{{
     {"busy", "useful work: a beat, a bus beat, a DRAM data beat"},
     {"bank_conflict", "further clocks of a beat whose lanes read one bank more than once"},
     {"output_drain", "results of an earlier operation cycle or tile still leave the array"},
+    {"roll",
+     "operands move between registers of the array: blocks are exchanged or corrected, or wrap through a "
+     "buffer"},
     {"pipeline_fill", "the first stages of a chunk, before its first MAC"},
     {"input_load", "maps are not in the engine's buffers yet"},
     {"weight_load", "kernels are not in the engine's buffers yet"},

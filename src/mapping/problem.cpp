@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,7 @@ namespace {
 // A convolution's parameters without its weights, which can be large.
 Conv2d without_weights(const Conv2d& conv) {
   Conv2d copy;
+  copy.pixels = conv.pixels;
   copy.kernel = conv.kernel, copy.stride = conv.stride, copy.dilation = conv.dilation, copy.pads = conv.pads;
   copy.groups = conv.groups, copy.out_channels = conv.out_channels;
   copy.weight_zero_point = conv.weight_zero_point;
@@ -45,6 +48,22 @@ Tensor insert_zeros(const Conv2d& conv, const std::array<int, 2>& dense_kernel) 
   return dense;
 }
 
+// The width of the map that `rows` pixels make: rows and columns of it that engines work on at a time are
+// powers of two, so a width that is a multiple of 8 comes first, then an even height, then what is nearly
+// square.
+int width_of(std::int64_t rows) {
+  constexpr std::int64_t kWidest = 256;
+  const auto worth = [rows](std::int64_t width) {
+    const std::int64_t height = rows / width;
+    return std::tuple(width % 8 == 0, height % 2 == 0, width % 2 == 0, -std::abs(width - height));
+  };
+  std::int64_t best = rows <= kWidest ? rows : 1;
+  for (std::int64_t width = 1; width <= std::min(rows, kWidest); ++width) {
+    if (rows % width == 0 && worth(width) > worth(best)) best = width;
+  }
+  return static_cast<int>(best);
+}
+
 }  // namespace
 
 Problem make_problem(const Workload& workload, const Layer& layer, const PlannerConfig& planner,
@@ -66,6 +85,13 @@ Problem make_problem(const Workload& workload, const Layer& layer, const Planner
   p.input = workload.tensor(layer.inputs.front());
   p.output = layer.output;
   const auto dim = [](std::int64_t d) { return static_cast<int>(d); };
+  if (conv.pixels == PixelAxes::kRows) {
+    p.channels = dim(p.input.shape.back());
+    const std::int64_t rows = p.input.elements() / p.channels;
+    p.width = p.out_width = width_of(rows);
+    p.height = p.out_height = dim(rows / p.width);
+    return p;
+  }
   p.batch = dim(p.input.shape[0]), p.height = dim(p.input.shape[1]), p.width = dim(p.input.shape[2]);
   p.channels = dim(p.input.shape[3]);
   p.out_height = dim(p.output.shape[1]), p.out_width = dim(p.output.shape[2]);

@@ -14,7 +14,15 @@ class Dispatch {
  public:
   Dispatch(const std::vector<Operand>& inputs, const TensorInfo& output) : inputs_(inputs), output_(output) {}
 
-  Tensor operator()(const Conv2d& conv) const { return reference_conv2d(x().tensor, x().info, conv); }
+  Tensor operator()(const Conv2d& conv) const {
+    if (conv.pixels == PixelAxes::kMap) return reference_conv2d(x().tensor, x().info, conv);
+    // Rows of A are pixels of one channel after the other.
+    Tensor rows = x().tensor;
+    TensorInfo info = x().info;
+    const std::int64_t length = info.shape.back();
+    rows.shape = info.shape = {1, 1, info.elements() / length, length};
+    return {output_.shape, output_.dtype, reference_conv2d(rows, info, conv).bytes};
+  }
   Tensor operator()(const Pooling& pool) const { return reference_pool(x(), pool, output_); }
   Tensor operator()(const Elementwise& operation) const {
     return reference_elementwise(x(), inputs_.at(1), operation, output_);

@@ -16,6 +16,8 @@ OperatorSpec parameters_of(Operator op) {
       return Conv2dSpec{};
     case Operator::kFullyConnected:
       return FullyConnectedSpec{};
+    case Operator::kMatmul:
+      return MatmulSpec{};
     case Operator::kMaxPool:
       return MaxPoolSpec{};
     case Operator::kAveragePool:

@@ -13,6 +13,7 @@ namespace tilebeat {
 enum class Operator : std::uint8_t {
   kConv2d,
   kFullyConnected,
+  kMatmul,
   kMaxPool,
   kAveragePool,
   kGlobalMaxPool,
@@ -38,8 +39,9 @@ enum class Operator : std::uint8_t {
 };
 
 /// By the number of the Operator.
-constexpr std::array<std::string_view, 24> kOperatorNames{"conv2d",
+constexpr std::array<std::string_view, 25> kOperatorNames{"conv2d",
                                                           "fully_connected",
+                                                          "matmul",
                                                           "max_pool",
                                                           "average_pool",
                                                           "global_max_pool",

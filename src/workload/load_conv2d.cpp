@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "load_layer.h"
+#include "npy_header.h"
 #include "tensor_source.h"
 #include "window.h"
 
@@ -95,6 +96,17 @@ void check_accumulators(const std::string& name, const Conv2d& conv, const Tenso
   }
 }
 
+/// B as kernels: [columns, K] of [K, columns].
+Tensor transposed(const Tensor& matrix, std::int64_t rows, std::int64_t columns) {
+  Tensor made = matrix;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column)
+      made.bytes[static_cast<std::size_t>(column * rows + row)] =
+          matrix.bytes[static_cast<std::size_t>(row * columns + column)];
+  }
+  return made;
+}
+
 /// `spec` with its kernel; the weights are written in the shape `weights`.
 void load_kernels(const Conv2dSpec& spec, const std::vector<std::int64_t>& weights, const LayerSource& source,
                   Conv2d& conv) {
@@ -125,6 +137,33 @@ void load_operator(const FullyConnectedSpec& spec, const LayerSource& source, La
   infer_output(conv, source.input(), source.place, layer.output);
   check_requant(conv, "out_features", source.place.key("requant"));
   load_kernels(spec.layer, {conv.out_channels, map[1] * map[2] * map[3]}, source, conv);
+  layer.operation = std::move(conv);
+}
+
+void load_operator(const MatmulSpec& spec, const LayerSource& source, Layer& layer) {
+  const TensorInfo& a = source.input();
+  const Place& place = source.place;
+  if (a.shape.size() < 2) {
+    source.input_place(0).refuse(
+        fmt::format("{} with shape {}", shown(source.spec.inputs.front()), shape_text(a.shape)),
+        "rows [..., K] with two axes at least");
+  }
+  Conv2d conv = spec.layer.conv;
+  conv.pixels = PixelAxes::kRows;
+  const std::int64_t length = a.shape.back(), columns = conv.out_channels;
+  layer.output.shape = a.shape;
+  layer.output.shape.back() = columns;
+  check_shape(layer.output.shape, place);
+  layer.output.dtype = conv.requant ? conv.requant->dtype : DType::kInt32;
+  layer.output.zero_point = conv.requant ? conv.requant->zero_point : 0;
+  check_requant(conv, "out_features", place.key("requant"));
+  const std::vector<std::int64_t> shape = spec.transpose_b ? std::vector<std::int64_t>{columns, length}
+                                                           : std::vector<std::int64_t>{length, columns};
+  load_weights(spec.layer.weights, shape, place.key("weights"), conv);
+  if (!spec.transpose_b) conv.weights = transposed(conv.weights, length, columns);
+  conv.weights.shape = {columns, 1, 1, length};
+  if (spec.layer.bias) load_bias(*spec.layer.bias, place.key("bias"), conv);
+  check_accumulators(source.spec.name, conv, a, place);
   layer.operation = std::move(conv);
 }
 

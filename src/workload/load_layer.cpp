@@ -14,7 +14,8 @@ void check_inputs(const LayerSource& source) {
   for (std::size_t i = 0; i < source.inputs.size(); ++i) {
     const TensorInfo& input = source.inputs[i];
     const std::string name = shown(source.spec.inputs[i]);
-    if (input.shape.size() != 4 && op != Operator::kReshape) {
+    const bool any_shape = op == Operator::kReshape || op == Operator::kMatmul;
+    if (input.shape.size() != 4 && !any_shape) {
       source.input_place(i).refuse(fmt::format("{} with shape {}", name, shape_text(input.shape)),
                                    "a map [N, H, W, C]");
     }

@@ -24,10 +24,11 @@ struct LayerSource {
 Layer load_layer(const LayerSource& source);
 
 // One function a set of fields. Each sets the operation and what is known of the output; the inputs have been
-// checked to be int8 or uint8 maps [N, H, W, C], but for requantize, which also reads int32, and reshape,
-// which reads any shape.
+// checked to be int8 or uint8 maps [N, H, W, C], but for requantize, which also reads int32, and reshape
+// and matmul, which read any shape.
 void load_operator(const Conv2dSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const FullyConnectedSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const MatmulSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const MaxPoolSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const AveragePoolSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const PlainSpec& spec, const LayerSource& source, Layer& layer);

@@ -32,6 +32,11 @@ struct FullyConnectedSpec {
   static constexpr Count kInputs = kOneInput;
   Conv2dSpec layer;  ///< `out_features` are its out_channels; the kernel follows from the input
 };
+struct MatmulSpec {
+  static constexpr Count kInputs = kOneInput;
+  Conv2dSpec layer;  ///< `out_features` are its out_channels
+  bool transpose_b = false;
+};
 struct MaxPoolSpec {
   static constexpr Count kInputs = kOneInput;
   Pooling pool;
@@ -98,9 +103,10 @@ struct ReshapeSpec {
   std::vector<std::int64_t> shape;
 };
 
-using OperatorSpec = std::variant<Conv2dSpec, FullyConnectedSpec, MaxPoolSpec, AveragePoolSpec, PlainSpec,
-                                  ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec,
-                                  ScaleSpec, BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec>;
+using OperatorSpec =
+    std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, MaxPoolSpec, AveragePoolSpec, PlainSpec,
+                 ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec, ScaleSpec,
+                 BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec>;
 
 template <class V>
 void describe(V& v, Requant& r) {
@@ -122,7 +128,7 @@ void describe_requant(V& v, TensorRequant& r) {
   v.required().object("requant", r, "saturate(round_half_even(value * scale) + zero_point)");
 }
 
-/// What follows the accumulators of a convolution or a fully connected layer.
+/// What follows the accumulators of a convolution, a fully connected layer or a product.
 template <class V>
 void describe_accumulators(V& v, Conv2dSpec& s) {
   v.special("activation", ActivationValue{s.conv.activation}, "applied to the accumulator, bias added");
@@ -150,6 +156,17 @@ void describe(V& v, FullyConnectedSpec& s) {
   v.required().integer("out_features", s.layer.conv.out_channels, kExtent, "outputs of each map");
   v.required().object("weights", s.layer.weights,
                       "[out_features, K], K = height * width * channels in the map's order");
+  v.optional_object("bias", s.layer.bias, "int32 [out_features]");
+  describe_accumulators(v, s.layer);
+}
+
+template <class V>
+void describe(V& v, MatmulSpec& s) {
+  v.required().integer("out_features", s.layer.conv.out_channels, kExtent,
+                       "columns of B, and of the product");
+  v.required().object("weights", s.layer.weights,
+                      "B [K, out_features], K = the last extent of the input, which is A [..., K]");
+  v.boolean("transpose_b", s.transpose_b, "B is given transposed: [out_features, K]");
   v.optional_object("bias", s.layer.bias, "int32 [out_features]");
   describe_accumulators(v, s.layer);
 }

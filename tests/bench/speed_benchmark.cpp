@@ -1,6 +1,6 @@
 // The figures of SPEC CY-5 in one run on one thread: the rate of an empty ticking sc_clock, oneDNN's int8
-// convolution, and the switch-array SoC in both granularities, on the same layer. Every measurement is a
-// process of its own; rounds are interleaved, medians are shown.
+// convolution, and a whole simulation in both granularities, on the same layer: by default the switch-array
+// SoC. Every measurement is a process of its own; rounds are interleaved, medians are shown.
 //
 //   speed_benchmark [HARDWARE.json [WORKLOAD.json [ROUNDS]]]
 #include "tilebeat/config/hardware_file.h"
@@ -81,21 +81,25 @@ Measurement simulation(const HardwareConfig& hardware, const Plan& plan, Granula
   return {seconds, static_cast<double>(result.cycles), 0};
 }
 
+/// The shape of a map, also where rows [..., K] are pixels.
+std::vector<std::int64_t> map_of(const TensorInfo& tensor, PixelAxes pixels) {
+  if (pixels == PixelAxes::kMap) return tensor.shape;
+  return {1, tensor.elements() / tensor.shape.back(), 1, tensor.shape.back()};
+}
+
 Measurement onednn(const Workload& workload, const Layer& layer) {
   using dnnl::memory;
   const auto& conv = std::get<Conv2d>(layer.operation);
-  const TensorInfo& in = workload.tensor(layer.inputs.front());
+  const auto in = map_of(workload.tensor(layer.inputs.front()), conv.pixels);
+  const auto out = map_of(layer.output, conv.pixels);
   const auto dims = [](std::initializer_list<std::int64_t> d) { return memory::dims(d); };
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::stream stream(engine);
   const auto any = memory::format_tag::any;
-  const memory::desc source(dims({in.shape[0], in.shape[3], in.shape[1], in.shape[2]}), memory::data_type::u8,
-                            any);
-  const memory::desc weights(dims({conv.out_channels, in.shape[3], conv.kernel[0], conv.kernel[1]}),
+  const memory::desc source(dims({in[0], in[3], in[1], in[2]}), memory::data_type::u8, any);
+  const memory::desc weights(dims({conv.out_channels, in[3], conv.kernel[0], conv.kernel[1]}),
                              memory::data_type::s8, any);
-  const memory::desc target(
-      dims({layer.output.shape[0], layer.output.shape[3], layer.output.shape[1], layer.output.shape[2]}),
-      memory::data_type::s32, any);
+  const memory::desc target(dims({out[0], out[3], out[1], out[2]}), memory::data_type::s32, any);
   const dnnl::convolution_forward::desc description(
       dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, source, weights, target,
       dims({conv.stride[0], conv.stride[1]}), dims({conv.dilation[0] - 1, conv.dilation[1] - 1}),

@@ -27,6 +27,9 @@ inline std::map<std::string, nlohmann::json> sample_layers() {
     "activation": "relu", "requant": {"scale": 0.01}})");
   add("fully_connected", R"({"out_features": 3, "weights": {"random": {"seed": 2}, "zero_point": 1},
     "bias": {"random": {"seed": 3}}, "activation": {"clamp": [-9, 99]}, "requant": {"scale": [1, 2, 3]}})");
+  add("matmul",
+      R"({"out_features": 3, "weights": {"random": {"seed": 2}, "zero_point": 1}, "transpose_b": true,
+    "bias": {"random": {"seed": 3}}, "activation": "relu", "requant": {"scale": [1, 2, 3]}})");
   add("max_pool", R"({"kernel": [2, 2], "stride": [1, 2], "pads": [1, 1, 0, 0], "dilation": [2, 1]})");
   add("average_pool",
       R"({"kernel": [3, 2], "stride": [1, 1], "pads": [1, 0, 1, 0], "count_include_pad": true})");

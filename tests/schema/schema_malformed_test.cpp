@@ -208,9 +208,9 @@ const Spoilt kSpoiltFields[] = {
     {"/layers/0/name", "\"x\"", "/layers/0/name: \"x\""},
     {"/layers/1/name", "\"a\"", "/layers/1/name: \"a\""},
     {"/layers/0/name", "\"a/b\"", "/layers/0/name: \"a/b\""},
-    {"/layers/0/op", "\"matmul\"",
-     "/layers/0/op: \"matmul\" is not allowed, allowed is one of \"conv2d\", \"fully_connected\", "
-     "\"max_pool\", "},
+    {"/layers/0/op", "\"attention\"",
+     "/layers/0/op: \"attention\" is not allowed, allowed is one of \"conv2d\", \"fully_connected\", "
+     "\"matmul\", \"max_pool\", "},
     {"/layers/0/op", nullptr, "/layers/0/op: is missing"},
     {"/layers/0/scene", "\"\"", "/layers/0/scene: \"\""},
     {"/layers/0/inputs", "[\"y\"]",

@@ -79,6 +79,16 @@ const SpoiltLayer kSpoiltLayers[] = {
     {"fully_connected",
      {"/bias", R"({"random": {"seed": 1, "min": 2147483647, "max": 2147483647}})",
       R"(/layers/0: layer "y" with accumulators of up to)"}},
+    // Products.
+    {"matmul",
+     {"/inputs", R"(["flat"])",
+      R"(/layers/0/inputs/0: "flat" with shape [32] is not allowed, allowed is rows [..., K] with two axes)"}},
+    {"matmul", {"/inputs", R"(["sums"])", R"(/layers/0/inputs/0: "sums" with int32 accumulators)"}},
+    {"matmul", {"/out_features", nullptr, "/layers/0/out_features: is missing"}},
+    {"matmul", {"/weights", nullptr, "/layers/0/weights: is missing"}},
+    {"matmul",
+     {"/bias", R"({"random": {"seed": 1, "min": 2147483647, "max": 2147483647}})",
+      R"(/layers/0: layer "y" with accumulators of up to)"}},
     // Windows.
     {"max_pool", {"/kernel", nullptr, "/layers/0/kernel: is missing"}},
     {"max_pool",

@@ -28,12 +28,16 @@ std::string complaint(const json& file) {
 }
 
 TEST(WorkloadOperators, UI_6_shapes_and_types) {
-  const std::map<std::string, Shape> shapes{
-      {"conv2d", {1, 4, 1, 4}},          {"fully_connected", {1, 1, 1, 3}},
-      {"max_pool", {1, 3, 2, 2}},        {"average_pool", {1, 4, 3, 2}},
-      {"global_max_pool", {1, 1, 1, 2}}, {"global_average_pool", {1, 1, 1, 2}},
-      {"flatten", {1, 1, 1, 32}},        {"reshape", {2, 4, 4}},
-      {"concat", {1, 4, 4, 6}}};
+  const std::map<std::string, Shape> shapes{{"conv2d", {1, 4, 1, 4}},
+                                            {"fully_connected", {1, 1, 1, 3}},
+                                            {"matmul", {1, 4, 4, 3}},
+                                            {"max_pool", {1, 3, 2, 2}},
+                                            {"average_pool", {1, 4, 3, 2}},
+                                            {"global_max_pool", {1, 1, 1, 2}},
+                                            {"global_average_pool", {1, 1, 1, 2}},
+                                            {"flatten", {1, 1, 1, 32}},
+                                            {"reshape", {2, 4, 4}},
+                                            {"concat", {1, 4, 4, 6}}};
   for (const auto& [op, layer] : sample_layers()) {
     const Workload workload = load(sample_workload(layer));
     const TensorInfo& y = workload.tensor("y");
@@ -67,6 +71,33 @@ TEST(WorkloadOperators, UI_6_fully_connected_weights_are_two_dimensional) {
             std::string::npos);
   write_npy(folder.path("w.npy"), Tensor{{3, 32}, DType::kInt8, std::vector<std::uint8_t>(96, 5)});
   EXPECT_EQ(std::get<Conv2d>(load_workload(path).layers[0].operation).weights.at(95), 5);
+}
+
+TEST(WorkloadOperators, OP_1_matmul_is_a_convolution_over_rows) {
+  const TemporaryFolder folder;
+  json layer = sample_layers().at("matmul");
+  layer["weights"] = {{"file", "w.npy"}};
+  layer["inputs"] = {"flat"};
+  json file = sample_workload(layer);
+  for (json& input : file["inputs"]) {
+    if (input["name"] == "flat") input["shape"] = {5, 3, 2};
+  }
+  for (const bool transposed : {false, true}) {
+    file["layers"][0]["transpose_b"] = transposed;
+    const Shape shape = transposed ? Shape{3, 2} : Shape{2, 3};
+    write_npy(folder.path("w.npy"), Tensor{shape, DType::kInt8, {1, 2, 3, 4, 5, 6}});
+    const Workload workload = load_workload(folder.write("w.json", file.dump()));
+    const auto& conv = std::get<Conv2d>(workload.layers.at(0).operation);
+    EXPECT_EQ(conv.pixels, PixelAxes::kRows);
+    EXPECT_EQ(conv.weights.shape, (Shape{3, 1, 1, 2})) << "a kernel for each column of B";
+    EXPECT_EQ(conv.weights.at(1), transposed ? 2 : 4);
+    EXPECT_EQ(workload.tensor("y").shape, (Shape{5, 3, 3}));
+    EXPECT_EQ(useful_macs(workload, workload.layers[0]), 5 * 3 * 3 * 2);
+    EXPECT_EQ(run_reference(workload).at("y").shape, (Shape{5, 3, 3}));
+  }
+  write_npy(folder.path("w.npy"), Tensor{{2, 4}, DType::kInt8, std::vector<std::uint8_t>(8)});
+  const std::string path = folder.write("w.json", file.dump());
+  EXPECT_NE(refusal([&] { load_workload(path); }).find("allowed is shape [3, 2] of int8"), std::string::npos);
 }
 
 TEST(WorkloadOperators, UI_6_windows) {
@@ -156,7 +187,7 @@ TEST(WorkloadOperators, UI_6_expected_tensors_may_lack_extents_of_one) {
 TEST(WorkloadOperators, UI_4_only_convolutions_have_useful_macs) {
   for (const auto& [op, layer] : sample_layers()) {
     const Workload workload = load(sample_workload(layer));
-    const bool convolves = op == "conv2d" || op == "fully_connected";
+    const bool convolves = op == "conv2d" || op == "fully_connected" || op == "matmul";
     EXPECT_EQ(useful_macs(workload, workload.layers[0]) > 0, convolves) << op;
   }
 }

@@ -16,4 +16,5 @@
 #define TILEBEAT_ENGINES(ENGINE) \
   ENGINE(switch_array)           \
   ENGINE(wfold)                  \
+  ENGINE(rolling)                \
   /* a new engine adds its line above this one */

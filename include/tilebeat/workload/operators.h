@@ -39,9 +39,18 @@ struct TensorRequant {
   DType dtype = DType::kInt8;
 };
 
-/// conv2d, and fully_connected: that is a convolution whose kernel covers the whole map, without stride, pads
-/// and groups (the bytes of its weights [Co, K] are those of [Co, H, W, C]).
+/// What a convolution takes for the pixels of its input.
+enum class PixelAxes : std::uint8_t {
+  kMap,  ///< the input is a map [N, H, W, C]
+  kRows  ///< rows [..., K]: every row is a pixel of K channels, in whatever shape
+};
+
+/// conv2d; fully_connected: that is a convolution whose kernel covers the whole map, without stride, pads
+/// and groups (the bytes of its weights [Co, K] are those of [Co, H, W, C]); and matmul with weights: that is
+/// a convolution with kernels of one tap, whose pixels are the rows of A and whose kernels are the columns of
+/// B.
 struct Conv2d {
+  PixelAxes pixels = PixelAxes::kMap;
   std::array<int, 2> kernel{1, 1};
   std::array<int, 2> stride{1, 1};
   std::array<int, 2> dilation{1, 1};

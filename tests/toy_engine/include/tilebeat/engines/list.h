@@ -16,5 +16,6 @@
 #define TILEBEAT_ENGINES(ENGINE) \
   ENGINE(switch_array)           \
   ENGINE(wfold)                  \
+  ENGINE(rolling)                \
   ENGINE(dot)                    \
   /* a new engine adds its line above this one */

@@ -1,0 +1,214 @@
+#pragma once
+
+#include "tilebeat/engines/rolling/variant.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tilebeat::rolling {
+
+/// Sizes of the array that its schedules depend on.
+struct Shape {
+  int rows = 16, columns = 16;          ///< PEs
+  int groups = 4;                       ///< registers of each operand a PE
+  int start_row = 0, start_column = 0;  ///< the PE where matrices begin (document 002 [0104])
+
+  /// Lines that an operand's block has at most, and elements of a line.
+  int lines(Variant v) const { return lines_are_rows(v) ? rows - start_row : columns - start_column; }
+  int lanes(Variant v) const { return lines_are_rows(v) ? columns - start_column : rows - start_row; }
+};
+
+/// How a product is worked on.
+struct Order {
+  Variant variant = Variant::kRightBUp;
+  Scheme scheme = Scheme::kPlain;
+  int stacked_blocks = 1;  ///< blocks of an operand's lines that lie in register groups at a time
+  int stacked_cuts = 1;    ///< and cuts of n
+  Wrap wrap = Wrap::kRegister;
+
+  int groups() const { return stacked_blocks * stacked_cuts; }
+};
+
+/// A product: m rows of A, n, k columns of B; columns `first_column` + j with equal (first_column + j) div
+/// `group_columns` are multiplied with the same A, others with another one (the groups of a convolution).
+struct Product {
+  int m = 1, n = 1, k = 1;
+  int first_column = 0;
+  int group_columns = 1;
+};
+
+/// Lines of one pixel that are neighbours in memory: n runs over so many times a line's channels before it
+/// goes on to the next tap.
+constexpr int kNeighbouringLines = 4;
+
+/// Positions [begin, begin + size).
+struct Span {
+  int begin = 0, size = 0;
+  int end() const { return begin + size; }
+  bool empty() const { return size <= 0; }
+};
+inline bool operator==(const Span& a, const Span& b) {
+  return a.begin == b.begin && a.size == b.size;
+}
+
+/// What is added up in one half of the result buffer: rows of C x columns of C. Its operands are cut into
+/// `parts` blocks of `lines` lines that lie in register groups together.
+struct OutputBlock {
+  Span rows, columns;
+  int parts = 1;
+  int lines = 1;
+};
+
+/// What happens in one clock of the array while it works on a round.
+struct Step {
+  enum class Kind : std::uint8_t {
+    kBeat,        ///< every PE multiplies the registers of one group
+    kWrap,        ///< the line that wraps passes through the buffer
+    kExchange,    ///< whole blocks move between groups
+    kCorrection,  ///< lines move between blocks that have rolled within themselves
+    kSums         ///< output-stationary: a line of sums leaves the PEs
+  };
+  Kind kind = Kind::kBeat;
+  int phase = 0;                  ///< exchanges so far
+  int computation = 0;            ///< of the phase; output-stationary: element of n, or line of sums
+  int part = 0;                   ///< of the stationary operand
+  int cut = 0;                    ///< of the round
+  int clock = 0;                  ///< of a wrap
+  bool ends_computation = false;  ///< the last beat of it: the ring rolls at the end of the clock
+};
+
+/// Element (row, column) of an output block.
+struct Element {
+  int row = 0, column = 0;
+};
+inline bool operator==(const Element& a, const Element& b) {
+  return a.row == b.row && a.column == b.column;
+}
+
+/// Where a sum lies in a half of the result buffer.
+struct SumPlace {
+  int line = 0, index = 0;
+};
+inline bool operator==(const SumPlace& a, const SumPlace& b) {
+  return a.line == b.line && a.index == b.index;
+}
+
+/// Which elements meet in which computation, and where the sums go (SPEC RO-1 to RO-4). An output block is
+/// worked on in rounds: what lies in register groups together, all cuts of n one after the other. Pure
+/// arithmetic; parts, lines, rows and columns count from 0 within their output block.
+class RollingSchedule {
+ public:
+  RollingSchedule(const Shape& shape, const Order& order, const Product& product);
+
+  const Shape& shape() const { return shape_; }
+  const Order& order() const { return order_; }
+  const Product& product() const { return product_; }
+  int lines() const { return lines_; }  ///< of a block, at most
+  int lanes() const { return lanes_; }  ///< elements of a line, at most
+  /// Channels that n runs over before the next tap.
+  int channel_block() const { return kNeighbouringLines * lanes_; }
+
+  // ---- blocking ----
+
+  std::int64_t blocks() const { return blocks_of_rows_ * blocks_of_columns_; }
+  OutputBlock block(std::int64_t index) const;
+  /// Output blocks of one shape, and how many there are.
+  struct Alike {
+    OutputBlock block;
+    std::int64_t count = 0;
+  };
+  std::vector<Alike> block_shapes() const;
+  /// Rows of all output blocks.
+  std::int64_t block_rows() const { return blocks_of_columns_ * product_.m; }
+  int cuts() const { return (product_.n + lanes_ - 1) / lanes_; }
+  Span cut(int index) const;
+  int rounds_per_block() const { return (cuts() + order_.stacked_cuts - 1) / order_.stacked_cuts; }
+  Span cuts_of_round(int round) const;
+  /// Lines of an operand's block `part`.
+  Span lines_of(const OutputBlock& block, OperandName operand, int part) const;
+  /// The register group of a block pair, counted from the first of the round (tables 1 and 2).
+  int group_of(int part, int cut) const { return part * order_.stacked_cuts + cut; }
+
+  // ---- computations ----
+
+  OperandName rolling() const { return rolling_operand(order_.variant); }
+  OperandName stationary() const { return other(rolling()); }
+  /// Block of the rolling operand that lies with part `part` of the stationary one after `phase` exchanges.
+  int rolling_part(const OutputBlock& block, int phase, int part) const;
+  /// Both operands have lines there.
+  bool pair_exists(const OutputBlock& block, int phase, int part) const;
+  /// L: lines around which the rolling operand rolls with this pair. Whole rolling: those of all blocks.
+  int ring(const OutputBlock& block, int phase, int part) const;
+  int phases(const OutputBlock& block) const {
+    return order_.scheme == Scheme::kGroupRolling ? block.parts : 1;
+  }
+  int computations(const OutputBlock& block, int phase) const;
+  /// The line of the rolling operand, counted over all its blocks, that lies at line `line` of part `part` in
+  /// a computation; none: the place in the ring is empty.
+  std::optional<int> rolled_line(const OutputBlock& block, const Step& step, int line) const;
+  /// The element of the output block that line `line` of a beat adds to.
+  std::optional<Element> sum_of(const OutputBlock& block, const Step& step, int line) const;
+
+  // ---- sums ----
+
+  /// Where a beat's sum of `line` is stored: a computation after the other.
+  SumPlace stored_at(const OutputBlock& block, const Step& step, int line) const;
+  /// Where it has to be in the end: where elements are read from.
+  SumPlace aligned_at(const OutputBlock& block, const Element& element) const;
+  /// Clocks of realignment by rolling: L - 1.
+  int realignment(const OutputBlock& block) const;
+  /// A line of one ring in the result buffer that moves in clock `clock` of realignment.
+  struct Shift {
+    int line = 0;  ///< of the half
+    Span indices;  ///< that move around
+    bool right = true;
+  };
+  std::vector<Shift> shifts(const OutputBlock& block, int clock) const;
+
+  // ---- clocks ----
+
+  /// The first step of a round; every round has one.
+  Step first_step(const OutputBlock& block, int round) const;
+  /// Moves on by one clock; false after the last one.
+  bool advance(const OutputBlock& block, int round, Step& step) const;
+  /// Clocks of a round without waiting, and the beats among them.
+  struct Clocks {
+    std::int64_t all = 0, beats = 0;
+  };
+  Clocks clocks(const OutputBlock& block, int round) const;
+  /// What moves in a round: rings by a line, blocks, lines between blocks.
+  struct Rolls {
+    std::int64_t rings = 0, exchanges = 0, corrections = 0;
+  };
+  Rolls rolls(const OutputBlock& block) const;
+
+ private:
+  struct Segment {
+    Span columns;            // of one group
+    std::int64_t first = 0;  // number of its first block of columns
+  };
+  bool plain_array() const { return order_.scheme == Scheme::kOutputStationary; }
+  bool works(const OutputBlock& block, const Step& step) const;
+  bool seek_beat(const OutputBlock& block, int round, Step& step) const;
+  bool advance_streamed(const OutputBlock& block, int round, Step& step) const;
+  bool after_beats(const OutputBlock& block, int round, Step& step) const;
+  bool after_wrap(const OutputBlock& block, int round, Step& step) const;
+  bool begin_computation(const OutputBlock& block, int round, Step& step) const;
+  bool last_computation(const OutputBlock& block, const Step& step) const {
+    return step.computation == computations(block, step.phase) - 1;
+  }
+
+  Shape shape_;
+  Order order_;
+  Product product_;
+  int lines_, lanes_;                     // of an operand's block
+  int rows_step_ = 1, columns_step_ = 1;  // of an output block, at most
+  std::int64_t blocks_of_rows_ = 0, blocks_of_columns_ = 0;
+  std::vector<Segment> segments_;
+};
+
+/// Clocks of an adder tree over `lanes` products (SPEC RO-6).
+int adder_tree_clocks(int lanes);
+
+}  // namespace tilebeat::rolling

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "tilebeat/base/types.h"
+#include "tilebeat/engines/rolling/operand_lines.h"
+#include "tilebeat/isa/instruction.h"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+
+namespace tilebeat::rolling {
+
+/// A run that the unit works on, from its first clock until its last result is stored.
+struct Job {
+  Job(const Shape& shape, const Instruction& i, const ConvSetup& c, const RollingSetup& s,
+      const RollingRun& r, Cycle now)
+      : instruction(i),
+        conv(c),
+        setup(s),
+        run(r),
+        schedule(schedule_of(shape, conv, setup, run)),
+        lines(schedule, conv, setup, run),
+        began(now) {}
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  Job(Job&&) = delete;
+  Job& operator=(Job&&) = delete;
+  ~Job() = default;
+
+  const Instruction instruction;
+  const ConvSetup conv;
+  const RollingSetup setup;
+  const RollingRun run;
+  const RollingSchedule schedule;
+  const OperandLines lines;
+  const Cycle began;
+  std::int64_t unwritten = 0;  ///< rows of output blocks without a write's response
+  std::optional<Cycle>
+      accumulated;  ///< of a run whose sums stay: the clock in which the last one is in place
+};
+
+/// What lies in register groups together: some cuts of n of the blocks of an output block.
+struct Round {
+  std::shared_ptr<Job> job;
+  std::int64_t number = 0;  ///< of all rounds
+  OutputBlock block;
+  int round = 0;             ///< of its output block
+  bool begins_sums = false;  ///< the half of the result buffer begins anew
+  bool ends_sums = false;    ///< and is complete
+  bool ends_job = false;
+  bool brings_records = false;
+  std::array<std::optional<Cycle>, kOperands> loaded;  ///< the clock in which the last line entered
+};
+
+/// The rounds that are not done, oldest first; further ones are made as they are asked for.
+class Rounds {
+ public:
+  /// The rounds of a run follow those of the run before.
+  void begin(std::shared_ptr<Job> job);
+  /// Round `number`, or null when no run has it yet.
+  Round* at(std::int64_t number);
+  /// All rounds of the runs that began are done.
+  bool empty() const { return first_ == end_; }
+  Round& front() { return *at(first_); }
+  void pop() { rounds_.pop_front(), ++first_; }
+
+ private:
+  void make();
+
+  std::deque<Round> rounds_;
+  std::int64_t first_ = 0;    // number of the front one, or of the next one
+  std::int64_t end_ = 0;      // rounds of all runs that began
+  std::shared_ptr<Job> job_;  // whose rounds are made
+  std::int64_t block_ = 0;
+  int round_ = 0;
+  std::optional<Span> records_of_;  // columns whose records were brought last in this run
+};
+
+}  // namespace tilebeat::rolling

@@ -1,0 +1,147 @@
+#pragma once
+
+#include "tilebeat/engines/rolling/config.h"
+#include "tilebeat/engines/rolling/sim/job.h"
+#include "tilebeat/engines/rolling/sim/operand_loader.h"
+#include "tilebeat/engines/rolling/sim/pe_array.h"
+#include "tilebeat/engines/rolling/sim/result_buffer.h"
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/sim/context.h"
+#include "tilebeat/sim/granularity.h"
+#include "tilebeat/units/commanded_unit.h"
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat::rolling {
+
+/// What the array counts.
+struct ArrayStats {
+  std::int64_t runs = 0, rounds = 0;
+  std::int64_t beats = 0;
+  std::int64_t rolls = 0;        ///< of a ring, or of all rings of a computation
+  std::int64_t exchanges = 0;    ///< of blocks between groups
+  std::int64_t corrections = 0;  ///< of blocks that rolled within themselves
+  std::int64_t useful_macs = 0;
+  std::int64_t elements = 0;            ///< of both operands that the products needed from memory
+  std::int64_t elements_reloading = 0;  ///< if every block pair were loaded anew
+};
+
+/// The rolling-register matrix unit of document 002 figure 1 (SPEC section 5): the PE array with its register
+/// groups, its adder trees, its controller, the loaders of both operands and the result buffer.
+///
+/// The order is that of RollingSchedule. Throughput: one beat a clock, one line of each operand a clock, one
+/// line of sums a clock. A round begins in the clock after its last line entered. The groups of a round are
+/// free in the clock after its last beat; there are groups for `groups` div (stacked blocks x cuts) rounds.
+/// Latency: a beat's sums are added in the result buffer adder_tree_clocks(lanes) clocks later.
+/// Back-pressure: an output block begins when a half of the result buffer was left (`output_drain`); then A
+/// is waited for
+/// (`input_load`), then B (`weight_load`). Exchanges, corrections and lines that wrap through the buffer are
+/// stalls of their own (`roll`). The operands of a run are released in the clock after its last line entered;
+/// the lines of the next one follow.
+///
+/// In clock granularity every clock moves data; in tile granularity a round is done in one step, whose clocks
+/// the schedule counts, as soon as the clock in which it can begin is known.
+class RollingUnit : public CommandedUnit {
+ public:
+  std::array<OperandLoader, kOperands> loaders;
+  ResultBuffer results;
+
+  RollingUnit(sc_core::sc_module_name name, const SimContext& context, const RollingConfig& config,
+              int max_outstanding, Granularity granularity);
+  SC_HAS_PROCESS(RollingUnit);
+
+  void inject_fault(const Fault& fault) { array_.inject_fault(fault); }
+
+  CycleLedger ledger;  ///< of the array
+  ArrayStats stats;
+
+ private:
+  // Sums on their way through the adder trees.
+  struct Sums {
+    Cycle due = 0;
+    std::int64_t number = 0;
+    std::vector<std::pair<SumPlace, std::int32_t>> values;
+  };
+  static constexpr std::size_t kMostGroups = 64;  // as the configuration allows
+  void take(const Instruction& instruction, Cycle next) override;
+  void step();
+  void begin_next(Cycle now);
+  void begin_run(Cycle now);
+  void end_loading(Cycle now);
+  void finish_jobs(Cycle now);
+  bool works(Cycle now) const { return !rounds_.empty() || last_ended_ >= now; }
+  Activity idle(Cycle now) const { return works(now) ? Activity::kOutputReady : blocker_; }
+  OperandLoader& loader(OperandName operand) { return loaders[static_cast<std::size_t>(operand)]; }
+  void schedule(Cycle now);
+
+  // Lines that enter by clock `last`.
+  bool enter_lines(OperandName operand, Cycle last);
+  void load_line(const OperandLoader::Line& line, Round& round, OperandName operand);
+  int sets(const Round& round) const { return config_.groups / order_of(round.job->setup).groups(); }
+  int set_of(const Round& round) const { return static_cast<int>(round.number % sets(round)); }
+  int first_group(const Round& round) const { return set_of(round) * order_of(round.job->setup).groups(); }
+  std::optional<Cycle> groups_free(const Round& round) const;
+  Cycle tree_clocks(const Round& round) const;
+  void end_round(Cycle last);
+  void count_elements(const Round& round);
+
+  // Clock granularity: one call a clock.
+  void run_clock(Cycle now);
+  Activity round_blocker(const Round& round, Cycle now) const;
+  void do_step(const Round& round, Cycle now);
+  void beat(const Round& round, Cycle now);
+  void stream(const Round& round, Cycle now);
+  void after_step(const Round& round, const std::optional<Step>& next);
+  void roll(const Round& round);
+  void exchange(const Round& round);
+  void correct(const Round& round);
+  Sums sums_due(Cycle due);
+  void land_sums(Cycle now);
+  void declare_signals();
+  void trace_step(Cycle now);
+  void trace_clock(Cycle now);
+  void trace_registers(const Round& round, OperandName operand, Cycle now);
+
+  // Tile granularity.
+  void run_ahead();
+  bool do_round();
+  void multiply_round(const Round& round);
+
+  RollingConfig config_;
+  Granularity granularity_;
+  PeArray array_;
+
+  std::deque<Instruction> queue_;  // the front one is loaded
+  ConvSetup conv_;
+  RollingSetup setup_;
+  std::shared_ptr<Job> loading_;           // of the front one, if it is a run
+  std::deque<std::shared_ptr<Job>> jobs_;  // that are not finished, oldest first
+  Rounds rounds_;
+  std::array<std::optional<Cycle>, kOperands> loaded_;  // of the run that is loaded: its last line entered
+  std::array<Cycle, kMostGroups> ended_{};              // by number of the round modulo kMostGroups
+  std::int64_t rounds_ended_ = 0;
+  Cycle last_ended_ = -1;
+  std::int64_t sums_ = 0;                                         // number of the sums that are added to
+  std::array<std::vector<PostParameter>, kMostGroups> arriving_;  // by set: records that came with a round
+  std::vector<PostParameter> records_;                            // of the columns at work
+
+  std::optional<Step> step_;  // clock granularity: of the front round
+  std::deque<Sums> trees_;
+  std::vector<std::vector<std::pair<SumPlace, std::int32_t>>> spare_;  // of sums that have arrived
+  std::vector<std::int32_t> line_sums_, accumulators_;
+  std::vector<std::int16_t> elements_;
+  struct Signals {
+    SignalId state = -1, group = -1, computation = -1, phase = -1, step = -1, sums_valid = -1;
+    std::array<SignalId, kOperands> load{-1, -1};
+    std::vector<SignalId> sums;
+  };
+  Signals signals_;
+};
+
+}  // namespace tilebeat::rolling

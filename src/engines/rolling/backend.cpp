@@ -1,0 +1,296 @@
+#include "tilebeat/engines/rolling/backend.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/engines/rolling/config.h"
+#include "tilebeat/engines/rolling/operand_lines.h"
+#include "tilebeat/isa/address_map.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "choice.h"
+
+namespace tilebeat::rolling {
+namespace {
+
+int group_channels(const Problem& p) {
+  return p.channels / p.conv.groups;
+}
+
+// A run's product: all kernels of one group, or of as many groups as there are kernels.
+Product product_of(const Problem& p, std::int64_t pixels, int channels, Interval kernels) {
+  Product product;
+  product.m = static_cast<int>(pixels);
+  product.n = p.taps() * channels;
+  product.k = kernels.size();
+  product.first_column = kernels.begin;
+  product.group_columns = p.conv.out_channels / p.conv.groups;
+  return product;
+}
+
+class Lowering : public MatrixLowering {
+ public:
+  Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, const Order& order,
+           const HardwareConfig& hardware)
+      : graph_(graph),
+        place_(place),
+        p_(problem),
+        config_(hardware.engine<RollingConfig>()),
+        on_core_(hardware.chip.has_value()),
+        conv_(conv_setup(problem)) {
+    setup_.variant = order.variant, setup_.scheme = order.scheme;
+    setup_.realignment = config_.realign, setup_.wrap = order.wrap;
+    setup_.transposition = config_.transposition;
+    setup_.stacked_blocks = static_cast<std::uint8_t>(order.stacked_blocks);
+    setup_.stacked_cuts = static_cast<std::uint8_t>(order.stacked_cuts);
+    setup_.pixel_bytes = narrow(p_, p_.channels, "channels");
+    setup_.group_channels = narrow(p_, group_channels(p_), "channels of a group");
+    setup_.group_kernels = narrow(p_, p_.conv.out_channels / p_.conv.groups, "kernels of a group");
+    setup_.block_kernels = narrow(p_, p_.block_kernels, "kernels of a block");
+    setup_.images = narrow(p_, on_core_ ? 1 : p_.batch, "images");
+    setup_.useful_taps = static_cast<std::uint32_t>(p_.useful_taps);
+    add(conv_, {}, {});
+    add(setup_, {}, {});
+  }
+
+  void add(const MatrixJob& job) override {
+    const RollingRun run = run_of(job);
+    std::vector<Access> accesses;
+    for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write}) {
+      if (access) accesses.push_back(*access);
+    }
+    const RollingSchedule schedule = schedule_of(shape_of(config_), conv_, setup_, run);
+    if (!on_core_) runs_.push_back(run);
+    const Estimate expected = estimate(schedule, config_, run.last && conv_.post_parameters);
+    TaskCost cost;
+    cost.cycles = kFill + expected.clocks() - expected.last_drain;
+    cost.latency = expected.last_drain + config_.post_latency_cycles + kFill;
+    add(run, std::move(accesses), cost);
+  }
+
+  // Counted line by line, as the unit requests them.
+  ReadBytes read_bytes() const override {
+    ReadBytes read;
+    for (const RollingRun& run : runs_) {
+      const RollingSchedule schedule = schedule_of(shape_of(config_), conv_, setup_, run);
+      const OperandLines lines(schedule, conv_, setup_, run);
+      read.maps += bytes_of(OperandName::kA, schedule, lines);
+      read.kernels += bytes_of(OperandName::kB, schedule, lines);
+      if (run.last && conv_.post_parameters)
+        read.kernels += std::int64_t{run.kernels} * OperandLines::kRecordBytes;
+    }
+    return read;
+  }
+
+ private:
+  static constexpr double kFill = 24;  // clocks of the first lines, about
+
+  static std::int64_t bytes_of(OperandName operand, const RollingSchedule& schedule,
+                               const OperandLines& lines) {
+    std::int64_t bytes = 0;
+    std::vector<Piece> pieces;
+    for (std::int64_t index = 0; index < schedule.blocks(); ++index) {
+      const OutputBlock block = schedule.block(index);
+      for (int round = 0; round < schedule.rounds_per_block(); ++round) {
+        for (const Load& load : lines.loads(operand, block, round, false)) {
+          lines.find(operand, block, round, load, pieces);
+          for (const Piece& piece : pieces) bytes += piece.bytes;
+        }
+      }
+    }
+    return bytes;
+  }
+
+  template <class Op>
+  void add(const Op& operation, std::vector<Access> accesses, const TaskCost& cost) {
+    Task task;
+    task.processor = place_.processor;
+    task.instruction.operation = operation;
+    task.accesses = std::move(accesses);
+    task.cost = cost;
+    graph_.add(std::move(task));
+  }
+
+  RollingRun run_of(const MatrixJob& job) const {
+    const OutputTile& tile = job.tile;
+    const bool all = job.reduction.first && job.reduction.last;
+    RollingRun run;
+    run.map = job.ifm.address, run.weights = job.weights, run.post = job.post, run.result = job.ofm.address;
+    run.result_pixel = static_cast<std::uint32_t>(job.ofm.pixel_stride);
+    run.rows = narrow(p_, tile.h.outs, "tile rows"), run.columns = narrow(p_, tile.w.outs, "tile columns");
+    run.kernels = narrow(p_, p_.kernels_of(job.blocks), "kernels");
+    run.height = tile.padding_only() ? std::uint16_t{0} : narrow(p_, tile.h.ins, "tile height");
+    run.width = narrow(p_, tile.w.ins, "tile width");
+    run.h_offset = narrow_offset(p_, tile.h.offset), run.w_offset = narrow_offset(p_, tile.w.offset);
+    if (!on_core_) whole_map(run, tile, job.ifm);
+    run.first_kernel = narrow(p_, job.blocks.begin * p_.block_kernels, "kernels");
+    run.first_channel = narrow(p_, all ? 0 : job.reduction.channels.begin, "channel");
+    run.channels = narrow(p_, all ? group_channels(p_) : job.reduction.channels.size(), "channels");
+    run.first = job.reduction.first, run.last = job.reduction.last;
+    return run;
+  }
+
+  // In DRAM a map has gaps where its outputs touch a part of it: the run sees all of it.
+  void whole_map(RollingRun& run, const OutputTile& tile, const TensorLayout& ifm) const {
+    run.map -= static_cast<std::uint64_t>(tile.h.in * ifm.row_stride + tile.w.in * ifm.pixel_stride);
+    run.height = narrow(p_, p_.height, "height"), run.width = narrow(p_, p_.width, "width");
+    run.h_offset = narrow_offset(p_, tile.h.in + tile.h.offset);
+    run.w_offset = narrow_offset(p_, tile.w.in + tile.w.offset);
+  }
+
+  TaskGraph& graph_;
+  EnginePlace place_;
+  const Problem& p_;
+  const RollingConfig& config_;
+  bool on_core_;
+  ConvSetup conv_;
+  RollingSetup setup_;
+  std::vector<RollingRun> runs_;  // of a board, where the unit itself reads DRAM
+};
+
+class RollingLayer : public MatrixLayer {
+ public:
+  RollingLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware)
+      : hardware_(hardware),
+        config_(hardware.engine<RollingConfig>()),
+        p_(make_problem(workload, layer, hardware.planner, 1)),
+        choice_(choose_order(product_of(p_, pixels(), group_channels(p_), {0, p_.conv.out_channels}), config_,
+                             p_.has_post_parameters())) {
+    p_.block_kernels = shape_of(config_).lines(choice_.order.variant);
+  }
+
+  const Problem& problem() const override { return p_; }
+  Grain grain() const override {
+    const int lines = shape_of(config_).lines(choice_.order.variant);
+    Grain grain;
+    grain.columns = std::min(lines, p_.out_width);
+    grain.rows = std::min(std::max(1, lines / grain.columns), p_.out_height);
+    grain.kernels = p_.block_kernels;
+    const RollingSchedule one = schedule(std::int64_t{grain.rows} * grain.columns,
+                                         {0, std::min(p_.block_kernels, p_.conv.out_channels)});
+    grain.channels = one.channel_block();
+    const Estimate expected = estimate(one, config_, p_.has_post_parameters());
+    grain.cycles = static_cast<std::int64_t>(expected.clocks() - expected.last_drain);
+    grain.kernel_bytes = std::int64_t{one.product().k} * (one.product().n + kPostParameterBytes);
+    return grain;
+  }
+  std::int64_t ifm_row_bytes(const Window& w) const override { return std::int64_t{w.ins} * p_.channels; }
+  MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
+                   std::uint64_t destination) const override {
+    MapLoad load;
+    load.transfer.source = source.at(tile.image, tile.h.in, tile.w.in);
+    load.transfer.destination = destination;
+    load.transfer.shape = one_run(ifm_row_bytes(tile.w));
+    load.transfer.shape.rows = tile.h.ins;
+    load.transfer.shape.source_row = source.row_stride;
+    load.transfer.shape.destination_row = load.transfer.shape.run;
+    return load;
+  }
+  WeightImage pack_weights() const override {
+    WeightImage image;
+    image.blocks.push_back(0);
+    for (int block = 0; block < p_.kernel_blocks(); ++block) {
+      image.pieces.push_back(pack_block(block));
+      image.blocks.push_back(image.blocks.back() + image.pieces.back().size());
+    }
+    if (!p_.has_post_parameters()) return image;
+    image.post_bytes = std::int64_t{p_.block_kernels} * kPostParameterBytes;
+    for (int kernel = 0; kernel < p_.kernel_blocks() * p_.block_kernels; ++kernel) {
+      const auto record = encode(post_parameter(p_, kernel));
+      image.post.insert(image.post.end(), record.begin(), record.end());
+    }
+    return image;
+  }
+  bool reduces() const override { return p_.conv.groups == 1; }
+  Interval weights_of(int block, Interval channels) const override {
+    const int element = p_.kernels_of({block, block + 1}) * p_.taps();
+    return {channels.begin * element, channels.end * element};
+  }
+  std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
+    return std::make_unique<Lowering>(graph, place, p_, choice_.order, hardware_);
+  }
+  Explanation explain() const override;
+
+ private:
+  std::int64_t pixels() const { return std::int64_t{p_.out_height} * p_.out_width; }
+  RollingSchedule schedule(std::int64_t pixels, Interval kernels) const {
+    return RollingSchedule(shape_of(config_), choice_.order,
+                           product_of(p_, pixels, group_channels(p_), kernels));
+  }
+  std::vector<std::uint8_t> pack_block(int block) const;
+
+  const HardwareConfig& hardware_;
+  const RollingConfig& config_;
+  Problem p_;
+  Choice choice_;
+};
+
+// Cuts of n, in each the kernels or, to be transposed while they are loaded, the elements (RollingRun).
+std::vector<std::uint8_t> RollingLayer::pack_block(int block) const {
+  const int channels = group_channels(p_), taps = p_.taps();
+  const int first = block * p_.block_kernels, kernels = p_.kernels_of({block, block + 1});
+  const RollingSchedule all = schedule(1, {0, 1});
+  std::vector<int> element_of(static_cast<std::size_t>(taps) * static_cast<std::size_t>(channels));
+  std::size_t at = 0;
+  for (int begin = 0; begin < channels; begin += all.channel_block()) {
+    for (int tap = 0; tap < taps; ++tap) {
+      for (int c = begin; c < std::min(channels, begin + all.channel_block()); ++c)
+        element_of[at++] = tap * channels + c;
+    }
+  }
+  const auto element = [&](int kernel, int n) {
+    const std::int64_t begin = (std::int64_t{first} + kernel) * taps * channels;
+    return p_.weights->bytes[static_cast<std::size_t>(begin + element_of[static_cast<std::size_t>(n)])];
+  };
+  std::vector<std::uint8_t> bytes;
+  bytes.reserve(element_of.size() * static_cast<std::size_t>(kernels));
+  for (int cut = 0; cut < all.cuts(); ++cut) {
+    const Span elements = all.cut(cut);
+    if (config_.transposition == Transposition::kInMemory) {
+      for (int kernel = 0; kernel < kernels; ++kernel) {
+        for (int n = elements.begin; n < elements.end(); ++n) bytes.push_back(element(kernel, n));
+      }
+    } else {
+      for (int n = elements.begin; n < elements.end(); ++n) {
+        for (int kernel = 0; kernel < kernels; ++kernel) bytes.push_back(element(kernel, n));
+      }
+    }
+  }
+  return bytes;
+}
+
+std::string in_words(const Order& order) {
+  if (order.scheme == Scheme::kOutputStationary) return "output-stationary, operands streamed";
+  std::string text = fmt::format("{}, {}", variant_name(order.variant),
+                                 kSchemeNames[static_cast<std::size_t>(order.scheme)]);
+  if (order.groups() > 1)
+    text += fmt::format(" of {} blocks x {} cuts", order.stacked_blocks, order.stacked_cuts);
+  return text;
+}
+
+Explanation RollingLayer::explain() const {
+  const RollingSchedule all = schedule(pixels(), {0, p_.conv.out_channels});
+  Explanation made;
+  made.emplace_back(
+      "product",
+      fmt::format("{} x {} times {} x {}: {} output blocks, {} cuts of the inner dimension", all.product().m,
+                  all.product().n, all.product().n, all.product().k, all.blocks(), all.cuts()));
+  made.emplace_back("variant", in_words(choice_.order));
+  for (const Candidate& c : choice_.candidates) {
+    made.emplace_back(
+        "", fmt::format("{}: {:.0f} clocks (array {:.0f}, loads {:.0f}{}, results {:.0f})", in_words(c.order),
+                        c.estimate.clocks(), c.estimate.array, c.estimate.loads,
+                        c.estimate.overlaps ? "" : " before it", c.estimate.drain));
+  }
+  return made;
+}
+
+}  // namespace
+
+std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
+                                        const HardwareConfig& hardware) {
+  return std::make_unique<RollingLayer>(workload, layer, hardware);
+}
+
+}  // namespace tilebeat::rolling

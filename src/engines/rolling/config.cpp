@@ -1,0 +1,77 @@
+#include "tilebeat/engines/rolling/config.h"
+
+#include "tilebeat/config/engine_config_of.h"
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/config/rules.h"
+
+#include <fmt/format.h>
+
+namespace tilebeat::rolling {
+
+template <class V>
+void describe(V& v, RollingConfig& c) {
+  v.integer("rows", c.rows, {1, 128}, "rows of PEs");
+  v.integer("columns", c.columns, {1, 128}, "columns of PEs");
+  v.integer("groups", c.groups, {1, 64}, "registers of each operand in a PE; a block pair takes one of each");
+  v.integer("start_row", c.start_row, {0, 127}, "row of the PE where matrices begin, less than rows");
+  v.integer("start_column", c.start_column, {0, 127}, "column of that PE, less than columns");
+  v.integer("port_bytes", c.port_bytes, {1, 256}, "bytes of an operand that arrive at its registers a clock");
+  v.integer("request_bytes", c.request_bytes, {1, 4096},
+            "bytes of the longest request for lines of an operand");
+  v.integer("line_queue", c.line_queue, {1, 4096},
+            "lines of an operand that are requested ahead of the registers");
+  v.integer("result_blocks", c.result_blocks, {1, 4096},
+            "output blocks that each of the two halves of the result buffer holds; s x s of them bound how "
+            "many blocks of lines are stacked");
+  v.integer("drain_bytes", c.drain_bytes, {4, 1024}, "bytes of sums that leave the result buffer a clock");
+  v.integer("write_queue", c.write_queue, {1, 4096}, "requests to write results that wait for the bus");
+  v.integer("post_latency_cycles", c.post_latency_cycles, {0, 1024},
+            "clocks of latency of the post-processing path");
+  v.choice("variant", c.variant, kVariantChoiceNames,
+           "which operand is transposed (right: B, left: A), which one rolls, and where to; or what takes "
+           "the fewest clocks");
+  v.choice("blocking", c.blocking, kBlockingChoiceNames,
+           "operands larger than the array: one block pair after the other; stacked, blocks exchanged "
+           "between register groups; stacked, one ring with correction; or what takes the fewest clocks");
+  v.integer("stacked_cuts", c.stacked_cuts, {0, 64},
+            "cuts of the inner dimension that are stacked in register groups; 0: chosen");
+  v.choice("realign", c.realign, kRealignmentNames,
+           "how sums come to their places: lines of the result buffer roll, or elements carry tags");
+  v.choice("wrap", c.wrap, kWrapNames,
+           "where the line that leaves the ring waits: in a spare register, or in the buffer (2 clocks)");
+  v.choice("transposition", c.transposition, kTranspositionNames,
+           "kernels lie transposed in memory, or are transposed while they are loaded");
+  v.choice("stationary", c.stationary, kStationaryNames,
+           "one operand stays while the other one rolls; or a plain array, where outputs stay and both "
+           "operands are streamed");
+}
+
+void check_engine(const RollingConfig& c, const HardwareConfig& hardware, const Place& root) {
+  const Place place = root.key("rolling");
+  need(c.start_row < c.rows, place.key("start_row"), c.start_row, fmt::format("less than rows ({})", c.rows));
+  need(c.start_column < c.columns, place.key("start_column"), c.start_column,
+       fmt::format("less than columns ({})", c.columns));
+  need(c.drain_bytes % 4 == 0, place.key("drain_bytes"), c.drain_bytes,
+       "a multiple of 4, the bytes of a sum");
+  need(c.stacked_cuts <= c.groups, place.key("stacked_cuts"), c.stacked_cuts,
+       fmt::format("at most groups ({})", c.groups));
+  need(hardware.dataflow != kDataflow || c.request_bytes <= hardware.dma.burst_bytes,
+       place.key("request_bytes"), c.request_bytes,
+       fmt::format("at most dma.burst_bytes ({})", hardware.dma.burst_bytes));
+}
+
+std::int64_t peak_macs_per_clock(const RollingConfig& c) {
+  return std::int64_t{c.rows} * c.columns;
+}
+
+// The registers of both operands: a bank is the registers of one group of one operand.
+FaultSpace fault_space(const RollingConfig& c, const HardwareConfig&) {
+  return {2 * c.groups, std::int64_t{c.rows} * c.columns};
+}
+
+EngineDescription description() {
+  return {kDataflow, "rolling", "sizes of the rolling-register matrix unit",
+          make_engine_config<RollingConfig>};
+}
+
+}  // namespace tilebeat::rolling

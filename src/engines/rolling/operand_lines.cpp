@@ -1,0 +1,134 @@
+#include "tilebeat/engines/rolling/operand_lines.h"
+
+#include <algorithm>
+
+namespace tilebeat::rolling {
+namespace {
+
+// Adds bytes that may continue the last piece.
+void append(std::vector<Piece>& pieces, std::uint64_t address, int bytes, int at) {
+  if (!pieces.empty()) {
+    Piece& last = pieces.back();
+    if (last.address + static_cast<std::uint64_t>(last.bytes) == address && last.at + last.bytes == at) {
+      last.bytes += bytes;
+      return;
+    }
+  }
+  pieces.push_back({address, bytes, at});
+}
+
+}  // namespace
+
+Order order_of(const RollingSetup& setup) {
+  return {setup.variant, setup.scheme, setup.stacked_blocks, setup.stacked_cuts, setup.wrap};
+}
+
+RollingSchedule schedule_of(const Shape& shape, const ConvSetup& conv, const RollingSetup& setup,
+                            const RollingRun& run) {
+  Product product;
+  product.m = int{setup.images} * run.rows * run.columns;
+  product.n = int{conv.kernel_h} * conv.kernel_w * run.channels;
+  product.k = run.kernels;
+  product.first_column = run.first_kernel;
+  product.group_columns = setup.group_kernels;
+  return RollingSchedule(shape, order_of(setup), product);
+}
+
+std::vector<Load> OperandLines::loads(OperandName operand, const OutputBlock& block, int round,
+                                      bool records) const {
+  std::vector<Load> made;
+  const Span cuts = schedule_.cuts_of_round(round);
+  const bool across = operand == OperandName::kB && setup_.transposition == Transposition::kWhileLoading;
+  for (int part = 0; part < block.parts; ++part) {
+    const int lines = schedule_.lines_of(block, operand, part).size;
+    if (lines == 0) continue;
+    const auto add = [&](int cut, int number) {
+      const int elements = schedule_.cut(cuts.begin + cut).size;
+      if (across)
+        made.push_back({Load::Kind::kAcross, part, cut, number, {0, lines}});
+      else
+        made.push_back({Load::Kind::kLine, part, cut, number, {0, elements}});
+    };
+    if (operand == OperandName::kA) {
+      for (int line = 0; line < lines; ++line) {
+        for (int cut = 0; cut < cuts.size; ++cut) add(cut, line);
+      }
+      continue;
+    }
+    for (int cut = 0; cut < cuts.size; ++cut) {
+      const int count = across ? schedule_.cut(cuts.begin + cut).size : lines;
+      for (int number = 0; number < count; ++number) add(cut, number);
+    }
+  }
+  if (!records) return made;
+  for (int kernel = 0; kernel < block.columns.size; ++kernel)
+    made.push_back({Load::Kind::kRecord, 0, 0, kernel, {0, kRecordBytes}});
+  return made;
+}
+
+void OperandLines::find(OperandName operand, const OutputBlock& block, int round, const Load& load,
+                        std::vector<Piece>& pieces) const {
+  pieces.clear();
+  if (load.kind == Load::Kind::kRecord) {
+    const auto kernel = static_cast<std::uint64_t>(block.columns.begin + load.number);
+    pieces.push_back({run_.post + kernel * kRecordBytes, kRecordBytes, 0});
+    return;
+  }
+  const Span elements = schedule_.cut(schedule_.cuts_of_round(round).begin + load.cut);
+  const Span lines = schedule_.lines_of(block, operand, load.part);
+  if (operand == OperandName::kA) {
+    const int group = (run_.first_kernel + block.columns.begin) / setup_.group_kernels;
+    find_pixel(block.rows.begin + lines.begin + load.number, group, elements, pieces);
+  } else if (load.kind == Load::Kind::kLine) {
+    find_kernel(block.columns.begin + lines.begin + load.number, elements, pieces);
+  } else {
+    find_across({block.columns.begin + lines.begin, lines.size}, elements.begin + load.number, pieces);
+  }
+}
+
+// n runs over blocks of channels, in each over the taps, in each over the block's channels.
+void OperandLines::find_pixel(int pixel, int group, Span elements, std::vector<Piece>& pieces) const {
+  if (run_.height == 0) return;
+  const int outputs = int{run_.rows} * run_.columns;
+  const int image = pixel / outputs, row = pixel % outputs / run_.columns, column = pixel % run_.columns;
+  const int taps = int{conv_.kernel_h} * conv_.kernel_w, channel_block = schedule_.channel_block();
+  const std::int64_t image_pixels = std::int64_t{run_.height} * run_.width;
+  for (int at = elements.begin; at < elements.end();) {
+    const int first = at / (channel_block * taps) * channel_block;
+    const int width = std::min(channel_block, run_.channels - first);
+    const int within = at - first * taps;
+    const int tap = within / width, channel = within % width;
+    const int count = std::min(width - channel, elements.end() - at);
+    const int h = row * conv_.stride_h + tap / conv_.kernel_w * conv_.dilation_h + run_.h_offset;
+    const int w = column * conv_.stride_w + tap % conv_.kernel_w * conv_.dilation_w + run_.w_offset;
+    if (h >= 0 && h < run_.height && w >= 0 && w < run_.width) {
+      const std::int64_t byte =
+          (image * image_pixels + std::int64_t{h} * run_.width + w) * setup_.pixel_bytes +
+          std::int64_t{group} * setup_.group_channels + run_.first_channel + first + channel;
+      append(pieces, run_.map + static_cast<std::uint64_t>(byte), count, at - elements.begin);
+    }
+    at += count;
+  }
+}
+
+void OperandLines::find_kernel(int kernel, Span elements, std::vector<Piece>& pieces) const {
+  const int in_block = kernel % setup_.block_kernels, first = kernel - in_block;
+  const int kernels = std::min<int>(setup_.block_kernels, run_.kernels - first);
+  const std::int64_t byte = std::int64_t{first} * schedule_.product().n +
+                            std::int64_t{elements.begin} * kernels + std::int64_t{in_block} * elements.size;
+  pieces.push_back({run_.weights + static_cast<std::uint64_t>(byte), elements.size, 0});
+}
+
+void OperandLines::find_across(Span kernels, int element, std::vector<Piece>& pieces) const {
+  for (int at = kernels.begin; at < kernels.end();) {
+    const int in_block = at % setup_.block_kernels, first = at - in_block;
+    const int in_memory = std::min<int>(setup_.block_kernels, run_.kernels - first);
+    const int count = std::min(in_memory - in_block, kernels.end() - at);
+    const std::int64_t byte =
+        std::int64_t{first} * schedule_.product().n + std::int64_t{element} * in_memory + in_block;
+    append(pieces, run_.weights + static_cast<std::uint64_t>(byte), count, at - kernels.begin);
+    at += count;
+  }
+}
+
+}  // namespace tilebeat::rolling

@@ -1,0 +1,129 @@
+#include "tilebeat/engines/rolling/sim/pe_array.h"
+
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat::rolling {
+namespace {
+
+constexpr int kVector = 16;  // elements of a line are kept in whole vectors
+
+}  // namespace
+
+PeArray::PeArray(const Shape& shape, Trace* trace, const std::string& scope)
+    : shape_(shape),
+      lines_(std::max(shape.rows, shape.columns)),
+      lanes_(align_up(std::max(shape.rows, shape.columns), kVector)),
+      registers_(static_cast<std::size_t>(kOperands) *
+                 static_cast<std::size_t>(shape.groups * lines_ * lanes_)),
+      tags_(static_cast<std::size_t>(kOperands) * static_cast<std::size_t>(shape.groups * lines_)),
+      spare_(static_cast<std::size_t>(lanes_)),
+      trace_(trace) {
+  if (trace == nullptr) return;
+  for (const std::string_view operand : kOperandNames) {
+    for (int group = 0; group < shape.groups; ++group) {
+      for (int row = 0; row < shape.rows; ++row) {
+        for (int column = 0; column < shape.columns; ++column) {
+          signals_.push_back(
+              trace->add_signal(scope, fmt::format("pe{}_{}.{}{}", row, column, operand, group), 9));
+        }
+      }
+    }
+  }
+}
+
+PeArray::Pe PeArray::pe_of(Variant variant, int line, int lane) const {
+  return lines_are_rows(variant) ? Pe{shape_.start_row + line, shape_.start_column + lane}
+                                 : Pe{shape_.start_row + lane, shape_.start_column + line};
+}
+
+std::int16_t PeArray::stored(OperandName operand, Variant variant, int group, int line, int lane,
+                             std::int16_t element) const {
+  if (!fault_ || fault_->bank != static_cast<int>(operand) * shape_.groups + group) return element;
+  const Pe pe = pe_of(variant, line, lane);
+  if (fault_->address != pe.row * shape_.columns + pe.column) return element;
+  return static_cast<std::int16_t>(element ^ fault_->mask);
+}
+
+void PeArray::clear(OperandName operand, int group) {
+  std::fill_n(registers_.begin() + static_cast<std::ptrdiff_t>(offset(operand, group, 0)), lines_ * lanes_,
+              std::int16_t{0});
+  std::fill_n(tags_.begin() + static_cast<std::ptrdiff_t>(tag_index(operand, group, 0)), lines_,
+              std::nullopt);
+}
+
+void PeArray::load(OperandName operand, Variant variant, int group, const Load& load, int first_tag,
+                   const std::int16_t* elements) {
+  for (int i = 0; i < load.filled.size; ++i) {
+    const bool across = load.kind == Load::Kind::kAcross;
+    const int at_line = across ? i : load.number, lane = across ? load.number : i;
+    line(operand, group, at_line)[lane] = stored(operand, variant, group, at_line, lane, elements[i]);
+  }
+  if (load.kind == Load::Kind::kLine) {
+    tags_[tag_index(operand, group, load.number)] = first_tag + load.number;
+  } else if (load.number == 0) {
+    for (int i = 0; i < load.filled.size; ++i) tags_[tag_index(operand, group, i)] = first_tag + i;
+  }
+}
+
+void PeArray::multiply(int group, int lines, std::vector<std::int32_t>& sums) const {
+  sums.resize(static_cast<std::size_t>(lines));
+  for (int i = 0; i < lines; ++i) {
+    const std::int16_t* a = line(OperandName::kA, group, i);
+    const std::int16_t* b = line(OperandName::kB, group, i);
+    std::int32_t sum = 0;
+    for (int lane = 0; lane < lanes_; ++lane) sum += std::int32_t{a[lane]} * b[lane];
+    sums[static_cast<std::size_t>(i)] = sum;
+  }
+}
+
+void PeArray::roll(OperandName operand, int group, int ring, bool to_front) {
+  const auto first = tags_.begin() + static_cast<std::ptrdiff_t>(tag_index(operand, group, 0));
+  std::int16_t* lines = line(operand, group, 0);
+  const std::ptrdiff_t last = static_cast<std::ptrdiff_t>(ring - 1) * lanes_;
+  if (to_front) {
+    std::copy_n(lines, lanes_, spare_.begin());
+    std::copy(lines + lanes_, lines + last + lanes_, lines);
+    std::copy_n(spare_.begin(), lanes_, lines + last);
+    std::rotate(first, first + 1, first + ring);
+  } else {
+    std::copy_n(lines + last, lanes_, spare_.begin());
+    std::copy_backward(lines, lines + last, lines + last + lanes_);
+    std::copy_n(spare_.begin(), lanes_, lines);
+    std::rotate(first, first + ring - 1, first + ring);
+  }
+}
+
+void PeArray::swap_groups(OperandName operand, int a, int b) {
+  for (int line = 0; line < lines_; ++line) swap_lines(operand, a, b, line);
+}
+
+void PeArray::swap_lines(OperandName operand, int group_a, int group_b, int line) {
+  std::swap_ranges(this->line(operand, group_a, line), this->line(operand, group_a, line) + lanes_,
+                   this->line(operand, group_b, line));
+  std::swap(tags_[tag_index(operand, group_a, line)], tags_[tag_index(operand, group_b, line)]);
+}
+
+void PeArray::trace(Variant variant, OperandName operand, int group, Picoseconds at) {
+  if (trace_ == nullptr) return;
+  const int lines = shape_.lines(variant), lanes = shape_.lanes(variant);
+  constexpr std::uint64_t kNineBits = 0x1FF;
+  for (int i = 0; i < lines; ++i) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      const Pe pe = pe_of(variant, i, lane);
+      const int bank = static_cast<int>(operand) * shape_.groups + group;
+      const SignalId signal =
+          signals_[static_cast<std::size_t>((bank * shape_.rows + pe.row) * shape_.columns + pe.column)];
+      if (tag(operand, group, i)) {
+        trace_->change(signal, at, static_cast<std::uint64_t>(line(operand, group, i)[lane]) & kNineBits);
+      } else {
+        trace_->unknown(signal, at);
+      }
+    }
+  }
+}
+
+}  // namespace tilebeat::rolling

@@ -1,0 +1,262 @@
+// The rolling-register unit in clock granularity: one call a clock.
+#include "tilebeat/engines/rolling/sim/rolling_unit.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat::rolling {
+
+// Everything is decided on what registers and buffers held at the beginning of the clock.
+void RollingUnit::run_clock(Cycle now) {
+  land_sums(now);
+  for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
+    const bool entered = enter_lines(operand, now);
+    if (context_.observers.trace != nullptr)
+      context_.observers.trace->change(signals_.load[static_cast<std::size_t>(operand)],
+                                       context_.clock.at(now), entered ? 1 : 0);
+  }
+  if (!rounds_.empty()) {
+    const Round& round = rounds_.front();
+    const Activity blocker = step_ ? Activity::kBusy : round_blocker(round, now);
+    if (blocker == Activity::kBusy)
+      do_step(round, now);
+    else
+      ledger.enter(blocker, now);
+  }
+  if (context_.observers.trace != nullptr) trace_clock(now);
+}
+
+// What keeps the front round from beginning in this clock; kBusy when nothing does.
+Activity RollingUnit::round_blocker(const Round& round, Cycle now) const {
+  if (round.begins_sums) {
+    const std::optional<Cycle> left = results.left(sums_);
+    if (!left || *left >= now) return Activity::kOutputDrain;
+  }
+  if (!round.loaded[0] || *round.loaded[0] >= now) return Activity::kInputLoad;
+  if (!round.loaded[1] || *round.loaded[1] >= now) return Activity::kWeightLoad;
+  return Activity::kBusy;
+}
+
+void RollingUnit::do_step(const Round& round, Cycle now) {
+  const RollingSchedule& schedule = round.job->schedule;
+  if (!step_) {
+    if (round.begins_sums) results.begin(sums_, round.block);
+    step_ = schedule.first_step(round.block, round.round);
+    if (context_.observers.trace != nullptr) {
+      for (const OperandName operand : {OperandName::kA, OperandName::kB})
+        trace_registers(round, operand, now);
+    }
+  }
+  const Step::Kind kind = step_->kind;
+  const bool beats = kind == Step::Kind::kBeat;
+  ledger.enter(beats                       ? Activity::kBusy
+               : kind == Step::Kind::kSums ? Activity::kOutputDrain
+                                           : Activity::kRoll,
+               now);
+  stats.beats += beats ? 1 : 0;
+  if (round.job->setup.scheme == Scheme::kOutputStationary)
+    stream(round, now);
+  else if (beats)
+    beat(round, now);
+  std::optional<Step> next = step_;
+  if (!schedule.advance(round.block, round.round, *next)) next.reset();
+  trace_step(now);
+  after_step(round, next);
+  if (context_.observers.trace != nullptr && next) trace_registers(round, schedule.rolling(), now + 1);
+  step_ = next;
+  if (!next) end_round(now);
+}
+
+// A multiplication in every PE, and the sums of its lines on their way through the adder trees.
+void RollingUnit::beat(const Round& round, Cycle now) {
+  const RollingSchedule& schedule = round.job->schedule;
+  const int group = first_group(round) + schedule.group_of(step_->part, step_->cut);
+  array_.multiply(group, round.block.lines, line_sums_);
+  Sums sums = sums_due(now + tree_clocks(round));
+  for (int line = 0; line < round.block.lines; ++line) {
+    const std::optional<int> row = array_.tag(OperandName::kA, group, line);
+    const std::optional<int> column = array_.tag(OperandName::kB, group, line);
+    if (!row || !column) continue;
+    const bool tags = round.job->setup.realignment == Realignment::kTags;
+    const SumPlace place = tags ? schedule.aligned_at(round.block, {*row, *column})
+                                : schedule.stored_at(round.block, *step_, line);
+    sums.values.emplace_back(place, line_sums_[static_cast<std::size_t>(line)]);
+  }
+  trees_.push_back(std::move(sums));
+}
+
+// A plain array: an element of every line of A meets one of every line of B; in the end a line of sums leaves
+// in every clock.
+void RollingUnit::stream(const Round& round, Cycle now) {
+  const int group = first_group(round), rows = round.block.rows.size, columns = round.block.columns.size;
+  accumulators_.resize(static_cast<std::size_t>(config_.rows) * static_cast<std::size_t>(config_.columns));
+  const auto accumulator = [&](int row, int column) -> std::int32_t& {
+    return accumulators_[static_cast<std::size_t>(row * config_.columns + column)];
+  };
+  if (step_->kind == Step::Kind::kBeat) {
+    for (int row = 0; row < rows; ++row) {
+      const int a = array_.line(OperandName::kA, group, row)[step_->computation];
+      for (int column = 0; column < columns; ++column)
+        accumulator(row, column) += a * array_.line(OperandName::kB, group, column)[step_->computation];
+    }
+    return;
+  }
+  Sums sums = sums_due(now + tree_clocks(round));
+  for (int column = 0; column < columns; ++column) {
+    sums.values.emplace_back(SumPlace{step_->computation, column}, accumulator(step_->computation, column));
+    accumulator(step_->computation, column) = 0;
+  }
+  trees_.push_back(std::move(sums));
+}
+
+// What happens at the clock edge that ends the step: `next` comes then.
+void RollingUnit::after_step(const Round& round, const std::optional<Step>& next) {
+  if (!next || round.job->setup.scheme == Scheme::kOutputStationary) return;
+  switch (step_->kind) {
+    case Step::Kind::kBeat:
+      if (step_->ends_computation && next->kind != Step::Kind::kWrap) roll(round);
+      break;
+    case Step::Kind::kWrap:
+      if (next->kind != Step::Kind::kWrap) roll(round);
+      break;
+    case Step::Kind::kExchange:
+      exchange(round);
+      break;
+    case Step::Kind::kCorrection:
+      correct(round);
+      break;
+    case Step::Kind::kSums:
+      break;
+  }
+}
+
+// Every ring that has been multiplied in this computation; of one ring of all blocks each block by itself.
+void RollingUnit::roll(const Round& round) {
+  const RollingSchedule& schedule = round.job->schedule;
+  const bool whole = round.job->setup.scheme == Scheme::kWholeRolling;
+  const int cuts = schedule.cuts_of_round(round.round).size;
+  for (int part = 0; part < round.block.parts; ++part) {
+    const int ring = whole ? round.block.lines : schedule.ring(round.block, step_->phase, part);
+    if (!whole && (!schedule.pair_exists(round.block, step_->phase, part) || step_->computation >= ring))
+      continue;
+    for (int cut = 0; cut < cuts; ++cut) {
+      array_.roll(schedule.rolling(), first_group(round) + schedule.group_of(part, cut), ring,
+                  rolls_to_front(round.job->setup.variant));
+    }
+  }
+  ++stats.rolls;
+}
+
+namespace {
+
+// Calls `swap` for neighbouring parts so that what part p + 1 holds comes to part p, or the other way; the
+// last one and the first one are neighbours.
+template <class Swap>
+void rotate_parts(int parts, bool to_front, const Swap& swap) {
+  for (int i = 0; i + 1 < parts; ++i) {
+    const int part = to_front ? i : parts - 2 - i;
+    swap(part, part + 1);
+  }
+}
+
+}  // namespace
+
+void RollingUnit::exchange(const Round& round) {
+  const RollingSchedule& schedule = round.job->schedule;
+  for (int cut = 0; cut < schedule.cuts_of_round(round.round).size; ++cut) {
+    rotate_parts(round.block.parts, rolls_to_front(round.job->setup.variant), [&](int a, int b) {
+      array_.swap_groups(schedule.rolling(), first_group(round) + schedule.group_of(a, cut),
+                         first_group(round) + schedule.group_of(b, cut));
+    });
+  }
+  ++stats.exchanges;
+}
+
+// Document 002 [0071-0075]: the lines that wrapped within their block belong to its neighbour.
+void RollingUnit::correct(const Round& round) {
+  const RollingSchedule& schedule = round.job->schedule;
+  const bool to_front = rolls_to_front(round.job->setup.variant);
+  const int line = to_front ? round.block.lines - 1 : 0;
+  for (int cut = 0; cut < schedule.cuts_of_round(round.round).size; ++cut) {
+    rotate_parts(round.block.parts, to_front, [&](int a, int b) {
+      array_.swap_lines(schedule.rolling(), first_group(round) + schedule.group_of(a, cut),
+                        first_group(round) + schedule.group_of(b, cut), line);
+    });
+  }
+  ++stats.corrections;
+}
+
+// Sums without values yet, in a place that was used before.
+RollingUnit::Sums RollingUnit::sums_due(Cycle due) {
+  Sums sums;
+  sums.due = due, sums.number = sums_;
+  if (spare_.empty()) return sums;
+  sums.values = std::move(spare_.back());
+  spare_.pop_back();
+  return sums;
+}
+
+void RollingUnit::land_sums(Cycle now) {
+  while (!trees_.empty() && trees_.front().due <= now) {
+    for (const auto& [place, value] : trees_.front().values)
+      results.sum(trees_.front().number, place) += value;
+    trees_.front().values.clear();
+    spare_.push_back(std::move(trees_.front().values));
+    trees_.pop_front();
+  }
+}
+
+// ---- traces ----
+
+void RollingUnit::declare_signals() {
+  Trace& trace = *context_.observers.trace;
+  const std::string scope = std::string(name()) + ".array";
+  signals_.state = trace.add_signal(scope, "state", 6);
+  signals_.group = trace.add_signal(scope, "group", 8);
+  signals_.computation = trace.add_signal(scope, "computation", 16);
+  signals_.phase = trace.add_signal(scope, "phase", 8);
+  signals_.step = trace.add_signal(scope, "step", 3);
+  for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
+    const auto index = static_cast<std::size_t>(operand);
+    signals_.load[index] = trace.add_signal(scope, fmt::format("load_{}", kOperandNames[index]), 1);
+  }
+  signals_.sums_valid = trace.add_signal(scope, "sums", 1);
+  for (int line = 0; line < std::max(config_.rows, config_.columns); ++line)
+    signals_.sums.push_back(trace.add_signal(scope, fmt::format("sum{}", line), 32));
+}
+
+void RollingUnit::trace_step(Cycle now) {
+  if (context_.observers.trace == nullptr) return;
+  Trace& trace = *context_.observers.trace;
+  const Picoseconds at = context_.clock.at(now);
+  const auto value = [](int number) { return static_cast<std::uint64_t>(number); };
+  trace.change(
+      signals_.group, at,
+      value(rounds_.front().job->schedule.group_of(step_->part, step_->cut) + first_group(rounds_.front())));
+  trace.change(signals_.computation, at, value(step_->computation));
+  trace.change(signals_.phase, at, value(step_->phase));
+  trace.change(signals_.step, at, value(static_cast<int>(step_->kind)));
+}
+
+// The state, and the sums that are added in the result buffer in this clock.
+void RollingUnit::trace_clock(Cycle now) {
+  Trace& trace = *context_.observers.trace;
+  trace.change(signals_.state, context_.clock.at(now), static_cast<std::uint64_t>(ledger.current()));
+  if (!trees_.empty() && trees_.back().due > now) {
+    const Picoseconds due = context_.clock.at(trees_.back().due);
+    trace.change(signals_.sums_valid, due, 1);
+    trace.change(signals_.sums_valid, context_.clock.at(trees_.back().due + 1), 0);
+    for (std::size_t line = 0; line < line_sums_.size() && line < signals_.sums.size(); ++line)
+      trace.change(signals_.sums[line], due,
+                   static_cast<std::uint64_t>(static_cast<std::uint32_t>(line_sums_[line])));
+  }
+}
+
+void RollingUnit::trace_registers(const Round& round, OperandName operand, Cycle at) {
+  const Order order = order_of(round.job->setup);
+  for (int group = 0; group < order.groups(); ++group)
+    array_.trace(order.variant, operand, first_group(round) + group, context_.clock.at(at));
+}
+
+}  // namespace tilebeat::rolling

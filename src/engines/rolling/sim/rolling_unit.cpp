@@ -1,0 +1,325 @@
+#include "tilebeat/engines/rolling/sim/rolling_unit.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+#include "tilebeat/engines/rolling/sim/block_product.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat::rolling {
+namespace {
+
+// Programs written by hand may say anything; nothing may be zero that something is divided by.
+void check_fields(const ConvSetup& c, const RollingSetup& s, const RollingRun& r,
+                  const RollingConfig& config) {
+  const auto refuse = [](const std::string& what) { throw SimulationError("rolling.run: " + what); };
+  if (c.kernel_h * c.kernel_w == 0 || r.rows * r.columns == 0 || r.kernels == 0 || r.channels == 0)
+    refuse(fmt::format("{} x {} outputs of {} kernels {} x {} over {} channels", r.rows, r.columns, r.kernels,
+                       c.kernel_h, c.kernel_w, r.channels));
+  if (s.group_kernels == 0 || s.block_kernels == 0 || s.images == 0)
+    refuse(fmt::format("{} kernels of a group, {} of a block, {} images", s.group_kernels, s.block_kernels,
+                       s.images));
+  const int groups = s.stacked_blocks * s.stacked_cuts;
+  if (groups == 0 || groups > config.groups)
+    refuse(fmt::format("{} x {} stacked block pairs, the array has {} register groups", s.stacked_blocks,
+                       s.stacked_cuts, config.groups));
+  if (s.stacked_blocks * s.stacked_blocks > config.result_blocks)
+    refuse(fmt::format("{} x {} output blocks, half of the result buffer holds {}", s.stacked_blocks,
+                       s.stacked_blocks, config.result_blocks));
+  const bool stacks = s.scheme == Scheme::kGroupRolling || s.scheme == Scheme::kWholeRolling;
+  if (!stacks && groups != 1) refuse("block pairs are stacked, the scheme works on one at a time");
+}
+
+}  // namespace
+
+RollingUnit::RollingUnit(sc_core::sc_module_name name, const SimContext& context, const RollingConfig& config,
+                         int max_outstanding, Granularity granularity)
+    : CommandedUnit(name, context, Unit::kMatrix),
+      loaders{{{"a", OperandName::kA, context, config, max_outstanding, wake_},
+               {"b", OperandName::kB, context, config, max_outstanding, wake_}}},
+      results("results", context, config, max_outstanding, granularity, wake_),
+      config_(config),
+      granularity_(granularity),
+      array_(shape_of(config), context.observers.trace, std::string(this->name()) + ".array") {
+  SC_METHOD(step);
+  sensitive << wake_;
+  dont_initialize();
+  if (context_.observers.trace != nullptr) declare_signals();
+}
+
+void RollingUnit::take(const Instruction& instruction, Cycle) {
+  queue_.push_back(instruction);
+}
+
+void RollingUnit::step() {
+  if (gate_.hold(context_.jitter)) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  for (OperandLoader& operand : loaders) operand.take(now);
+  results.take(now);
+  end_loading(now);
+  begin_next(now);
+  results.drain(now, idle(now));
+  if (granularity_ == Granularity::kClock)
+    run_clock(now);
+  else
+    run_ahead();
+  results.write(now, idle(now));
+  for (OperandLoader& operand : loaders)
+    operand.request(rounds_, now, loading_ ? Activity::kNoWork : blocker_);
+  // Lines of padding that had their turn are known to be ready.
+  if (granularity_ == Granularity::kTile) run_ahead();
+  finish_jobs(now);
+  schedule(now);
+}
+
+void RollingUnit::begin_next(Cycle now) {
+  while (!loading_ && !queue_.empty()) {
+    const Instruction& front = queue_.front();
+    const auto* conv = front.operation.get_if<ConvSetup>();
+    const auto* setup = front.operation.get_if<RollingSetup>();
+    if (conv == nullptr && setup == nullptr) {
+      begin_run(now);
+      break;
+    }
+    // Register groups are divided anew when nothing lies in them.
+    if (setup != nullptr && works(now)) break;
+    if (conv != nullptr)
+      conv_ = *conv;
+    else
+      setup_ = *setup;
+    tell(UnitMessage::Kind::kReleased, front.release_signals);
+    tell(UnitMessage::Kind::kDone, front.done_signals);
+    queue_.pop_front();
+  }
+  for (OperandLoader& operand : loaders) {
+    if (!loading_ && operand.ledger.settled_at() <= now) operand.ledger.enter(blocker_, now);
+  }
+  if (!works(now) && ledger.settled_at() <= now) ledger.enter(blocker_, now);
+}
+
+void RollingUnit::begin_run(Cycle now) {
+  const auto* run = queue_.front().operation.get_if<RollingRun>();
+  if (run == nullptr)
+    throw SimulationError(summary(queue_.front()) +
+                          ": the matrix unit of this core is a rolling-register unit");
+  check_fields(conv_, setup_, *run, config_);
+  loading_ = std::make_shared<Job>(shape_of(config_), queue_.front(), conv_, setup_, *run, now);
+  const RollingSchedule& schedule = loading_->schedule;
+  if (schedule.blocks() > 1 && !(run->first && run->last))
+    throw SimulationError(fmt::format(
+        "rolling.run: sums of {} output blocks cannot stay in the result buffer", schedule.blocks()));
+  loading_->unwritten = run->last ? schedule.block_rows() : 0;
+  jobs_.push_back(loading_);
+  ++stats.runs;
+  if (!works(now)) ledger.enter(Activity::kInputLoad, now);
+  for (OperandLoader& operand : loaders) operand.ledger.enter(Activity::kMemory, now);
+  loaded_ = {};
+  rounds_.begin(loading_);
+}
+
+// The operands have been read: who overwrites them need not wait for the results.
+void RollingUnit::end_loading(Cycle now) {
+  if (!loading_ || !loaded_[0] || !loaded_[1] || std::max(*loaded_[0], *loaded_[1]) >= now) return;
+  tell(UnitMessage::Kind::kReleased, loading_->instruction.release_signals);
+  queue_.pop_front();
+  loading_.reset();
+}
+
+void RollingUnit::finish_jobs(Cycle now) {
+  while (!jobs_.empty()) {
+    const Job& front = *jobs_.front();
+    if (front.unwritten > 0 || &front == loading_.get()) return;
+    if (!front.run.last && (!front.accumulated || *front.accumulated >= now)) return;
+    if (Timeline* timeline = context_.observers.timeline; timeline != nullptr)
+      timeline->span(name(), summary(front.instruction), context_.clock.at(front.began),
+                     context_.clock.at(now));
+    tell(UnitMessage::Kind::kDone, front.instruction.done_signals);
+    jobs_.pop_front();
+  }
+}
+
+// ---- loading ----
+
+// The clock in which the round that used the groups before ended; none: not known yet.
+std::optional<Cycle> RollingUnit::groups_free(const Round& round) const {
+  const std::int64_t before = round.number - sets(round);
+  if (before < 0) return -1;
+  if (before >= rounds_ended_) return std::nullopt;
+  return ended_[static_cast<std::size_t>(before) % kMostGroups];
+}
+
+bool RollingUnit::enter_lines(OperandName operand, Cycle last) {
+  OperandLoader& from = loader(operand);
+  bool entered = false;
+  while (const OperandLoader::Line* line = from.front()) {
+    Round& round = *rounds_.at(line->round);
+    const std::optional<Cycle> free = groups_free(round);
+    if (!free) return entered;
+    const Cycle at = std::max({line->ready, from.next_entry(), *free + 1});
+    if (at > last) return entered;
+    load_line(*line, round, operand);
+    const bool ends_round = line->ends_round;
+    const Cycle in_place = at + line->clocks - 1;
+    from.enter(at, operand == OperandName::kA ? Activity::kInputRelease : Activity::kWeightRelease);
+    entered = true;
+    if (!ends_round) continue;
+    round.loaded[static_cast<std::size_t>(operand)] = in_place;
+    if (!round.ends_job) continue;
+    loaded_[static_cast<std::size_t>(operand)] = in_place;
+    from.ledger.enter(Activity::kNoWork, in_place + 1);
+  }
+  return entered;
+}
+
+void RollingUnit::load_line(const OperandLoader::Line& line, Round& round, OperandName operand) {
+  const Order order = order_of(round.job->setup);
+  if (line.begins_round) {
+    for (int group = 0; group < order.groups(); ++group) array_.clear(operand, first_group(round) + group);
+    if (operand == OperandName::kB) arriving_[static_cast<std::size_t>(set_of(round))].clear();
+  }
+  if (line.load.kind == Load::Kind::kRecord) {
+    arriving_[static_cast<std::size_t>(set_of(round))].push_back(decode_post_parameter(line.bytes.data()));
+    return;
+  }
+  const ConvSetup& conv = round.job->conv;
+  const bool is_map = operand == OperandName::kA;
+  const bool is_unsigned = is_map && conv.input_type == DType::kUint8;
+  const int zero = is_map ? conv.input_zero_point : conv.weight_zero_point;
+  elements_.assign(line.bytes.size(), 0);
+  for (const Piece& piece : line.pieces) {
+    for (int i = piece.at; i < piece.at + piece.bytes; ++i) {
+      const std::uint8_t byte = line.bytes[static_cast<std::size_t>(i)];
+      const int value = is_unsigned ? byte : static_cast<std::int8_t>(byte);
+      elements_[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(value - zero);
+    }
+  }
+  const RollingSchedule& schedule = round.job->schedule;
+  const int group = first_group(round) + schedule.group_of(line.load.part, line.load.cut);
+  array_.load(operand, order.variant, group, line.load,
+              schedule.lines_of(round.block, operand, line.load.part).begin, elements_.data());
+}
+
+// ---- rounds ----
+
+Cycle RollingUnit::tree_clocks(const Round& round) const {
+  if (round.job->setup.scheme == Scheme::kOutputStationary) return 1;
+  return adder_tree_clocks(lines_are_rows(round.job->setup.variant) ? config_.columns : config_.rows);
+}
+
+// The front round's last clock is `last`.
+void RollingUnit::end_round(Cycle last) {
+  Round& round = rounds_.front();
+  const RollingSchedule& schedule = round.job->schedule;
+  ++stats.rounds;
+  count_elements(round);
+  if (round.brings_records) records_ = std::move(arriving_[static_cast<std::size_t>(set_of(round))]);
+  const Cycle added = last + tree_clocks(round);
+  if (round.round + 1 == schedule.rounds_per_block()) {
+    stats.useful_macs += std::int64_t{round.block.rows.size} * round.block.columns.size *
+                         round.job->setup.useful_taps * round.job->run.channels;
+  }
+  if (round.ends_sums) {
+    results.complete(sums_, round, records_, added);
+    ++sums_;
+  }
+  if (round.ends_job && !round.job->run.last) round.job->accumulated = added;
+  ended_[static_cast<std::size_t>(round.number) % kMostGroups] = last;
+  last_ended_ = last;
+  ++rounds_ended_;
+  rounds_.pop();
+}
+
+// The elements that the products of a round take from memory, once and for every pair of blocks.
+void RollingUnit::count_elements(const Round& round) {
+  const RollingSchedule& schedule = round.job->schedule;
+  const Span cuts = schedule.cuts_of_round(round.round);
+  std::int64_t elements = 0;
+  for (int cut = cuts.begin; cut < cuts.end(); ++cut) elements += schedule.cut(cut).size;
+  const OutputBlock& block = round.block;
+  const int row_blocks = ceil_div(block.rows.size, schedule.lines());
+  const int column_blocks = ceil_div(block.columns.size, schedule.lines());
+  stats.elements += elements * (block.rows.size + block.columns.size);
+  stats.elements_reloading += elements * (std::int64_t{block.rows.size} * column_blocks +
+                                          std::int64_t{block.columns.size} * row_blocks);
+}
+
+void RollingUnit::schedule(Cycle now) {
+  NextClock next(now);
+  for (const OperandLoader& operand : loaders) operand.schedule(next);
+  results.schedule(next);
+  if (loading_ && loaded_[0] && loaded_[1]) next.at(std::max(*loaded_[0], *loaded_[1]) + 1);
+  next.at(last_ended_ + 1);
+  for (const auto& job : jobs_) {
+    if (job->accumulated) next.at(*job->accumulated + 1);
+  }
+  const bool clocked = !rounds_.empty() || !trees_.empty() || results.realigning();
+  if (granularity_ == Granularity::kClock && clocked) next.at(now + 1);
+  wake_at(next);
+}
+
+// ---- tile granularity ----
+
+void RollingUnit::run_ahead() {
+  constexpr Cycle kEver = INT64_MAX;
+  bool moved = true;
+  while (moved) {
+    moved = enter_lines(OperandName::kA, kEver);
+    moved = enter_lines(OperandName::kB, kEver) || moved;
+    while (do_round()) moved = true;
+  }
+}
+
+// The front round; false when it is not known yet in which clock it can begin.
+bool RollingUnit::do_round() {
+  if (rounds_.empty()) return false;
+  const Round& round = rounds_.front();
+  if (!round.loaded[0] || !round.loaded[1]) return false;
+  Cycle ready = last_ended_ + 1;
+  if (round.begins_sums) {
+    const std::optional<Cycle> left = results.left(sums_);
+    if (!left) return false;
+    ready = std::max(ready, *left + 1);
+    results.begin(sums_, round.block);
+  }
+  // In the order in which they are waited for in clock granularity.
+  const std::array<std::pair<Activity, Cycle>, 3> waits{{{Activity::kOutputDrain, ready},
+                                                         {Activity::kInputLoad, *round.loaded[0] + 1},
+                                                         {Activity::kWeightLoad, *round.loaded[1] + 1}}};
+  for (const auto& [activity, until] : waits) {
+    if (until > ledger.settled_at()) ledger.spend(activity, until - ledger.settled_at());
+  }
+  const Cycle begin = ledger.settled_at();
+  multiply_round(round);
+  const RollingSchedule::Clocks clocks = round.job->schedule.clocks(round.block, round.round);
+  const bool plain = round.job->setup.scheme == Scheme::kOutputStationary;
+  ledger.spend(Activity::kBusy, clocks.beats);
+  ledger.spend(plain ? Activity::kOutputDrain : Activity::kRoll, clocks.all - clocks.beats);
+  stats.beats += clocks.beats;
+  const RollingSchedule::Rolls rolls = round.job->schedule.rolls(round.block);
+  stats.rolls += rolls.rings, stats.exchanges += rolls.exchanges, stats.corrections += rolls.corrections;
+  end_round(begin + clocks.all - 1);
+  return true;
+}
+
+// All products of a round, as they lie in the registers after loading.
+void RollingUnit::multiply_round(const Round& round) {
+  const RollingSchedule& schedule = round.job->schedule;
+  const int cuts = schedule.cuts_of_round(round.round).size, first = first_group(round);
+  for (int i = 0; i < round.block.parts; ++i) {
+    const Span rows = schedule.lines_of(round.block, OperandName::kA, i);
+    for (int j = 0; j < round.block.parts && !rows.empty(); ++j) {
+      const Span columns = schedule.lines_of(round.block, OperandName::kB, j);
+      if (columns.empty()) continue;
+      std::int32_t* sums = &results.sum(sums_, {rows.begin, columns.begin});
+      for (int cut = 0; cut < cuts; ++cut) {
+        multiply_block(array_.line(OperandName::kA, first + schedule.group_of(i, cut), 0), rows.size,
+                       array_.line(OperandName::kB, first + schedule.group_of(j, cut), 0), columns.size,
+                       array_.lanes(), sums, results.stride(sums_));
+      }
+    }
+  }
+}
+
+}  // namespace tilebeat::rolling

@@ -1,0 +1,253 @@
+// What the rolling-register unit shows, and what it refuses: registers roll by roll (document 002 tables 1 to
+// 5), stalls by name, sums that stay in the result buffer, transposition while loading, faults.
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rolling_bench.h"
+
+namespace tilebeat::rolling {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// The value of a signal at clock `clock`; -1: it has not changed yet.
+std::int64_t value_at(const testing::RecordingTrace& trace, const std::string& name, Cycle clock) {
+  std::int64_t value = -1;
+  for (const auto& [at, changed] : trace.of(name)) {
+    if (at <= clock * 1000) value = static_cast<std::int64_t>(changed);
+  }
+  return value;
+}
+/// Registers of one operand and group, rows of PEs one after the other.
+std::string registers(const testing::RecordingTrace& trace, char operand, int group, int rows, int columns,
+                      Cycle clock) {
+  std::string text;
+  for (int row = 0; row < rows; ++row) {
+    if (row > 0) text += " / ";
+    for (int column = 0; column < columns; ++column)
+      text += fmt::format(
+          "{}{}", column > 0 ? " " : "",
+          value_at(trace, fmt::format("rolling.array.pe{}_{}.{}{}", row, column, operand, group), clock));
+  }
+  return text;
+}
+
+/// A and B whose elements name themselves: 11 for the first one of the first row.
+Work named_work(int size, int array, Variant variant) {
+  Work work = work_of(size, size, size, array, array, variant);
+  for (int row = 0; row < size; ++row) {
+    for (int column = 0; column < size; ++column)
+      work.a[static_cast<std::size_t>(row * size + column)] =
+          work.b[static_cast<std::size_t>(row * size + column)] =
+              static_cast<std::uint8_t>(10 * (row + 1) + column + 1);
+  }
+  return work;
+}
+
+TEST(RollingTrace, RO_2_registers_of_three_by_three_roll_by_roll) {
+  const Work work = named_work(3, 4, Variant::kRightBUp);
+  Bench bench(work, Granularity::kClock, true);
+  bench.send(work);
+  ASSERT_EQ(bench.run(60), "");
+  // B transposed lies in rows; computations are clocks 6, 7 and 8.
+  EXPECT_EQ(registers(bench.trace, 'a', 0, 3, 3, 6), "11 12 13 / 21 22 23 / 31 32 33");
+  EXPECT_EQ(registers(bench.trace, 'b', 0, 3, 3, 6), "11 21 31 / 12 22 32 / 13 23 33");
+  EXPECT_EQ(registers(bench.trace, 'b', 0, 3, 3, 7), "12 22 32 / 13 23 33 / 11 21 31");
+  EXPECT_EQ(registers(bench.trace, 'b', 0, 3, 3, 8), "13 23 33 / 11 21 31 / 12 22 32");
+  EXPECT_EQ(registers(bench.trace, 'a', 0, 3, 3, 8), "11 12 13 / 21 22 23 / 31 32 33") << "A stays";
+  // The sums of the first computation, 3 clocks later: c11 c22 c33.
+  EXPECT_NE(value_at(bench.trace, "rolling.array.sums", 8), 1);
+  EXPECT_EQ(value_at(bench.trace, "rolling.array.sums", 9), 1);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(value_at(bench.trace, fmt::format("rolling.array.sum{}", i), 9), work.product(i, i));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(value_at(bench.trace, fmt::format("rolling.array.sum{}", i), 10), work.product(i, (i + 1) % 3));
+}
+
+TEST(RollingTrace, RO_2_registers_in_the_other_directions) {
+  const auto after_one_roll = [](Variant variant, char operand) {
+    return testing::in_child([&] {
+      const Work work = named_work(3, 4, variant);
+      Bench bench(work, Granularity::kClock, true);
+      bench.send(work);
+      bench.run(60);
+      return registers(bench.trace, operand, 0, 3, 3, 7);
+    });
+  };
+  EXPECT_EQ(after_one_roll(Variant::kRightBDown, 'b'), "13 23 33 / 11 21 31 / 12 22 32");
+  EXPECT_EQ(after_one_roll(Variant::kRightAUp, 'a'), "21 22 23 / 31 32 33 / 11 12 13");
+  EXPECT_EQ(after_one_roll(Variant::kRightADown, 'a'), "31 32 33 / 11 12 13 / 21 22 23");
+  // Left-transposed: A transposed and B lie with n down the columns ([0144]).
+  EXPECT_EQ(after_one_roll(Variant::kLeftALeft, 'a'), "21 31 11 / 22 32 12 / 23 33 13");
+  EXPECT_EQ(after_one_roll(Variant::kLeftARight, 'a'), "31 11 21 / 32 12 22 / 33 13 23");
+  EXPECT_EQ(after_one_roll(Variant::kLeftBLeft, 'b'), "12 13 11 / 22 23 21 / 32 33 31");
+  EXPECT_EQ(after_one_roll(Variant::kLeftBRight, 'b'), "13 11 12 / 23 21 22 / 33 31 32");
+}
+
+TEST(RollingTrace, RO_4_tables_1_to_3_in_registers) {
+  Work work = named_work(4, 2, Variant::kRightBUp);
+  work.setup.scheme = Scheme::kGroupRolling, work.setup.stacked_blocks = work.setup.stacked_cuts = 2;
+  Bench bench(work, Granularity::kClock, true);
+  bench.send(work);
+  ASSERT_EQ(bench.run(80), "");
+  // Eight lines enter in 3 to 10; 8 beats from 11 on, the exchange in 19.
+  const auto all = [&](char operand, Cycle clock) {
+    std::vector<std::string> groups;
+    for (int group = 0; group < 4; ++group)
+      groups.push_back(registers(bench.trace, operand, group, 2, 2, clock));
+    return groups;
+  };
+  EXPECT_EQ(all('a', 11),
+            (std::vector<std::string>{"11 12 / 21 22", "13 14 / 23 24", "31 32 / 41 42", "33 34 / 43 44"}));
+  EXPECT_EQ(all('b', 11),
+            (std::vector<std::string>{"11 21 / 12 22", "31 41 / 32 42", "13 23 / 14 24", "33 43 / 34 44"}));
+  EXPECT_EQ(all('b', 20),
+            (std::vector<std::string>{"13 23 / 14 24", "33 43 / 34 44", "11 21 / 12 22", "31 41 / 32 42"}))
+      << "table 3";
+}
+
+TEST(RollingTrace, RO_4_tables_4_and_5_in_registers) {
+  Work work = named_work(4, 2, Variant::kRightBUp);
+  work.setup.scheme = Scheme::kWholeRolling, work.setup.stacked_blocks = work.setup.stacked_cuts = 2;
+  Bench bench(work, Granularity::kClock, true);
+  bench.send(work);
+  ASSERT_EQ(bench.run(80), "");
+  const auto all = [&](Cycle clock) {
+    std::vector<std::string> groups;
+    for (int group = 0; group < 4; ++group) groups.push_back(registers(bench.trace, 'b', group, 2, 2, clock));
+    return groups;
+  };
+  // Four beats from 11 on; blocks have rolled within themselves in 15, and are corrected from 16 on.
+  EXPECT_EQ(all(15),
+            (std::vector<std::string>{"12 22 / 11 21", "32 42 / 31 41", "14 24 / 13 23", "34 44 / 33 43"}))
+      << "table 4";
+  EXPECT_EQ(all(16),
+            (std::vector<std::string>{"12 22 / 13 23", "32 42 / 33 43", "14 24 / 11 21", "34 44 / 31 41"}))
+      << "table 5";
+}
+
+TEST(RollingTrace, RO_5_a_matrix_starts_at_any_pe) {
+  Work work = named_work(3, 4, Variant::kRightBUp);
+  work.config.start_row = 0, work.config.start_column = 1;  // [0104]: a11 in pe12
+  Bench bench(work, Granularity::kClock, true);
+  bench.send(work);
+  ASSERT_EQ(bench.run(60), "");
+  EXPECT_EQ(registers(bench.trace, 'a', 0, 3, 4, 6), "-1 11 12 13 / -1 21 22 23 / -1 31 32 33");
+}
+
+TEST(RollingUnit, RO_5_transposition_while_loading_gives_the_same) {
+  for (const Variant variant : {Variant::kRightBUp, Variant::kLeftALeft}) {
+    Work work = work_of(9, 11, 7, 4, 5, variant);
+    work.setup.transposition = Transposition::kWhileLoading;
+    const std::string clock = outcome(work, Granularity::kClock), tile = outcome(work, Granularity::kTile);
+    EXPECT_THAT(clock, HasSubstr("macs 693 "));
+    EXPECT_EQ(clock, tile);
+  }
+}
+
+TEST(RollingUnit, CY_2_slow_memories_increase_their_own_causes) {
+  const auto stalls = [](int a, int b, int results) {
+    return testing::in_child([&] {
+      const Work work = work_of(16, 64, 16, 4, 4, Variant::kRightBUp);
+      Bench bench(work, Granularity::kClock);
+      bench.a.respond_cycles = a, bench.b.respond_cycles = b;
+      bench.results.accept_cycles = results, bench.results.respond_cycles = results + 1;
+      bench.send(work);
+      bench.run(20000);
+      bench.unit.ledger.settle(20000);
+      const auto& cycles = bench.unit.ledger.cycles();
+      const auto of = [&](Activity activity) { return cycles[static_cast<std::size_t>(activity)]; };
+      return fmt::format("{} {} {}", of(Activity::kInputLoad) > 300, of(Activity::kWeightLoad) > 300,
+                         of(Activity::kOutputDrain) > 300);
+    });
+  };
+  EXPECT_EQ(stalls(1, 1, 0), "false false false");
+  EXPECT_EQ(stalls(60, 1, 0), "true false false");
+  EXPECT_EQ(stalls(1, 200, 0), "false true false");
+  EXPECT_EQ(stalls(1, 1, 100), "false false true");
+}
+
+TEST(RollingUnit, MA_1_sums_stay_in_the_result_buffer_over_runs) {
+  for (const Granularity granularity : {Granularity::kClock, Granularity::kTile}) {
+    const std::string text = testing::in_child([&] {
+      const Work work = work_of(3, 8, 3, 4, 4, Variant::kRightBUp);
+      Bench bench(work, granularity);
+      bench.driver.send(0, work.conv);
+      bench.driver.send(0, work.setup);
+      for (const int part : {0, 1}) {
+        RollingRun run = work.run();
+        run.channels = 4, run.first_channel = static_cast<std::uint16_t>(4 * part);
+        run.weights = static_cast<std::uint64_t>(part * 4 * work.k);  // cuts of 4 x 3 kernels
+        run.first = part == 0, run.last = part == 1;
+        bench.driver.send(0, run);
+      }
+      std::string error = bench.run(200);
+      if (!error.empty()) return error;
+      bool same = true;
+      for (int row = 0; row < 3; ++row) {
+        for (int column = 0; column < 3; ++column)
+          same &= bench.result(row, column) == work.product(row, column);
+      }
+      // The first run is done when its last sum is in place: beats 6 to 8, 3 clocks of the tree.
+      return fmt::format("{} {} {}", same, bench.driver.done(3), bench.driver.done(4) > bench.driver.done(3));
+    });
+    EXPECT_EQ(text, "true 12 true");
+  }
+}
+
+TEST(RollingUnit, CY_3_a_register_that_flips_bits_spoils_its_products) {
+  for (const Granularity granularity : {Granularity::kClock, Granularity::kTile}) {
+    const std::string text = testing::in_child([&] {
+      const Work work = work_of(3, 3, 3, 4, 4, Variant::kRightBUp);
+      Bench bench(work, granularity);
+      bench.unit.inject_fault({4, 4 + 2, 1});  // B's group 0, row 1, column 2: element (2, 1) of B
+      bench.send(work);
+      bench.run(200);
+      int wrong = 0, in_column = 0;
+      for (int row = 0; row < 3; ++row) {
+        for (int column = 0; column < 3; ++column) {
+          if (bench.result(row, column) == work.product(row, column)) continue;
+          ++wrong;
+          in_column += column == 1 ? 1 : 0;
+        }
+      }
+      return fmt::format("{} {}", wrong, in_column);
+    });
+    EXPECT_EQ(text, "3 3");
+  }
+}
+
+TEST(RollingUnit, programs_that_make_no_sense_are_refused) {
+  const Work work = work_of(3, 3, 3, 4, 4, Variant::kRightBUp);
+  const auto error = [&](const RollingSetup& setup, const Operation& operation) {
+    return testing::in_child([&] {
+      Bench bench(work, Granularity::kTile);
+      bench.driver.send(0, work.conv);
+      bench.driver.send(0, setup);
+      bench.driver.send(0, operation);
+      return bench.run(50);
+    });
+  };
+  RollingSetup setup = work.setup;
+  EXPECT_THAT(error(setup, Copy{}), HasSubstr("the matrix unit of this core is a rolling-register unit"));
+  EXPECT_THAT(error(setup, RollingRun{}), HasSubstr("rolling.run: 0 x 0 outputs"));
+  RollingRun part = work.run();
+  part.last = false, part.columns = part.width = 9;
+  EXPECT_THAT(error(setup, part), HasSubstr("sums of 3 output blocks cannot stay in the result buffer"));
+  setup.stacked_cuts = 2;
+  EXPECT_THAT(error(setup, work.run()), HasSubstr("the scheme works on one at a time"));
+  setup.scheme = Scheme::kGroupRolling, setup.stacked_cuts = 5;
+  EXPECT_THAT(error(setup, work.run()),
+              HasSubstr("1 x 5 stacked block pairs, the array has 4 register groups"));
+  setup.stacked_cuts = 1, setup.stacked_blocks = 3;
+  EXPECT_THAT(error(setup, work.run()), HasSubstr("3 x 3 output blocks, half of the result buffer holds 4"));
+  setup.group_kernels = 0;
+  EXPECT_THAT(error(setup, work.run()), HasSubstr("0 kernels of a group"));
+}
+
+}  // namespace
+}  // namespace tilebeat::rolling

@@ -1,0 +1,42 @@
+#pragma once
+
+// Random chips of cores with rolling-register units.
+
+#include "tilebeat/engines/rolling/config.h"
+
+#include "random_wfold.h"
+
+namespace tilebeat::testing {
+
+/// A random chip whose cores have small rolling-register units; `cores` of them at most in a cluster.
+inline HardwareConfig random_rolling_chip(int clusters = 2, int cores = 2) {
+  HardwareConfig hardware = random_chip();
+  hardware.dataflow = rolling::kDataflow;
+  ChipConfig& chip = *hardware.chip;
+  chip.clusters = number(1, clusters), chip.cores_per_cluster = number(1, cores);
+  auto& c = hardware.engine<rolling::RollingConfig>();
+  c.rows = skewed(16), c.columns = one_in(2) ? c.rows : skewed(16);
+  c.groups = number(1, 8);
+  c.start_row = one_in(4) ? number(0, c.rows - 1) : 0;
+  c.start_column = one_in(4) ? number(0, c.columns - 1) : 0;
+  c.port_bytes = 4 << number(0, 3);
+  c.request_bytes = std::min(hardware.dma.burst_bytes, 1 << number(0, 8));
+  c.line_queue = skewed(80);
+  c.result_blocks = number(1, 16);
+  c.drain_bytes = 4 << number(0, 4);
+  c.write_queue = skewed(24);
+  c.post_latency_cycles = number(0, 8);
+  c.variant = one_in(2) ? rolling::VariantChoice::kAuto : static_cast<rolling::VariantChoice>(number(1, 8));
+  c.blocking = static_cast<rolling::BlockingChoice>(number(0, 3));
+  c.stacked_cuts = one_in(3) ? number(0, c.groups) : 0;
+  c.realign = static_cast<rolling::Realignment>(number(0, 1));
+  c.wrap = static_cast<rolling::Wrap>(number(0, 1));
+  c.transposition = static_cast<rolling::Transposition>(number(0, 1));
+  c.stationary = one_in(4) ? rolling::Stationary::kOutput : rolling::Stationary::kRolling;
+  const int bus = chip.core.bus.bytes_per_clock;
+  chip.core.nram = random_memory(8 << number(1, 5), bus);
+  chip.core.wram = random_memory(8 << number(1, 5), bus);
+  return hardware;
+}
+
+}  // namespace tilebeat::testing

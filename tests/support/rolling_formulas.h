@@ -1,0 +1,127 @@
+#pragma once
+
+// Clocks of the rolling-register unit, from SPEC RO-1 to RO-6 alone: nothing of src/ is used.
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace tilebeat::testing {
+
+enum class RollingScheme : std::uint8_t { kPlain, kGroups, kWhole, kOutputStationary };
+
+/// One product m x n times n x k on the unit between memories that answer a request in the clock after it.
+struct RollingCase {
+  int m = 1, n = 1, k = 1;
+  int lines = 16, lanes = 16;            ///< of a block; output-stationary: rows, and cuts of n
+  int columns = 16;                      ///< output-stationary: of a block
+  int tree_lanes = 16;                   ///< of the adder trees
+  int groups = 4, blocks = 1, cuts = 1;  ///< register groups, and how many blocks and cuts are stacked
+  RollingScheme scheme = RollingScheme::kPlain;
+  bool a_stays = true;
+  bool wrap_buffer = false, tags = false, records = false;
+  int drain_bytes = 16, post_latency = 4;
+};
+struct RollingClocks {
+  std::int64_t done = 0;  ///< clock of the report that all is written; the command arrives in clock 0
+  std::int64_t released = 0;
+  std::int64_t beats = 0, moves = 0;  ///< clocks that are beats, and those of exchanges, corrections, wraps
+  std::int64_t realign = 0;
+};
+
+inline int parts_of(int size, int part) {
+  return (size + part - 1) / part;
+}
+/// Size of part `index` of `size` in parts of `part`.
+inline int size_of_part(int size, int part, int index) {
+  return std::clamp(size - index * part, 0, part);
+}
+
+/// Beats, moves and the longest ring of one round.
+struct RollingRound {
+  std::int64_t beats = 0, moves = 0;
+  int longest = 1;
+};
+inline RollingRound rolling_round(const RollingCase& c, int rows, int columns, int cuts) {
+  RollingRound round;
+  const int longer = std::max(rows, columns);
+  const int parts = parts_of(longer, c.lines);
+  std::int64_t rolls = -1;
+  if (c.scheme == RollingScheme::kWhole) {
+    const int part = parts_of(longer, parts), ring = parts * part;
+    const int working = parts_of(c.a_stays ? rows : columns, part);
+    round.beats = std::int64_t{ring} * working * cuts;
+    rolls += ring;
+    if (parts > 1) round.moves += rolls;
+    round.longest = ring;
+  } else {
+    for (int e = 0; e < parts; ++e) {
+      int computations = 0;
+      for (int p = 0; p < parts; ++p) {
+        const int stays = size_of_part(c.a_stays ? rows : columns, c.lines, p);
+        const int rolling = size_of_part(c.a_stays ? columns : rows, c.lines, (p + e) % parts);
+        if (stays == 0 || rolling == 0) continue;
+        computations = std::max({computations, stays, rolling});
+        round.beats += std::int64_t{std::max(stays, rolling)} * cuts;
+      }
+      rolls += computations;
+      round.longest = std::max(round.longest, computations);
+    }
+    round.moves += parts - 1;
+  }
+  if (c.wrap_buffer) round.moves += 2 * rolls;
+  return round;
+}
+
+/// Goes through blocks and rounds: when lines enter, when rounds begin, when sums leave.
+inline RollingClocks rolling_clocks(const RollingCase& c) {
+  const bool streams = c.scheme == RollingScheme::kOutputStationary;
+  const int row_step = streams ? c.lines : c.lines * c.blocks;
+  const int column_step = streams ? c.columns : c.lines * c.blocks;
+  const int all_cuts = parts_of(c.n, c.lanes), sets = c.groups / (c.blocks * c.cuts);
+  int tree = 1;
+  if (!streams) {
+    while ((1 << (tree - 1)) < c.tree_lanes) ++tree;
+  }
+  RollingClocks clocks;
+  std::vector<std::int64_t> ends, left;
+  std::int64_t a = 2, b = 2;  // the last line of A, of B entered; a request in 1 brings bytes in 2
+  std::int64_t way_out_free = 0;
+  for (int column = 0; column < c.k; column += column_step) {
+    const int columns = std::min(column_step, c.k - column);
+    for (int row = 0; row < c.m; row += row_step) {
+      const int rows = std::min(row_step, c.m - row);
+      RollingRound round;
+      for (int cut = 0; cut < all_cuts; cut += c.cuts) {
+        const int cuts = std::min(c.cuts, all_cuts - cut);
+        const bool last = cut + cuts == all_cuts;
+        const auto number = static_cast<std::int64_t>(ends.size());
+        const std::int64_t free = number < sets ? 0 : ends[static_cast<std::size_t>(number - sets)];
+        for (int line = 0; line < rows * cuts; ++line) a = std::max(a, free) + 1;
+        for (int line = 0; line < columns * cuts; ++line) b = std::max(b, free) + 1;
+        for (int record = 0; c.records && last && row == 0 && record < columns; ++record)
+          b = std::max(b, free) + 1;
+        std::int64_t begin = std::max({a, b, ends.empty() ? 0 : ends.back()}) + 1;
+        if (cut == 0 && left.size() >= 2) begin = std::max(begin, left[left.size() - 2] + 1);
+        if (streams) {
+          round.beats = std::min(c.lanes, c.n - cut * c.lanes);
+          round.moves = last ? rows : 0;
+        } else {
+          round = rolling_round(c, rows, columns, cuts);
+        }
+        clocks.beats += round.beats, clocks.moves += round.moves;
+        ends.push_back(begin + round.beats + round.moves - 1);
+      }
+      const int realign = streams || c.tags ? 0 : round.longest - 1;
+      clocks.realign += realign;
+      const std::int64_t drain = std::max(ends.back() + tree + 1, way_out_free) + realign;
+      left.push_back(drain + std::int64_t{rows} * parts_of(columns * 4, c.drain_bytes) - 1);
+      way_out_free = left.back() + 1;
+    }
+  }
+  clocks.released = std::max(a, b) + 1;
+  clocks.done = left.back() + 1 + c.post_latency + 2;
+  return clocks;
+}
+
+}  // namespace tilebeat::testing
