@@ -10,8 +10,8 @@
 namespace tilebeat {
 
 /// The cycles that one layer of `workload` takes when it is simulated by itself, mapped so, in tile
-/// granularity and in a process of its own; nothing when that fails. Inputs are zeros: no cycle depends on
-/// them.
+/// granularity and in a process of its own; nothing when it does not fit so. Inputs are zeros: no cycle
+/// depends on them. Throws UserError when there is no process, SimulationError when the simulation fails.
 std::optional<Cycle> cycles_alone(const Workload& workload, const HardwareConfig& hardware,
                                   const Layer& layer, const LayerMapping& mapping);
 

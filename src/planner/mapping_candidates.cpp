@@ -92,11 +92,13 @@ class Candidates {
         mapping.tile_columns = asked_.tile_columns.value_or(mapping.tile_columns);
         if (!tiled.insert({mapping.tile_rows, mapping.tile_columns}).second) continue;
         mapping.order = asked_.order.value_or(order_of(mapping));
+        std::set<Paths> seen;  // a path that is asked for makes several the same
         for (const auto& [maps, loads, results] : paths_of(mapping)) {
           mapping.maps = asked_.maps.value_or(maps);
           mapping.kernels = asked_.kernels.value_or(loads);
           mapping.results = asked_.results.value_or(results);
-          candidates_.push_back({mapping, rough_cycles(mapping)});
+          if (seen.insert({mapping.maps, mapping.kernels, mapping.results}).second)
+            candidates_.push_back({mapping, rough_cycles(mapping)});
         }
       }
     }

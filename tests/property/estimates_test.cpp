@@ -30,7 +30,7 @@ struct Estimate {
 
 class Estimates : public ::testing::TestWithParam<std::string> {};
 
-// VGG-16 takes longer than all others together: LargeModels runs it. The kernels of aspp_head have 37 x 37
+// VGG-16 takes longer than all others together. The kernels of aspp_head have 37 x 37
 // taps with inserted zeros.
 TEST_P(Estimates, MA_3_long_layers_are_estimated_within_a_fifth_and_half_of_them_within_a_twentieth) {
   constexpr std::int64_t kLong = 10000;  // cycles
@@ -40,7 +40,7 @@ TEST_P(Estimates, MA_3_long_layers_are_estimated_within_a_fifth_and_half_of_them
     const CommandFolder folder;
     const CommandResult result = folder.run_layer(fmt::format("configs/{}.json", GetParam()),
                                                   fmt::format("models/{}.json", model), {"--check", "off"});
-    if (result.status == 2) continue;  // operators that this hardware does not have
+    if (result.status == 2 && result.err.find("needs a vector unit") != std::string::npos) continue;
     ASSERT_EQ(result.status, 0) << model << ": " << result.err;
     const nlohmann::json report = folder.report();
     for (const auto& layer : report.at("layers")) {

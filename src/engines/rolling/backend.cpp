@@ -26,6 +26,7 @@ Product product_of(const Problem& p, std::int64_t pixels, int channels, Interval
   product.k = kernels.size();
   product.first_column = kernels.begin;
   product.group_columns = p.conv.out_channels / p.conv.groups;
+  product.run = channels;
   return product;
 }
 
@@ -213,7 +214,10 @@ class RollingLayer : public MatrixLayer {
   Explanation explain() const override;
 
  private:
-  std::int64_t pixels() const { return std::int64_t{p_.out_height} * p_.out_width; }
+  // Pixels of the product: a board has all images in one, a core one tile after the other.
+  std::int64_t pixels() const {
+    return (hardware_.chip ? 1 : p_.batch) * std::int64_t{p_.out_height} * p_.out_width;
+  }
   RollingSchedule schedule(std::int64_t pixels, Interval kernels) const {
     return RollingSchedule(shape_of(config_), choice_.order,
                            product_of(p_, pixels, group_channels(p_), kernels));

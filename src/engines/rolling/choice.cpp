@@ -75,7 +75,9 @@ Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, 
     const auto blocks = static_cast<double>(count);
     made.array += blocks * array;
     const int line_clocks = ceil_div(schedule.lanes(), config.port_bytes);
-    a += blocks * block.rows.size * schedule.cuts() * line_clocks;
+    // A line comes at the width of the port, and takes a clock for each run of bytes.
+    const int runs = ceil_div(std::min(schedule.product().n, schedule.lanes()), schedule.product().run);
+    a += blocks * block.rows.size * schedule.cuts() * std::max(line_clocks, runs);
     const bool across = config.transposition == Transposition::kWhileLoading;
     const double lines = across ? static_cast<double>(schedule.product().n) * block.parts
                                 : static_cast<double>(block.columns.size) * schedule.cuts();
@@ -98,10 +100,10 @@ Choice choose_order(const Product& product, const RollingConfig& config, bool re
           {order, estimate(RollingSchedule(shape_of(config), order, product), config, records)});
   }
   // Of equals the one that stacks more cuts: neighbouring lines are requested together. Stacked blocks bring
-  // fewer lines but wait for whole rounds: they have to be clearly faster.
-  constexpr double kClearlyFaster = 0.95;
+  // fewer lines but wait for whole rounds, of which the estimate knows little.
+  constexpr double kStackedShare = 0.95;  // of the time without stacked blocks
   const auto worth = [](const Candidate& c) {
-    const double clocks = c.estimate.clocks() * (c.order.stacked_blocks > 1 ? 1 / kClearlyFaster : 1);
+    const double clocks = c.estimate.clocks() * (c.order.stacked_blocks > 1 ? 1 / kStackedShare : 1);
     return std::pair(clocks, -c.order.stacked_cuts);
   };
   choice.order = std::min_element(choice.candidates.begin(), choice.candidates.end(),

@@ -4,6 +4,8 @@
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/config/rules.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tilebeat::rolling {
@@ -55,6 +57,17 @@ void check_engine(const RollingConfig& c, const HardwareConfig& hardware, const 
        "a multiple of 4, the bytes of a sum");
   need(c.stacked_cuts <= c.groups, place.key("stacked_cuts"), c.stacked_cuts,
        fmt::format("at most groups ({})", c.groups));
+  need(c.stationary != Stationary::kOutput || c.variant == VariantChoice::kAuto, place.key("variant"),
+       kVariantChoiceNames[static_cast<std::size_t>(c.variant)],
+       "\"auto\" with stationary \"output\": nothing rolls");
+  const bool stacks =
+      c.blocking == BlockingChoice::kGroupRolling || c.blocking == BlockingChoice::kWholeRolling;
+  need(!stacks || c.groups / std::max(1, c.stacked_cuts) >= 2, place.key("blocking"),
+       kBlockingChoiceNames[static_cast<std::size_t>(c.blocking)],
+       fmt::format("\"plain\" or \"auto\": {} groups hold no two blocks of {} cuts", c.groups,
+                   std::max(1, c.stacked_cuts)));
+  need(!stacks || c.result_blocks >= 4, place.key("result_blocks"), c.result_blocks,
+       "at least 4, for the 2 x 2 output blocks of stacked blocks");
   need(hardware.dataflow != kDataflow || c.request_bytes <= hardware.dma.burst_bytes,
        place.key("request_bytes"), c.request_bytes,
        fmt::format("at most dma.burst_bytes ({})", hardware.dma.burst_bytes));

@@ -31,6 +31,7 @@ RollingSchedule schedule_of(const Shape& shape, const ConvSetup& conv, const Rol
   product.k = run.kernels;
   product.first_column = run.first_kernel;
   product.group_columns = setup.group_kernels;
+  product.run = run.channels;
   return RollingSchedule(shape, order_of(setup), product);
 }
 

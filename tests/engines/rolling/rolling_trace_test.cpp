@@ -238,6 +238,12 @@ TEST(RollingUnit, programs_that_make_no_sense_are_refused) {
   RollingRun part = work.run();
   part.last = false, part.columns = part.width = 9;
   EXPECT_THAT(error(setup, part), HasSubstr("sums of 3 output blocks cannot stay in the result buffer"));
+  part = work.run();
+  part.first = false;
+  EXPECT_THAT(error(setup, part), HasSubstr("goes on with sums that nobody began"));
+  part = work.run();
+  part.rows = part.columns = 65535;
+  EXPECT_THAT(error(setup, part), HasSubstr("more than can be counted"));
   setup.stacked_cuts = 2;
   EXPECT_THAT(error(setup, work.run()), HasSubstr("the scheme works on one at a time"));
   setup.scheme = Scheme::kGroupRolling, setup.stacked_cuts = 5;

@@ -3,6 +3,7 @@
 #include "tilebeat/engines/rolling/variant.h"
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct Product {
   int m = 1, n = 1, k = 1;
   int first_column = 0;
   int group_columns = 1;
+  int run = std::numeric_limits<int>::max();  ///< elements of a row of A that lie side by side in memory
 };
 
 /// Lines of one pixel that are neighbours in memory: n runs over so many times a line's channels before it

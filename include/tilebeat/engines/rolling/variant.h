@@ -49,12 +49,6 @@ constexpr OperandName rolling_operand(Variant v) {
 constexpr bool rolls_to_front(Variant v) {
   return static_cast<int>(v) % 2 == 0;
 }
-/// What realignment leaves in the result buffer is C transposed (SPEC RO-2): lines are those of the operand
-/// that stays.
-constexpr bool gives_transposed(Variant v) {
-  return rolling_operand(v) == OperandName::kA ? lines_are_rows(v) : !lines_are_rows(v);
-}
-
 /// How blocks of operands larger than the array are worked on (SPEC RO-3 to RO-5).
 enum class Scheme : std::uint8_t {
   kPlain,            ///< one block pair after the other

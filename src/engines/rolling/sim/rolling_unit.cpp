@@ -5,6 +5,7 @@
 #include "tilebeat/engines/rolling/sim/block_product.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -15,12 +16,18 @@ namespace {
 void check_fields(const ConvSetup& c, const RollingSetup& s, const RollingRun& r,
                   const RollingConfig& config) {
   const auto refuse = [](const std::string& what) { throw SimulationError("rolling.run: " + what); };
-  if (c.kernel_h * c.kernel_w == 0 || r.rows * r.columns == 0 || r.kernels == 0 || r.channels == 0)
+  if (c.kernel_h == 0 || c.kernel_w == 0 || r.rows == 0 || r.columns == 0 || r.kernels == 0 ||
+      r.channels == 0)
     refuse(fmt::format("{} x {} outputs of {} kernels {} x {} over {} channels", r.rows, r.columns, r.kernels,
                        c.kernel_h, c.kernel_w, r.channels));
   if (s.group_kernels == 0 || s.block_kernels == 0 || s.images == 0)
     refuse(fmt::format("{} kernels of a group, {} of a block, {} images", s.group_kernels, s.block_kernels,
                        s.images));
+  const std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t pixels = std::int64_t{r.rows} * r.columns, taps = std::int64_t{c.kernel_h} * c.kernel_w;
+  if (pixels > most / s.images || taps > most / r.channels)
+    refuse(fmt::format("{} images of {} outputs over {} taps of {} channels are more than can be counted",
+                       s.images, pixels, taps, r.channels));
   const int groups = s.stacked_blocks * s.stacked_cuts;
   if (groups == 0 || groups > config.groups)
     refuse(fmt::format("{} x {} stacked block pairs, the array has {} register groups", s.stacked_blocks,
@@ -110,6 +117,7 @@ void RollingUnit::begin_run(Cycle now) {
   if (schedule.blocks() > 1 && !(run->first && run->last))
     throw SimulationError(fmt::format(
         "rolling.run: sums of {} output blocks cannot stay in the result buffer", schedule.blocks()));
+  check_sums(*run, schedule);
   loading_->unwritten = run->last ? schedule.block_rows() : 0;
   jobs_.push_back(loading_);
   ++stats.runs;
@@ -117,6 +125,19 @@ void RollingUnit::begin_run(Cycle now) {
   for (OperandLoader& operand : loaders) operand.ledger.enter(Activity::kMemory, now);
   loaded_ = {};
   rounds_.begin(loading_);
+}
+
+// Sums that stay are added to by runs of the same block until one ends them.
+void RollingUnit::check_sums(const RollingRun& run, const RollingSchedule& schedule) {
+  const OpenSums shape{schedule.product().m, schedule.product().k, schedule.order().variant};
+  if (run.first && open_sums_) throw SimulationError("rolling.run: begins sums while others have not ended");
+  if (!run.first && !open_sums_) throw SimulationError("rolling.run: goes on with sums that nobody began");
+  if (!run.first && !(*open_sums_ == shape))
+    throw SimulationError(
+        fmt::format("rolling.run: goes on with sums of {} x {} for {} x {}, or with another variant",
+                    open_sums_->rows, open_sums_->columns, shape.rows, shape.columns));
+  open_sums_.reset();
+  if (!run.last) open_sums_ = shape;
 }
 
 // The operands have been read: who overwrites them need not wait for the results.

@@ -62,6 +62,14 @@ class RollingUnit : public CommandedUnit {
   ArrayStats stats;
 
  private:
+  // The block of sums that a run left in the result buffer for the next one.
+  struct OpenSums {
+    int rows = 0, columns = 0;
+    Variant variant{};
+    bool operator==(const OpenSums& other) const {
+      return rows == other.rows && columns == other.columns && variant == other.variant;
+    }
+  };
   // Sums on their way through the adder trees.
   struct Sums {
     Cycle due = 0;
@@ -73,6 +81,7 @@ class RollingUnit : public CommandedUnit {
   void step();
   void begin_next(Cycle now);
   void begin_run(Cycle now);
+  void check_sums(const RollingRun& run, const RollingSchedule& schedule);
   void end_loading(Cycle now);
   void finish_jobs(Cycle now);
   bool works(Cycle now) const { return !rounds_.empty() || last_ended_ >= now; }
@@ -120,6 +129,7 @@ class RollingUnit : public CommandedUnit {
   std::deque<Instruction> queue_;  // the front one is loaded
   ConvSetup conv_;
   RollingSetup setup_;
+  std::optional<OpenSums> open_sums_;      // those that the next run has to go on with
   std::shared_ptr<Job> loading_;           // of the front one, if it is a run
   std::deque<std::shared_ptr<Job>> jobs_;  // that are not finished, oldest first
   Rounds rounds_;
