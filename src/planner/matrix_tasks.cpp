@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-
 #include "processors.h"
 #include "staging.h"
 

@@ -26,7 +26,7 @@ Product product_of(const Problem& p, std::int64_t pixels, int channels, Interval
   product.k = kernels.size();
   product.first_column = kernels.begin;
   product.group_columns = p.conv.out_channels / p.conv.groups;
-  product.run = channels;
+  product.run = channels == p.channels && p.conv.dilation[1] == 1 ? channels * p.conv.kernel[1] : channels;
   return product;
 }
 

@@ -31,7 +31,9 @@ RollingSchedule schedule_of(const Shape& shape, const ConvSetup& conv, const Rol
   product.k = run.kernels;
   product.first_column = run.first_kernel;
   product.group_columns = setup.group_kernels;
-  product.run = run.channels;
+  // Without other groups' channels between them and without dilation, the taps of a row are neighbours.
+  const bool whole_pixels = setup.pixel_bytes == run.channels && conv.dilation_w == 1;
+  product.run = whole_pixels ? run.channels * conv.kernel_w : run.channels;
   return RollingSchedule(shape, order_of(setup), product);
 }
 
