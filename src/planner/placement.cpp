@@ -105,13 +105,13 @@ WeightPlace DramPlaces::place_weights(const std::string& layer, WeightImage imag
       shift += static_cast<std::uint64_t>(gaps[part]);
     made.blocks[block] = address + image.blocks[block] + shift;
   }
-  add_kernels("kernels of " + layer, std::move(image), made.blocks);
+  add_kernels("kernels of " + layer, image, made.blocks);
   made.post = place("post-parameters of " + layer, std::move(image.post));
   return made;
 }
 
 // Pieces of an image as segments, cut where blocks do not lie one behind the other.
-void DramPlaces::add_kernels(const std::string& what, WeightImage&& image,
+void DramPlaces::add_kernels(const std::string& what, WeightImage& image,
                              const std::vector<std::uint64_t>& places) {
   std::uint64_t begin = 0;  // of a piece
   std::size_t block = 0;
@@ -126,10 +126,10 @@ void DramPlaces::add_kernels(const std::string& what, WeightImage&& image,
       const std::uint64_t to = std::min(end, image.blocks[last + 1]);
       if (from == begin && to == end) {
         plan_.image.push_back({what, begin + shift, std::move(piece)});
-      } else {
-        const auto first = piece.begin() + static_cast<std::ptrdiff_t>(from - begin);
-        plan_.image.push_back({what, from + shift, {first, first + static_cast<std::ptrdiff_t>(to - from)}});
+        break;
       }
+      const auto first = piece.begin() + static_cast<std::ptrdiff_t>(from - begin);
+      plan_.image.push_back({what, from + shift, {first, first + static_cast<std::ptrdiff_t>(to - from)}});
       from = to;
     }
     begin = end;

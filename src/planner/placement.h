@@ -31,7 +31,7 @@ class DramPlaces {
   std::uint64_t used() const;
 
  private:
-  void add_kernels(const std::string& what, WeightImage&& image, const std::vector<std::uint64_t>& places);
+  void add_kernels(const std::string& what, WeightImage& image, const std::vector<std::uint64_t>& places);
 
   const HardwareConfig& hardware_;
   Plan& plan_;
