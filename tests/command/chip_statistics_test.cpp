@@ -27,8 +27,16 @@ class ChipReport : public ::testing::TestWithParam<ChipCase> {
  protected:
   void SetUp() override {
     const std::string config = folder_.write("chip.json", GetParam().config());
-    const CommandResult result = folder_.run(
-        {"run", "--config", config, "--layer", source_path("models/alexnet_small.json"), "--check", "on"});
+    std::vector<std::string> arguments{
+        "run", "--config", config, "--layer", source_path("models/alexnet_small.json"), "--check", "on"};
+    // Where both ways are open, kernels that several cores need are broadcast by request: for so small a
+    // layer the planner finds the direct way as fast.
+    if (GetParam().path == std::string("auto")) {
+      arguments.insert(arguments.end(),
+                       {"--mapping", folder_.write("mapping.json", R"({"tilebeat_mapping": 1, "layers": [
+                           {"layer": "conv1", "row_parts": 4, "kernels": "broadcast"}]})")});
+    }
+    const CommandResult result = folder_.run(arguments);
     ASSERT_EQ(result.status, 0) << result.err;
     report_ = folder_.report();
   }
@@ -214,10 +222,7 @@ TEST_P(ChipReport, HI_3_one_read_of_the_sram_is_delivered_to_several_cores) {
   }
   const std::int64_t saved =
       sum(R"(cluster\d+\.memory\.broadcast)", "delivered") - sum(R"(cluster\d+\.memory\.broadcast)", "taken");
-  // The planner may leave the memory cores out where nothing else is asked for.
-  const std::string path = GetParam().path;
-  EXPECT_TRUE(path != "direct" || saved == 0) << saved;
-  EXPECT_TRUE(path != "sram" || saved > 0) << saved;
+  EXPECT_EQ(saved > 0, GetParam().path != std::string("direct"));
 }
 
 TEST_P(ChipReport, HI_4_bytes_of_the_srams_by_port) {
@@ -251,11 +256,14 @@ TEST_P(ChipReport, HI_4_the_way_that_is_forced_is_taken) {
 TEST_P(ChipReport, HI_5_waits_at_barriers_by_core) {
   EXPECT_EQ(sum("sync", "barriers"), 2 * static_cast<std::int64_t>(report_.at("layers").size()) - 1)
       << "two a layer, of which the last one is released behind the end of the last layer";
+  int working = 0;
   for_each_core([&](const std::string& core) {
     const nlohmann::json& decode = module(core + ".control.decode");
     if (decode.at("busy") == 0) return;  // it has no program: nothing was there for it
+    ++working;
     EXPECT_GT(decode.at("stall_cycles").value("barrier", 0), 0) << core;
   });
+  EXPECT_GE(working, GetParam().cores);
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, ChipReport,

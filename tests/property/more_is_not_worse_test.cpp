@@ -1,6 +1,7 @@
 // Adding to a chip does not make a layer slower (SPEC MA-4), and the examples that once did.
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -157,13 +158,14 @@ std::string add_to(HardwareConfig& hardware) {
 }
 
 // The planner chooses by estimates, which err by some per cent: of a hundred random pairs one or two are
-// slower by more than SPEC MA-4 allows, mostly layers of a few thousand cycles (docs/planner.md). The pairs
-// are the same in every run, so that a change of the planner shows.
+// slower by more than SPEC MA-4 allows (docs/planner.md). The pairs are the same in every run. Those that are
+// known to be slower are named; no other one may be.
 TEST(MoreIsNotWorse, MA_4_random_layers_on_random_chips_that_get_more) {
   constexpr int kPairs = 120;
   constexpr std::uint64_t kSeed = 20;
-  int worse = 0;
-  std::string which;
+  const std::set<std::string> known{"28x28x96 -> 64 1x1 with more cores",
+                                    "56x56x16 -> 100 3x3 with more memory controllers",
+                                    "7x20x96 -> 100 3x3 with more cluster bus width"};
   check_cases(
       kPairs,
       [&] {
@@ -173,14 +175,14 @@ TEST(MoreIsNotWorse, MA_4_random_layers_on_random_chips_that_get_more) {
         const std::string added = add_to(hardware);
         const Cycle after = cycles_of(shape, hardware);
         if (!slower(before, after)) return;
-        ++worse;
-        which += fmt::format("{}x{}x{} -> {} {}x{} with more {}: {} -> {} cycles\n", shape.height,
-                             shape.width, shape.channels, shape.out_channels, shape.kernel[0],
-                             shape.kernel[1], added, before, after);
-        RC_ASSERT(after < before + std::max<Cycle>(200, before / 8));
+        const std::string pair =
+            fmt::format("{}x{}x{} -> {} {}x{} with more {}", shape.height, shape.width, shape.channels,
+                        shape.out_channels, shape.kernel[0], shape.kernel[1], added);
+        RC_LOG() << pair << ": " << before << " -> " << after << " cycles\n";
+        RC_ASSERT(known.count(pair) == 1U);
+        RC_ASSERT(after < before + before / 12);
       },
       kSeed);
-  EXPECT_LE(worse, kPairs / 25) << which;
 }
 
 }  // namespace

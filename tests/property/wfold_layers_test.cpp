@@ -88,7 +88,7 @@ class RandomWfoldLayers : public ::testing::TestWithParam<Kind> {
         break;
       }
       case Kind::kReduced:
-        reduce(shape, hardware.chip->core.wram);
+        reduce(shape, hardware.chip->core);
     }
     return {shape, hardware};
   }
@@ -100,8 +100,11 @@ class RandomWfoldLayers : public ::testing::TestWithParam<Kind> {
     shape.dilation[1] = dilation;
     set_outputs(shape, 1, outs);
   }
-  /// Small kernels over many channels, of which a region of WRAM holds a half or less.
-  static void reduce(ConvShape& shape, MemoryConfig& wram) {
+  /// Small kernels over many channels, of which a region of WRAM holds a half or less; NRAM holds the map.
+  static void reduce(ConvShape& shape, CoreConfig& core) {
+    MemoryConfig &nram = core.nram, &wram = core.wram;
+    const std::int64_t row = std::int64_t{nram.banks} * nram.bank_bytes;
+    nram.size_bytes = std::max(nram.size_bytes, align_up<std::int64_t>(65536, row));
     shape.batch = shape.groups = 1;
     shape.channels = number(150, 400), shape.out_channels = std::min(shape.out_channels, number(1, 40));
     if (shape.requant) shape.requant->scale.resize(1);
@@ -111,7 +114,7 @@ class RandomWfoldLayers : public ::testing::TestWithParam<Kind> {
       set_outputs(shape, axis, outs);
     }
     const std::int64_t taps = std::int64_t{shape.kernel[0]} * shape.kernel[1];
-    const std::int64_t least = 2 * (64 * taps + kPostParameterBytes + 64);
+    const std::int64_t least = 3 * (64 * taps + kPostParameterBytes + 64);
     wram.size_bytes =
         wram.banks * align_up<std::int64_t>(std::max(least, shape.channels * taps / number(1, 3)), 64);
   }
@@ -130,7 +133,7 @@ TEST_P(RandomWfoldLayers, WF_1_WF_2_WF_5_WF_6_WF_7_CY_3_on_random_chips) {
     check_on_chip(shape, hardware, tally);
   });
   EXPECT_GE(tally.cases, 110);
-  EXPECT_LE(tally.refused * 3, tally.cases * 2) << "enough layers fit";
+  EXPECT_LE(tally.refused * 2, tally.cases) << "layers that cannot fit are the exception";
   if (GetParam() == Kind::kReduced) {
     EXPECT_GE(tally.reduced, 30) << "layers whose channels are cut";
     EXPECT_GE(tally.strided, 10);

@@ -96,17 +96,19 @@ class MatrixLayer {
   virtual ~MatrixLayer() = default;
   virtual const Problem& problem() const = 0;
   virtual Grain grain() const = 0;
-  /// Bytes of a row of a tile's map in the core's memory.
-  virtual std::int64_t ifm_row_bytes(const Window& w) const = 0;
-  /// The way of a tile's map, which lies at `source`, to `destination`.
-  virtual MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
-                           std::uint64_t destination) const = 0;
   virtual WeightImage pack_weights() const = 0;
   /// Tasks of jobs in the order in which they are added. The layer outlives it.
   virtual std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const = 0;
   virtual Explanation explain() const = 0;
 
   // ---- what not every engine has to answer ----
+
+  /// Bytes of a row of a tile's map in the core's memory: its pixels as they are.
+  virtual std::int64_t ifm_row_bytes(const Window& w) const;
+  /// The way of a tile's map, which lies at `source`, to `destination`: one transfer, to rows of
+  /// ifm_row_bytes.
+  virtual MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
+                           std::uint64_t destination) const;
 
   /// Whether jobs may add up parts of the channels; outputs of such a job are one grain.
   virtual bool reduces() const { return false; }

@@ -176,18 +176,6 @@ class RollingLayer : public MatrixLayer {
     grain.kernel_bytes = std::int64_t{one.product().k} * (one.product().n + kPostParameterBytes);
     return grain;
   }
-  std::int64_t ifm_row_bytes(const Window& w) const override { return std::int64_t{w.ins} * p_.channels; }
-  MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
-                   std::uint64_t destination) const override {
-    MapLoad load;
-    load.transfer.source = source.at(tile.image, tile.h.in, tile.w.in);
-    load.transfer.destination = destination;
-    load.transfer.shape = one_run(ifm_row_bytes(tile.w));
-    load.transfer.shape.rows = tile.h.ins;
-    load.transfer.shape.source_row = source.row_stride;
-    load.transfer.shape.destination_row = load.transfer.shape.run;
-    return load;
-  }
   WeightImage pack_weights() const override {
     WeightImage image;
     image.blocks.push_back(0);

@@ -42,14 +42,8 @@ class WfoldLayer : public MatrixLayer {
   std::int64_t ifm_row_bytes(const Window& w) const override { return row_bytes(p_, choice_, config_, w); }
   MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
                    std::uint64_t destination) const override {
-    MapLoad load;
+    MapLoad load = MatrixLayer::load_map(tile, source, destination);
     Transfer& transfer = load.transfer;
-    transfer.source = source.at(tile.image, tile.h.in, tile.w.in);
-    transfer.destination = destination;
-    transfer.shape = one_run(std::int64_t{tile.w.ins} * p_.channels);
-    transfer.shape.rows = tile.h.ins;
-    transfer.shape.source_row = source.row_stride;
-    transfer.shape.destination_row = ifm_row_bytes(tile.w);
     if (!folds_on_the_way(p_, config_)) return load;
     if (config_.fold_place == FoldPlace::kDram) {
       load.before = cleared(tile, destination);
