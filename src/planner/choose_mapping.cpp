@@ -52,10 +52,12 @@ class Chooser {
       if (const auto fastest = fastest_of(chosen, trial)) {
         return {fastest->candidate->mapping,
                 fmt::format("{}{} simulated, this one took {:.0f} cycles by itself", estimated, tried_,
-                            fastest->cycles)};
+                            fastest->cycles),
+                fastest->cycles};
       }
     }
-    return {chosen.candidate->mapping, fmt::format("{}this one at {:.0f} cycles", estimated, chosen.cycles)};
+    return {chosen.candidate->mapping, fmt::format("{}this one at {:.0f} cycles", estimated, chosen.cycles),
+            chosen.cycles};
   }
 
  private:
@@ -125,8 +127,9 @@ class Chooser {
     };
     std::stable_sort(estimates_.begin(), estimates_.end(),
                      [&](const Estimate& a, const Estimate& b) { return cost(a) < cost(b); });
-    const auto chosen = std::find_if(estimates_.begin(), estimates_.end(),
-                                     [&](const Estimate& e) { return e.cycles * kClearlyFaster <= best_; });
+    const auto chosen = std::find_if(estimates_.begin(), estimates_.end(), [&](const Estimate& e) {
+      return e.cycles * kClearlyFaster <= best_ || e.cycles - kClearlyFewer <= best_;
+    });
     return *chosen;
   }
 

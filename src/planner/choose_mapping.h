@@ -10,8 +10,10 @@
 
 namespace tilebeat {
 
-/// A mapping with more cores, or with memory cores, must take less than this share of the time without them.
+/// A mapping with more cores, or with memory cores, must take less than this share of the time without them,
+/// and save so many cycles: short layers are not estimated better than that.
 constexpr double kClearlyFaster = 0.99;
+constexpr double kClearlyFewer = 40;
 
 /// The mapping that is expected to be fastest (SPEC MA-3, MA-4), and why. Candidates are ranked by a rough
 /// formula; the best of every kind, and all of the best kinds, are estimated. Of those that are as good, the
@@ -20,6 +22,7 @@ constexpr double kClearlyFaster = 0.99;
 struct ChosenMapping {
   LayerMapping mapping;
   std::string reason;
+  double cycles = 0;  ///< as estimated, or as simulated with `trial`
 };
 /// The cycles that the layer takes when it is simulated with a mapping; nothing: that failed.
 using LayerTrial = std::function<std::optional<Cycle>(const LayerMapping&)>;

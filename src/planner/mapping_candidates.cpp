@@ -76,7 +76,7 @@ class Candidates {
 
   void add_split(int rows, int columns, int kernels) {
     LayerMapping split;
-    split.layer = p_.name;
+    split.layer = p_.name, split.kernels_per_block = p_.block_kernels;
     split.row_parts = rows, split.column_parts = columns, split.kernel_parts = kernels;
     if (!place_kernels(split)) return;
     split.blocks_per_load = asked_.blocks_per_load.value_or(split.blocks_per_load);

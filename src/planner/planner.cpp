@@ -126,33 +126,67 @@ class NetworkPlanner {
   void decide_matrix(DecidedLayer& d) {
     const Layer& layer = *d.layer;
     d.matrix = make_matrix_layer(workload_, layer, hardware_);
-    const Problem& p = d.matrix->problem();
     d.plan.macs = useful_macs(workload_, layer);
-    d.plan.bound = bound_of(p, layer, d.plan.macs, hardware_);
-    WeightImage image = d.matrix->pack_weights();
-    d.weights = unplaced(image, hardware_);
-    std::vector<int> parts;  // of the kernels: the first block of each
+    d.plan.bound = bound_of(d.matrix->problem(), layer, d.plan.macs, hardware_);
+    WeightImage image;
     if (is_board()) {
+      image = d.matrix->pack_weights();
+      d.weights = unplaced(image, hardware_);
       d.matrix->cut_jobs(whole_job(d), dram_path(hardware_, hardware_.dma, Direction::kRead),
                          machine_of(hardware_, {}).dram_bytes_per_clock);
     } else {
-      const auto [input, output] = layouts(d);
-      const ChosenMapping chosen = choose_mapping(
-          {*d.matrix, hardware_, d.weights, input, output, d.first, asked_of(layer.name)}, trial_of(layer));
-      d.mapping = chosen.mapping;
-      d.mapping.engine = hardware_.dataflow;
+      image = choose(d);
       d.matrix->cut_jobs(largest_job(*d.matrix, d.mapping), core_path(*hardware_.chip, hardware_.dma),
                          core_memory_bytes(*hardware_.chip));
       for (const int processor : processors_of(*hardware_.chip, d.mapping))
         workers_[layer.scene].insert(processor);
-      d.plan.choices.emplace_back("cores", in_words(d.mapping));
-      d.plan.choices.emplace_back("chosen", chosen.reason);
+      d.plan.choices.insert(d.plan.choices.begin(), {"cores", in_words(d.mapping)});
       made_.mappings.push_back(d.mapping);
     }
+    const Problem& p = d.matrix->problem();
+    std::vector<int> parts;  // of the kernels: the first block of each
     for (int part = 0; part < d.mapping.kernel_parts; ++part)
       parts.push_back(part_of(p.kernel_blocks(), d.mapping.kernel_parts, part, 1).begin);
     d.weights = places_.place_weights(layer.name, std::move(image), parts);
     for (auto& choice : d.matrix->explain()) d.plan.choices.push_back(std::move(choice));
+  }
+
+  // Mapping and size of kernel blocks; the packed kernels.
+  WeightImage choose(DecidedLayer& d) const {
+    std::vector<std::unique_ptr<MatrixLayer>> sizes = d.matrix->other_block_sizes();
+    sizes.insert(sizes.begin(), std::move(d.matrix));
+    const MappingRequest* asked = asked_of(d.layer->name);
+    std::optional<ChosenMapping> best;
+    WeightImage packed;
+    std::string failure, offered;
+    for (std::unique_ptr<MatrixLayer>& size : sizes) {
+      const int kernels = size->problem().block_kernels;
+      offered += fmt::format("{}{}", offered.empty() ? "" : ", ", kernels);
+      if (asked != nullptr && asked->kernels_per_block.value_or(kernels) != kernels) continue;
+      try {
+        WeightImage image = size->pack_weights();
+        WeightPlace weights = unplaced(image, hardware_);
+        const auto [input, output] = layouts(*d.layer, size->problem());
+        const ChosenMapping chosen =
+            choose_mapping({*size, hardware_, weights, input, output, d.first, asked}, trial_of(*d.layer));
+        if (best && chosen.cycles >= kClearlyFaster * best->cycles) continue;
+        best = chosen, packed = std::move(image);
+        d.matrix = std::move(size), d.weights = std::move(weights);
+      } catch (const UserError& error) {
+        if (failure.empty()) failure = error.what();
+      }
+    }
+    if (!best) {
+      throw UserError(!failure.empty()
+                          ? failure
+                          : fmt::format("mapping: kernels_per_block {} is not one of {}, the sizes "
+                                        "that the engine offers for layer '{}'",
+                                        *asked->kernels_per_block, offered, d.layer->name));
+    }
+    d.mapping = best->mapping;
+    d.mapping.engine = hardware_.dataflow;
+    d.plan.choices.emplace_back("chosen", best->reason);
+    return packed;
   }
 
   LayerTrial trial_of(const Layer& layer) const {
@@ -202,14 +236,13 @@ class NetworkPlanner {
     d.plan.choices.emplace_back("why", "vector unit");
   }
 
-  std::pair<TensorLayout, TensorLayout> layouts(const DecidedLayer& d) const {
-    const Problem& p = d.matrix->problem();
+  std::pair<TensorLayout, TensorLayout> layouts(const Layer& layer, const Problem& p) const {
     const auto dense = [&](const std::string& name, int height, int width, std::int64_t pixel) {
       return TensorLayout::dense(made_.plan.tensors.at(name).address, height, width, pixel);
     };
-    return {dense(d.layer->inputs.front(), p.height, p.width, p.channels),
-            dense(d.layer->name, p.out_height, p.out_width,
-                  std::int64_t{p.conv.out_channels} * p.element_bytes())};
+    return {
+        dense(layer.inputs.front(), p.height, p.width, p.channels),
+        dense(layer.name, p.out_height, p.out_width, std::int64_t{p.conv.out_channels} * p.element_bytes())};
   }
 
   // A whole layer as one job of a unit that works on DRAM.
@@ -220,7 +253,7 @@ class NetworkPlanner {
     job.images = p.batch;
     job.blocks = {0, p.kernel_blocks()};
     job.reduction = {{0, p.channels}, true, true};
-    const auto [input, output] = layouts(d);
+    const auto [input, output] = layouts(*d.layer, d.matrix->problem());
     job.ifm = input, job.ofm = output;
     job.ifm.address = input.at(0, job.tile.h.in, job.tile.w.in);
     job.weights = d.weights.blocks.front(), job.post = d.weights.post;
@@ -246,7 +279,7 @@ class NetworkPlanner {
       const MatrixLowering::ReadBytes read = lowering->read_bytes();
       bytes.maps = read.maps, bytes.kernels = read.kernels;
     } else if (d.matrix != nullptr) {
-      const auto [input, output] = layouts(d);
+      const auto [input, output] = layouts(*d.layer, d.matrix->problem());
       const MatrixWork work{*d.matrix, hardware_, d.mapping, d.weights, input, output};
       bytes = add_matrix_tasks(
           graph, work, [&](TaskGraph& g, const EnginePlace& place) { return d.matrix->lower(g, place); },

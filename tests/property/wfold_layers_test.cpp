@@ -159,7 +159,7 @@ HardwareConfig one_large_core() {
   HardwareConfig hardware = random_wfold_chip(1, 1);
   ChipConfig& chip = *hardware.chip;
   chip.core.nram.size_bytes = std::int64_t{chip.core.nram.banks} * chip.core.nram.bank_bytes * 8192;
-  chip.core.wram.size_bytes = std::int64_t{chip.core.wram.banks} * chip.core.wram.bank_bytes * 4096;
+  chip.core.wram.size_bytes = std::int64_t{chip.core.wram.banks} * chip.core.wram.bank_bytes * 16384;
   return hardware;
 }
 
@@ -179,8 +179,12 @@ TEST(RandomWfoldBeats, WF_4_WF_6_beats_of_a_layer) {
     RC_ASSERT(run->layer().at("beats").get<std::int64_t>() == beats);
     const std::string engine_name = "cluster0.core0.engine";
     RC_ASSERT(run->module(engine_name + ".array").at("busy").get<std::int64_t>() == beats);
+    SpecWfold in_blocks = engine;  // a block of kernels is a tile, or fewer that the planner prefers
+    in_blocks.second =
+        2 * plan_network(conv_workload(shape), hardware).mappings.at(0).kernels_per_block / engine.slaves;
+    RC_ASSERT(in_blocks.second <= engine.second);
     RC_ASSERT(run->module(engine_name + ".broadcast").at("busy").get<std::int64_t>() ==
-              wfold_lines(conv, engine, pci));
+              wfold_lines(conv, in_blocks, pci));
   });
   EXPECT_LE(tally.refused * 4, tally.cases);
 }

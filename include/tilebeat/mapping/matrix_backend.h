@@ -103,6 +103,9 @@ class MatrixLayer {
 
   // ---- what not every engine has to answer ----
 
+  /// The same layer in kernel blocks of other sizes: the planner takes what it expects to be fastest.
+  virtual std::vector<std::unique_ptr<MatrixLayer>> other_block_sizes() const { return {}; }
+
   /// Bytes of a row of a tile's map in the core's memory: its pixels as they are.
   virtual std::int64_t ifm_row_bytes(const Window& w) const;
   /// The way of a tile's map, which lies at `source`, to `destination`: one transfer, to rows of

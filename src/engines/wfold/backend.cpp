@@ -14,12 +14,16 @@
 namespace tilebeat::wfold {
 namespace {
 
+constexpr int kFewParts = 8;  // a core
+
 class WfoldLayer : public MatrixLayer {
  public:
-  WfoldLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware)
-      : hardware_(hardware),
+  WfoldLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware, int block_kernels)
+      : workload_(workload),
+        layer_(layer),
+        hardware_(hardware),
         config_(hardware.engine<WfoldConfig>()),
-        p_(make_problem(workload, layer, hardware.planner, fitting_block_kernels(workload, layer, hardware))),
+        p_(make_problem(workload, layer, hardware.planner, block_kernels)),
         choice_(choose_wfold(p_, hardware)),
         costs_(std::make_unique<RunCosts>(hardware)) {}
 
@@ -64,6 +68,21 @@ class WfoldLayer : public MatrixLayer {
     image.blocks = std::move(packed.blocks);
     image.regions = config_.slaves;
     return image;
+  }
+  // Where cores are not many times fewer than parts of pixels and kernels, smaller blocks give more of them
+  // work, or sooner.
+  std::vector<std::unique_ptr<MatrixLayer>> other_block_sizes() const override {
+    std::vector<std::unique_ptr<MatrixLayer>> others;
+    const std::int64_t pixels =
+        std::int64_t{p_.out_height} *
+        ceil_div(p_.out_width, choice_.shape.tile_columns(choice_.granularity.granularity));
+    for (const int of_slave : {2, 1}) {
+      const int kernels = config_.slaves * of_slave;
+      if (kernels < p_.block_kernels && hardware_.chip->cores() > 1 &&
+          pixels * p_.kernel_blocks() < std::int64_t{kFewParts} * hardware_.chip->cores())
+        others.push_back(std::make_unique<WfoldLayer>(workload_, layer_, hardware_, kernels));
+    }
+    return others;
   }
   bool reduces() const override { return p_.conv.groups == 1; }
   Interval weights_of(int block, Interval channels) const override {
@@ -117,6 +136,8 @@ class WfoldLayer : public MatrixLayer {
     return fold;
   }
 
+  const Workload& workload_;
+  const Layer& layer_;
   const HardwareConfig& hardware_;
   const WfoldConfig& config_;
   Problem p_;
@@ -128,7 +149,8 @@ class WfoldLayer : public MatrixLayer {
 
 std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
                                         const HardwareConfig& hardware) {
-  return std::make_unique<WfoldLayer>(workload, layer, hardware);
+  return std::make_unique<WfoldLayer>(workload, layer, hardware,
+                                      fitting_block_kernels(workload, layer, hardware));
 }
 
 }  // namespace tilebeat::wfold

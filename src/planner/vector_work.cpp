@@ -1,0 +1,275 @@
+#include "vector_work.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+#include <cstring>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "processors.h"
+
+namespace tilebeat {
+namespace {
+
+constexpr int kMostElements = 65535;  // of a 16-bit field
+constexpr int kMostSteps = 255;       // of an 8-bit field
+
+void append_double(double value, std::vector<std::uint8_t>& bytes) {
+  const std::size_t at = bytes.size();
+  bytes.resize(at + sizeof value);
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+}  // namespace
+
+VectorWork::VectorWork(const Layer& layer, const HardwareConfig& hardware,
+                       const std::vector<Placement>& inputs, const Placement& output)
+    : chip_(*hardware.chip),
+      layer_(layer),
+      output_(layer.output),
+      inputs_(inputs),
+      output_address_(output.address) {
+  channels_ = static_cast<int>(output_.shape.back());
+  touched_ = output_.size_bytes();
+  for (const Placement& input : inputs_) touched_ += input.info.size_bytes();
+  std::visit([&](const auto& operation) { prepare(operation); }, layer_.operation);
+}
+
+std::vector<VectorPiece> VectorWork::pieces_of(int core, int cores) {
+  cores_ = cores;
+  pieces_.clear();
+  std::visit([&](const auto& operation) { cut(operation, core); }, layer_.operation);
+  return std::move(pieces_);
+}
+
+void VectorWork::cannot_fit(const std::string& what) const {
+  throw UserError(fmt::format("layer '{}' cannot fit: {}", layer_.name, what));
+}
+
+void VectorWork::beyond_nram(const char* what) const {
+  cannot_fit(
+      fmt::format("{}, twice, and {} bytes of factors do not fit chip.core.nram.size_bytes, which is {}",
+                  what, parameters_.size(), chip_.core.nram.size_bytes));
+}
+
+// ---- parameters, and what VectorRun says of the whole layer ----
+
+void VectorWork::prepare(const Pooling& pool) {
+  base_.kind = pool.kind == Pooling::Kind::kMax ? VectorKind::kMaxPool : VectorKind::kAveragePool;
+  for (const int value : {pool.stride[0], pool.stride[1], pool.dilation[0], pool.dilation[1]}) {
+    if (value > kMostSteps)
+      cannot_fit(fmt::format("a stride or dilation of {} is beyond {}", value, kMostSteps));
+  }
+  base_.kernel_h = static_cast<std::uint16_t>(pool.kernel[0]),
+  base_.kernel_w = static_cast<std::uint16_t>(pool.kernel[1]);
+  base_.stride_h = static_cast<std::uint8_t>(pool.stride[0]),
+  base_.stride_w = static_cast<std::uint8_t>(pool.stride[1]);
+  base_.dilation_h = static_cast<std::uint8_t>(pool.dilation[0]);
+  base_.dilation_w = static_cast<std::uint8_t>(pool.dilation[1]);
+  base_.count_padding = pool.count_include_pad;
+  need_row();
+  types();
+  // A pooling need not touch every input.
+  const auto& shape = inputs_[0].info.shape;
+  const std::int64_t pixels = axis(pool, 0).touched(static_cast<int>(output_.shape[1])) *
+                              axis(pool, 1).touched(static_cast<int>(output_.shape[2]));
+  touched_ = output_.size_bytes() + shape[0] * pixels * channels_;
+}
+WindowAxis VectorWork::axis(const Pooling& pool, std::size_t number) const {
+  return {static_cast<int>(inputs_[0].info.shape[1 + number]), pool.kernel[number], pool.stride[number],
+          pool.dilation[number], pool.pads[number]};
+}
+void VectorWork::prepare(const Elementwise& operation) {
+  base_.kind = operation.kind == Elementwise::Kind::kAdd   ? VectorKind::kAdd
+               : operation.kind == Elementwise::Kind::kSub ? VectorKind::kSub
+                                                           : VectorKind::kMul;
+  base_.relu = operation.relu;
+  for (const double scale : operation.input_scales) append_double(scale, parameters_);
+  append_double(operation.requant.scale, parameters_);
+  types();
+  if (layer_.inputs[0] == layer_.inputs[1]) touched_ = 2 * output_.size_bytes();
+}
+void VectorWork::prepare(const ByteTable& table) {
+  base_.kind = VectorKind::kTable;
+  parameters_.assign(table.table.begin(), table.table.end());
+  types();
+}
+void VectorWork::prepare(const ChannelScale& operation) {
+  base_.kind = VectorKind::kScale;
+  append_double(operation.requant.scale, parameters_);
+  for (std::size_t c = 0; c < operation.scale.size(); ++c) {
+    append_double(operation.scale[c], parameters_);
+    append_double(operation.offset[c], parameters_);
+  }
+  types();
+}
+void VectorWork::prepare(const Requantize& operation) {
+  base_.kind = VectorKind::kScale;
+  append_double(operation.requant.scale, parameters_);
+  for (int c = 0; c < channels_; ++c) {
+    append_double(operation.input_scale, parameters_);
+    append_double(0, parameters_);
+  }
+  types();
+}
+void VectorWork::prepare(const Softmax& operation) {
+  base_.kind = VectorKind::kSoftmax;
+  for (const std::int64_t e : operation.exponentials) {
+    const std::size_t at = parameters_.size();
+    parameters_.resize(at + sizeof e);
+    std::memcpy(parameters_.data() + at, &e, sizeof e);
+  }
+  append_double(operation.requant.scale, parameters_);
+  need_row();
+  types();
+}
+
+void VectorWork::need_row() const {
+  const int longest = std::min(chip_.core.vector.row_elements, chip_.core.copy.buffer_bytes);
+  if (channels_ > longest) {
+    cannot_fit(
+        fmt::format("{} channels, chip.core.vector.row_elements and chip.core.copy.buffer_bytes hold {}",
+                    channels_, longest));
+  }
+}
+void VectorWork::types() {
+  base_.a_type = inputs_[0].info.dtype;
+  base_.a_zero = static_cast<std::int16_t>(inputs_[0].info.zero_point);
+  if (inputs_.size() > 1) {
+    base_.b_type = inputs_[1].info.dtype;
+    base_.b_zero = static_cast<std::int16_t>(inputs_[1].info.zero_point);
+  }
+  base_.out_type = output_.dtype;
+  base_.out_zero = static_cast<std::int16_t>(output_.zero_point);
+  if (static_cast<std::int64_t>(parameters_.size()) > chip_.core.vector.parameter_bytes) {
+    cannot_fit(fmt::format("{} bytes of factors, chip.core.vector.parameter_bytes is {}", parameters_.size(),
+                           chip_.core.vector.parameter_bytes));
+  }
+}
+
+// ---- cutting ----
+
+std::int64_t VectorWork::parameter_room() const {
+  return align_up(static_cast<std::int64_t>(parameters_.size()), kBufferAlignment);
+}
+// Bytes of fetched and computed data of one step, of which two are there at a time.
+std::int64_t VectorWork::step_bytes() const {
+  return std::max<std::int64_t>(0,
+                                (chip_.core.nram.size_bytes - parameter_room()) / 2 - 4 * kBufferAlignment);
+}
+
+void VectorWork::cut(const Pooling& pool, int core) {
+  const auto& shape = inputs_[0].info.shape;
+  const auto out_height = static_cast<int>(output_.shape[1]), out_width = static_cast<int>(output_.shape[2]);
+  const Interval part = part_of(out_height, std::min(cores_, out_height), core, 1);
+  if (core >= out_height || part.size() == 0) return;
+  const WindowAxis h = axis(pool, 0), w = axis(pool, 1);
+  const auto fits = [&](int rows, int columns) {
+    return (std::int64_t{h.span(rows)} * w.span(columns) + std::int64_t{rows} * columns) * channels_ <=
+           step_bytes();
+  };
+  int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = out_width;
+  while (rows > 1 && !fits(rows, columns)) --rows;
+  while (columns > 1 && !fits(rows, columns)) columns = static_cast<int>(ceil_div(columns, 2));
+  if (!fits(rows, columns)) beyond_nram("a window and its result");
+  for (int n = 0; n < static_cast<int>(shape[0]); ++n) {
+    for (int r = part.begin; r < part.end; r += rows) {
+      for (int c = 0; c < out_width; c += columns) {
+        add_pooled(n, h.window({r, std::min(part.end, r + rows)}),
+                   w.window({c, std::min(out_width, c + columns)}));
+      }
+    }
+  }
+}
+
+void VectorWork::add_pooled(int image, const Window& h, const Window& w) {
+  const auto& in = inputs_[0].info.shape;
+  const std::int64_t pixel = (image * in[1] + h.in) * in[2] + w.in;
+  const std::int64_t result = (image * output_.shape[1] + h.out) * output_.shape[2] + w.out;
+  VectorPiece piece;
+  CopyShape shape = one_run(std::int64_t{w.ins} * channels_);
+  shape.rows = h.ins, shape.source_row = in[2] * channels_, shape.destination_row = shape.run;
+  piece.fetches.push_back({inputs_[0].address + static_cast<std::uint64_t>(pixel * channels_), 0, shape});
+  piece.in_bytes = shape.run * h.ins;
+  piece.out_bytes = std::int64_t{h.outs} * w.outs * channels_;
+  piece.run = base_;
+  piece.run->rows = static_cast<std::uint16_t>(h.outs),
+  piece.run->columns = static_cast<std::uint16_t>(w.outs);
+  piece.run->channels = static_cast<std::uint16_t>(channels_);
+  piece.run->height = static_cast<std::uint16_t>(h.ins), piece.run->width = static_cast<std::uint16_t>(w.ins);
+  piece.run->h_offset = static_cast<std::int16_t>(h.offset),
+  piece.run->w_offset = static_cast<std::int16_t>(w.offset);
+  piece.destination = output_address_ + static_cast<std::uint64_t>(result * channels_);
+  piece.store = one_run(std::int64_t{w.outs} * channels_);
+  piece.store.rows = h.outs, piece.store.source_row = piece.store.run;
+  piece.store.destination_row = output_.shape[2] * channels_;
+  pieces_.push_back(std::move(piece));
+}
+
+// `pixel`: elements that stay together, one a channel; nothing: elements have no channel.
+void VectorWork::cut_flat(int core, std::optional<int> pixel) {
+  constexpr int kGranule = 64;  // elements that a core gets at least
+  const int unit = pixel.value_or(1);
+  const std::int64_t units = output_.elements() / unit;
+  const int granule = pixel ? 1 : kGranule;
+  const Interval part = part_of(static_cast<int>(units), cores_, core, granule);
+  const std::int64_t element = dtype_size(base_.a_type) +
+                               (inputs_.size() > 1 ? dtype_size(base_.b_type) : 0) +
+                               dtype_size(base_.out_type);
+  const std::int64_t most =
+      std::min<std::int64_t>({kMostElements, step_bytes() / (element * unit),
+                              std::max<std::int64_t>(ceil_div(part.size(), 2), granule)});
+  if (part.size() > 0 && most == 0) beyond_nram("a pixel and its result");
+  for (int at = part.begin; at < part.end; at += static_cast<int>(most)) {
+    const int count = static_cast<int>(std::min<std::int64_t>(most, part.end - at));
+    add_flat(std::int64_t{at} * unit, std::int64_t{count} * unit, pixel ? count : 1, pixel.value_or(count));
+  }
+}
+
+void VectorWork::add_flat(std::int64_t first, std::int64_t elements, int columns, int channels) {
+  VectorPiece piece;
+  for (const Placement& input : inputs_) {
+    const int size = dtype_size(input.info.dtype);
+    piece.b_offset = piece.in_bytes;  // that of the last operand
+    piece.fetches.push_back(
+        {input.address + static_cast<std::uint64_t>(first * size), piece.in_bytes, one_run(elements * size)});
+    piece.in_bytes = align_up(piece.in_bytes + elements * size, kBufferAlignment);
+  }
+  const int size = dtype_size(output_.dtype);
+  piece.out_bytes = elements * size;
+  piece.run = base_;
+  piece.run->rows = 1;
+  piece.run->columns = static_cast<std::uint16_t>(columns);
+  piece.run->channels = static_cast<std::uint16_t>(channels);
+  piece.destination = output_address_ + static_cast<std::uint64_t>(first * size);
+  piece.store = one_run(piece.out_bytes);
+  pieces_.push_back(std::move(piece));
+}
+
+void VectorWork::cut(const Concat&, int core) {
+  const std::int64_t pixels = output_.elements() / channels_;
+  const Interval part = part_of(static_cast<int>(pixels), cores_, core, 1);
+  std::int64_t channel = 0;
+  for (const Placement& input : inputs_) {
+    const std::int64_t depth = input.info.shape.back();
+    const std::int64_t most = std::min<std::int64_t>(kMostElements, step_bytes() / depth);
+    if (most == 0) beyond_nram("a pixel");
+    for (std::int64_t at = part.begin; at < part.end; at += most) {
+      const std::int64_t count = std::min<std::int64_t>(most, part.end - at);
+      VectorPiece piece;
+      piece.in_bytes = count * depth;
+      piece.fetches.push_back(
+          {input.address + static_cast<std::uint64_t>(at * depth), 0, one_run(piece.in_bytes)});
+      piece.destination = output_address_ + static_cast<std::uint64_t>(at * channels_ + channel);
+      piece.store.run = depth, piece.store.columns = count;
+      piece.store.source_column = depth, piece.store.destination_column = channels_;
+      pieces_.push_back(std::move(piece));
+    }
+    channel += depth;
+  }
+}
+
+}  // namespace tilebeat
