@@ -87,13 +87,14 @@ struct Bench {
         a("a_memory", context),
         b("b_memory", context),
         results("results_memory", context),
-        unit("rolling", context, work.config, 8, granularity) {
+        unit("rolling", context, work.config, 8, std::nullopt, granularity) {
     testing::strict_systemc();
     driver.command.bind(unit.command);
     unit.completion.bind(driver.completion);
-    unit.loaders[0].port.socket.bind(a.socket);
-    unit.loaders[1].port.socket.bind(b.socket);
-    unit.results.port.socket.bind(results.socket);
+    const auto ports = unit.bus_ports();
+    ports[0].socket->bind(a.socket);
+    ports[1].socket->bind(b.socket);
+    ports[2].socket->bind(results.socket);
     fill(work);
   }
   void fill(const Work& work) {
@@ -190,11 +191,12 @@ inline std::string outcome(const Work& work, Granularity granularity) {
         bench.driver.done(3), bench.driver.released(3), stats.beats,
         bench.unit.ledger.cycles()[static_cast<std::size_t>(Activity::kRoll)],
         bench.unit.results.stats.realign_clocks, stats.useful_macs, stats.rolls, stats.exchanges,
-        stats.corrections, stats.elements, stats.elements_reloading);
+        stats.corrections, bench.unit.loaders[0]->stats.elements + bench.unit.loaders[1]->stats.elements,
+        stats.elements_reloading);
     text += " | " + clocks(bench.unit.ledger, limit) + " | " + clocks(bench.unit.results.ledger, limit) +
-            " | " + clocks(bench.unit.results.port.ledger, limit);
-    for (OperandLoader& loader : bench.unit.loaders)
-      text += " | " + clocks(loader.ledger, limit) + " | " + clocks(loader.port.ledger, limit);
+            " | " + clocks(bench.unit.results.request_ledger(), limit);
+    for (auto& loader : bench.unit.loaders)
+      text += " | " + clocks(loader->ledger, limit) + " | " + clocks(loader->request_ledger(), limit);
     return text;
   });
 }

@@ -91,10 +91,12 @@ class Lowering : public MatrixLowering {
                                const OperandLines& lines) {
     std::int64_t bytes = 0;
     std::vector<Piece> pieces;
+    std::vector<Load> loads;
     for (std::int64_t index = 0; index < schedule.blocks(); ++index) {
       const OutputBlock block = schedule.block(index);
       for (int round = 0; round < schedule.rounds_per_block(); ++round) {
-        for (const Load& load : lines.loads(operand, block, round, false)) {
+        lines.loads(operand, block, round, false, loads);
+        for (const Load& load : loads) {
           lines.find(operand, block, round, load, pieces);
           for (const Piece& piece : pieces) bytes += piece.bytes;
         }

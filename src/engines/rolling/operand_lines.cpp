@@ -37,9 +37,9 @@ RollingSchedule schedule_of(const Shape& shape, const ConvSetup& conv, const Rol
   return RollingSchedule(shape, order_of(setup), product);
 }
 
-std::vector<Load> OperandLines::loads(OperandName operand, const OutputBlock& block, int round,
-                                      bool records) const {
-  std::vector<Load> made;
+void OperandLines::loads(OperandName operand, const OutputBlock& block, int round, bool records,
+                         std::vector<Load>& made) const {
+  made.clear();
   const Span cuts = schedule_.cuts_of_round(round);
   const bool across = operand == OperandName::kB && setup_.transposition == Transposition::kWhileLoading;
   for (int part = 0; part < block.parts; ++part) {
@@ -63,10 +63,9 @@ std::vector<Load> OperandLines::loads(OperandName operand, const OutputBlock& bl
       for (int number = 0; number < count; ++number) add(cut, number);
     }
   }
-  if (!records) return made;
+  if (!records) return;
   for (int kernel = 0; kernel < block.columns.size; ++kernel)
     made.push_back({Load::Kind::kRecord, 0, 0, kernel, {0, kRecordBytes}});
-  return made;
 }
 
 void OperandLines::find(OperandName operand, const OutputBlock& block, int round, const Load& load,
@@ -80,8 +79,7 @@ void OperandLines::find(OperandName operand, const OutputBlock& block, int round
   const Span elements = schedule_.cut(schedule_.cuts_of_round(round).begin + load.cut);
   const Span lines = schedule_.lines_of(block, operand, load.part);
   if (operand == OperandName::kA) {
-    const int group = (run_.first_kernel + block.columns.begin) / setup_.group_kernels;
-    find_pixel(block.rows.begin + lines.begin + load.number, group, elements, pieces);
+    find_pixel(block.rows.begin + lines.begin + load.number, group_of(block), elements, pieces);
   } else if (load.kind == Load::Kind::kLine) {
     find_kernel(block.columns.begin + lines.begin + load.number, elements, pieces);
   } else {

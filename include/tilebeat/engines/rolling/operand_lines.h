@@ -43,18 +43,25 @@ class OperandLines {
 
   /// The loads of a round, in order: of A line by line, in each its cuts, which are neighbours in memory; of
   /// B block by block, and at the end of the last round `records` of bias and scale.
-  std::vector<Load> loads(OperandName operand, const OutputBlock& block, int round, bool records) const;
+  void loads(OperandName operand, const OutputBlock& block, int round, bool records,
+             std::vector<Load>& made) const;
   /// Where the bytes of a load lie.
   void find(OperandName operand, const OutputBlock& block, int round, const Load& load,
             std::vector<Piece>& pieces) const;
+  /// Adds where elements `elements` of n lie of row `pixel` of A, for kernels of group `group`, ...
+  void find_pixel(int pixel, int group, Span elements, std::vector<Piece>& pieces) const;
+  /// ... of column `kernel` of B, ...
+  void find_kernel(int kernel, Span elements, std::vector<Piece>& pieces) const;
+  /// ... and, to be transposed while they are loaded, element `element` of several columns.
+  void find_across(Span kernels, int element, std::vector<Piece>& pieces) const;
+  /// The group of the convolution that an output block's columns belong to.
+  int group_of(const OutputBlock& block) const {
+    return (run_.first_kernel + block.columns.begin) / setup_.group_kernels;
+  }
   /// Bytes of a record.
   static constexpr int kRecordBytes = 16;
 
  private:
-  void find_pixel(int pixel, int group, Span elements, std::vector<Piece>& pieces) const;
-  void find_kernel(int kernel, Span elements, std::vector<Piece>& pieces) const;
-  void find_across(Span kernels, int element, std::vector<Piece>& pieces) const;
-
   const RollingSchedule& schedule_;
   const ConvSetup& conv_;
   const RollingSetup& setup_;

@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/types.h"
 #include "tilebeat/engines/rolling/operand_lines.h"
+#include "tilebeat/engines/rolling/sim/operand_image.h"
 #include "tilebeat/isa/instruction.h"
 
 #include <array>
@@ -36,9 +37,16 @@ struct Job {
   const RollingSchedule schedule;
   const OperandLines lines;
   const Cycle began;
-  std::int64_t unwritten = 0;  ///< rows of output blocks without a write's response
+  /// The group of a convolution that the first kernel belongs to.
+  int first_group() const { return run.first_kernel / setup.group_kernels; }
+  std::int64_t unwritten = 0;  ///< rows of output blocks whose last write is not known to end
+  Cycle written = 0;           ///< the cycle after the last write known to end
   std::optional<Cycle>
-      accumulated;  ///< of a run whose sums stay: the clock in which the last one is in place
+      accumulated;  ///< of a run whose sums stay: the cycle in which the last one is in place
+  /// Tile granularity: the operands as they lie in registers; of A one for each group of a convolution, from
+  /// that of the first kernel on.
+  std::vector<OperandImage> image_a;
+  OperandImage image_b;
 };
 
 /// What lies in register groups together: some cuts of n of the blocks of an output block.

@@ -1,14 +1,16 @@
 #pragma once
 
 #include "tilebeat/engines/rolling/config.h"
+#include "tilebeat/engines/rolling/sim/bus_loader.h"
 #include "tilebeat/engines/rolling/sim/job.h"
-#include "tilebeat/engines/rolling/sim/operand_loader.h"
 #include "tilebeat/engines/rolling/sim/pe_array.h"
 #include "tilebeat/engines/rolling/sim/result_buffer.h"
+#include "tilebeat/engines/rolling/sim/scratchpad_loader.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
 #include "tilebeat/sim/granularity.h"
 #include "tilebeat/units/commanded_unit.h"
+#include "tilebeat/units/sockets.h"
 
 #include <array>
 #include <deque>
@@ -28,8 +30,12 @@ struct ArrayStats {
   std::int64_t exchanges = 0;    ///< of blocks between groups
   std::int64_t corrections = 0;  ///< of blocks that rolled within themselves
   std::int64_t useful_macs = 0;
-  std::int64_t elements = 0;            ///< of both operands that the products needed from memory
   std::int64_t elements_reloading = 0;  ///< if every block pair were loaded anew
+};
+
+/// The memories of a core that operands come from and results go to.
+struct OperandMemories {
+  MemoryConfig nram, wram;
 };
 
 /// The rolling-register matrix unit of document 002 figure 1 (SPEC section 5): the PE array with its register
@@ -49,14 +55,21 @@ struct ArrayStats {
 /// the schedule counts, as soon as the clock in which it can begin is known.
 class RollingUnit : public CommandedUnit {
  public:
-  std::array<OperandLoader, kOperands> loaders;
+  std::array<std::unique_ptr<OperandLoader>, kOperands> loaders;
   ResultBuffer results;
 
+  /// `memories` are those of the core that the unit has ports of its own at; none: it uses a bus.
   RollingUnit(sc_core::sc_module_name name, const SimContext& context, const RollingConfig& config,
-              int max_outstanding, Granularity granularity);
+              int max_outstanding, const std::optional<OperandMemories>& memories, Granularity granularity);
   SC_HAS_PROCESS(RollingUnit);
 
-  void inject_fault(const Fault& fault) { array_.inject_fault(fault); }
+  /// Its ports to the bus, in the order of arbitration.
+  std::vector<NamedPort> bus_ports();
+  /// Its ports at the memories of a core: NRAM has two, for A and for results, WRAM one, for B.
+  static constexpr int kNramPorts = 2, kWramPorts = 1;
+  void bind_memories(Scratchpad& nram, Scratchpad& wram);
+
+  void inject_fault(const Fault& fault);
 
   CycleLedger ledger;  ///< of the array
   ArrayStats stats;
@@ -86,7 +99,7 @@ class RollingUnit : public CommandedUnit {
   void finish_jobs(Cycle now);
   bool works(Cycle now) const { return !rounds_.empty() || last_ended_ >= now; }
   Activity idle(Cycle now) const { return works(now) ? Activity::kOutputReady : blocker_; }
-  OperandLoader& loader(OperandName operand) { return loaders[static_cast<std::size_t>(operand)]; }
+  OperandLoader& loader(OperandName operand) { return *loaders[static_cast<std::size_t>(operand)]; }
   void schedule(Cycle now);
 
   // Lines that enter by clock `last`.
@@ -98,7 +111,7 @@ class RollingUnit : public CommandedUnit {
   std::optional<Cycle> groups_free(const Round& round) const;
   Cycle tree_clocks(const Round& round) const;
   void end_round(Cycle last);
-  void count_elements(const Round& round);
+  void count_reloading(const Round& round);
 
   // Clock granularity: one call a clock.
   void run_clock(Cycle now);
@@ -121,10 +134,13 @@ class RollingUnit : public CommandedUnit {
   void run_ahead();
   bool do_round();
   void multiply_round(const Round& round);
+  void multiply_images(const Round& round);
+  bool from_images() const { return granularity_ == Granularity::kTile && results.port && !faulty_; }
 
   RollingConfig config_;
   Granularity granularity_;
   PeArray array_;
+  bool faulty_ = false;  // registers flip bits
 
   std::deque<Instruction> queue_;  // the front one is loaded
   ConvSetup conv_;

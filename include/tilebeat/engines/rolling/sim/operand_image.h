@@ -1,0 +1,45 @@
+#pragma once
+
+#include "tilebeat/engines/rolling/operand_lines.h"
+#include "tilebeat/engines/rolling/sim/scratchpad_port.h"
+#include "tilebeat/isa/operations.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tilebeat::rolling {
+
+/// Takes the zero point off `count` bytes of an operand.
+void widen(const std::uint8_t* bytes, int count, OperandName operand, const ConvSetup& conv,
+           std::int16_t* elements);
+
+/// All lines of one operand of a run, as they would lie in registers: tile granularity multiplies them from
+/// here. With each line goes what the port needs to read it.
+class OperandImage {
+ public:
+  bool empty() const { return elements_.empty(); }
+  /// Reads the lines of `operand` through the port's direct memory access; of A those of the convolution's
+  /// group `group`. A line takes up `stride` elements, those that do not exist are 0.
+  void read(OperandName operand, int group, const RollingSchedule& schedule, const OperandLines& lines,
+            const ConvSetup& conv, Transposition transposition, const ScratchpadPort& port, int stride);
+
+  /// Line `line` of the operand in cut `cut`; the next line follows.
+  const std::int16_t* elements(int cut, int line) const {
+    return elements_.data() + index(cut, line) * stride_;
+  }
+  int bytes(int cut, int line) const { return bytes_[index(cut, line)]; }
+  int accesses(int cut, int line) const { return accesses_[index(cut, line)]; }
+
+ private:
+  std::size_t index(int cut, int line) const {
+    return static_cast<std::size_t>(cut) * lines_ + static_cast<std::size_t>(line);
+  }
+  void read_line(const std::vector<Piece>& pieces, std::size_t at, OperandName operand, const ConvSetup& conv,
+                 const ScratchpadPort& port);
+
+  std::size_t lines_ = 0, stride_ = 0;
+  std::vector<std::int16_t> elements_;  // [cut][line][lane]
+  std::vector<std::uint16_t> bytes_, accesses_;
+};
+
+}  // namespace tilebeat::rolling
