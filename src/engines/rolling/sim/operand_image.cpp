@@ -37,8 +37,8 @@ void OperandImage::read(OperandName operand, int group, const RollingSchedule& s
                         const ScratchpadPort& port, int stride) {
   const Product& product = schedule.product();
   const int count = operand == OperandName::kA ? product.m : product.k;
-  lines_ = static_cast<std::size_t>(count), stride_ = static_cast<std::size_t>(stride);
-  const std::size_t all = lines_ * static_cast<std::size_t>(schedule.cuts());
+  cuts_ = static_cast<std::size_t>(schedule.cuts()), stride_ = static_cast<std::size_t>(stride);
+  const std::size_t all = static_cast<std::size_t>(count) * cuts_;
   elements_.assign(all * stride_, 0);
   bytes_.assign(all, 0), accesses_.assign(all, 0);
   std::vector<Piece> pieces;
@@ -55,7 +55,7 @@ void OperandImage::read(OperandName operand, int group, const RollingSchedule& s
         widen(across.data(), count, operand, conv, wide.data());
         std::int16_t* to = elements_.data() + index(cut, 0) * stride_ + (n - span.begin);
         for (int line = 0; line < count; ++line)
-          to[static_cast<std::size_t>(line) * stride_] = wide[static_cast<std::size_t>(line)];
+          to[static_cast<std::size_t>(line) * cuts_ * stride_] = wide[static_cast<std::size_t>(line)];
       }
       continue;
     }

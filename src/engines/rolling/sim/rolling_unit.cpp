@@ -310,6 +310,10 @@ void RollingUnit::schedule(Cycle now) {
 // ---- tile granularity ----
 
 void RollingUnit::run_ahead() {
+  if (from_images()) {
+    while (!rounds_.empty()) load_front();
+    return;
+  }
   constexpr Cycle kEver = INT64_MAX;
   bool moved = true;
   while (moved) {
@@ -320,6 +324,21 @@ void RollingUnit::run_ahead() {
     }
     while (do_round()) moved = true;
   }
+}
+
+// Nobody but the unit uses its ports: rounds follow one another without a question.
+void RollingUnit::load_front() {
+  Round& round = rounds_.front();
+  std::vector<PostParameter>& records = arriving_[static_cast<std::size_t>(set_of(round))];
+  records.clear();
+  for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
+    const Activity release = operand == OperandName::kA ? Activity::kInputRelease : Activity::kWeightRelease;
+    const Cycle in_place = static_cast<ScratchpadLoader&>(loader(operand))
+                               .load_round(round, *groups_free(round) + 1, release, records);
+    round.loaded[static_cast<std::size_t>(operand)] = in_place;
+    if (round.ends_job) loaded_[static_cast<std::size_t>(operand)] = in_place;
+  }
+  do_round();
 }
 
 // The front round; false when it is not known yet in which clock it can begin.
@@ -368,27 +387,25 @@ void RollingUnit::multiply_round(const Round& round) {
       if (columns.empty()) continue;
       std::int32_t* sums = &results.sum(sums_, {rows.begin, columns.begin});
       for (int cut = 0; cut < cuts; ++cut) {
-        multiply_block(array_.line(OperandName::kA, first + schedule.group_of(i, cut), 0), rows.size,
-                       array_.line(OperandName::kB, first + schedule.group_of(j, cut), 0), columns.size,
-                       array_.lanes(), sums, results.stride(sums_));
+        const auto lanes = static_cast<std::size_t>(array_.lanes());
+        multiply_block({array_.line(OperandName::kA, first + schedule.group_of(i, cut), 0), lanes}, rows.size,
+                       {array_.line(OperandName::kB, first + schedule.group_of(j, cut), 0), lanes},
+                       columns.size, array_.lanes(), sums, results.stride(sums_));
       }
     }
   }
 }
 
-// The same from the operands' images: what lies in registers has only been counted.
+// The same from the operands' images, all rounds of an output block at the end of the last one.
 void RollingUnit::multiply_images(const Round& round) {
   const Job& job = *round.job;
   const RollingSchedule& schedule = job.schedule;
-  const Span cuts = schedule.cuts_of_round(round.round);
+  if (round.round + 1 < schedule.rounds_per_block()) return;
   const OperandImage& a =
       job.image_a[static_cast<std::size_t>(job.lines.group_of(round.block) - job.first_group())];
-  std::int32_t* sums = &results.sum(sums_, {0, 0});
-  for (int cut = cuts.begin; cut < cuts.end(); ++cut) {
-    multiply_block(a.elements(cut, round.block.rows.begin), round.block.rows.size,
-                   job.image_b.elements(cut, round.block.columns.begin), round.block.columns.size,
-                   array_.lanes(), sums, results.stride(sums_));
-  }
+  multiply_block(a.lines(0, round.block.rows.begin), round.block.rows.size,
+                 job.image_b.lines(0, round.block.columns.begin), round.block.columns.size,
+                 schedule.cuts() * array_.lanes(), &results.sum(sums_, {0, 0}), results.stride(sums_));
 }
 
 }  // namespace tilebeat::rolling

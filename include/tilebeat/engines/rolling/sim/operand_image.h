@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/engines/rolling/operand_lines.h"
+#include "tilebeat/engines/rolling/sim/block_product.h"
 #include "tilebeat/engines/rolling/sim/scratchpad_port.h"
 #include "tilebeat/isa/operations.h"
 
@@ -23,22 +24,22 @@ class OperandImage {
   void read(OperandName operand, int group, const RollingSchedule& schedule, const OperandLines& lines,
             const ConvSetup& conv, Transposition transposition, const ScratchpadPort& port, int stride);
 
-  /// Line `line` of the operand in cut `cut`; the next line follows.
-  const std::int16_t* elements(int cut, int line) const {
-    return elements_.data() + index(cut, line) * stride_;
+  /// The lines of the operand from `line` on, each from cut `cut` on: cut after cut, `stride` elements each.
+  Lines lines(int cut, int line) const {
+    return {elements_.data() + index(cut, line) * stride_, static_cast<std::size_t>(cuts_) * stride_};
   }
   int bytes(int cut, int line) const { return bytes_[index(cut, line)]; }
   int accesses(int cut, int line) const { return accesses_[index(cut, line)]; }
 
  private:
   std::size_t index(int cut, int line) const {
-    return static_cast<std::size_t>(cut) * lines_ + static_cast<std::size_t>(line);
+    return static_cast<std::size_t>(line) * cuts_ + static_cast<std::size_t>(cut);
   }
   void read_line(const std::vector<Piece>& pieces, std::size_t at, OperandName operand, const ConvSetup& conv,
                  const ScratchpadPort& port);
 
-  std::size_t lines_ = 0, stride_ = 0;
-  std::vector<std::int16_t> elements_;  // [cut][line][lane]
+  std::size_t cuts_ = 0, stride_ = 0;
+  std::vector<std::int16_t> elements_;  // [line][cut][lane]
   std::vector<std::uint16_t> bytes_, accesses_;
 };
 

@@ -132,6 +132,7 @@ class RollingUnit : public CommandedUnit {
 
   // Tile granularity.
   void run_ahead();
+  void load_front();
   bool do_round();
   void multiply_round(const Round& round);
   void multiply_images(const Round& round);

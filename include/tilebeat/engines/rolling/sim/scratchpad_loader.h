@@ -24,25 +24,34 @@ class ScratchpadLoader : public OperandLoader {
                    const MemoryConfig& memory, Granularity granularity, int stride);
 
   /// Every line is read when it has its turn, also in tile granularity: registers flip bits.
-  void read_every_line() { reads_ahead_ = false; }
+  void read_every_line() { reads_images_ = false; }
 
   CycleLedger& request_ledger() override { return requests_; }
   void begin(Job& job, Cycle now) override;
   void take(Cycle /*now*/) override {}
+  /// Tile granularity: all lines of a round enter, whose groups are free from cycle `free` on; `release` is
+  /// what they wait for until then. Appends the records that come with them; returns the cycle in which the
+  /// last line is in place.
+  Cycle load_round(Round& round, Cycle free, Activity release, std::vector<PostParameter>& records);
   void request(Rounds& rounds, Cycle now, Activity idle) override;
   void request_ahead(Rounds& rounds) override;
   void schedule(NextClock& /*next*/) const override {}
 
  private:
+  class Flow;
   void request_until(Rounds& rounds, Cycle last);
+  void pass_lines(Round& round, Flow& flow);
+  void pass_others(Round& round, Flow& flow, std::vector<PostParameter>& records);
   int access(Round& round, Line& made);
-  int access_image(Round& round, Line& made);
+  const OperandImage& image_of(Round& round);
 
   Granularity granularity_;
-  bool reads_ahead_;  // a run's operands are read at once
-  int stride_;        // elements that a line takes up in an image
+  bool reads_images_;  // a run's operands are read at once
+  int stride_;         // elements that a line takes up in an image
   CycleLedger requests_;
-  Cycle next_turn_ = 0;  // the address generator is free from it on
+  Cycle next_turn_ = 0;        // the address generator is free from it on
+  std::vector<Cycle> leaves_;  // tile granularity: when the last line_queue lines are in place
+  std::size_t oldest_ = 0;     // of them
 };
 
 }  // namespace tilebeat::rolling
