@@ -27,8 +27,9 @@ void OperandImage::read_line(const std::vector<Piece>& pieces, std::size_t at, O
   for (const Piece& piece : pieces) {
     port.direct_read(piece.address, bytes.data(), piece.bytes);
     widen(bytes.data(), piece.bytes, operand, conv, elements_.data() + at * stride_ + piece.at);
-    bytes_[at] = static_cast<std::uint16_t>(bytes_[at] + piece.bytes);
-    accesses_[at] = static_cast<std::uint16_t>(accesses_[at] + port.accesses(piece.address, piece.bytes));
+    Access& access = accesses_[at];
+    access.bytes = static_cast<std::uint16_t>(access.bytes + piece.bytes);
+    access.count = static_cast<std::uint16_t>(access.count + port.accesses(piece.address, piece.bytes));
   }
 }
 
@@ -40,7 +41,7 @@ void OperandImage::read(OperandName operand, int group, const RollingSchedule& s
   cuts_ = static_cast<std::size_t>(schedule.cuts()), stride_ = static_cast<std::size_t>(stride);
   const std::size_t all = static_cast<std::size_t>(count) * cuts_;
   elements_.assign(all * stride_, 0);
-  bytes_.assign(all, 0), accesses_.assign(all, 0);
+  accesses_.assign(all, {});
   std::vector<Piece> pieces;
   std::vector<std::uint8_t> across(static_cast<std::size_t>(count));
   std::vector<std::int16_t> wide(static_cast<std::size_t>(count));
@@ -66,6 +67,14 @@ void OperandImage::read(OperandName operand, int group, const RollingSchedule& s
       else
         lines.find_kernel(line, span, pieces);
       read_line(pieces, index(cut, line), operand, conv, port);
+    }
+  }
+  short_lines_ = true;
+  for (int line = 0; line < count; ++line) {
+    for (int cut = 0; cut < schedule.cuts(); ++cut) {
+      const Access& one = *access(cut, line);
+      short_lines_ = short_lines_ && one.count == 1 && one.bytes == schedule.cut(cut).size &&
+                     one.bytes <= port.width_bytes();
     }
   }
 }

@@ -159,14 +159,19 @@ void ResultBuffer::post_process_row(Drain& drain, std::vector<std::uint8_t>& dat
   const auto element = static_cast<std::size_t>(dtype_size(conv.output_type));
   const int columns = drain.block.columns.size, row = drain.next_row;
   data.resize(static_cast<std::size_t>(columns) * element);
-  for (int column = 0; column < columns; ++column) {
-    const SumPlace place = granularity_ == Granularity::kTile
-                               ? SumPlace{row, column}
-                               : drain.job->schedule.aligned_at(drain.block, {row, column});
-    const PostParameter record =
-        drain.records.empty() ? PostParameter{} : drain.records[static_cast<std::size_t>(column)];
+  std::uint8_t* to = data.data();
+  const bool in_place = granularity_ == Granularity::kTile;
+  const PostParameter none{};
+  for (int column = 0; column < columns; ++column, to += element) {
+    const SumPlace place =
+        in_place ? SumPlace{row, column} : drain.job->schedule.aligned_at(drain.block, {row, column});
+    const PostParameter& record =
+        drain.records.empty() ? none : drain.records[static_cast<std::size_t>(column)];
     const std::int32_t value = post_process(sum(drain.number, place), conv, record);
-    std::memcpy(data.data() + static_cast<std::size_t>(column) * element, &value, element);
+    if (element == 1)
+      *to = static_cast<std::uint8_t>(value);
+    else
+      std::memcpy(to, &value, sizeof value);
   }
   stats.results += columns;
 }

@@ -404,7 +404,7 @@ void RollingUnit::multiply_images(const Round& round) {
   const OperandImage& a =
       job.image_a[static_cast<std::size_t>(job.lines.group_of(round.block) - job.first_group())];
   multiply_block(a.lines(0, round.block.rows.begin), round.block.rows.size,
-                 job.image_b.lines(0, round.block.columns.begin), round.block.columns.size,
+                 job.image_b->lines(0, round.block.columns.begin), round.block.columns.size,
                  schedule.cuts() * array_.lanes(), &results.sum(sums_, {0, 0}), results.stride(sums_));
 }
 

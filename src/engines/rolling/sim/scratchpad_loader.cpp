@@ -8,6 +8,11 @@
 #include <string>
 
 namespace tilebeat::rolling {
+namespace {
+
+constexpr std::size_t kImages = 4;  // of kernels that are kept
+
+}  // namespace
 
 ScratchpadLoader::ScratchpadLoader(OperandName operand, const SimContext& context,
                                    const RollingConfig& config, const MemoryConfig& memory,
@@ -19,14 +24,37 @@ ScratchpadLoader::ScratchpadLoader(OperandName operand, const SimContext& contex
       stride_(stride),
       leaves_(static_cast<std::size_t>(config.line_queue)) {}
 
+// What the lines of B depend on, besides the memory.
+ScratchpadLoader::KernelsKey ScratchpadLoader::key_of(const Job& job) {
+  return {static_cast<std::int64_t>(job.run.weights),
+          job.run.kernels,
+          job.schedule.product().n,
+          job.schedule.lanes(),
+          job.setup.block_kernels,
+          static_cast<std::int64_t>(job.setup.transposition),
+          job.conv.weight_zero_point};
+}
+
 void ScratchpadLoader::begin(Job& job, Cycle now) {
   requests_.enter(Activity::kLanding, now);
   next_turn_ = std::max(next_turn_, now);
   if (granularity_ == Granularity::kClock) return;
-  port.open_direct();
+  const bool unchanged = port.open_direct() == ScratchpadPort::Contents::kUnchanged;
   if (!reads_images_) return;
   if (operand_ == OperandName::kB) {
-    job.image_b.read(operand_, 0, job.schedule, job.lines, job.conv, job.setup.transposition, port, stride_);
+    // Runs of the same kernels follow one another: what was read is valid until the memory is written.
+    const KernelsKey key = key_of(job);
+    if (!unchanged) images_b_.clear();
+    auto known =
+        std::find_if(images_b_.begin(), images_b_.end(), [&](const auto& i) { return i.first == key; });
+    if (known == images_b_.end()) {
+      if (images_b_.size() == kImages) images_b_.pop_front();
+      images_b_.emplace_back(key, std::make_shared<OperandImage>());
+      known = std::prev(images_b_.end());
+      known->second->read(operand_, 0, job.schedule, job.lines, job.conv, job.setup.transposition, port,
+                          stride_);
+    }
+    job.image_b = known->second;
   } else {
     const int last = job.run.first_kernel + job.run.kernels - 1;
     job.image_a.resize(static_cast<std::size_t>(last / job.setup.group_kernels - job.first_group() + 1));
@@ -84,7 +112,7 @@ int ScratchpadLoader::access(Round& round, Line& made) {
 
 const OperandImage& ScratchpadLoader::image_of(Round& round) {
   Job& job = *round.job;
-  if (operand_ == OperandName::kB) return job.image_b;
+  if (operand_ == OperandName::kB) return *job.image_b;
   const int group = job.lines.group_of(round.block);
   OperandImage& image = job.image_a[static_cast<std::size_t>(group - job.first_group())];
   if (image.empty())
@@ -95,68 +123,93 @@ const OperandImage& ScratchpadLoader::image_of(Round& round) {
 // Lines on their way from the address generator into registers, one after the other.
 class ScratchpadLoader::Flow {
  public:
-  Flow(ScratchpadLoader& loader, Cycle free, Activity release)
-      : loader_(loader),
+  Flow(ScratchpadLoader& loader, Cycle free)
+      : leaves_(loader.leaves_.data()),
+        places_(loader.leaves_.size()),
+        oldest_(loader.oldest_),
+        latency_(loader.port.latency()),
+        port_bytes_(loader.config_.port_bytes),
         free_(free),
-        release_(release),
         turn_(loader.next_turn_),
         entry_(loader.ledger.settled_at()) {}
-  Flow(const Flow&) = delete;
-  Flow& operator=(const Flow&) = delete;
-  Flow(Flow&&) = delete;
-  Flow& operator=(Flow&&) = delete;
-  ~Flow() {
-    loader_.requests_.spend(Activity::kLanding, landing_);
-    loader_.requests_.spend(Activity::kBusy, turn_ - loader_.next_turn_ - landing_);
-    loader_.next_turn_ = turn_;
-    loader_.ledger.spend(Activity::kMemory, memory_);
-    loader_.ledger.spend(release_, waited_);
-    loader_.ledger.spend(Activity::kBusy, entry_ - loader_.ledger.settled_at());
-  }
+
   /// A line of `bytes` bytes that takes `accesses`.
   void pass(int accesses, int bytes) {
-    Cycle& leaves = loader_.leaves_[loader_.oldest_];
-    if (++loader_.oldest_ == loader_.leaves_.size()) loader_.oldest_ = 0;
+    Cycle& leaves = leaves_[oldest_];
+    if (++oldest_ == places_) oldest_ = 0;
     const Cycle begins = std::max(turn_, leaves);
     landing_ += begins - turn_;
     turn_ = begins + std::max(1, accesses);
-    const Cycle ready = std::max(turn_ + loader_.port.latency(), entry_);
+    const Cycle ready = std::max(turn_ + latency_, entry_);
     memory_ += ready - entry_;
     const Cycle at = std::max(ready, free_);
     waited_ += at - ready;
-    entry_ = at + (bytes <= loader_.config_.port_bytes ? 1 : ceil_div(bytes, loader_.config_.port_bytes));
+    entry_ = at + (bytes <= port_bytes_ ? 1 : ceil_div(bytes, port_bytes_));
     leaves = entry_ - 1;
-    loader_.stats.requests += accesses;
-    loader_.stats.bytes += bytes;
-    ++loader_.stats.lines;
+    requests_ += accesses;
+    bytes_ += bytes;
+    ++lines_;
   }
+  /// `lines` lines of `bytes` bytes in all, each of one access and with one cycle to enter.
+  void pass_short(int lines, std::int64_t bytes) {
+    Cycle turn = turn_, entry = entry_, landing = 0, memory = 0, waited = 0;
+    for (int i = 0; i < lines; ++i) {
+      Cycle& leaves = leaves_[oldest_];
+      if (++oldest_ == places_) oldest_ = 0;
+      const Cycle begins = std::max(turn, leaves);
+      landing += begins - turn;
+      turn = begins + 1;
+      const Cycle ready = std::max(turn + latency_, entry);
+      memory += ready - entry;
+      leaves = std::max(ready, free_);
+      waited += leaves - ready;
+      entry = leaves + 1;
+    }
+    turn_ = turn, entry_ = entry;
+    landing_ += landing, memory_ += memory, waited_ += waited;
+    requests_ += lines, lines_ += lines;
+    bytes_ += bytes;
+  }
+  /// The cycle in which the last line is in place.
   Cycle in_place() const { return entry_ - 1; }
+  /// Tells the loader what happened.
+  void settle(ScratchpadLoader& loader, Activity release) const {
+    loader.oldest_ = oldest_;
+    loader.requests_.spend(Activity::kLanding, landing_);
+    loader.requests_.spend(Activity::kBusy, turn_ - loader.next_turn_ - landing_);
+    loader.next_turn_ = turn_;
+    loader.ledger.spend(Activity::kMemory, memory_);
+    loader.ledger.spend(release, waited_);
+    loader.ledger.spend(Activity::kBusy, entry_ - loader.ledger.settled_at());
+    loader.stats.requests += requests_;
+    loader.stats.bytes += bytes_;
+    loader.stats.lines += lines_;
+  }
 
  private:
-  ScratchpadLoader& loader_;
+  Cycle* leaves_;
+  std::size_t places_, oldest_;
+  int latency_, port_bytes_;
   Cycle free_;
-  Activity release_;
   Cycle turn_;   // the address generator is free from it on
   Cycle entry_;  // and so is the way into the registers
   Cycle landing_ = 0, memory_ = 0, waited_ = 0;
+  std::int64_t requests_ = 0, bytes_ = 0, lines_ = 0;
 };
 
 Cycle ScratchpadLoader::load_round(Round& round, Cycle free, Activity release,
                                    std::vector<PostParameter>& records) {
   const bool is_b = operand_ == OperandName::kB;
   const bool across = is_b && round.job->setup.transposition == Transposition::kWhileLoading;
-  Cycle in_place = 0;
-  {
-    Flow flow(*this, free, release);
-    if (!across) pass_lines(round, flow);
-    if (across || (is_b && round.brings_records)) pass_others(round, flow, records);
-    in_place = flow.in_place();
-  }
+  Flow flow(*this, free);
+  if (!across) pass_lines(round, flow);
+  if (across || (is_b && round.brings_records)) pass_others(round, flow, records);
+  flow.settle(*this, release);
   if (round.ends_job) {
     requests_.enter(Activity::kNoWork, next_turn_);
-    ledger.enter(Activity::kNoWork, in_place + 1);
+    ledger.enter(Activity::kNoWork, flow.in_place() + 1);
   }
-  return in_place;
+  return flow.in_place();
 }
 
 // In the order of OperandLines::loads.
@@ -170,18 +223,17 @@ void ScratchpadLoader::pass_lines(Round& round, Flow& flow) {
   for (int cut = cuts.begin; cut < cuts.end(); ++cut) elements += schedule.cut(cut).size;
   for (int part = 0; part < round.block.parts; ++part) {
     const Span lines = schedule.lines_of(round.block, operand_, part);
-    const int begin = first + lines.begin, end = first + lines.end();
+    const int begin = first + lines.begin;
     stats.elements += elements * lines.size;
-    if (is_a) {
-      for (int line = begin; line < end; ++line) {
-        for (int cut = cuts.begin; cut < cuts.end(); ++cut)
-          flow.pass(image.accesses(cut, line), image.bytes(cut, line));
-      }
-    } else {
-      for (int cut = cuts.begin; cut < cuts.end(); ++cut) {
-        for (int line = begin; line < end; ++line)
-          flow.pass(image.accesses(cut, line), image.bytes(cut, line));
-      }
+    if (image.short_lines()) {
+      flow.pass_short(lines.size * cuts.size, elements * lines.size);
+      continue;
+    }
+    const int outer = is_a ? lines.size : cuts.size, inner = is_a ? cuts.size : lines.size;
+    for (int i = 0; i < outer; ++i) {
+      const OperandImage::Access* access = image.access(cuts.begin + (is_a ? 0 : i), begin + (is_a ? i : 0));
+      const std::size_t step = is_a ? 1 : image.cuts();
+      for (int j = 0; j < inner; ++j, access += step) flow.pass(access->count, access->bytes);
     }
   }
 }

@@ -15,7 +15,13 @@ ScratchpadPort::ScratchpadPort(const std::string& name, const SimContext& contex
       period_(context.clock.period_ps()),
       memory_(memory),
       width_(width_bytes),
-      direct_(static_cast<std::size_t>(memory.banks)) {}
+      direct_(static_cast<std::size_t>(memory.banks)) {
+  for (auto& bank : banks) bank.register_invalidate_direct_mem_ptr(this, &ScratchpadPort::withdraw);
+}
+
+void ScratchpadPort::withdraw(sc_dt::uint64 /*begin*/, sc_dt::uint64 /*end*/) {
+  withdrawn_ = true;
+}
 
 void ScratchpadPort::bind(Scratchpad& memory, int port) {
   base_ = memory.base(), size_ = memory.size();
@@ -31,10 +37,11 @@ std::uint64_t ScratchpadPort::offset_of(std::uint64_t address, int bytes) const 
 }
 
 ScratchpadPort::Word ScratchpadPort::word_at(std::uint64_t offset, int bytes) const {
-  const auto width = static_cast<std::uint64_t>(memory_.bank_bytes);
-  const auto count = static_cast<std::uint64_t>(memory_.banks);
-  const std::uint64_t word = offset / width, within = offset % width;
-  return {static_cast<std::size_t>(word % count), word / count * width + within,
+  // Memories have less than 4 GB; short divisions are fast.
+  const auto at = static_cast<std::uint32_t>(offset), width = static_cast<std::uint32_t>(memory_.bank_bytes);
+  const auto count = static_cast<std::uint32_t>(memory_.banks);
+  const std::uint32_t word = at / width, within = at % width;
+  return {word % count, std::uint64_t{word / count} * width + within,
           std::min(bytes, static_cast<int>(width - within))};
 }
 
@@ -46,6 +53,7 @@ int ScratchpadPort::access_bytes(std::uint64_t offset, int bytes) const {
 }
 
 int ScratchpadPort::accesses(std::uint64_t address, int bytes) const {
+  if (bytes <= width_ && bytes <= (memory_.banks - 1) * memory_.bank_bytes + 1) return 1;
   std::uint64_t offset = offset_of(address, bytes);
   int count = 0;
   while (bytes > 0) {
@@ -81,7 +89,9 @@ int ScratchpadPort::write(std::uint64_t address, const std::uint8_t* from, int b
   return move(tlm::TLM_WRITE_COMMAND, address, const_cast<std::uint8_t*>(from), bytes, delay);
 }
 
-void ScratchpadPort::open_direct() {
+ScratchpadPort::Contents ScratchpadPort::open_direct() {
+  if (!withdrawn_) return Contents::kUnchanged;
+  withdrawn_ = false;
   for (std::size_t bank = 0; bank < direct_.size(); ++bank) {
     tlm::tlm_dmi dmi;
     payload_.set_address(0);
@@ -89,6 +99,7 @@ void ScratchpadPort::open_direct() {
       throw SimulationError(fmt::format("{}: a bank refuses direct memory access", banks.name()));
     direct_[bank] = dmi.get_dmi_ptr();
   }
+  return Contents::kWritten;
 }
 
 void ScratchpadPort::direct_read(std::uint64_t address, std::uint8_t* to, int bytes) const {

@@ -46,7 +46,7 @@ struct Job {
   /// Tile granularity: the operands as they lie in registers; of A one for each group of a convolution, from
   /// that of the first kernel on.
   std::vector<OperandImage> image_a;
-  OperandImage image_b;
+  std::shared_ptr<const OperandImage> image_b;
 };
 
 /// What lies in register groups together: some cuts of n of the blocks of an output block.

@@ -28,8 +28,14 @@ class OperandImage {
   Lines lines(int cut, int line) const {
     return {elements_.data() + index(cut, line) * stride_, static_cast<std::size_t>(cuts_) * stride_};
   }
-  int bytes(int cut, int line) const { return bytes_[index(cut, line)]; }
-  int accesses(int cut, int line) const { return accesses_[index(cut, line)]; }
+  /// What the port does to read a line of a cut; the next cut follows.
+  struct Access {
+    std::uint16_t count = 0, bytes = 0;
+  };
+  const Access* access(int cut, int line) const { return accesses_.data() + index(cut, line); }
+  std::size_t cuts() const { return cuts_; }
+  /// Every line has all its elements and takes one access of the port.
+  bool short_lines() const { return short_lines_; }
 
  private:
   std::size_t index(int cut, int line) const {
@@ -38,9 +44,10 @@ class OperandImage {
   void read_line(const std::vector<Piece>& pieces, std::size_t at, OperandName operand, const ConvSetup& conv,
                  const ScratchpadPort& port);
 
+  bool short_lines_ = false;
   std::size_t cuts_ = 0, stride_ = 0;
   std::vector<std::int16_t> elements_;  // [line][cut][lane]
-  std::vector<std::uint16_t> bytes_, accesses_;
+  std::vector<Access> accesses_;        // [line][cut]
 };
 
 }  // namespace tilebeat::rolling

@@ -4,6 +4,12 @@
 #include "tilebeat/engines/rolling/sim/scratchpad_port.h"
 #include "tilebeat/sim/granularity.h"
 
+#include <array>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
 namespace tilebeat::rolling {
 
 /// A loader with a port of its own at a scratchpad: of a core, A from NRAM, B from WRAM (SPEC RO-5, RO-6).
@@ -39,6 +45,8 @@ class ScratchpadLoader : public OperandLoader {
 
  private:
   class Flow;
+  using KernelsKey = std::array<std::int64_t, 7>;
+  static KernelsKey key_of(const Job& job);
   void request_until(Rounds& rounds, Cycle last);
   void pass_lines(Round& round, Flow& flow);
   void pass_others(Round& round, Flow& flow, std::vector<PostParameter>& records);
@@ -48,6 +56,7 @@ class ScratchpadLoader : public OperandLoader {
   Granularity granularity_;
   bool reads_images_;  // a run's operands are read at once
   int stride_;         // elements that a line takes up in an image
+  std::deque<std::pair<KernelsKey, std::shared_ptr<OperandImage>>> images_b_;  // that are still valid
   CycleLedger requests_;
   Cycle next_turn_ = 0;        // the address generator is free from it on
   std::vector<Cycle> leaves_;  // tile granularity: when the last line_queue lines are in place

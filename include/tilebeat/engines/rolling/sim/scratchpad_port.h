@@ -29,6 +29,7 @@ class ScratchpadPort {
   /// Binds the port to port `port` of the memory's engine ports. The memory outlives it.
   void bind(Scratchpad& memory, int port);
 
+  int width_bytes() const { return width_; }
   int latency() const { return memory_.latency_cycles; }
   /// Accesses that `bytes` bytes from `address` take. Throws SimulationError when the memory does not hold
   /// them.
@@ -37,8 +38,10 @@ class ScratchpadPort {
   int read(std::uint64_t address, std::uint8_t* to, int bytes, int delay);
   int write(std::uint64_t address, const std::uint8_t* from, int bytes, int delay);
 
-  /// Asks the banks for direct memory access; what others write to them withdraws it.
-  void open_direct();
+  /// Asks the banks for direct memory access, which the first write to one of them withdraws, and tells
+  /// whether that has happened since it was asked before.
+  enum class Contents : std::uint8_t { kUnchanged, kWritten };
+  Contents open_direct();
   void direct_read(std::uint64_t address, std::uint8_t* to, int bytes) const;
   void direct_write(std::uint64_t address, const std::uint8_t* from, int bytes) const;
 
@@ -51,6 +54,7 @@ class ScratchpadPort {
   std::uint64_t offset_of(std::uint64_t address, int bytes) const;
   Word word_at(std::uint64_t offset, int bytes) const;
   int access_bytes(std::uint64_t offset, int bytes) const;
+  void withdraw(sc_dt::uint64 begin, sc_dt::uint64 end);
   int move(tlm::tlm_command command, std::uint64_t address, std::uint8_t* data, int bytes, int delay);
 
   Picoseconds period_;
@@ -58,6 +62,7 @@ class ScratchpadPort {
   int width_;
   std::uint64_t base_ = 0, size_ = 0;
   std::vector<std::uint8_t*> direct_;  // of every bank
+  bool withdrawn_ = true;
   tlm::tlm_generic_payload payload_;
 };
 
