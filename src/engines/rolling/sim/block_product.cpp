@@ -20,6 +20,15 @@ void multiply_portable(const Lines& a, int rows, const Lines& b, int columns, in
   }
 }
 
+void multiply_lines_portable(const std::int16_t* a, const std::int16_t* b, int lines, int lanes,
+                             std::int32_t* sums) {
+  for (int i = 0; i < lines; ++i, a += lanes, b += lanes) {
+    std::int32_t sum = 0;
+    for (int lane = 0; lane < lanes; ++lane) sum += std::int32_t{a[lane]} * b[lane];
+    sums[i] = sum;
+  }
+}
+
 #if defined(__x86_64__)
 
 __attribute__((target("avx2"))) inline __m256i load(const std::int16_t* from) {
@@ -64,24 +73,52 @@ __attribute__((target("avx2"))) void multiply_avx2(const Lines& a, int rows, con
                       sums + static_cast<std::size_t>(whole_rows) * stride, stride);
 }
 
+// Four lines at a time.
+__attribute__((target("avx2"))) void multiply_lines_avx2(const std::int16_t* a, const std::int16_t* b,
+                                                         int lines, int lanes, std::int32_t* sums) {
+  constexpr int kLines = 4, kVector = 16;
+  int i = 0;
+  for (; i + kLines <= lines; i += kLines) {
+    __m256i part[kLines] = {};
+    for (int line = 0; line < kLines; ++line) {
+      for (int lane = 0; lane < lanes; lane += kVector, a += kVector, b += kVector)
+        part[line] = _mm256_add_epi32(part[line], _mm256_madd_epi16(load(a), load(b)));
+    }
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(sums + i), sums_of(part));
+  }
+  multiply_lines_portable(a, b, lines - i, lanes, sums + i);
+}
+
 #endif
 
+using MultiplyLines = void (*)(const std::int16_t*, const std::int16_t*, int, int, std::int32_t*);
 using Multiply = void (*)(const Lines&, int, const Lines&, int, int, std::int32_t*, std::size_t);
 
-// The kernel for this machine; all of them give the same.
-Multiply kernel() {
+// The kernels for this machine; all of them give the same.
+struct Kernels {
+  Multiply block = multiply_portable;
+  MultiplyLines lines = multiply_lines_portable;
+};
+Kernels kernels() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return multiply_avx2;
+  if (__builtin_cpu_supports("avx2")) return {multiply_avx2, multiply_lines_avx2};
 #endif
-  return multiply_portable;
+  return {};
+}
+const Kernels& chosen() {
+  static const Kernels kernels_of_machine = kernels();
+  return kernels_of_machine;
 }
 
 }  // namespace
 
 void multiply_block(const Lines& a, int rows, const Lines& b, int columns, int length, std::int32_t* sums,
                     std::size_t stride) {
-  static const Multiply multiply = kernel();
-  multiply(a, rows, b, columns, length, sums, stride);
+  chosen().block(a, rows, b, columns, length, sums, stride);
+}
+
+void multiply_lines(const std::int16_t* a, const std::int16_t* b, int lines, int lanes, std::int32_t* sums) {
+  chosen().lines(a, b, lines, lanes, sums);
 }
 
 }  // namespace tilebeat::rolling

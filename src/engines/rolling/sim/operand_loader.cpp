@@ -17,10 +17,10 @@ OperandLoader::Line& OperandLoader::prepare(Round& round) {
   ++prepared_;
   made.begins_round = next_load_ == 0;
   made.load = loads_[next_load_++];
-  made.round = round_;
+  made.round = &round;
   made.ends_round = next_load_ == loads_.size();
   made.missing = 0;
-  if (made.ends_round) ++round_, next_load_ = 0;
+  if (made.ends_round) ++round_, next_load_ = 0, next_round_ = nullptr;
   return made;
 }
 

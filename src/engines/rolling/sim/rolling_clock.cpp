@@ -74,14 +74,15 @@ void RollingUnit::beat(const Round& round, Cycle now) {
   const int group = first_group(round) + schedule.group_of(step_->part, step_->cut);
   array_.multiply(group, round.block.lines, line_sums_);
   Sums sums = sums_due(now + tree_clocks(round));
-  for (int line = 0; line < round.block.lines; ++line) {
-    const std::optional<int> row = array_.tag(OperandName::kA, group, line);
-    const std::optional<int> column = array_.tag(OperandName::kB, group, line);
-    if (!row || !column) continue;
-    const bool tags = round.job->setup.realignment == Realignment::kTags;
-    const SumPlace place = tags ? schedule.aligned_at(round.block, {*row, *column})
-                                : schedule.stored_at(round.block, *step_, line);
-    sums.values.emplace_back(place, line_sums_[static_cast<std::size_t>(line)]);
+  const bool tags = round.job->setup.realignment == Realignment::kTags;
+  // Lines of a computation lie below one another.
+  SumPlace place = schedule.stored_at(round.block, *step_, 0);
+  const PeArray::Tag* row = array_.tags(OperandName::kA, group);
+  const PeArray::Tag* column = array_.tags(OperandName::kB, group);
+  for (int line = 0; line < round.block.lines; ++line, ++row, ++column, ++place.line) {
+    if (!row->valid || !column->valid) continue;
+    if (tags) place = schedule.aligned_at(round.block, {row->number, column->number});
+    sums.values.push_back({place, line_sums_[static_cast<std::size_t>(line)]});
   }
   trees_.push_back(std::move(sums));
 }
@@ -104,7 +105,7 @@ void RollingUnit::stream(const Round& round, Cycle now) {
   }
   Sums sums = sums_due(now + tree_clocks(round));
   for (int column = 0; column < columns; ++column) {
-    sums.values.emplace_back(SumPlace{step_->computation, column}, accumulator(step_->computation, column));
+    sums.values.push_back({{step_->computation, column}, accumulator(step_->computation, column)});
     accumulator(step_->computation, column) = 0;
   }
   trees_.push_back(std::move(sums));
@@ -199,8 +200,7 @@ RollingUnit::Sums RollingUnit::sums_due(Cycle due) {
 
 void RollingUnit::land_sums(Cycle now) {
   while (!trees_.empty() && trees_.front().due <= now) {
-    for (const auto& [place, value] : trees_.front().values)
-      results.sum(trees_.front().number, place) += value;
+    for (const Sum& sum : trees_.front().values) results.sum(trees_.front().number, sum.place) += sum.value;
     trees_.front().values.clear();
     spare_.push_back(std::move(trees_.front().values));
     trees_.pop_front();
@@ -254,7 +254,7 @@ void RollingUnit::trace_clock(Cycle now) {
 }
 
 void RollingUnit::trace_registers(const Round& round, OperandName operand, Cycle at) {
-  const Order order = order_of(round.job->setup);
+  const Order& order = round.job->schedule.order();
   for (int group = 0; group < order.groups(); ++group)
     array_.trace(order.variant, operand, first_group(round) + group, context_.clock.at(at));
 }

@@ -19,4 +19,8 @@ struct Lines {
 void multiply_block(const Lines& a, int rows, const Lines& b, int columns, int length, std::int32_t* sums,
                     std::size_t stride);
 
+/// sums[i] = line i of A times line i of B, `lanes` elements each, a multiple of 16; lines lie side by side:
+/// one beat of an array.
+void multiply_lines(const std::int16_t* a, const std::int16_t* b, int lines, int lanes, std::int32_t* sums);
+
 }  // namespace tilebeat::rolling

@@ -71,7 +71,10 @@ class Rounds {
   Round* at(std::int64_t number);
   /// All rounds of the runs that began are done.
   bool empty() const { return first_ == end_; }
-  Round& front() { return *at(first_); }
+  Round& front() {
+    if (rounds_.empty()) make();
+    return rounds_.front();
+  }
   void pop() { rounds_.pop_front(), ++first_; }
 
  private:

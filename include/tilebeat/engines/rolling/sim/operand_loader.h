@@ -53,7 +53,7 @@ class OperandLoader {
   /// A line that was requested.
   struct Line {
     Load load;
-    std::int64_t round = 0;
+    Round* round = nullptr;  ///< which it belongs to; it stays until its last line has entered
     bool begins_round = false, ends_round = false;
     Cycle ready = 0;   ///< the first cycle in which it can enter
     Cycle leaves = 0;  ///< the cycle in which it is in place, once it has entered
@@ -79,7 +79,10 @@ class OperandLoader {
     return lines_[static_cast<std::size_t>(number % config_.line_queue)];
   }
   /// The round of the line that is requested next; null when there is none.
-  Round* next_round(Rounds& rounds) const { return rounds.at(round_); }
+  Round* next_round(Rounds& rounds) {
+    if (next_round_ == nullptr) next_round_ = rounds.at(round_);
+    return next_round_;
+  }
   /// The next line has its turn; `find_pieces` says whether it is looked for in memory.
   Line& prepare(Round& round);
   static void find_pieces(const Round& round, OperandName operand, Line& line);
@@ -93,8 +96,9 @@ class OperandLoader {
   std::vector<Line> lines_;  // by number modulo line_queue
   std::size_t entered_slot_ = 0, prepared_slot_ = 0;
   Cycle next_entry_ = 0;
-  std::int64_t round_ = 0;   // that is requested
-  std::vector<Load> loads_;  // of it
+  std::int64_t round_ = 0;       // that is requested
+  Round* next_round_ = nullptr;  // the same, once it is known
+  std::vector<Load> loads_;      // of it
   std::size_t next_load_ = 0;
 };
 

@@ -37,8 +37,14 @@ class PeArray {
   std::int16_t* line(OperandName operand, int group, int line) {
     return registers_.data() + offset(operand, group, line);
   }
-  std::optional<int> tag(OperandName operand, int group, int line) const {
-    return tags_[tag_index(operand, group, line)];
+  /// What goes with a line: the number that it has in its operand; a place without a line has none.
+  struct Tag {
+    int number = 0;
+    bool valid = false;
+  };
+  /// The tags of a group's lines.
+  const Tag* tags(OperandName operand, int group) const {
+    return tags_.data() + tag_index(operand, group, 0);
   }
   int lanes() const { return lanes_; }
 
@@ -71,9 +77,9 @@ class PeArray {
 
   Shape shape_;
   int lines_, lanes_;
-  std::vector<std::int16_t> registers_;   // [operand][group][line][lane]
-  std::vector<std::optional<int>> tags_;  // [operand][group][line]
-  std::vector<std::int16_t> spare_;       // the spare register of the wrapped line
+  std::vector<std::int16_t> registers_;  // [operand][group][line][lane]
+  std::vector<Tag> tags_;                // [operand][group][line]
+  std::vector<std::int16_t> spare_;      // the spare register of the wrapped line
   std::optional<Fault> fault_;
   Trace* trace_;
   std::vector<SignalId> signals_;  // [operand][group][row][column]

@@ -83,11 +83,15 @@ class RollingUnit : public CommandedUnit {
       return rows == other.rows && columns == other.columns && variant == other.variant;
     }
   };
-  // Sums on their way through the adder trees.
+  // Sums on their way through the adder trees, one of each line at most.
+  struct Sum {
+    SumPlace place;
+    std::int32_t value = 0;
+  };
   struct Sums {
     Cycle due = 0;
     std::int64_t number = 0;
-    std::vector<std::pair<SumPlace, std::int32_t>> values;
+    std::vector<Sum> values;
   };
   static constexpr std::size_t kMostGroups = 64;  // as the configuration allows
   void take(const Instruction& instruction, Cycle next) override;
@@ -105,9 +109,9 @@ class RollingUnit : public CommandedUnit {
   // Lines that enter by clock `last`.
   bool enter_lines(OperandName operand, Cycle last);
   void load_line(const OperandLoader::Line& line, Round& round, OperandName operand);
-  int sets(const Round& round) const { return config_.groups / order_of(round.job->setup).groups(); }
+  int sets(const Round& round) const { return config_.groups / round.job->schedule.order().groups(); }
   int set_of(const Round& round) const { return static_cast<int>(round.number % sets(round)); }
-  int first_group(const Round& round) const { return set_of(round) * order_of(round.job->setup).groups(); }
+  int first_group(const Round& round) const { return set_of(round) * round.job->schedule.order().groups(); }
   std::optional<Cycle> groups_free(const Round& round) const;
   Cycle tree_clocks(const Round& round) const;
   void end_round(Cycle last);
@@ -160,7 +164,7 @@ class RollingUnit : public CommandedUnit {
 
   std::optional<Step> step_;  // clock granularity: of the front round
   std::deque<Sums> trees_;
-  std::vector<std::vector<std::pair<SumPlace, std::int32_t>>> spare_;  // of sums that have arrived
+  std::vector<std::vector<Sum>> spare_;  // of sums that have arrived
   std::vector<std::int32_t> line_sums_, accumulators_;
   std::vector<std::int16_t> elements_;
   struct Signals {
