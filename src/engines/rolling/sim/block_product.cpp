@@ -78,6 +78,13 @@ __attribute__((target("avx2"))) void multiply_lines_avx2(const std::int16_t* a, 
                                                          int lines, int lanes, std::int32_t* sums) {
   constexpr int kLines = 4, kVector = 16;
   int i = 0;
+  for (; lanes == kVector && i + kLines <= lines; i += kLines, a += kLines * kVector, b += kLines * kVector) {
+    const __m256i part[kLines] = {_mm256_madd_epi16(load(a), load(b)),
+                                  _mm256_madd_epi16(load(a + kVector), load(b + kVector)),
+                                  _mm256_madd_epi16(load(a + 2 * kVector), load(b + 2 * kVector)),
+                                  _mm256_madd_epi16(load(a + 3 * kVector), load(b + 3 * kVector))};
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(sums + i), sums_of(part));
+  }
   for (; i + kLines <= lines; i += kLines) {
     __m256i part[kLines] = {};
     for (int line = 0; line < kLines; ++line) {

@@ -79,11 +79,14 @@ void RollingUnit::beat(const Round& round, Cycle now) {
   SumPlace place = schedule.stored_at(round.block, *step_, 0);
   const PeArray::Tag* row = array_.tags(OperandName::kA, group);
   const PeArray::Tag* column = array_.tags(OperandName::kB, group);
-  for (int line = 0; line < round.block.lines; ++line, ++row, ++column, ++place.line) {
-    if (!row->valid || !column->valid) continue;
-    if (tags) place = schedule.aligned_at(round.block, {row->number, column->number});
-    sums.values.push_back({place, line_sums_[static_cast<std::size_t>(line)]});
+  sums.values.resize(line_sums_.size());
+  Sum* sum = sums.values.data();
+  for (const std::int32_t value : line_sums_) {
+    if (row->valid && column->valid)
+      *sum++ = {tags ? schedule.aligned_at(round.block, {row->number, column->number}) : place, value};
+    ++row, ++column, ++place.line;
   }
+  sums.values.resize(static_cast<std::size_t>(sum - sums.values.data()));
   trees_.push_back(std::move(sums));
 }
 
@@ -200,7 +203,8 @@ RollingUnit::Sums RollingUnit::sums_due(Cycle due) {
 
 void RollingUnit::land_sums(Cycle now) {
   while (!trees_.empty() && trees_.front().due <= now) {
-    for (const Sum& sum : trees_.front().values) results.sum(trees_.front().number, sum.place) += sum.value;
+    ResultBuffer::Sums half = results.sums(trees_.front().number);
+    for (const Sum& sum : trees_.front().values) half[sum.place] += sum.value;
     trees_.front().values.clear();
     spare_.push_back(std::move(trees_.front().values));
     trees_.pop_front();

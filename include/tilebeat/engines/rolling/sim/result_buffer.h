@@ -56,6 +56,18 @@ class ResultBuffer {
   std::optional<Cycle> left(std::int64_t number) const;
   /// Sums number `number` begin at zero.
   void begin(std::int64_t number, const OutputBlock& block);
+  /// The sums of one half.
+  struct Sums {
+    std::int32_t* first = nullptr;
+    std::size_t stride = 0;
+    std::int32_t& operator[](const SumPlace& place) const {
+      return first[static_cast<std::size_t>(place.line) * stride + static_cast<std::size_t>(place.index)];
+    }
+  };
+  Sums sums(std::int64_t number) {
+    Half& half = halves_[static_cast<std::size_t>(number % 2)];
+    return {half.sums.data(), half.stride};
+  }
   /// Adds to a sum; in tile granularity `place` is its row and column.
   std::int32_t& sum(std::int64_t number, const SumPlace& place) {
     Half& half = halves_[static_cast<std::size_t>(number % 2)];
