@@ -65,6 +65,7 @@ inline Work work_of(int m, int n, int k, int rows, int columns, Variant variant)
   Work work;
   work.m = m, work.n = n, work.k = k;
   work.config.rows = rows, work.config.columns = columns;
+  work.config.result_blocks = 4;  // for two blocks that are stacked
   work.setup.variant = variant;
   work.setup.pixel_bytes = kRow, work.setup.group_channels = static_cast<std::uint16_t>(n);
   work.setup.group_kernels = work.setup.block_kernels = static_cast<std::uint16_t>(k);

@@ -37,7 +37,7 @@ RollingSchedule schedule_of(const Shape& shape, const ConvSetup& conv, const Rol
   return RollingSchedule(shape, order_of(setup), product);
 }
 
-void OperandLines::loads(OperandName operand, const OutputBlock& block, int round, bool records,
+void OperandLines::loads(OperandName operand, const OutputBlock& block, int round, Records records,
                          std::vector<Load>& made) const {
   made.clear();
   const Span cuts = schedule_.cuts_of_round(round);
@@ -63,7 +63,7 @@ void OperandLines::loads(OperandName operand, const OutputBlock& block, int roun
       for (int number = 0; number < count; ++number) add(cut, number);
     }
   }
-  if (!records) return;
+  if (records == Records::kNone) return;
   for (int kernel = 0; kernel < block.columns.size; ++kernel)
     made.push_back({Load::Kind::kRecord, 0, 0, kernel, {0, kRecordBytes}});
 }

@@ -10,7 +10,7 @@ OperandLoader::OperandLoader(OperandName operand, const RollingConfig& config)
 OperandLoader::Line& OperandLoader::prepare(Round& round) {
   if (next_load_ == 0) {
     round.job->lines.loads(operand_, round.block, round.round,
-                           operand_ == OperandName::kB && round.brings_records, loads_);
+                           operand_ == OperandName::kB ? round.records : Records::kNone, loads_);
   }
   Line& made = lines_[prepared_slot_];
   if (++prepared_slot_ == lines_.size()) prepared_slot_ = 0;

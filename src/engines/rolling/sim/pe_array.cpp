@@ -81,9 +81,9 @@ namespace {
 
 // What lies in `ring` places of `size` elements moves by one place; `spare` has room for a place.
 template <class T>
-void roll_places(T* first, int ring, int size, bool to_front, T* spare) {
+void roll_places(T* first, int ring, int size, Direction direction, T* spare) {
   T* last = first + static_cast<std::ptrdiff_t>(ring - 1) * size;
-  if (to_front) {
+  if (direction == Direction::kFront) {
     std::copy_n(first, size, spare);
     std::copy(first + size, last + size, first);
     std::copy_n(spare, size, last);
@@ -96,10 +96,10 @@ void roll_places(T* first, int ring, int size, bool to_front, T* spare) {
 
 }  // namespace
 
-void PeArray::roll(OperandName operand, int group, int ring, bool to_front) {
+void PeArray::roll(OperandName operand, int group, int ring, Direction direction) {
   Tag spare;
-  roll_places(line(operand, group, 0), ring, lanes_, to_front, spare_.data());
-  roll_places(&tags_[tag_index(operand, group, 0)], ring, 1, to_front, &spare);
+  roll_places(line(operand, group, 0), ring, lanes_, direction, spare_.data());
+  roll_places(&tags_[tag_index(operand, group, 0)], ring, 1, direction, &spare);
 }
 
 void PeArray::swap_groups(OperandName operand, int a, int b) {

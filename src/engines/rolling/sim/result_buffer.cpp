@@ -18,15 +18,15 @@ constexpr std::uint64_t kBurstBoundary = 4096;  // that no burst crosses
 ResultBuffer::ResultBuffer(const char* name, const SimContext& context, const RollingConfig& config,
                            int max_outstanding, const std::optional<MemoryConfig>& memory,
                            Granularity granularity, sc_core::sc_event& changed)
-    : config_(config), granularity_(granularity), left_{-1, -1} {
+    : config_(config), granularity_(granularity) {
   if (memory)
     port.emplace(name, context, *memory, config.port_bytes);
   else
     bus.emplace(name, context, max_outstanding, changed);
 }
 
-std::optional<Cycle> ResultBuffer::left(std::int64_t number) const {
-  return left_[static_cast<std::size_t>(number % 2)];
+std::optional<Cycle> ResultBuffer::free_from(std::int64_t number) const {
+  return free_from_[static_cast<std::size_t>(number % 2)];
 }
 
 void ResultBuffer::begin(std::int64_t number, const OutputBlock& block) {
@@ -34,7 +34,7 @@ void ResultBuffer::begin(std::int64_t number, const OutputBlock& block) {
   const int side = std::max({block.rows.size, block.columns.size, block.parts * block.lines});
   half.stride = static_cast<std::size_t>(side);
   half.sums.assign(half.stride * half.stride, 0);
-  left_[static_cast<std::size_t>(number % 2)].reset();
+  free_from_[static_cast<std::size_t>(number % 2)].reset();
 }
 
 void ResultBuffer::complete(std::int64_t number, const Round& round,
@@ -57,7 +57,7 @@ void ResultBuffer::take(Cycle now) {
   }
 }
 
-// In clock granularity lines move clock by clock; what is read in tile granularity lies in its place anyway.
+// In clock granularity lines move cycle by cycle; what is read in tile granularity lies in its place anyway.
 void ResultBuffer::realign(Drain& drain, Cycle now) {
   if (granularity_ == Granularity::kTile) return;
   const Cycle begun = *drain.realigned_to - drain.clocks;
@@ -139,7 +139,7 @@ void ResultBuffer::drain_until(Cycle last) {
 }
 
 void ResultBuffer::end_drain() {
-  left_[static_cast<std::size_t>(drains_.front().number % 2)] = free_at_ - 1;
+  free_from_[static_cast<std::size_t>(drains_.front().number % 2)] = free_at_;
   drains_.pop_front();
 }
 

@@ -33,23 +33,23 @@ void RollingUnit::load_front() {
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     const Activity release = operand == OperandName::kA ? Activity::kInputRelease : Activity::kWeightRelease;
     const Cycle in_place = static_cast<ScratchpadLoader&>(loader(operand))
-                               .load_round(round, *groups_free(round) + 1, release, records);
+                               .load_round(round, *groups_free_from(round), release, records);
     round.loaded[static_cast<std::size_t>(operand)] = in_place;
     if (round.ends_job) loaded_[static_cast<std::size_t>(operand)] = in_place;
   }
   do_round();
 }
 
-// The front round; false when it is not known yet in which clock it can begin.
+// The front round; false when it is not known yet in which cycle it can begin.
 bool RollingUnit::do_round() {
   if (rounds_.empty()) return false;
   const Round& round = rounds_.front();
   if (!round.loaded[0] || !round.loaded[1]) return false;
-  Cycle ready = last_ended_ + 1;
+  Cycle ready = last_ended_ ? *last_ended_ + 1 : 0;
   if (round.begins_sums) {
-    const std::optional<Cycle> left = results.left(sums_);
-    if (!left) return false;
-    ready = std::max(ready, *left + 1);
+    const std::optional<Cycle> free = results.free_from(sums_);
+    if (!free) return false;
+    ready = std::max(ready, *free);
     results.begin(sums_, round.block);
   }
   // In the order in which they are waited for in clock granularity.

@@ -195,12 +195,12 @@ void RollingUnit::finish_jobs(Cycle now) {
 
 // ---- loading ----
 
-// The clock in which the round that used the groups before ended; none: not known yet.
-std::optional<Cycle> RollingUnit::groups_free(const Round& round) const {
+// The first cycle in which the groups of a round are free of the round before; none: not known yet.
+std::optional<Cycle> RollingUnit::groups_free_from(const Round& round) const {
   const std::int64_t before = round.number - sets(round);
-  if (before < 0) return -1;
+  if (before < 0) return 0;
   if (before >= rounds_ended_) return std::nullopt;
-  return ended_[static_cast<std::size_t>(before) % kMostGroups];
+  return ended_[static_cast<std::size_t>(before) % kMostGroups] + 1;
 }
 
 bool RollingUnit::enter_lines(OperandName operand, Cycle last) {
@@ -208,9 +208,9 @@ bool RollingUnit::enter_lines(OperandName operand, Cycle last) {
   bool entered = false;
   while (const OperandLoader::Line* line = from.front()) {
     Round& round = *line->round;
-    const std::optional<Cycle> free = groups_free(round);
+    const std::optional<Cycle> free = groups_free_from(round);
     if (!free) return entered;
-    const Cycle at = std::max({line->ready, from.next_entry(), *free + 1});
+    const Cycle at = std::max({line->ready, from.next_entry(), *free});
     if (at > last) return entered;
     load_line(*line, round, operand);
     const bool ends_round = line->ends_round;
@@ -259,13 +259,14 @@ Cycle RollingUnit::tree_clocks(const Round& round) const {
   return adder_tree_clocks(lines_are_rows(round.job->setup.variant) ? config_.columns : config_.rows);
 }
 
-// The front round's last clock is `last`.
+// The front round's last cycle is `last`.
 void RollingUnit::end_round(Cycle last) {
   Round& round = rounds_.front();
   const RollingSchedule& schedule = round.job->schedule;
   ++stats.rounds;
   count_reloading(round);
-  if (round.brings_records) records_ = std::move(arriving_[static_cast<std::size_t>(set_of(round))]);
+  if (round.records == Records::kLoaded)
+    records_ = std::move(arriving_[static_cast<std::size_t>(set_of(round))]);
   const Cycle added = last + tree_clocks(round);
   if (round.round + 1 == schedule.rounds_per_block()) {
     stats.useful_macs += std::int64_t{round.block.rows.size} * round.block.columns.size *
@@ -301,7 +302,7 @@ void RollingUnit::schedule(Cycle now) {
   for (const auto& operand : loaders) operand->schedule(next);
   results.schedule(next);
   if (loading_ && loaded_[0] && loaded_[1]) next.at(std::max(*loaded_[0], *loaded_[1]) + 1);
-  next.at(last_ended_ + 1);
+  if (last_ended_) next.at(*last_ended_ + 1);
   for (const auto& job : jobs_) {
     if (job->accumulated) next.at(*job->accumulated + 1);
     next.at(job->written);

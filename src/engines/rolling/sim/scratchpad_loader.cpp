@@ -203,7 +203,7 @@ Cycle ScratchpadLoader::load_round(Round& round, Cycle free, Activity release,
   const bool across = is_b && round.job->setup.transposition == Transposition::kWhileLoading;
   Flow flow(*this, free);
   if (!across) pass_lines(round, flow);
-  if (across || (is_b && round.brings_records)) pass_others(round, flow, records);
+  if (across || (is_b && round.records == Records::kLoaded)) pass_others(round, flow, records);
   flow.settle(*this, release);
   if (round.ends_job) {
     requests_.enter(Activity::kNoWork, next_turn_);
@@ -241,7 +241,7 @@ void ScratchpadLoader::pass_lines(Round& round, Flow& flow) {
 // Elements of several lines, and records.
 void ScratchpadLoader::pass_others(Round& round, Flow& flow, std::vector<PostParameter>& records) {
   std::vector<Load> loads;
-  round.job->lines.loads(operand_, round.block, round.round, round.brings_records, loads);
+  round.job->lines.loads(operand_, round.block, round.round, round.records, loads);
   std::vector<Piece> pieces;
   for (const Load& load : loads) {
     if (load.kind == Load::Kind::kLine) continue;

@@ -13,7 +13,7 @@
 
 namespace tilebeat::rolling {
 
-/// A run that the unit works on, from its first clock until its last result is stored.
+/// A run that the unit works on, from its first cycle until its last result is stored.
 struct Job {
   Job(const Shape& shape, const Instruction& i, const ConvSetup& c, const RollingSetup& s,
       const RollingRun& r, Cycle now)
@@ -58,8 +58,8 @@ struct Round {
   bool begins_sums = false;  ///< the half of the result buffer begins anew
   bool ends_sums = false;    ///< and is complete
   bool ends_job = false;
-  bool brings_records = false;
-  std::array<std::optional<Cycle>, kOperands> loaded;  ///< the clock in which the last line entered
+  Records records = Records::kNone;                    ///< that come with its kernels
+  std::array<std::optional<Cycle>, kOperands> loaded;  ///< the cycle in which the last line entered
 };
 
 /// The rounds that are not done, oldest first; further ones are made as they are asked for.

@@ -52,7 +52,7 @@ class PeArray {
   void multiply(int group, int lines, std::vector<std::int32_t>& sums) const;
   /// The lines of a group roll by one, around `ring` of them; the first one goes to the place of the last
   /// one, or the other way.
-  void roll(OperandName operand, int group, int ring, bool to_front);
+  void roll(OperandName operand, int group, int ring, Direction direction);
   /// Register contents of two groups change places, or those of one line each.
   void swap_groups(OperandName operand, int a, int b);
   void swap_lines(OperandName operand, int group_a, int group_b, int line);

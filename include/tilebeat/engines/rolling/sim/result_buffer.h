@@ -27,7 +27,7 @@ struct ResultStats {
 
 /// The buffer outside the array that sums are added up in (document 002 [0113]; SPEC RO-2, RO-5, RO-6), and
 /// the way from there to memory. Two halves: one is added to while the other one is realigned, drained and
-/// post-processed. An output block is row by row read at drain_bytes of sums a clock.
+/// post-processed. An output block is row by row read at drain_bytes of sums a cycle.
 ///
 /// Latency: realignment begins in the cycle after the last sum is in its place and takes L - 1 cycles, by
 /// tags none; post_latency_cycles from the last cycle of a row to its request. Back-pressure: a row leaves
@@ -52,8 +52,8 @@ class ResultBuffer {
   /// The cycles of the requests.
   CycleLedger& request_ledger() { return bus ? bus->ledger : requests_; }
 
-  /// The clock in which the half of sums number `number` was left by those before; none: not known yet.
-  std::optional<Cycle> left(std::int64_t number) const;
+  /// The first cycle in which the half of sums number `number` is free of those before; none: not known yet.
+  std::optional<Cycle> free_from(std::int64_t number) const;
   /// Sums number `number` begin at zero.
   void begin(std::int64_t number, const OutputBlock& block);
   /// The sums of one half.
@@ -77,10 +77,10 @@ class ResultBuffer {
   std::size_t stride(std::int64_t number) const {
     return halves_[static_cast<std::size_t>(number % 2)].stride;
   }
-  /// Sums number `number` are complete, the last one is added in clock `at`.
+  /// Sums number `number` are complete, the last one is added in cycle `at`.
   void complete(std::int64_t number, const Round& round, const std::vector<PostParameter>& records, Cycle at);
 
-  /// Takes the responses that arrived before clock `now`.
+  /// Takes the responses that arrived before cycle `now`.
   void take(Cycle now);
   /// Realigns and drains; `idle` is booked when there are no sums.
   void drain(Cycle now, Activity idle);
@@ -107,7 +107,7 @@ class ResultBuffer {
     Cycle complete = 0;
     int clocks = 0;                     // of realignment
     std::optional<Cycle> realigned_to;  // when it ends, once it has begun
-    int shifted = 0;                    // clocks of it that were done
+    int shifted = 0;                    // cycles of it that were done
     int next_row = 0;
   };
   struct Staged {
@@ -130,7 +130,7 @@ class ResultBuffer {
   RollingConfig config_;
   Granularity granularity_;
   std::array<Half, 2> halves_;
-  std::array<std::optional<Cycle>, 2> left_;  // of the sums that used the half last
+  std::array<std::optional<Cycle>, 2> free_from_{0, 0};
   std::deque<Drain> drains_;
   Cycle free_at_ = 0;  // of the way out
   std::deque<Staged> staged_;

@@ -41,18 +41,18 @@ struct OperandMemories {
 /// The rolling-register matrix unit of document 002 figure 1 (SPEC section 5): the PE array with its register
 /// groups, its adder trees, its controller, the loaders of both operands and the result buffer.
 ///
-/// The order is that of RollingSchedule. Throughput: one beat a clock, one line of each operand a clock, one
-/// line of sums a clock. A round begins in the clock after its last line entered. The groups of a round are
-/// free in the clock after its last beat; there are groups for `groups` div (stacked blocks x cuts) rounds.
-/// Latency: a beat's sums are added in the result buffer adder_tree_clocks(lanes) clocks later.
+/// The order is that of RollingSchedule. Throughput: one beat a cycle, one line of each operand a cycle, one
+/// line of sums a cycle. A round begins in the cycle after its last line entered. The groups of a round are
+/// free in the cycle after its last beat; there are groups for `groups` div (stacked blocks x cuts) rounds.
+/// Latency: a beat's sums are added in the result buffer adder_tree_clocks(lanes) cycles later.
 /// Back-pressure: an output block begins when a half of the result buffer was left (`output_drain`); then A
 /// is waited for
 /// (`input_load`), then B (`weight_load`). Exchanges, corrections and lines that wrap through the buffer are
-/// stalls of their own (`roll`). The operands of a run are released in the clock after its last line entered;
+/// stalls of their own (`roll`). The operands of a run are released in the cycle after its last line entered;
 /// the lines of the next one follow.
 ///
-/// In clock granularity every clock moves data; in tile granularity a round is done in one step, whose clocks
-/// the schedule counts, as soon as the clock in which it can begin is known.
+/// In clock granularity every cycle moves data; in tile granularity a round is done in one step, whose cycles
+/// the schedule counts, as soon as the cycle in which it can begin is known.
 class RollingUnit : public CommandedUnit {
  public:
   std::array<std::unique_ptr<OperandLoader>, kOperands> loaders;
@@ -101,23 +101,23 @@ class RollingUnit : public CommandedUnit {
   void check_sums(const RollingRun& run, const RollingSchedule& schedule);
   void end_loading(Cycle now);
   void finish_jobs(Cycle now);
-  bool works(Cycle now) const { return !rounds_.empty() || last_ended_ >= now; }
+  bool works(Cycle now) const { return !rounds_.empty() || (last_ended_ && *last_ended_ >= now); }
   Activity idle(Cycle now) const { return works(now) ? Activity::kOutputReady : blocker_; }
   OperandLoader& loader(OperandName operand) { return *loaders[static_cast<std::size_t>(operand)]; }
   void schedule(Cycle now);
 
-  // Lines that enter by clock `last`.
+  // Lines that enter by cycle `last`.
   bool enter_lines(OperandName operand, Cycle last);
   void load_line(const OperandLoader::Line& line, Round& round, OperandName operand);
   int sets(const Round& round) const { return config_.groups / round.job->schedule.order().groups(); }
   int set_of(const Round& round) const { return static_cast<int>(round.number % sets(round)); }
   int first_group(const Round& round) const { return set_of(round) * round.job->schedule.order().groups(); }
-  std::optional<Cycle> groups_free(const Round& round) const;
+  std::optional<Cycle> groups_free_from(const Round& round) const;
   Cycle tree_clocks(const Round& round) const;
   void end_round(Cycle last);
   void count_reloading(const Round& round);
 
-  // Clock granularity: one call a clock.
+  // Clock granularity: one call a cycle.
   void run_clock(Cycle now);
   Activity round_blocker(const Round& round, Cycle now) const;
   void do_step(const Round& round, Cycle now);
@@ -157,7 +157,7 @@ class RollingUnit : public CommandedUnit {
   std::array<std::optional<Cycle>, kOperands> loaded_;  // of the run that is loaded: its last line entered
   std::array<Cycle, kMostGroups> ended_{};              // by number of the round modulo kMostGroups
   std::int64_t rounds_ended_ = 0;
-  Cycle last_ended_ = -1;
+  std::optional<Cycle> last_ended_;
   std::int64_t sums_ = 0;                                         // number of the sums that are added to
   std::array<std::vector<PostParameter>, kMostGroups> arriving_;  // by set: records that came with a round
   std::vector<PostParameter> records_;                            // of the columns at work
@@ -168,11 +168,11 @@ class RollingUnit : public CommandedUnit {
   std::vector<std::int32_t> line_sums_, accumulators_;
   std::vector<std::int16_t> elements_;
   struct Signals {
-    SignalId state = -1, group = -1, computation = -1, phase = -1, step = -1, sums_valid = -1;
-    std::array<SignalId, kOperands> load{-1, -1};
+    SignalId state, group, computation, phase, step, sums_valid;
+    std::array<SignalId, kOperands> load;
     std::vector<SignalId> sums;
   };
-  Signals signals_;
+  std::optional<Signals> signals_;  // of a trace
 };
 
 }  // namespace tilebeat::rolling
