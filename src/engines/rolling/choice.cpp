@@ -74,9 +74,11 @@ Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, 
     const auto blocks = static_cast<double>(count);
     made.array += blocks * array;
     const int line_clocks = ceil_div(schedule.lanes(), config.port_bytes);
-    // A line comes at the width of the port, and takes a cycle for each run of bytes.
-    const int runs = ceil_div(std::min(schedule.product().n, schedule.lanes()), schedule.product().run);
-    a += blocks * block.rows.size * schedule.cuts() * std::max(line_clocks, runs);
+    // A line of A is made of the runs of neighbouring bytes that it touches, an access each.
+    const int length = std::min(schedule.product().n, schedule.lanes()), run = schedule.product().run;
+    const bool aligned = run >= schedule.product().n || run % length == 0;
+    const double pieces = aligned ? 1 : 1 + static_cast<double>(length - 1) / run;
+    a += blocks * block.rows.size * schedule.cuts() * std::max<double>(line_clocks, pieces);
     const bool across = config.transposition == Transposition::kWhileLoading;
     const double lines = across ? static_cast<double>(schedule.product().n) * block.parts
                                 : static_cast<double>(block.columns.size) * schedule.cuts();
