@@ -164,6 +164,18 @@ TEST(RollingTrace, RO_4_every_roll_and_correction_of_whole_rolling) {
   EXPECT_EQ(columns(26), "14 / 11 | 12 / 13");
 }
 
+TEST(RollingTrace, RO_3_places_without_a_line_are_unknown) {
+  // Five rows of A on four rows of PEs with one group: the second block has one line, others are empty again.
+  Work work = work_of(5, 3, 3, 4, 4, Variant::kRightBUp);
+  work.config.groups = 1;
+  Bench bench(work, Granularity::kClock, true);
+  bench.send(work);
+  ASSERT_EQ(bench.run(80), "");
+  EXPECT_TRUE(bench.trace.unknown("rolling.array.pe0_0.a0").empty());
+  EXPECT_FALSE(bench.trace.unknown("rolling.array.pe1_0.a0").empty());
+  EXPECT_FALSE(bench.trace.of("rolling.array.pe1_0.a0").empty()) << "it held a line of the first block";
+}
+
 TEST(RollingTrace, RO_5_a_column_of_B_enters_a_row_of_the_array_while_it_is_loaded) {
   // B lies in memory as it is, row after row, or transposed, column after column; in the registers it is the
   // same: [0052].
@@ -204,6 +216,10 @@ TEST(RollingUnit, RO_5_transposition_while_loading_gives_the_same) {
     const std::string clock = outcome(work, Granularity::kClock), tile = outcome(work, Granularity::kTile);
     EXPECT_THAT(clock, HasSubstr("macs 693 "));
     EXPECT_EQ(clock, tile);
+    // Elements that enter column by column carry the tags of their lines.
+    work.setup.realignment = Realignment::kTags;
+    work.setup.scheme = Scheme::kGroupRolling, work.setup.stacked_blocks = 2;
+    EXPECT_THAT(outcome(work, Granularity::kClock), HasSubstr("macs 693 "));
   }
 }
 
