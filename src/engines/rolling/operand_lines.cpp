@@ -91,9 +91,19 @@ void OperandLines::find(OperandName operand, const OutputBlock& block, int round
 void OperandLines::find_pixel(int pixel, int group, Span elements, std::vector<Piece>& pieces) const {
   if (run_.height == 0) return;
   const int outputs = int{run_.rows} * run_.columns;
-  const int image = pixel / outputs, row = pixel % outputs / run_.columns, column = pixel % run_.columns;
+  const int image = pixel < outputs ? 0 : pixel / outputs, in_image = pixel - image * outputs;
+  const int row = run_.rows == 1 ? 0 : in_image / run_.columns, column = in_image - row * run_.columns;
   const int taps = int{conv_.kernel_h} * conv_.kernel_w, channel_block = schedule_.channel_block();
   const std::int64_t image_pixels = std::int64_t{run_.height} * run_.width;
+  if (taps == 1) {  // blocks of channels follow one another
+    const int h = row * conv_.stride_h + run_.h_offset, w = column * conv_.stride_w + run_.w_offset;
+    if (h < 0 || h >= run_.height || w < 0 || w >= run_.width) return;
+    const std::int64_t byte = (image * image_pixels + std::int64_t{h} * run_.width + w) * setup_.pixel_bytes +
+                              std::int64_t{group} * setup_.group_channels + run_.first_channel +
+                              elements.begin;
+    append(pieces, run_.map + static_cast<std::uint64_t>(byte), elements.size, 0);
+    return;
+  }
   for (int at = elements.begin; at < elements.end();) {
     const int first = at / (channel_block * taps) * channel_block;
     const int width = std::min(channel_block, run_.channels - first);

@@ -79,14 +79,13 @@ void RollingUnit::beat(const Round& round, Cycle now) {
   SumPlace place = schedule.stored_at(round.block, *step_, 0);
   const PeArray::Tag* row = array_.tags(OperandName::kA, group);
   const PeArray::Tag* column = array_.tags(OperandName::kB, group);
-  sums.values.resize(line_sums_.size());
   Sum* sum = sums.values.data();
   for (const std::int32_t value : line_sums_) {
     if (row->valid && column->valid)
       *sum++ = {tags ? schedule.aligned_at(round.block, {row->number, column->number}) : place, value};
     ++row, ++column, ++place.line;
   }
-  sums.values.resize(static_cast<std::size_t>(sum - sums.values.data()));
+  sums.count = static_cast<std::size_t>(sum - sums.values.data());
   trees_.push_back(std::move(sums));
 }
 
@@ -108,7 +107,7 @@ void RollingUnit::stream(const Round& round, Cycle now) {
   }
   Sums sums = sums_due(now + tree_clocks(round));
   for (int column = 0; column < columns; ++column) {
-    sums.values.push_back({{step_->computation, column}, accumulator(step_->computation, column)});
+    sums.values[sums.count++] = {{step_->computation, column}, accumulator(step_->computation, column)};
     accumulator(step_->computation, column) = 0;
   }
   trees_.push_back(std::move(sums));
@@ -195,7 +194,10 @@ void RollingUnit::correct(const Round& round) {
 RollingUnit::Sums RollingUnit::sums_due(Cycle due) {
   Sums sums;
   sums.due = due, sums.number = sums_;
-  if (spare_.empty()) return sums;
+  if (spare_.empty()) {
+    sums.values.resize(static_cast<std::size_t>(std::max(config_.rows, config_.columns)));
+    return sums;
+  }
   sums.values = std::move(spare_.back());
   spare_.pop_back();
   return sums;
@@ -203,9 +205,9 @@ RollingUnit::Sums RollingUnit::sums_due(Cycle due) {
 
 void RollingUnit::land_sums(Cycle now) {
   while (!trees_.empty() && trees_.front().due <= now) {
-    ResultBuffer::Sums half = results.sums(trees_.front().number);
-    for (const Sum& sum : trees_.front().values) half[sum.place] += sum.value;
-    trees_.front().values.clear();
+    const Sums& front = trees_.front();
+    const ResultBuffer::Sums half = results.sums(front.number);
+    for (std::size_t i = 0; i < front.count; ++i) half[front.values[i].place] += front.values[i].value;
     spare_.push_back(std::move(trees_.front().values));
     trees_.pop_front();
   }

@@ -298,6 +298,11 @@ void RollingUnit::count_reloading(const Round& round) {
 }
 
 void RollingUnit::schedule(Cycle now) {
+  const bool clocked = !rounds_.empty() || !trees_.empty() || results.realigning();
+  if (granularity_ == Granularity::kClock && clocked) {
+    wake_at(now + 1);
+    return;
+  }
   NextClock next(now);
   for (const auto& operand : loaders) operand->schedule(next);
   results.schedule(next);
@@ -307,8 +312,6 @@ void RollingUnit::schedule(Cycle now) {
     if (job->accumulated) next.at(*job->accumulated + 1);
     next.at(job->written);
   }
-  const bool clocked = !rounds_.empty() || !trees_.empty() || results.realigning();
-  if (granularity_ == Granularity::kClock && clocked) next.at(now + 1);
   wake_at(next);
 }
 

@@ -9,12 +9,21 @@
 
 namespace tilebeat::rolling {
 
+std::optional<ScratchpadPort::Shifts> ScratchpadPort::shifts_of(const MemoryConfig& memory) {
+  Shifts shifts;
+  while ((1 << shifts.word) < memory.bank_bytes) ++shifts.word;
+  while ((1 << shifts.bank) < memory.banks) ++shifts.bank;
+  const bool powers = 1 << shifts.word == memory.bank_bytes && 1 << shifts.bank == memory.banks;
+  return powers ? std::optional(shifts) : std::nullopt;
+}
+
 ScratchpadPort::ScratchpadPort(const std::string& name, const SimContext& context, const MemoryConfig& memory,
                                int width_bytes)
     : banks(name.c_str(), static_cast<std::size_t>(memory.banks)),
       period_(context.clock.period_ps()),
       memory_(memory),
       width_(width_bytes),
+      shifts_(shifts_of(memory)),
       direct_(static_cast<std::size_t>(memory.banks)) {
   for (auto& bank : banks) bank.register_invalidate_direct_mem_ptr(this, &ScratchpadPort::withdraw);
 }
@@ -40,6 +49,11 @@ ScratchpadPort::Word ScratchpadPort::word_at(std::uint64_t offset, int bytes) co
   // Memories have less than 4 GB; short divisions are fast.
   const auto at = static_cast<std::uint32_t>(offset), width = static_cast<std::uint32_t>(memory_.bank_bytes);
   const auto count = static_cast<std::uint32_t>(memory_.banks);
+  if (shifts_) {
+    const std::uint32_t word = at >> shifts_->word, within = at & (width - 1);
+    return {word & (count - 1), (std::uint64_t{word >> shifts_->bank} << shifts_->word) + within,
+            std::min(bytes, static_cast<int>(width - within))};
+  }
   const std::uint32_t word = at / width, within = at % width;
   return {word % count, std::uint64_t{word / count} * width + within,
           std::min(bytes, static_cast<int>(width - within))};
@@ -47,6 +61,7 @@ ScratchpadPort::Word ScratchpadPort::word_at(std::uint64_t offset, int bytes) co
 
 // Every bank serves one word in a cycle.
 int ScratchpadPort::access_bytes(std::uint64_t offset, int bytes) const {
+  if (bytes <= width_ && bytes <= (memory_.banks - 1) * memory_.bank_bytes + 1) return bytes;
   const int row = memory_.banks * memory_.bank_bytes -
                   static_cast<int>(offset % static_cast<std::uint64_t>(memory_.bank_bytes));
   return std::min({bytes, width_, row});

@@ -91,6 +91,7 @@ class RollingUnit : public CommandedUnit {
   struct Sums {
     Cycle due = 0;
     std::int64_t number = 0;
+    std::size_t count = 0;  // of values
     std::vector<Sum> values;
   };
   static constexpr std::size_t kMostGroups = 64;  // as the configuration allows

@@ -51,6 +51,11 @@ class ScratchpadPort {
     std::uint64_t address = 0;
     int bytes = 0;  // from the address on that belong to the word
   };
+  // Of sizes that are powers of two.
+  struct Shifts {
+    unsigned word = 0, bank = 0;
+  };
+  static std::optional<Shifts> shifts_of(const MemoryConfig& memory);
   std::uint64_t offset_of(std::uint64_t address, int bytes) const;
   Word word_at(std::uint64_t offset, int bytes) const;
   int access_bytes(std::uint64_t offset, int bytes) const;
@@ -60,6 +65,7 @@ class ScratchpadPort {
   Picoseconds period_;
   MemoryConfig memory_;
   int width_;
+  std::optional<Shifts> shifts_;
   std::uint64_t base_ = 0, size_ = 0;
   std::vector<std::uint8_t*> direct_;  // of every bank
   bool withdrawn_ = true;
