@@ -43,6 +43,7 @@ constexpr std::array<ActivityText, kActivityCount> kTexts{{
     {"outstanding", "the limit of outstanding transactions is reached"},
     {"dram_timing", "requests are pending and a DRAM timing rule delays the next command"},
     {"refresh", "the DRAM is refreshing"},
+    {"write_queue", "results wait for a place in the queue of write requests"},
 }};
 
 }  // namespace

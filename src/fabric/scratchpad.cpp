@@ -10,7 +10,8 @@
 namespace tilebeat {
 
 Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, const MemoryConfig& config,
-                       std::int64_t size_bytes, std::uint64_t base, int bus_bytes, ScratchpadLayout layout)
+                       std::int64_t size_bytes, std::uint64_t base, int bus_bytes, ScratchpadLayout layout,
+                       int engine_ports)
     : sc_module(name),
       socket("socket"),
       context_(context),
@@ -26,7 +27,7 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
   for (int i = 0; i < config.banks; ++i) {
     banks_.push_back(std::make_unique<SramBank>(fmt::format("bank{}", i).c_str(), context,
                                                 size_bytes / config.banks,
-                                                layout == ScratchpadLayout::kRegions ? 2 : 1));
+                                                static_cast<int>(bus_and_region_ports()) + engine_ports));
     bank_ports_[static_cast<std::size_t>(i)].bind(banks_.back()->ports[0]);
   }
   SC_METHOD(step);

@@ -28,10 +28,6 @@ Core::Core(sc_core::sc_module_name name, const SimContext& context, const Hardwa
         matrix_ = make_matrix_unit(
             {context, hardware, order, options.granularity, options.trace_accumulators, "", nram});
       },
-      [&] {
-        nram_ =
-            std::make_unique<Scratchpad>("nram", context, config.nram, config.nram.size_bytes, nram, width);
-      },
       [&] { vector_ = std::make_unique<VectorUnit>("vector", context, config.vector, config.copy, nram); },
       [&] { iodma = std::make_unique<CopyEngine>("iodma", context, config.copy, Unit::kIodma, map); },
       [&] { mvdma = std::make_unique<CopyEngine>("mvdma", context, config.copy, Unit::kMvdma, map); },
@@ -49,8 +45,12 @@ Core::Core(sc_core::sc_module_name name, const SimContext& context, const Hardwa
   order.run({
       [&] { bus = std::make_unique<Interconnect>("bus", config.bus, context, names_of(ports), map); },
       [&] {
+        nram_ = std::make_unique<Scratchpad>("nram", context, config.nram, config.nram.size_bytes, nram,
+                                             width, ScratchpadLayout::kInterleaved, matrix_->nram_ports());
+      },
+      [&] {
         wram_ = std::make_unique<Scratchpad>("wram", context, config.wram, config.wram.size_bytes, wram,
-                                             width, matrix_->wram_layout());
+                                             width, matrix_->wram_layout(), matrix_->wram_ports());
       },
       [&] { control = make_control(context, hardware, units, register_address(processor)); },
   });

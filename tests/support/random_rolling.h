@@ -26,7 +26,8 @@ inline HardwareConfig random_rolling_chip(int clusters = 2, int cores = 2) {
   c.drain_bytes = 4 << number(0, 4);
   c.write_queue = skewed(24);
   c.post_latency_cycles = number(0, 8);
-  c.variant = one_in(2) ? rolling::VariantChoice::kAuto : static_cast<rolling::VariantChoice>(number(1, 8));
+  c.variant = one_in(2) ? rolling::VariantChoice::kAuto
+                        : rolling::forced(static_cast<rolling::Variant>(number(0, 7)));
   c.blocking = static_cast<rolling::BlockingChoice>(number(0, 3));
   c.stacked_cuts = one_in(3) ? number(0, c.groups) : 0;
   c.realign = static_cast<rolling::Realignment>(number(0, 1));

@@ -6,6 +6,7 @@
 #include "tilebeat/sim/clock.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +30,12 @@ class RecordingTrace : public Trace {
     EXPECT_GE(at, now_ps()) << "changes lie in the present or the future";
     changes_[static_cast<std::size_t>(signal)][at] = value;
   }
-  void unknown(SignalId /*signal*/, Picoseconds /*at*/) override {}
+  void unknown(SignalId signal, Picoseconds at) override { unknown_[signal].insert(at); }
+  /// When the signal's value was said to be unknown.
+  std::set<Picoseconds> unknown(const std::string& name) const {
+    const auto found = unknown_.find(ids_.at(name));
+    return found == unknown_.end() ? std::set<Picoseconds>{} : found->second;
+  }
 
   /// Changes of the value, in order.
   std::vector<std::pair<Picoseconds, std::uint64_t>> of(const std::string& name) const {
@@ -51,6 +57,7 @@ class RecordingTrace : public Trace {
 
  private:
   std::map<std::string, SignalId> ids_;
+  std::map<SignalId, std::set<Picoseconds>> unknown_;
   std::vector<std::map<Picoseconds, std::uint64_t>> changes_;
 };
 

@@ -5,6 +5,7 @@
 #include "tilebeat/engines/rolling/sim/rolling_unit.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -65,12 +66,47 @@ inline Work work_of(int m, int n, int k, int rows, int columns, Variant variant)
   Work work;
   work.m = m, work.n = n, work.k = k;
   work.config.rows = rows, work.config.columns = columns;
+  work.config.result_blocks = 4;  // for two blocks that are stacked
   work.setup.variant = variant;
   work.setup.pixel_bytes = kRow, work.setup.group_channels = static_cast<std::uint16_t>(n);
   work.setup.group_kernels = work.setup.block_kernels = static_cast<std::uint16_t>(k);
   for (int i = 0; i < m * n; ++i) work.a.push_back(static_cast<std::uint8_t>(i + 1));
   for (int i = 0; i < n * k; ++i) work.b.push_back(static_cast<std::uint8_t>(3 * i - 7));
   return work;
+}
+
+/// What lies in memory at the beginning.
+struct MemoryImage {
+  std::map<std::uint64_t, std::uint8_t> a, b;
+};
+inline MemoryImage image_of(const Work& work) {
+  MemoryImage image;
+  for (int row = 0; row < work.m; ++row) {
+    for (int i = 0; i < work.n; ++i)
+      image.a[static_cast<std::uint64_t>(row * kRow + i)] =
+          work.a[static_cast<std::size_t>(row * work.n + i)];
+  }
+  const RollingSchedule schedule = work.schedule();
+  std::uint64_t at = 0;
+  for (int cut = 0; cut < schedule.cuts(); ++cut) {
+    const Span elements = schedule.cut(cut);
+    const bool across = work.setup.transposition == Transposition::kWhileLoading;
+    const int outer = across ? elements.size : work.k, inner = across ? work.k : elements.size;
+    for (int i = 0; i < outer; ++i) {
+      for (int j = 0; j < inner; ++j) {
+        const int element = elements.begin + (across ? i : j), column = across ? j : i;
+        image.b[at++] = work.b[static_cast<std::size_t>(element * work.k + column)];
+      }
+    }
+  }
+  for (int column = 0; work.conv.post_parameters && column < work.k; ++column) {
+    PostParameter record;
+    record.bias = column + 1;
+    const auto bytes = encode(record);
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      image.b[kRecords + static_cast<std::uint64_t>(column) * bytes.size() + i] = bytes[i];
+  }
+  return image;
 }
 
 /// The unit with memories that answer in the clock after a request.
@@ -87,41 +123,19 @@ struct Bench {
         a("a_memory", context),
         b("b_memory", context),
         results("results_memory", context),
-        unit("rolling", context, work.config, 8, granularity) {
+        unit("rolling", context, work.config, 8, std::nullopt, granularity) {
     testing::strict_systemc();
     driver.command.bind(unit.command);
     unit.completion.bind(driver.completion);
-    unit.loaders[0].port.socket.bind(a.socket);
-    unit.loaders[1].port.socket.bind(b.socket);
-    unit.results.port.socket.bind(results.socket);
+    const auto ports = unit.bus_ports();
+    ports[0].socket->bind(a.socket);
+    ports[1].socket->bind(b.socket);
+    ports[2].socket->bind(results.socket);
     fill(work);
   }
   void fill(const Work& work) {
-    for (int row = 0; row < work.m; ++row) {
-      for (int i = 0; i < work.n; ++i)
-        a.bytes[static_cast<std::uint64_t>(row * kRow + i)] =
-            work.a[static_cast<std::size_t>(row * work.n + i)];
-    }
-    const RollingSchedule schedule = work.schedule();
-    std::uint64_t at = 0;
-    for (int cut = 0; cut < schedule.cuts(); ++cut) {
-      const Span elements = schedule.cut(cut);
-      const bool across = work.setup.transposition == Transposition::kWhileLoading;
-      const int outer = across ? elements.size : work.k, inner = across ? work.k : elements.size;
-      for (int i = 0; i < outer; ++i) {
-        for (int j = 0; j < inner; ++j) {
-          const int element = elements.begin + (across ? i : j), column = across ? j : i;
-          b.bytes[at++] = work.b[static_cast<std::size_t>(element * work.k + column)];
-        }
-      }
-    }
-    for (int column = 0; work.conv.post_parameters && column < work.k; ++column) {
-      PostParameter record;
-      record.bias = column + 1;
-      const auto bytes = encode(record);
-      for (std::size_t i = 0; i < bytes.size(); ++i)
-        b.bytes[kRecords + static_cast<std::uint64_t>(column) * bytes.size() + i] = bytes[i];
-    }
+    const MemoryImage image = image_of(work);
+    a.bytes = image.a, b.bytes = image.b;
   }
   void send(const Work& work) {
     driver.send(0, work.conv);
@@ -164,6 +178,27 @@ inline RollingCase case_of(const Work& work) {
   return c;
 }
 
+/// What a unit reported and counted, in a line; its ledgers until clock `limit`.
+inline std::string text_of(RollingUnit& unit, const UnitDriver& driver, Cycle limit) {
+  const auto clocks = [](CycleLedger& ledger, Cycle until) {
+    ledger.settle(until);
+    return fmt::format("{}", fmt::join(ledger.cycles(), " "));
+  };
+  const ArrayStats& stats = unit.stats;
+  std::string text = fmt::format(
+      "done {} released {} beats {} moves {} realign {} macs {} rolls {} exchanges {} corrections {} "
+      "elements {} {}",
+      driver.done(3), driver.released(3), stats.beats,
+      unit.ledger.cycles()[static_cast<std::size_t>(Activity::kRoll)], unit.results.stats.realign_clocks,
+      stats.useful_macs, stats.rolls, stats.exchanges, stats.corrections,
+      unit.loaders[0]->stats.elements + unit.loaders[1]->stats.elements, stats.elements_reloading);
+  text += " | " + clocks(unit.ledger, limit) + " | " + clocks(unit.results.ledger, limit) + " | " +
+          clocks(unit.results.request_ledger(), limit);
+  for (auto& loader : unit.loaders)
+    text += " | " + clocks(loader->ledger, limit) + " | " + clocks(loader->request_ledger(), limit);
+  return text;
+}
+
 /// Runs in a child and tells everything in a line: what differs from the product, the clocks and counters.
 inline std::string outcome(const Work& work, Granularity granularity) {
   return testing::in_child([&] {
@@ -179,23 +214,7 @@ inline std::string outcome(const Work& work, Granularity granularity) {
                              work.product(row, column));
       }
     }
-    const auto clocks = [](CycleLedger& ledger, Cycle until) {
-      ledger.settle(until);
-      return fmt::format("{}", fmt::join(ledger.cycles(), " "));
-    };
-    const ArrayStats& stats = bench.unit.stats;
-    std::string text = fmt::format(
-        "done {} released {} beats {} moves {} realign {} macs {} rolls {} exchanges {} corrections {} "
-        "elements {} {}",
-        bench.driver.done(3), bench.driver.released(3), stats.beats,
-        bench.unit.ledger.cycles()[static_cast<std::size_t>(Activity::kRoll)],
-        bench.unit.results.stats.realign_clocks, stats.useful_macs, stats.rolls, stats.exchanges,
-        stats.corrections, stats.elements, stats.elements_reloading);
-    text += " | " + clocks(bench.unit.ledger, limit) + " | " + clocks(bench.unit.results.ledger, limit) +
-            " | " + clocks(bench.unit.results.port.ledger, limit);
-    for (OperandLoader& loader : bench.unit.loaders)
-      text += " | " + clocks(loader.ledger, limit) + " | " + clocks(loader.port.ledger, limit);
-    return text;
+    return text_of(bench.unit, bench.driver, limit);
   });
 }
 

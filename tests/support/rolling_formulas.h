@@ -21,6 +21,8 @@ struct RollingCase {
   bool a_stays = true;
   bool wrap_buffer = false, tags = false, records = false;
   int drain_bytes = 16, post_latency = 4;
+  int first_line = 3;   ///< the first cycle in which a line can enter; the command arrives in cycle 0
+  int write_bytes = 0;  ///< that a port of its own writes a cycle; 0: a row is a request with a response
 };
 struct RollingClocks {
   std::int64_t done = 0;  ///< clock of the report that all is written; the command arrives in clock 0
@@ -85,8 +87,9 @@ inline RollingClocks rolling_clocks(const RollingCase& c) {
   }
   RollingClocks clocks;
   std::vector<std::int64_t> ends, left;
-  std::int64_t a = 2, b = 2;  // the last line of A, of B entered; a request in 1 brings bytes in 2
-  std::int64_t way_out_free = 0;
+  // The cycle in which the last line of A, of B entered: of stubs, a request in 1 brings bytes in 2.
+  std::int64_t a = c.first_line - 1, b = a;
+  std::int64_t way_out_free = 0, port_free = 0;
   for (int column = 0; column < c.k; column += column_step) {
     const int columns = std::min(column_step, c.k - column);
     for (int row = 0; row < c.m; row += row_step) {
@@ -117,10 +120,14 @@ inline RollingClocks rolling_clocks(const RollingCase& c) {
       const std::int64_t drain = std::max(ends.back() + tree + 1, way_out_free) + realign;
       left.push_back(drain + std::int64_t{rows} * parts_of(columns * 4, c.drain_bytes) - 1);
       way_out_free = left.back() + 1;
+      for (int r = 1; c.write_bytes > 0 && r <= rows; ++r) {
+        const std::int64_t row_left = drain + std::int64_t{r} * parts_of(columns * 4, c.drain_bytes);
+        port_free = std::max(port_free, row_left + c.post_latency) + parts_of(columns * 4, c.write_bytes);
+      }
     }
   }
   clocks.released = std::max(a, b) + 1;
-  clocks.done = left.back() + 1 + c.post_latency + 2;
+  clocks.done = c.write_bytes > 0 ? port_free : left.back() + 1 + c.post_latency + 2;
   return clocks;
 }
 

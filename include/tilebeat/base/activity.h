@@ -38,6 +38,7 @@ enum class Activity : std::uint8_t {
   kOutstanding,       ///< the limit of outstanding transactions is reached
   kDramTiming,        ///< the DRAM waits for tRCD, tRP, tCCD, ... with requests pending
   kRefresh,           ///< the DRAM is refreshing
+  kWriteQueue,        ///< results wait for a place in the queue of write requests
   kCount
 };
 constexpr int kActivityCount = static_cast<int>(Activity::kCount);

@@ -31,7 +31,8 @@ enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
 /// An on-chip memory: NRAM, WRAM or the SRAM of a cluster (SPEC HI-2, HI-3). It occupies `size_bytes` from
 /// `base`; consecutive words of `bank_bytes` lie in consecutive banks, each a target of its own with one
 /// port. With regions bank i holds the i-th part of the memory and has a second port, `region_port(i)`, that
-/// serves one access a clock whatever the bus does.
+/// serves one access a clock whatever the bus does. With interleaved words a matrix engine may have
+/// `engine_ports` ports of its own at every bank, `engine_port(port, bank)`, which serve it likewise.
 ///
 /// A request of up to 4096 bytes that arrives in clock t is taken at once. From clock t + 1 +
 /// `latency_cycles` on, bus width / bank width of its words are accessed a clock, in order. In each clock
@@ -48,7 +49,7 @@ class Scratchpad : public sc_core::sc_module {
 
   Scratchpad(sc_core::sc_module_name name, const SimContext& context, const MemoryConfig& config,
              std::int64_t size_bytes, std::uint64_t base, int bus_bytes,
-             ScratchpadLayout layout = ScratchpadLayout::kInterleaved);
+             ScratchpadLayout layout = ScratchpadLayout::kInterleaved, int engine_ports = 0);
   SC_HAS_PROCESS(Scratchpad);
 
   tlm::tlm_target_socket<>& region_port(int region) {
@@ -57,6 +58,16 @@ class Scratchpad : public sc_core::sc_module {
   const BankPortStats& region_stats(int region) const {
     return banks_[static_cast<std::size_t>(region)]->stats(1);
   }
+
+  /// Port `port` of those that a matrix engine has of its own, at bank `bank`.
+  tlm::tlm_target_socket<>& engine_port(int port, int bank) {
+    return banks_[static_cast<std::size_t>(bank)]
+        ->ports[bus_and_region_ports() + static_cast<std::size_t>(port)];
+  }
+  /// What an engine has to know of the memory to use its ports.
+  const MemoryConfig& config() const { return config_; }
+  std::uint64_t base() const { return base_; }
+  std::uint64_t size() const { return size_; }
 
   ScratchpadStats stats;
   /// See SramBank::inject_fault; `address` is a byte of bank `bank`.
@@ -77,6 +88,7 @@ class Scratchpad : public sc_core::sc_module {
     std::uint64_t word_left = 0;
   };
   Place place_of(std::uint64_t offset) const;
+  std::size_t bus_and_region_ports() const { return layout_ == ScratchpadLayout::kRegions ? 2 : 1; }
   tlm::tlm_sync_enum receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                              sc_core::sc_time& delay);
   unsigned debug(tlm::tlm_generic_payload& payload);

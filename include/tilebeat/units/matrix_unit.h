@@ -34,6 +34,9 @@ class MatrixUnit {
   virtual std::vector<UnitSockets> units() = 0;
   /// How the WRAM of its core is laid out.
   virtual ScratchpadLayout wram_layout() const { return ScratchpadLayout::kInterleaved; }
+  /// How many ports of its own the unit has at every bank of NRAM, of WRAM (Scratchpad::engine_port).
+  virtual int nram_ports() const { return 0; }
+  virtual int wram_ports() const { return 0; }
   /// Called once in a core: binds what leads to its memories past the bus. Both outlive the unit.
   virtual void bind_memories(Scratchpad& /*nram*/, Scratchpad& /*wram*/) {}
   /// Tells everything that its parts have counted.

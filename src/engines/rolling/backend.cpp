@@ -18,6 +18,10 @@ int group_channels(const Problem& p) {
   return p.channels / p.conv.groups;
 }
 
+Records records_if(bool there_are) {
+  return there_are ? Records::kLoaded : Records::kNone;
+}
+
 // A run's product: all kernels of one group, or of as many groups as there are kernels.
 Product product_of(const Problem& p, std::int64_t pixels, int channels, Interval kernels) {
   Product product;
@@ -63,7 +67,7 @@ class Lowering : public MatrixLowering {
     }
     const RollingSchedule schedule = schedule_of(shape_of(config_), conv_, setup_, run);
     if (!on_core_) runs_.push_back(run);
-    const Estimate expected = estimate(schedule, config_, run.last && conv_.post_parameters);
+    const Estimate expected = estimate(schedule, config_, records_if(run.last && conv_.post_parameters));
     TaskCost cost;
     cost.cycles = kFill + expected.clocks() - expected.last_drain;
     cost.latency = expected.last_drain + config_.post_latency_cycles + kFill;
@@ -85,16 +89,18 @@ class Lowering : public MatrixLowering {
   }
 
  private:
-  static constexpr double kFill = 24;  // clocks of the first lines, about
+  static constexpr double kFill = 24;  // cycles of the first lines, about
 
   static std::int64_t bytes_of(OperandName operand, const RollingSchedule& schedule,
                                const OperandLines& lines) {
     std::int64_t bytes = 0;
     std::vector<Piece> pieces;
+    std::vector<Load> loads;
     for (std::int64_t index = 0; index < schedule.blocks(); ++index) {
       const OutputBlock block = schedule.block(index);
       for (int round = 0; round < schedule.rounds_per_block(); ++round) {
-        for (const Load& load : lines.loads(operand, block, round, false)) {
+        lines.loads(operand, block, round, Records::kNone, loads);
+        for (const Load& load : loads) {
           lines.find(operand, block, round, load, pieces);
           for (const Piece& piece : pieces) bytes += piece.bytes;
         }
@@ -157,7 +163,7 @@ class RollingLayer : public MatrixLayer {
         config_(hardware.engine<RollingConfig>()),
         p_(make_problem(workload, layer, hardware.planner, 1)),
         choice_(choose_order(product_of(p_, pixels(), group_channels(p_), {0, p_.conv.out_channels}), config_,
-                             p_.has_post_parameters())) {
+                             records_if(p_.has_post_parameters()))) {
     p_.block_kernels = shape_of(config_).lines(choice_.order.variant);
   }
 
@@ -171,7 +177,7 @@ class RollingLayer : public MatrixLayer {
     const RollingSchedule one = schedule(std::int64_t{grain.rows} * grain.columns,
                                          {0, std::min(p_.block_kernels, p_.conv.out_channels)});
     grain.channels = one.channel_block();
-    const Estimate expected = estimate(one, config_, p_.has_post_parameters());
+    const Estimate expected = estimate(one, config_, records_if(p_.has_post_parameters()));
     grain.cycles = static_cast<std::int64_t>(expected.clocks() - expected.last_drain);
     grain.kernel_bytes = std::int64_t{one.product().k} * (one.product().n + kPostParameterBytes);
     return grain;

@@ -11,8 +11,7 @@ constexpr int kSumBytes = 4;
 
 // The longer operand rolls; its direction makes no difference to anything but the order of the sums.
 std::vector<Variant> variants_of(const Product& product, const RollingConfig& config) {
-  if (config.variant != VariantChoice::kAuto)
-    return {static_cast<Variant>(static_cast<int>(config.variant) - 1)};
+  if (const auto variant = forced_variant(config.variant)) return {*variant};
   if (config.stationary == Stationary::kOutput) return {Variant::kRightBUp};
   const bool b_rolls = product.k >= product.m;
   std::vector<Variant> variants{b_rolls ? Variant::kRightBUp : Variant::kRightAUp};
@@ -64,7 +63,7 @@ double Estimate::clocks() const {
                   : std::max(array + loads, drain) + last_drain;
 }
 
-Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, bool records) {
+Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, Records records) {
   Estimate made;
   made.overlaps = config.groups / schedule.order().groups() > 1;
   double a = 0, b = 0;
@@ -75,9 +74,11 @@ Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, 
     const auto blocks = static_cast<double>(count);
     made.array += blocks * array;
     const int line_clocks = ceil_div(schedule.lanes(), config.port_bytes);
-    // A line comes at the width of the port, and takes a clock for each run of bytes.
-    const int runs = ceil_div(std::min(schedule.product().n, schedule.lanes()), schedule.product().run);
-    a += blocks * block.rows.size * schedule.cuts() * std::max(line_clocks, runs);
+    // A line of A is made of the runs of neighbouring bytes that it touches, an access each.
+    const int length = std::min(schedule.product().n, schedule.lanes()), run = schedule.product().run;
+    const bool aligned = run >= schedule.product().n || run % length == 0;
+    const double pieces = aligned ? 1 : 1 + static_cast<double>(length - 1) / run;
+    a += blocks * block.rows.size * schedule.cuts() * std::max<double>(line_clocks, pieces);
     const bool across = config.transposition == Transposition::kWhileLoading;
     const double lines = across ? static_cast<double>(schedule.product().n) * block.parts
                                 : static_cast<double>(block.columns.size) * schedule.cuts();
@@ -87,12 +88,12 @@ Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, 
                                     ceil_div(block.columns.size * kSumBytes, config.drain_bytes);
     made.drain += blocks * made.last_drain;
   }
-  if (records) b += schedule.product().k;
+  if (records == Records::kLoaded) b += schedule.product().k;
   made.loads = std::max(a, b);
   return made;
 }
 
-Choice choose_order(const Product& product, const RollingConfig& config, bool records) {
+Choice choose_order(const Product& product, const RollingConfig& config, Records records) {
   Choice choice;
   for (const Variant variant : variants_of(product, config)) {
     for (const Order& order : orders_of(variant, config))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/engines/rolling/config.h"
+#include "tilebeat/engines/rolling/operand_lines.h"
 #include "tilebeat/engines/rolling/schedule.h"
 
 #include <string>
@@ -18,7 +19,7 @@ struct Estimate {
   double last_drain = 0;  ///< of the last output block
   double clocks() const;
 };
-Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, bool records);
+Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, Records records);
 
 /// What was looked at for a layer.
 struct Candidate {
@@ -32,6 +33,6 @@ struct Choice {
   Order order;
   std::vector<Candidate> candidates;
 };
-Choice choose_order(const Product& product, const RollingConfig& config, bool records);
+Choice choose_order(const Product& product, const RollingConfig& config, Records records);
 
 }  // namespace tilebeat::rolling

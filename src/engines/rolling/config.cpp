@@ -17,30 +17,31 @@ void describe(V& v, RollingConfig& c) {
   v.integer("groups", c.groups, {1, 64}, "registers of each operand in a PE; a block pair takes one of each");
   v.integer("start_row", c.start_row, {0, 127}, "row of the PE where matrices begin, less than rows");
   v.integer("start_column", c.start_column, {0, 127}, "column of that PE, less than columns");
-  v.integer("port_bytes", c.port_bytes, {1, 256}, "bytes of an operand that arrive at its registers a clock");
+  v.integer("port_bytes", c.port_bytes, {1, 256}, "bytes of an operand that arrive at its registers a cycle");
   v.integer("request_bytes", c.request_bytes, {1, 4096},
             "bytes of the longest request for lines of an operand");
   v.integer("line_queue", c.line_queue, {1, 4096},
             "lines of an operand that are requested ahead of the registers");
   v.integer("result_blocks", c.result_blocks, {1, 4096},
-            "output blocks that each of the two halves of the result buffer holds; s x s of them bound how "
-            "many blocks of lines are stacked");
-  v.integer("drain_bytes", c.drain_bytes, {4, 1024}, "bytes of sums that leave the result buffer a clock");
+            "output blocks that each of the two halves of the result buffer holds; blocks of lines are "
+            "stacked s at "
+            "a time only where a half holds s x s output blocks");
+  v.integer("drain_bytes", c.drain_bytes, {4, 1024}, "bytes of sums that leave the result buffer a cycle");
   v.integer("write_queue", c.write_queue, {1, 4096}, "requests to write results that wait for the bus");
   v.integer("post_latency_cycles", c.post_latency_cycles, {0, 1024},
-            "clocks of latency of the post-processing path");
+            "cycles of latency of the post-processing path");
   v.choice("variant", c.variant, kVariantChoiceNames,
            "which operand is transposed (right: B, left: A), which one rolls, and where to; or what takes "
-           "the fewest clocks");
+           "the fewest cycles");
   v.choice("blocking", c.blocking, kBlockingChoiceNames,
            "operands larger than the array: one block pair after the other; stacked, blocks exchanged "
-           "between register groups; stacked, one ring with correction; or what takes the fewest clocks");
+           "between register groups; stacked, one ring with correction; or what takes the fewest cycles");
   v.integer("stacked_cuts", c.stacked_cuts, {0, 64},
             "cuts of the inner dimension that are stacked in register groups; 0: chosen");
   v.choice("realign", c.realign, kRealignmentNames,
            "how sums come to their places: lines of the result buffer roll, or elements carry tags");
   v.choice("wrap", c.wrap, kWrapNames,
-           "where the line that leaves the ring waits: in a spare register, or in the buffer (2 clocks)");
+           "where the line that leaves the ring waits: in a spare register, or in the buffer (2 cycles)");
   v.choice("transposition", c.transposition, kTranspositionNames,
            "kernels lie transposed in memory, or are transposed while they are loaded");
   v.choice("stationary", c.stationary, kStationaryNames,

@@ -37,9 +37,9 @@ RollingSchedule schedule_of(const Shape& shape, const ConvSetup& conv, const Rol
   return RollingSchedule(shape, order_of(setup), product);
 }
 
-std::vector<Load> OperandLines::loads(OperandName operand, const OutputBlock& block, int round,
-                                      bool records) const {
-  std::vector<Load> made;
+void OperandLines::loads(OperandName operand, const OutputBlock& block, int round, Records records,
+                         std::vector<Load>& made) const {
+  made.clear();
   const Span cuts = schedule_.cuts_of_round(round);
   const bool across = operand == OperandName::kB && setup_.transposition == Transposition::kWhileLoading;
   for (int part = 0; part < block.parts; ++part) {
@@ -63,10 +63,9 @@ std::vector<Load> OperandLines::loads(OperandName operand, const OutputBlock& bl
       for (int number = 0; number < count; ++number) add(cut, number);
     }
   }
-  if (!records) return made;
+  if (records == Records::kNone) return;
   for (int kernel = 0; kernel < block.columns.size; ++kernel)
     made.push_back({Load::Kind::kRecord, 0, 0, kernel, {0, kRecordBytes}});
-  return made;
 }
 
 void OperandLines::find(OperandName operand, const OutputBlock& block, int round, const Load& load,
@@ -80,8 +79,7 @@ void OperandLines::find(OperandName operand, const OutputBlock& block, int round
   const Span elements = schedule_.cut(schedule_.cuts_of_round(round).begin + load.cut);
   const Span lines = schedule_.lines_of(block, operand, load.part);
   if (operand == OperandName::kA) {
-    const int group = (run_.first_kernel + block.columns.begin) / setup_.group_kernels;
-    find_pixel(block.rows.begin + lines.begin + load.number, group, elements, pieces);
+    find_pixel(block.rows.begin + lines.begin + load.number, group_of(block), elements, pieces);
   } else if (load.kind == Load::Kind::kLine) {
     find_kernel(block.columns.begin + lines.begin + load.number, elements, pieces);
   } else {
@@ -93,9 +91,19 @@ void OperandLines::find(OperandName operand, const OutputBlock& block, int round
 void OperandLines::find_pixel(int pixel, int group, Span elements, std::vector<Piece>& pieces) const {
   if (run_.height == 0) return;
   const int outputs = int{run_.rows} * run_.columns;
-  const int image = pixel / outputs, row = pixel % outputs / run_.columns, column = pixel % run_.columns;
+  const int image = pixel < outputs ? 0 : pixel / outputs, in_image = pixel - image * outputs;
+  const int row = run_.rows == 1 ? 0 : in_image / run_.columns, column = in_image - row * run_.columns;
   const int taps = int{conv_.kernel_h} * conv_.kernel_w, channel_block = schedule_.channel_block();
   const std::int64_t image_pixels = std::int64_t{run_.height} * run_.width;
+  if (taps == 1) {  // blocks of channels follow one another
+    const int h = row * conv_.stride_h + run_.h_offset, w = column * conv_.stride_w + run_.w_offset;
+    if (h < 0 || h >= run_.height || w < 0 || w >= run_.width) return;
+    const std::int64_t byte = (image * image_pixels + std::int64_t{h} * run_.width + w) * setup_.pixel_bytes +
+                              std::int64_t{group} * setup_.group_channels + run_.first_channel +
+                              elements.begin;
+    append(pieces, run_.map + static_cast<std::uint64_t>(byte), elements.size, 0);
+    return;
+  }
   for (int at = elements.begin; at < elements.end();) {
     const int first = at / (channel_block * taps) * channel_block;
     const int width = std::min(channel_block, run_.channels - first);

@@ -195,7 +195,7 @@ std::vector<RollingSchedule::Shift> RollingSchedule::shifts(const OutputBlock& b
   return made;
 }
 
-// ---- clocks ----
+// ---- cycles ----
 
 // The step's part takes part in its computation.
 bool RollingSchedule::works(const OutputBlock& block, const Step& step) const {

@@ -130,6 +130,76 @@ TEST(RollingTrace, RO_4_tables_4_and_5_in_registers) {
       << "table 5";
 }
 
+TEST(RollingTrace, RO_4_every_roll_and_the_exchange_of_group_rolling) {
+  Work work = named_work(4, 2, Variant::kRightBUp);
+  work.setup.scheme = Scheme::kGroupRolling, work.setup.stacked_blocks = work.setup.stacked_cuts = 2;
+  Bench bench(work, Granularity::kClock, true);
+  bench.send(work);
+  ASSERT_EQ(bench.run(80), "");
+  const auto first_group = [&](Cycle cycle) { return registers(bench.trace, 'b', 0, 2, 2, cycle); };
+  // Two computations of four beats from 11 on, the roll that restores, the exchange in 19, the same again.
+  for (const Cycle cycle : {11, 14}) EXPECT_EQ(first_group(cycle), "11 21 / 12 22") << cycle;
+  for (const Cycle cycle : {15, 18}) EXPECT_EQ(first_group(cycle), "12 22 / 11 21") << "rolled, " << cycle;
+  EXPECT_EQ(first_group(19), "11 21 / 12 22") << "restored";
+  for (const Cycle cycle : {20, 23}) EXPECT_EQ(first_group(cycle), "13 23 / 14 24") << "exchanged, " << cycle;
+  for (const Cycle cycle : {24, 27}) EXPECT_EQ(first_group(cycle), "14 24 / 13 23") << "rolled, " << cycle;
+}
+
+TEST(RollingTrace, RO_4_every_roll_and_correction_of_whole_rolling) {
+  Work work = named_work(4, 2, Variant::kRightBUp);
+  work.setup.scheme = Scheme::kWholeRolling, work.setup.stacked_blocks = work.setup.stacked_cuts = 2;
+  Bench bench(work, Granularity::kClock, true);
+  bench.send(work);
+  ASSERT_EQ(bench.run(80), "");
+  // Columns of B in the first cut of both blocks, as its first row names them: reg0 / reg2.
+  const auto columns = [&](Cycle cycle) {
+    return registers(bench.trace, 'b', 0, 2, 1, cycle) + " | " + registers(bench.trace, 'b', 2, 2, 1, cycle);
+  };
+  EXPECT_EQ(columns(11), "11 / 12 | 13 / 14");
+  EXPECT_EQ(columns(15), "12 / 11 | 14 / 13") << "first roll, each block within itself";
+  EXPECT_EQ(columns(16), "12 / 13 | 14 / 11") << "corrected";
+  EXPECT_EQ(columns(20), "13 / 12 | 11 / 14") << "second roll";
+  EXPECT_EQ(columns(21), "13 / 14 | 11 / 12");
+  EXPECT_EQ(columns(25), "14 / 13 | 12 / 11") << "third roll";
+  EXPECT_EQ(columns(26), "14 / 11 | 12 / 13");
+}
+
+TEST(RollingTrace, RO_3_places_without_a_line_are_unknown) {
+  // Five rows of A on four rows of PEs with one group: the second block has one line, others are empty again.
+  Work work = work_of(5, 3, 3, 4, 4, Variant::kRightBUp);
+  work.config.groups = 1;
+  Bench bench(work, Granularity::kClock, true);
+  bench.send(work);
+  ASSERT_EQ(bench.run(80), "");
+  EXPECT_TRUE(bench.trace.unknown("rolling.array.pe0_0.a0").empty());
+  EXPECT_FALSE(bench.trace.unknown("rolling.array.pe1_0.a0").empty());
+  EXPECT_FALSE(bench.trace.of("rolling.array.pe1_0.a0").empty()) << "it held a line of the first block";
+}
+
+TEST(RollingTrace, RO_5_a_column_of_B_enters_a_row_of_the_array_while_it_is_loaded) {
+  // B lies in memory as it is, row after row, or transposed, column after column; in the registers it is the
+  // same: [0052].
+  const auto loaded = [](Transposition transposition) {
+    return testing::in_child([&] {
+      Work work = named_work(3, 4, Variant::kRightBUp);
+      work.setup.transposition = transposition;
+      Bench bench(work, Granularity::kClock, true);
+      std::string text;
+      for (std::uint64_t address = 0; address < 9; ++address)
+        text += fmt::format("{} ", bench.b.bytes.at(address));
+      bench.send(work);
+      bench.run(60);
+      for (const Cycle cycle : {3, 4, 5})
+        text += fmt::format("| {} ", value_at(bench.trace, "rolling.array.load_b", cycle));
+      return text + "| " + registers(bench.trace, 'b', 0, 3, 3, 6);
+    });
+  };
+  EXPECT_EQ(loaded(Transposition::kInMemory),
+            "11 21 31 12 22 32 13 23 33 | 1 | 1 | 1 | 11 21 31 / 12 22 32 / 13 23 33");
+  EXPECT_EQ(loaded(Transposition::kWhileLoading),
+            "11 12 13 21 22 23 31 32 33 | 1 | 1 | 1 | 11 21 31 / 12 22 32 / 13 23 33");
+}
+
 TEST(RollingTrace, RO_5_a_matrix_starts_at_any_pe) {
   Work work = named_work(3, 4, Variant::kRightBUp);
   work.config.start_row = 0, work.config.start_column = 1;  // [0104]: a11 in pe12
@@ -146,6 +216,10 @@ TEST(RollingUnit, RO_5_transposition_while_loading_gives_the_same) {
     const std::string clock = outcome(work, Granularity::kClock), tile = outcome(work, Granularity::kTile);
     EXPECT_THAT(clock, HasSubstr("macs 693 "));
     EXPECT_EQ(clock, tile);
+    // Elements that enter column by column carry the tags of their lines.
+    work.setup.realignment = Realignment::kTags;
+    work.setup.scheme = Scheme::kGroupRolling, work.setup.stacked_blocks = 2;
+    EXPECT_THAT(outcome(work, Granularity::kClock), HasSubstr("macs 693 "));
   }
 }
 
@@ -169,6 +243,26 @@ TEST(RollingUnit, CY_2_slow_memories_increase_their_own_causes) {
   EXPECT_EQ(stalls(60, 1, 0), "true false false");
   EXPECT_EQ(stalls(1, 200, 0), "false true false");
   EXPECT_EQ(stalls(1, 1, 100), "false false true");
+}
+
+TEST(RollingUnit, CY_2_a_full_write_queue_is_named) {
+  const auto stalled = [](int write_queue) {
+    return testing::in_child([&] {
+      Work work = work_of(8, 4, 8, 8, 8, Variant::kRightBUp);
+      work.config.write_queue = write_queue, work.config.drain_bytes = 64;
+      Bench bench(work, Granularity::kClock);
+      bench.results.accept_cycles = 20, bench.results.respond_cycles = 21;
+      bench.send(work);
+      bench.run(400);
+      bench.unit.results.ledger.settle(400);
+      const auto& cycles = bench.unit.results.ledger.cycles();
+      return fmt::format("{} {}", cycles[static_cast<std::size_t>(Activity::kBusy)],
+                         cycles[static_cast<std::size_t>(Activity::kWriteQueue)] > 100);
+    });
+  };
+  // 7 cycles of realignment and 8 rows of one; six rows wait for 20 cycles each.
+  EXPECT_EQ(stalled(1), "15 true");
+  EXPECT_EQ(stalled(8), "15 false");
 }
 
 TEST(RollingUnit, MA_1_sums_stay_in_the_result_buffer_over_runs) {
@@ -222,7 +316,7 @@ TEST(RollingUnit, CY_3_a_register_that_flips_bits_spoils_its_products) {
 }
 
 TEST(RollingUnit, programs_that_make_no_sense_are_refused) {
-  const Work work = work_of(3, 3, 3, 4, 4, Variant::kRightBUp);
+  Work work = work_of(3, 3, 3, 4, 4, Variant::kRightBUp);
   const auto error = [&](const RollingSetup& setup, const Operation& operation) {
     return testing::in_child([&] {
       Bench bench(work, Granularity::kTile);
@@ -251,6 +345,10 @@ TEST(RollingUnit, programs_that_make_no_sense_are_refused) {
               HasSubstr("1 x 5 stacked block pairs, the array has 4 register groups"));
   setup.stacked_cuts = 1, setup.stacked_blocks = 3;
   EXPECT_THAT(error(setup, work.run()), HasSubstr("3 x 3 output blocks, half of the result buffer holds 4"));
+  setup.stacked_blocks = 2;
+  work.config.result_blocks = RollingConfig{}.result_blocks;
+  EXPECT_THAT(error(setup, work.run()), HasSubstr("2 x 2 output blocks, half of the result buffer holds 1"))
+      << "SPEC RO-6: the result buffer holds two blocks";
   setup.group_kernels = 0;
   EXPECT_THAT(error(setup, work.run()), HasSubstr("0 kernels of a group"));
 }

@@ -106,6 +106,23 @@ TEST(RollingUnit, RO_6_groups_results_and_records) {
   }
 }
 
+TEST(RollingUnit, RO_6_a_line_longer_than_the_port_takes_several_cycles) {
+  // Eight lines of eight bytes, through 4 bytes a cycle: 16 cycles instead of 8.
+  for (const Granularity granularity : {Granularity::kClock, Granularity::kTile}) {
+    const auto done = [&](int port_bytes) {
+      return std::stoi(testing::in_child([&] {
+        Work work = work_of(8, 8, 8, 8, 8, Variant::kRightBUp);
+        work.config.port_bytes = port_bytes;
+        Bench bench(work, granularity);
+        bench.send(work);
+        bench.run(300);
+        return fmt::format("{}", bench.driver.done(3));
+      }));
+    };
+    EXPECT_EQ(done(4), done(8) + 8);
+  }
+}
+
 TEST(RollingUnit, RO_1_to_6_random_products) {
   std::mt19937 random(20);
   const auto below = [&](int bound) { return static_cast<int>(random() % static_cast<unsigned>(bound)); };

@@ -14,7 +14,7 @@ RollingSchedule schedule_of(const Shape& shape, const ConvSetup& conv, const Rol
                             const RollingRun& run);
 Order order_of(const RollingSetup& setup);
 
-/// What enters registers of one operand in one clock (SPEC RO-6): a line of the array, or, while B is being
+/// What enters registers of one operand in one cycle (SPEC RO-6): a line of the array, or, while B is being
 /// transposed, the same element of all lines of a block; or a record of bias and scale.
 struct Load {
   enum class Kind : std::uint8_t { kLine, kAcross, kRecord };
@@ -23,6 +23,9 @@ struct Load {
   int number = 0;         ///< of the line, of the element, of the record
   Span filled;            ///< elements of it that exist
 };
+
+/// Whether biases and scales are loaded with the kernels.
+enum class Records : std::uint8_t { kNone, kLoaded };
 
 /// Neighbouring bytes of a memory, and where in the loaded line they begin.
 struct Piece {
@@ -43,18 +46,25 @@ class OperandLines {
 
   /// The loads of a round, in order: of A line by line, in each its cuts, which are neighbours in memory; of
   /// B block by block, and at the end of the last round `records` of bias and scale.
-  std::vector<Load> loads(OperandName operand, const OutputBlock& block, int round, bool records) const;
+  void loads(OperandName operand, const OutputBlock& block, int round, Records records,
+             std::vector<Load>& made) const;
   /// Where the bytes of a load lie.
   void find(OperandName operand, const OutputBlock& block, int round, const Load& load,
             std::vector<Piece>& pieces) const;
+  /// Adds where elements `elements` of n lie of row `pixel` of A, for kernels of group `group`, ...
+  void find_pixel(int pixel, int group, Span elements, std::vector<Piece>& pieces) const;
+  /// ... of column `kernel` of B, ...
+  void find_kernel(int kernel, Span elements, std::vector<Piece>& pieces) const;
+  /// ... and, to be transposed while they are loaded, element `element` of several columns.
+  void find_across(Span kernels, int element, std::vector<Piece>& pieces) const;
+  /// The group of the convolution that an output block's columns belong to.
+  int group_of(const OutputBlock& block) const {
+    return (run_.first_kernel + block.columns.begin) / setup_.group_kernels;
+  }
   /// Bytes of a record.
   static constexpr int kRecordBytes = 16;
 
  private:
-  void find_pixel(int pixel, int group, Span elements, std::vector<Piece>& pieces) const;
-  void find_kernel(int kernel, Span elements, std::vector<Piece>& pieces) const;
-  void find_across(Span kernels, int element, std::vector<Piece>& pieces) const;
-
   const RollingSchedule& schedule_;
   const ConvSetup& conv_;
   const RollingSetup& setup_;

@@ -62,7 +62,7 @@ struct OutputBlock {
   int lines = 1;
 };
 
-/// What happens in one clock of the array while it works on a round.
+/// What happens in one cycle of the array while it works on a round.
 struct Step {
   enum class Kind : std::uint8_t {
     kBeat,        ///< every PE multiplies the registers of one group
@@ -77,7 +77,7 @@ struct Step {
   int part = 0;                   ///< of the stationary operand
   int cut = 0;                    ///< of the round
   int clock = 0;                  ///< of a wrap
-  bool ends_computation = false;  ///< the last beat of it: the ring rolls at the end of the clock
+  bool ends_computation = false;  ///< the last beat of it: the ring rolls at the end of the cycle
 };
 
 /// Element (row, column) of an output block.
@@ -160,7 +160,7 @@ class RollingSchedule {
   SumPlace aligned_at(const OutputBlock& block, const Element& element) const;
   /// Clocks of realignment by rolling: L - 1.
   int realignment(const OutputBlock& block) const;
-  /// A line of one ring in the result buffer that moves in clock `clock` of realignment.
+  /// A line of one ring in the result buffer that moves in cycle `cycle` of realignment.
   struct Shift {
     int line = 0;  ///< of the half
     Span indices;  ///< that move around
@@ -168,11 +168,11 @@ class RollingSchedule {
   };
   std::vector<Shift> shifts(const OutputBlock& block, int clock) const;
 
-  // ---- clocks ----
+  // ---- cycles ----
 
   /// The first step of a round; every round has one.
   Step first_step(const OutputBlock& block, int round) const;
-  /// Moves on by one clock; false after the last one.
+  /// Moves on by one cycle; false after the last one.
   bool advance(const OutputBlock& block, int round, Step& step) const;
   /// Clocks of a round without waiting, and the beats among them.
   struct Clocks {

@@ -45,9 +45,14 @@ constexpr OperandName rolling_operand(Variant v) {
              ? OperandName::kB
              : OperandName::kA;
 }
-/// Up or left: line p takes what line p + 1 held. Down or right: what line p - 1 held.
+/// Where lines roll to. Up or left, to the front: line p takes what line p + 1 held. Down or right, to the
+/// back: what line p - 1 held.
+enum class Direction : std::uint8_t { kFront, kBack };
+constexpr Direction direction_of(Variant v) {
+  return static_cast<int>(v) % 2 == 0 ? Direction::kFront : Direction::kBack;
+}
 constexpr bool rolls_to_front(Variant v) {
-  return static_cast<int>(v) % 2 == 0;
+  return direction_of(v) == Direction::kFront;
 }
 /// How blocks of operands larger than the array are worked on (SPEC RO-3 to RO-5).
 enum class Scheme : std::uint8_t {

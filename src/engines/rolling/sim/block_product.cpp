@@ -1,63 +1,131 @@
 #include "tilebeat/engines/rolling/sim/block_product.h"
 
+#if defined(__x86_64__)
 #include <immintrin.h>
+#endif
 
 namespace tilebeat::rolling {
 namespace {
 
-void multiply_portable(const std::int16_t* a, int rows, const std::int16_t* b, int columns, int lanes,
-                       std::int32_t* sums, std::size_t stride) {
-  for (int i = 0; i < rows; ++i, a += lanes, sums += stride) {
+void multiply_portable(const Lines& a, int rows, const Lines& b, int columns, int length, std::int32_t* sums,
+                       std::size_t stride) {
+  for (int i = 0; i < rows; ++i) {
+    const std::int16_t* x = a.line(i);
     for (int j = 0; j < columns; ++j) {
+      const std::int16_t* w = b.line(j);
       std::int32_t sum = 0;
-      for (int lane = 0; lane < lanes; ++lane) sum += std::int32_t{a[lane]} * b[j * lanes + lane];
-      sums[j] += sum;
+      for (int n = 0; n < length; ++n) sum += std::int32_t{x[n]} * w[n];
+      sums[static_cast<std::size_t>(i) * stride + static_cast<std::size_t>(j)] += sum;
     }
   }
 }
+
+void multiply_lines_portable(const std::int16_t* a, const std::int16_t* b, int lines, int lanes,
+                             std::int32_t* sums) {
+  for (int i = 0; i < lines; ++i, a += lanes, b += lanes) {
+    std::int32_t sum = 0;
+    for (int lane = 0; lane < lanes; ++lane) sum += std::int32_t{a[lane]} * b[lane];
+    sums[i] = sum;
+  }
+}
+
+#if defined(__x86_64__)
 
 __attribute__((target("avx2"))) inline __m256i load(const std::int16_t* from) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
 }
 
-// Eight columns at a time: their pair sums are added across by a tree of horizontal additions.
-__attribute__((target("avx2"))) void multiply_avx2(const std::int16_t* a, int rows, const std::int16_t* b,
-                                                   int columns, int lanes, std::int32_t* sums,
-                                                   std::size_t stride) {
-  constexpr int kColumns = 8, kVector = 16;
-  const int whole = columns / kColumns * kColumns;
-  for (int i = 0; i < rows; ++i) {
-    const std::int16_t* x = a + static_cast<std::ptrdiff_t>(i) * lanes;
-    std::int32_t* row = sums + static_cast<std::size_t>(i) * stride;
-    for (int j = 0; j < whole; j += kColumns) {
-      __m256i part[kColumns];
-      for (int k = 0; k < kColumns; ++k) {
-        const std::int16_t* w = b + static_cast<std::ptrdiff_t>(j + k) * lanes;
-        part[k] = _mm256_madd_epi16(load(x), load(w));
-        for (int lane = kVector; lane < lanes; lane += kVector)
-          part[k] = _mm256_add_epi32(part[k], _mm256_madd_epi16(load(x + lane), load(w + lane)));
+// The sums of four vectors.
+__attribute__((target("avx2"))) inline __m128i sums_of(const __m256i (&part)[4]) {
+  const __m256i both =
+      _mm256_hadd_epi32(_mm256_hadd_epi32(part[0], part[1]), _mm256_hadd_epi32(part[2], part[3]));
+  return _mm_add_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+}
+
+// Two rows and four columns at a time, in registers.
+__attribute__((target("avx2"))) void multiply_avx2(const Lines& a, int rows, const Lines& b, int columns,
+                                                   int length, std::int32_t* sums, std::size_t stride) {
+  constexpr int kRows = 2, kColumns = 4, kVector = 16;
+  const int whole_rows = rows / kRows * kRows, whole_columns = columns / kColumns * kColumns;
+  for (int i = 0; i < whole_rows; i += kRows) {
+    const std::int16_t* const x[kRows] = {a.line(i), a.line(i + 1)};
+    for (int j = 0; j < whole_columns; j += kColumns) {
+      __m256i part[kRows][kColumns] = {};
+      for (int n = 0; n < length; n += kVector) {
+        const __m256i upper = load(x[0] + n), lower = load(x[1] + n);
+        for (int k = 0; k < kColumns; ++k) {
+          const __m256i w = load(b.line(j + k) + n);
+          part[0][k] = _mm256_add_epi32(part[0][k], _mm256_madd_epi16(upper, w));
+          part[1][k] = _mm256_add_epi32(part[1][k], _mm256_madd_epi16(lower, w));
+        }
       }
-      const __m256i low =
-          _mm256_hadd_epi32(_mm256_hadd_epi32(part[0], part[1]), _mm256_hadd_epi32(part[2], part[3]));
-      const __m256i high =
-          _mm256_hadd_epi32(_mm256_hadd_epi32(part[4], part[5]), _mm256_hadd_epi32(part[6], part[7]));
-      const __m256i eight = _mm256_add_epi32(_mm256_permute2x128_si256(low, high, 0x20),
-                                             _mm256_permute2x128_si256(low, high, 0x31));
-      auto* place = reinterpret_cast<__m256i*>(row + j);
-      _mm256_storeu_si256(place, _mm256_add_epi32(_mm256_loadu_si256(place), eight));
+      for (int r = 0; r < kRows; ++r) {
+        auto* place = reinterpret_cast<__m128i*>(sums + static_cast<std::size_t>(i + r) * stride + j);
+        _mm_storeu_si128(place, _mm_add_epi32(_mm_loadu_si128(place), sums_of(part[r])));
+      }
     }
   }
-  if (whole < columns)
-    multiply_portable(a, rows, b + static_cast<std::ptrdiff_t>(whole) * lanes, columns - whole, lanes,
-                      sums + whole, stride);
+  if (whole_columns < columns)
+    multiply_portable(a, whole_rows, b.from(whole_columns), columns - whole_columns, length,
+                      sums + whole_columns, stride);
+  if (whole_rows < rows)
+    multiply_portable(a.from(whole_rows), rows - whole_rows, b, columns, length,
+                      sums + static_cast<std::size_t>(whole_rows) * stride, stride);
+}
+
+// Four lines at a time.
+__attribute__((target("avx2"))) void multiply_lines_avx2(const std::int16_t* a, const std::int16_t* b,
+                                                         int lines, int lanes, std::int32_t* sums) {
+  constexpr int kLines = 4, kVector = 16;
+  int i = 0;
+  for (; lanes == kVector && i + kLines <= lines; i += kLines, a += kLines * kVector, b += kLines * kVector) {
+    const __m256i part[kLines] = {_mm256_madd_epi16(load(a), load(b)),
+                                  _mm256_madd_epi16(load(a + kVector), load(b + kVector)),
+                                  _mm256_madd_epi16(load(a + 2 * kVector), load(b + 2 * kVector)),
+                                  _mm256_madd_epi16(load(a + 3 * kVector), load(b + 3 * kVector))};
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(sums + i), sums_of(part));
+  }
+  for (; i + kLines <= lines; i += kLines) {
+    __m256i part[kLines] = {};
+    for (int line = 0; line < kLines; ++line) {
+      for (int lane = 0; lane < lanes; lane += kVector, a += kVector, b += kVector)
+        part[line] = _mm256_add_epi32(part[line], _mm256_madd_epi16(load(a), load(b)));
+    }
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(sums + i), sums_of(part));
+  }
+  multiply_lines_portable(a, b, lines - i, lanes, sums + i);
+}
+
+#endif
+
+using MultiplyLines = void (*)(const std::int16_t*, const std::int16_t*, int, int, std::int32_t*);
+using Multiply = void (*)(const Lines&, int, const Lines&, int, int, std::int32_t*, std::size_t);
+
+// The kernels for this machine; all of them give the same.
+struct Kernels {
+  Multiply block = multiply_portable;
+  MultiplyLines lines = multiply_lines_portable;
+};
+Kernels kernels() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return {multiply_avx2, multiply_lines_avx2};
+#endif
+  return {};
+}
+const Kernels& chosen() {
+  static const Kernels kernels_of_machine = kernels();
+  return kernels_of_machine;
 }
 
 }  // namespace
 
-void multiply_block(const std::int16_t* a, int rows, const std::int16_t* b, int columns, int lanes,
-                    std::int32_t* sums, std::size_t stride) {
-  static const auto multiply = __builtin_cpu_supports("avx2") ? multiply_avx2 : multiply_portable;
-  multiply(a, rows, b, columns, lanes, sums, stride);
+void multiply_block(const Lines& a, int rows, const Lines& b, int columns, int length, std::int32_t* sums,
+                    std::size_t stride) {
+  chosen().block(a, rows, b, columns, length, sums, stride);
+}
+
+void multiply_lines(const std::int16_t* a, const std::int16_t* b, int lines, int lanes, std::int32_t* sums) {
+  chosen().lines(a, b, lines, lanes, sums);
 }
 
 }  // namespace tilebeat::rolling

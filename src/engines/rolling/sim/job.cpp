@@ -28,9 +28,10 @@ void Rounds::make() {
   round.begins_sums = first && job_->run.first;
   round.ends_sums = last && job_->run.last;
   round.ends_job = last && block_ + 1 == schedule.blocks();
-  round.brings_records =
-      round.ends_sums && job_->conv.post_parameters && !(records_of_ == round.block.columns);
-  if (round.brings_records) records_of_ = round.block.columns;
+  if (round.ends_sums && job_->conv.post_parameters && !(records_of_ == round.block.columns)) {
+    round.records = Records::kLoaded;
+    records_of_ = round.block.columns;
+  }
   rounds_.push_back(std::move(round));
   if (!last) {
     ++round_;

@@ -1,6 +1,7 @@
 #include "tilebeat/engines/rolling/sim/pe_array.h"
 
 #include "tilebeat/base/math.h"
+#include "tilebeat/engines/rolling/sim/block_product.h"
 
 #include <algorithm>
 
@@ -51,50 +52,54 @@ std::int16_t PeArray::stored(OperandName operand, Variant variant, int group, in
 void PeArray::clear(OperandName operand, int group) {
   std::fill_n(registers_.begin() + static_cast<std::ptrdiff_t>(offset(operand, group, 0)), lines_ * lanes_,
               std::int16_t{0});
-  std::fill_n(tags_.begin() + static_cast<std::ptrdiff_t>(tag_index(operand, group, 0)), lines_,
-              std::nullopt);
+  std::fill_n(tags_.begin() + static_cast<std::ptrdiff_t>(tag_index(operand, group, 0)), lines_, Tag{});
 }
 
 void PeArray::load(OperandName operand, Variant variant, int group, const Load& load, int first_tag,
                    const std::int16_t* elements) {
-  for (int i = 0; i < load.filled.size; ++i) {
-    const bool across = load.kind == Load::Kind::kAcross;
-    const int at_line = across ? i : load.number, lane = across ? load.number : i;
-    line(operand, group, at_line)[lane] = stored(operand, variant, group, at_line, lane, elements[i]);
-  }
   if (load.kind == Load::Kind::kLine) {
-    tags_[tag_index(operand, group, load.number)] = first_tag + load.number;
-  } else if (load.number == 0) {
-    for (int i = 0; i < load.filled.size; ++i) tags_[tag_index(operand, group, i)] = first_tag + i;
+    std::int16_t* to = line(operand, group, load.number);
+    std::copy_n(elements, load.filled.size, to);
+    for (int lane = 0; fault_ && lane < load.filled.size; ++lane)
+      to[lane] = stored(operand, variant, group, load.number, lane, elements[lane]);
+    tags_[tag_index(operand, group, load.number)] = {first_tag + load.number, true};
+    return;
+  }
+  for (int i = 0; i < load.filled.size; ++i) {
+    line(operand, group, i)[load.number] = stored(operand, variant, group, i, load.number, elements[i]);
+    tags_[tag_index(operand, group, i)] = {first_tag + i, true};
   }
 }
 
 void PeArray::multiply(int group, int lines, std::vector<std::int32_t>& sums) const {
   sums.resize(static_cast<std::size_t>(lines));
-  for (int i = 0; i < lines; ++i) {
-    const std::int16_t* a = line(OperandName::kA, group, i);
-    const std::int16_t* b = line(OperandName::kB, group, i);
-    std::int32_t sum = 0;
-    for (int lane = 0; lane < lanes_; ++lane) sum += std::int32_t{a[lane]} * b[lane];
-    sums[static_cast<std::size_t>(i)] = sum;
+  multiply_lines(line(OperandName::kA, group, 0), line(OperandName::kB, group, 0), lines, lanes_,
+                 sums.data());
+}
+
+namespace {
+
+// What lies in `ring` places of `size` elements moves by one place; `spare` has room for a place.
+template <class T>
+void roll_places(T* first, int ring, int size, Direction direction, T* spare) {
+  T* last = first + static_cast<std::ptrdiff_t>(ring - 1) * size;
+  if (direction == Direction::kFront) {
+    std::copy_n(first, size, spare);
+    std::copy(first + size, last + size, first);
+    std::copy_n(spare, size, last);
+  } else {
+    std::copy_n(last, size, spare);
+    std::copy_backward(first, last, last + size);
+    std::copy_n(spare, size, first);
   }
 }
 
-void PeArray::roll(OperandName operand, int group, int ring, bool to_front) {
-  const auto first = tags_.begin() + static_cast<std::ptrdiff_t>(tag_index(operand, group, 0));
-  std::int16_t* lines = line(operand, group, 0);
-  const std::ptrdiff_t last = static_cast<std::ptrdiff_t>(ring - 1) * lanes_;
-  if (to_front) {
-    std::copy_n(lines, lanes_, spare_.begin());
-    std::copy(lines + lanes_, lines + last + lanes_, lines);
-    std::copy_n(spare_.begin(), lanes_, lines + last);
-    std::rotate(first, first + 1, first + ring);
-  } else {
-    std::copy_n(lines + last, lanes_, spare_.begin());
-    std::copy_backward(lines, lines + last, lines + last + lanes_);
-    std::copy_n(spare_.begin(), lanes_, lines);
-    std::rotate(first, first + ring - 1, first + ring);
-  }
+}  // namespace
+
+void PeArray::roll(OperandName operand, int group, int ring, Direction direction) {
+  Tag spare;
+  roll_places(line(operand, group, 0), ring, lanes_, direction, spare_.data());
+  roll_places(&tags_[tag_index(operand, group, 0)], ring, 1, direction, &spare);
 }
 
 void PeArray::swap_groups(OperandName operand, int a, int b) {
@@ -117,7 +122,7 @@ void PeArray::trace(Variant variant, OperandName operand, int group, Picoseconds
       const int bank = static_cast<int>(operand) * shape_.groups + group;
       const SignalId signal =
           signals_[static_cast<std::size_t>((bank * shape_.rows + pe.row) * shape_.columns + pe.column)];
-      if (tag(operand, group, i)) {
+      if (tags(operand, group)[i].valid) {
         trace_->change(signal, at, static_cast<std::uint64_t>(line(operand, group, i)[lane]) & kNineBits);
       } else {
         trace_->unknown(signal, at);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace tilebeat::rolling {
 namespace {
@@ -15,14 +16,17 @@ constexpr std::uint64_t kBurstBoundary = 4096;  // that no burst crosses
 }  // namespace
 
 ResultBuffer::ResultBuffer(const char* name, const SimContext& context, const RollingConfig& config,
-                           int max_outstanding, Granularity granularity, sc_core::sc_event& changed)
-    : port(name, context, max_outstanding, changed),
-      config_(config),
-      granularity_(granularity),
-      left_{-1, -1} {}
+                           int max_outstanding, const std::optional<MemoryConfig>& memory,
+                           Granularity granularity, sc_core::sc_event& changed)
+    : config_(config), granularity_(granularity) {
+  if (memory)
+    port.emplace(name, context, *memory, config.port_bytes);
+  else
+    bus.emplace(name, context, max_outstanding, changed);
+}
 
-std::optional<Cycle> ResultBuffer::left(std::int64_t number) const {
-  return left_[static_cast<std::size_t>(number % 2)];
+std::optional<Cycle> ResultBuffer::free_from(std::int64_t number) const {
+  return free_from_[static_cast<std::size_t>(number % 2)];
 }
 
 void ResultBuffer::begin(std::int64_t number, const OutputBlock& block) {
@@ -30,15 +34,15 @@ void ResultBuffer::begin(std::int64_t number, const OutputBlock& block) {
   const int side = std::max({block.rows.size, block.columns.size, block.parts * block.lines});
   half.stride = static_cast<std::size_t>(side);
   half.sums.assign(half.stride * half.stride, 0);
-  left_[static_cast<std::size_t>(number % 2)].reset();
+  free_from_[static_cast<std::size_t>(number % 2)].reset();
 }
 
-void ResultBuffer::complete(std::int64_t number, const Round& round, std::vector<PostParameter> records,
-                            Cycle at) {
+void ResultBuffer::complete(std::int64_t number, const Round& round,
+                            const std::vector<PostParameter>& records, Cycle at) {
   Drain drain;
   drain.number = number;
   drain.job = round.job, drain.block = round.block;
-  drain.records = std::move(records);
+  drain.records = records;
   drain.complete = at;
   if (round.job->setup.realignment == Realignment::kRolling)
     drain.clocks = round.job->schedule.realignment(round.block);
@@ -46,14 +50,14 @@ void ResultBuffer::complete(std::int64_t number, const Round& round, std::vector
 }
 
 void ResultBuffer::take(Cycle now) {
-  while (port.front_ready(now)) {
-    port.recycle(port.take_front());
-    if (under_way_.front() != nullptr) --under_way_.front()->unwritten;
+  while (bus && bus->front_ready(now)) {
+    bus->recycle(bus->take_front());
+    if (Job* job = under_way_.front().get(); job != nullptr) --job->unwritten, job->written = now;
     under_way_.pop_front();
   }
 }
 
-// In clock granularity lines move clock by clock; what is read in tile granularity lies in its place anyway.
+// In clock granularity lines move cycle by cycle; what is read in tile granularity lies in its place anyway.
 void ResultBuffer::realign(Drain& drain, Cycle now) {
   if (granularity_ == Granularity::kTile) return;
   const Cycle begun = *drain.realigned_to - drain.clocks;
@@ -67,6 +71,23 @@ void ResultBuffer::realign(Drain& drain, Cycle now) {
 }
 
 void ResultBuffer::drain(Cycle now, Activity idle) {
+  if (bus) {
+    drain_to_bus(now, idle);
+    return;
+  }
+  if (granularity_ == Granularity::kClock) drain_until(now);
+  if (!drains_.empty()) return;
+  for (CycleLedger* each : {&ledger, &requests_}) {
+    if (each->settled_at() <= now) each->enter(idle, now);
+  }
+}
+
+void ResultBuffer::drain_ahead() {
+  if (port) drain_until(std::numeric_limits<Cycle>::max());
+}
+
+// Where others use the bus, a row leaves when there is a place in the queue in the present cycle.
+void ResultBuffer::drain_to_bus(Cycle now, Activity idle) {
   if (!drains_.empty() && drains_.front().realigned_to) realign(drains_.front(), now);
   while (now >= free_at_) {
     if (drains_.empty() || drains_.front().complete >= now) {
@@ -81,68 +102,144 @@ void ResultBuffer::drain(Cycle now, Activity idle) {
       continue;
     }
     if (static_cast<int>(staged_.size()) >= config_.write_queue) {
-      ledger.enter(blocker(now, idle), now);
+      ledger.enter(Activity::kWriteQueue, now);
       return;
     }
     ledger.enter(Activity::kBusy, now);
+    free_at_ = now + row_cycles(front);
     stage_row(front, now);
-    if (front.next_row < front.block.rows.size) continue;
-    left_[static_cast<std::size_t>(front.number % 2)] = free_at_ - 1;
-    drains_.pop_front();
+    if (front.next_row == front.block.rows.size) end_drain();
   }
 }
 
-// A row of the output block leaves the buffer.
-void ResultBuffer::stage_row(Drain& drain, Cycle now) {
-  const ConvSetup& conv = drain.job->conv;
-  const RollingRun& run = drain.job->run;
-  const int element = dtype_size(conv.output_type), columns = drain.block.columns.size;
-  const int row = drain.next_row++;
-  std::vector<std::uint8_t> data(static_cast<std::size_t>(columns * element));
-  for (int column = 0; column < columns; ++column) {
-    const SumPlace place = granularity_ == Granularity::kTile
-                               ? SumPlace{row, column}
-                               : drain.job->schedule.aligned_at(drain.block, {row, column});
-    const PostParameter record =
-        drain.records.empty() ? PostParameter{} : drain.records[static_cast<std::size_t>(column)];
-    const std::int32_t value = post_process(sum(drain.number, place), conv, record);
-    std::memcpy(data.data() + static_cast<std::ptrdiff_t>(column) * element, &value,
-                static_cast<std::size_t>(element));
+// What begins by cycle `last`.
+void ResultBuffer::drain_until(Cycle last) {
+  if (!drains_.empty() && drains_.front().realigned_to) realign(drains_.front(), last);
+  while (!drains_.empty()) {
+    Drain& front = drains_.front();
+    if (!front.realigned_to) {
+      const Cycle begin = std::max(front.complete + 1, free_at_);
+      if (begin > last) return;
+      ledger.spend(Activity::kOutputReady, begin - ledger.settled_at());
+      ledger.spend(Activity::kBusy, front.clocks);
+      front.realigned_to = free_at_ = begin + front.clocks;
+      stats.realign_clocks += front.clocks;
+      continue;
+    }
+    const bool full = static_cast<int>(sent_.size()) >= config_.write_queue;
+    const Cycle begin = full ? std::max(free_at_, sent_.front() + 1) : free_at_;
+    if (begin > last) return;
+    if (full) sent_.pop_front();
+    ledger.spend(Activity::kWriteQueue, begin - ledger.settled_at());
+    free_at_ = begin + row_cycles(front);
+    ledger.spend(Activity::kBusy, free_at_ - begin);
+    write_row(front, begin);
+    if (front.next_row == front.block.rows.size) end_drain();
   }
-  free_at_ = now + ceil_div(columns * kSumBytes, config_.drain_bytes);
+}
+
+void ResultBuffer::end_drain() {
+  free_from_[static_cast<std::size_t>(drains_.front().number % 2)] = free_at_;
+  drains_.pop_front();
+}
+
+int ResultBuffer::row_cycles(const Drain& drain) const {
+  return ceil_div(drain.block.columns.size * kSumBytes, config_.drain_bytes);
+}
+
+std::uint64_t ResultBuffer::address_of_row(const Drain& drain) const {
+  const RollingRun& run = drain.job->run;
+  return run.result + static_cast<std::uint64_t>(drain.block.rows.begin + drain.next_row) * run.result_pixel +
+         static_cast<std::uint64_t>(drain.block.columns.begin * dtype_size(drain.job->conv.output_type));
+}
+
+// The next row of the output block, as it is written.
+void ResultBuffer::post_process_row(Drain& drain, std::vector<std::uint8_t>& data) {
+  const ConvSetup& conv = drain.job->conv;
+  const auto element = static_cast<std::size_t>(dtype_size(conv.output_type));
+  const int columns = drain.block.columns.size, row = drain.next_row;
+  data.resize(static_cast<std::size_t>(columns) * element);
+  std::uint8_t* to = data.data();
+  const bool in_place = granularity_ == Granularity::kTile;
+  const PostParameter none{};
+  for (int column = 0; column < columns; ++column, to += element) {
+    const SumPlace place =
+        in_place ? SumPlace{row, column} : drain.job->schedule.aligned_at(drain.block, {row, column});
+    const PostParameter& record =
+        drain.records.empty() ? none : drain.records[static_cast<std::size_t>(column)];
+    const std::int32_t value = post_process(sum(drain.number, place), conv, record);
+    if (element == 1)
+      *to = static_cast<std::uint8_t>(value);
+    else
+      std::memcpy(to, &value, sizeof value);
+  }
   stats.results += columns;
-  const std::uint64_t address = run.result +
-                                static_cast<std::uint64_t>(drain.block.rows.begin + row) * run.result_pixel +
-                                static_cast<std::uint64_t>(drain.block.columns.begin * element);
-  for (std::size_t begin = 0; begin < data.size();) {
+}
+
+// A row leaves for the bus: a request, or two where it crosses the boundary of a burst.
+void ResultBuffer::stage_row(Drain& drain, Cycle /*now*/) {
+  post_process_row(drain, row_);
+  const std::uint64_t address = address_of_row(drain);
+  for (std::size_t begin = 0; begin < row_.size();) {
     Staged staged;
     staged.address = address + begin;
     const std::size_t end =
-        std::min<std::size_t>(data.size(), begin + (kBurstBoundary - staged.address % kBurstBoundary));
-    staged.data.assign(data.begin() + static_cast<std::ptrdiff_t>(begin),
-                       data.begin() + static_cast<std::ptrdiff_t>(end));
+        std::min<std::size_t>(row_.size(), begin + (kBurstBoundary - staged.address % kBurstBoundary));
+    staged.data.assign(row_.begin() + static_cast<std::ptrdiff_t>(begin),
+                       row_.begin() + static_cast<std::ptrdiff_t>(end));
     staged.ready = free_at_ + config_.post_latency_cycles;
-    if (end == data.size()) staged.completes = drain.job;
+    if (end == row_.size()) staged.completes = drain.job;
     staged_.push_back(std::move(staged));
     begin = end;
   }
+  ++drain.next_row;
 }
 
-// What keeps the front request from being sent; kBusy when nothing does.
+// A row begins to leave for the scratchpad in cycle `at`.
+void ResultBuffer::write_row(Drain& drain, Cycle at) {
+  post_process_row(drain, row_);
+  const std::uint64_t address = address_of_row(drain);
+  const int bytes = static_cast<int>(row_.size()), accesses = port->accesses(address, bytes);
+  const Cycle sent = std::max(free_at_ + config_.post_latency_cycles, next_request_);
+  requests_.spend(Activity::kOutputReady, std::max<Cycle>(0, at - requests_.settled_at()));
+  requests_.spend(Activity::kStaging, sent - requests_.settled_at());
+  requests_.spend(Activity::kBusy, accesses);
+  next_request_ = sent + accesses;
+  sent_.push_back(sent);
+  if (static_cast<int>(sent_.size()) > config_.write_queue) sent_.pop_front();
+  stats.requests += accesses;
+  stats.bytes += bytes;
+  Job& job = *drain.job;
+  --job.unwritten, job.written = next_request_;
+  if (granularity_ == Granularity::kClock)
+    staged_.push_back({address, row_, sent, nullptr});
+  else
+    port->direct_write(address, row_.data(), bytes);
+  ++drain.next_row;
+}
+
+// What keeps the front request from being sent over the bus; kBusy when nothing does.
 Activity ResultBuffer::blocker(Cycle now, Activity idle) const {
-  if (!port.granted(now)) return port.waits_for();
+  if (!bus->granted(now)) return bus->waits_for();
   if (staged_.empty()) {
-    if (!port.empty()) return Activity::kMemory;
+    if (!bus->empty()) return Activity::kMemory;
     return drains_.empty() ? idle : Activity::kOutputReady;
   }
   if (staged_.front().ready > now) return Activity::kStaging;
-  return port.has_room() ? Activity::kBusy : Activity::kOutstanding;
+  return bus->has_room() ? Activity::kBusy : Activity::kOutstanding;
 }
 
 void ResultBuffer::write(Cycle now, Activity idle) {
+  if (port) {
+    for (; !staged_.empty() && staged_.front().ready <= now; staged_.pop_front()) {
+      const Staged& front = staged_.front();
+      port->write(front.address, front.data.data(), static_cast<int>(front.data.size()), 0);
+    }
+    return;
+  }
   const Activity wait = blocker(now, idle);
   if (wait != Activity::kBusy) {
-    port.ledger.enter(wait, now);
+    bus->ledger.enter(wait, now);
     return;
   }
   Staged staged = std::move(staged_.front());
@@ -151,14 +248,19 @@ void ResultBuffer::write(Cycle now, Activity idle) {
   const int bytes = static_cast<int>(staged.data.size());
   ++stats.requests;
   stats.bytes += bytes;
-  port.issue(tlm::TLM_WRITE_COMMAND, staged.address, bytes, std::move(staged.data), now);
+  bus->issue(tlm::TLM_WRITE_COMMAND, staged.address, bytes, std::move(staged.data), now);
 }
 
 void ResultBuffer::schedule(NextClock& next) const {
   next.at(free_at_);
   if (!drains_.empty()) next.at(drains_.front().complete + 1);
   if (!staged_.empty()) next.at(staged_.front().ready);
-  if (port.ledger.current() == Activity::kBusy) next.at(port.ledger.settled_at() + 1);
+  if (port) {
+    next.at(requests_.settled_at());
+    if (!sent_.empty()) next.at(sent_.front() + 1);
+  } else if (bus->ledger.current() == Activity::kBusy) {
+    next.at(bus->ledger.settled_at() + 1);
+  }
 }
 
 }  // namespace tilebeat::rolling

@@ -1,4 +1,4 @@
-// The rolling-register unit in clock granularity: one call a clock.
+// The rolling-register unit in clock granularity: one call a cycle.
 #include "tilebeat/engines/rolling/sim/rolling_unit.h"
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 
 namespace tilebeat::rolling {
 
-// Everything is decided on what registers and buffers held at the beginning of the clock.
+// Everything is decided on what registers and buffers held at the beginning of the cycle.
 void RollingUnit::run_clock(Cycle now) {
   land_sums(now);
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     const bool entered = enter_lines(operand, now);
     if (context_.observers.trace != nullptr)
-      context_.observers.trace->change(signals_.load[static_cast<std::size_t>(operand)],
+      context_.observers.trace->change(signals_->load[static_cast<std::size_t>(operand)],
                                        context_.clock.at(now), entered ? 1 : 0);
   }
   if (!rounds_.empty()) {
@@ -27,11 +27,11 @@ void RollingUnit::run_clock(Cycle now) {
   if (context_.observers.trace != nullptr) trace_clock(now);
 }
 
-// What keeps the front round from beginning in this clock; kBusy when nothing does.
+// What keeps the front round from beginning in this cycle; kBusy when nothing does.
 Activity RollingUnit::round_blocker(const Round& round, Cycle now) const {
   if (round.begins_sums) {
-    const std::optional<Cycle> left = results.left(sums_);
-    if (!left || *left >= now) return Activity::kOutputDrain;
+    const std::optional<Cycle> free = results.free_from(sums_);
+    if (!free || *free > now) return Activity::kOutputDrain;
   }
   if (!round.loaded[0] || *round.loaded[0] >= now) return Activity::kInputLoad;
   if (!round.loaded[1] || *round.loaded[1] >= now) return Activity::kWeightLoad;
@@ -74,20 +74,23 @@ void RollingUnit::beat(const Round& round, Cycle now) {
   const int group = first_group(round) + schedule.group_of(step_->part, step_->cut);
   array_.multiply(group, round.block.lines, line_sums_);
   Sums sums = sums_due(now + tree_clocks(round));
-  for (int line = 0; line < round.block.lines; ++line) {
-    const std::optional<int> row = array_.tag(OperandName::kA, group, line);
-    const std::optional<int> column = array_.tag(OperandName::kB, group, line);
-    if (!row || !column) continue;
-    const bool tags = round.job->setup.realignment == Realignment::kTags;
-    const SumPlace place = tags ? schedule.aligned_at(round.block, {*row, *column})
-                                : schedule.stored_at(round.block, *step_, line);
-    sums.values.emplace_back(place, line_sums_[static_cast<std::size_t>(line)]);
+  const bool tags = round.job->setup.realignment == Realignment::kTags;
+  // Lines of a computation lie below one another.
+  SumPlace place = schedule.stored_at(round.block, *step_, 0);
+  const PeArray::Tag* row = array_.tags(OperandName::kA, group);
+  const PeArray::Tag* column = array_.tags(OperandName::kB, group);
+  Sum* sum = sums.values.data();
+  for (const std::int32_t value : line_sums_) {
+    if (row->valid && column->valid)
+      *sum++ = {tags ? schedule.aligned_at(round.block, {row->number, column->number}) : place, value};
+    ++row, ++column, ++place.line;
   }
+  sums.count = static_cast<std::size_t>(sum - sums.values.data());
   trees_.push_back(std::move(sums));
 }
 
 // A plain array: an element of every line of A meets one of every line of B; in the end a line of sums leaves
-// in every clock.
+// in every cycle.
 void RollingUnit::stream(const Round& round, Cycle now) {
   const int group = first_group(round), rows = round.block.rows.size, columns = round.block.columns.size;
   accumulators_.resize(static_cast<std::size_t>(config_.rows) * static_cast<std::size_t>(config_.columns));
@@ -104,7 +107,7 @@ void RollingUnit::stream(const Round& round, Cycle now) {
   }
   Sums sums = sums_due(now + tree_clocks(round));
   for (int column = 0; column < columns; ++column) {
-    sums.values.emplace_back(SumPlace{step_->computation, column}, accumulator(step_->computation, column));
+    sums.values[sums.count++] = {{step_->computation, column}, accumulator(step_->computation, column)};
     accumulator(step_->computation, column) = 0;
   }
   trees_.push_back(std::move(sums));
@@ -142,7 +145,7 @@ void RollingUnit::roll(const Round& round) {
       continue;
     for (int cut = 0; cut < cuts; ++cut) {
       array_.roll(schedule.rolling(), first_group(round) + schedule.group_of(part, cut), ring,
-                  rolls_to_front(round.job->setup.variant));
+                  direction_of(round.job->setup.variant));
     }
   }
   ++stats.rolls;
@@ -153,9 +156,9 @@ namespace {
 // Calls `swap` for neighbouring parts so that what part p + 1 holds comes to part p, or the other way; the
 // last one and the first one are neighbours.
 template <class Swap>
-void rotate_parts(int parts, bool to_front, const Swap& swap) {
+void rotate_parts(int parts, Direction direction, const Swap& swap) {
   for (int i = 0; i + 1 < parts; ++i) {
-    const int part = to_front ? i : parts - 2 - i;
+    const int part = direction == Direction::kFront ? i : parts - 2 - i;
     swap(part, part + 1);
   }
 }
@@ -165,7 +168,7 @@ void rotate_parts(int parts, bool to_front, const Swap& swap) {
 void RollingUnit::exchange(const Round& round) {
   const RollingSchedule& schedule = round.job->schedule;
   for (int cut = 0; cut < schedule.cuts_of_round(round.round).size; ++cut) {
-    rotate_parts(round.block.parts, rolls_to_front(round.job->setup.variant), [&](int a, int b) {
+    rotate_parts(round.block.parts, direction_of(round.job->setup.variant), [&](int a, int b) {
       array_.swap_groups(schedule.rolling(), first_group(round) + schedule.group_of(a, cut),
                          first_group(round) + schedule.group_of(b, cut));
     });
@@ -176,10 +179,10 @@ void RollingUnit::exchange(const Round& round) {
 // Document 002 [0071-0075]: the lines that wrapped within their block belong to its neighbour.
 void RollingUnit::correct(const Round& round) {
   const RollingSchedule& schedule = round.job->schedule;
-  const bool to_front = rolls_to_front(round.job->setup.variant);
-  const int line = to_front ? round.block.lines - 1 : 0;
+  const Direction direction = direction_of(round.job->setup.variant);
+  const int line = direction == Direction::kFront ? round.block.lines - 1 : 0;
   for (int cut = 0; cut < schedule.cuts_of_round(round.round).size; ++cut) {
-    rotate_parts(round.block.parts, to_front, [&](int a, int b) {
+    rotate_parts(round.block.parts, direction, [&](int a, int b) {
       array_.swap_lines(schedule.rolling(), first_group(round) + schedule.group_of(a, cut),
                         first_group(round) + schedule.group_of(b, cut), line);
     });
@@ -191,7 +194,10 @@ void RollingUnit::correct(const Round& round) {
 RollingUnit::Sums RollingUnit::sums_due(Cycle due) {
   Sums sums;
   sums.due = due, sums.number = sums_;
-  if (spare_.empty()) return sums;
+  if (spare_.empty()) {
+    sums.values.resize(static_cast<std::size_t>(std::max(config_.rows, config_.columns)));
+    return sums;
+  }
   sums.values = std::move(spare_.back());
   spare_.pop_back();
   return sums;
@@ -199,9 +205,9 @@ RollingUnit::Sums RollingUnit::sums_due(Cycle due) {
 
 void RollingUnit::land_sums(Cycle now) {
   while (!trees_.empty() && trees_.front().due <= now) {
-    for (const auto& [place, value] : trees_.front().values)
-      results.sum(trees_.front().number, place) += value;
-    trees_.front().values.clear();
+    const Sums& front = trees_.front();
+    const ResultBuffer::Sums half = results.sums(front.number);
+    for (std::size_t i = 0; i < front.count; ++i) half[front.values[i].place] += front.values[i].value;
     spare_.push_back(std::move(trees_.front().values));
     trees_.pop_front();
   }
@@ -212,18 +218,19 @@ void RollingUnit::land_sums(Cycle now) {
 void RollingUnit::declare_signals() {
   Trace& trace = *context_.observers.trace;
   const std::string scope = std::string(name()) + ".array";
-  signals_.state = trace.add_signal(scope, "state", 6);
-  signals_.group = trace.add_signal(scope, "group", 8);
-  signals_.computation = trace.add_signal(scope, "computation", 16);
-  signals_.phase = trace.add_signal(scope, "phase", 8);
-  signals_.step = trace.add_signal(scope, "step", 3);
+  signals_.emplace();
+  signals_->state = trace.add_signal(scope, "state", 6);
+  signals_->group = trace.add_signal(scope, "group", 8);
+  signals_->computation = trace.add_signal(scope, "computation", 16);
+  signals_->phase = trace.add_signal(scope, "phase", 8);
+  signals_->step = trace.add_signal(scope, "step", 3);
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     const auto index = static_cast<std::size_t>(operand);
-    signals_.load[index] = trace.add_signal(scope, fmt::format("load_{}", kOperandNames[index]), 1);
+    signals_->load[index] = trace.add_signal(scope, fmt::format("load_{}", kOperandNames[index]), 1);
   }
-  signals_.sums_valid = trace.add_signal(scope, "sums", 1);
+  signals_->sums_valid = trace.add_signal(scope, "sums", 1);
   for (int line = 0; line < std::max(config_.rows, config_.columns); ++line)
-    signals_.sums.push_back(trace.add_signal(scope, fmt::format("sum{}", line), 32));
+    signals_->sums.push_back(trace.add_signal(scope, fmt::format("sum{}", line), 32));
 }
 
 void RollingUnit::trace_step(Cycle now) {
@@ -232,29 +239,29 @@ void RollingUnit::trace_step(Cycle now) {
   const Picoseconds at = context_.clock.at(now);
   const auto value = [](int number) { return static_cast<std::uint64_t>(number); };
   trace.change(
-      signals_.group, at,
+      signals_->group, at,
       value(rounds_.front().job->schedule.group_of(step_->part, step_->cut) + first_group(rounds_.front())));
-  trace.change(signals_.computation, at, value(step_->computation));
-  trace.change(signals_.phase, at, value(step_->phase));
-  trace.change(signals_.step, at, value(static_cast<int>(step_->kind)));
+  trace.change(signals_->computation, at, value(step_->computation));
+  trace.change(signals_->phase, at, value(step_->phase));
+  trace.change(signals_->step, at, value(static_cast<int>(step_->kind)));
 }
 
-// The state, and the sums that are added in the result buffer in this clock.
+// The state, and the sums that are added in the result buffer in this cycle.
 void RollingUnit::trace_clock(Cycle now) {
   Trace& trace = *context_.observers.trace;
-  trace.change(signals_.state, context_.clock.at(now), static_cast<std::uint64_t>(ledger.current()));
+  trace.change(signals_->state, context_.clock.at(now), static_cast<std::uint64_t>(ledger.current()));
   if (!trees_.empty() && trees_.back().due > now) {
     const Picoseconds due = context_.clock.at(trees_.back().due);
-    trace.change(signals_.sums_valid, due, 1);
-    trace.change(signals_.sums_valid, context_.clock.at(trees_.back().due + 1), 0);
-    for (std::size_t line = 0; line < line_sums_.size() && line < signals_.sums.size(); ++line)
-      trace.change(signals_.sums[line], due,
+    trace.change(signals_->sums_valid, due, 1);
+    trace.change(signals_->sums_valid, context_.clock.at(trees_.back().due + 1), 0);
+    for (std::size_t line = 0; line < line_sums_.size() && line < signals_->sums.size(); ++line)
+      trace.change(signals_->sums[line], due,
                    static_cast<std::uint64_t>(static_cast<std::uint32_t>(line_sums_[line])));
   }
 }
 
 void RollingUnit::trace_registers(const Round& round, OperandName operand, Cycle at) {
-  const Order order = order_of(round.job->setup);
+  const Order& order = round.job->schedule.order();
   for (int group = 0; group < order.groups(); ++group)
     array_.trace(order.variant, operand, first_group(round) + group, context_.clock.at(at));
 }

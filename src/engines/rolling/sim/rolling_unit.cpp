@@ -2,7 +2,6 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
-#include "tilebeat/engines/rolling/sim/block_product.h"
 
 #include <algorithm>
 #include <limits>
@@ -42,18 +41,48 @@ void check_fields(const ConvSetup& c, const RollingSetup& s, const RollingRun& r
 }  // namespace
 
 RollingUnit::RollingUnit(sc_core::sc_module_name name, const SimContext& context, const RollingConfig& config,
-                         int max_outstanding, Granularity granularity)
+                         int max_outstanding, const std::optional<OperandMemories>& memories,
+                         Granularity granularity)
     : CommandedUnit(name, context, Unit::kMatrix),
-      loaders{{{"a", OperandName::kA, context, config, max_outstanding, wake_},
-               {"b", OperandName::kB, context, config, max_outstanding, wake_}}},
-      results("results", context, config, max_outstanding, granularity, wake_),
+      results("results", context, config, max_outstanding,
+              memories ? std::optional(memories->nram) : std::nullopt, granularity, wake_),
       config_(config),
       granularity_(granularity),
       array_(shape_of(config), context.observers.trace, std::string(this->name()) + ".array") {
+  for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
+    auto& made = loaders[static_cast<std::size_t>(operand)];
+    if (memories) {
+      made = std::make_unique<ScratchpadLoader>(operand, context, config,
+                                                operand == OperandName::kA ? memories->nram : memories->wram,
+                                                granularity, array_.lanes());
+    } else {
+      made = std::make_unique<BusLoader>(operand, context, config, max_outstanding, wake_);
+    }
+  }
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
   if (context_.observers.trace != nullptr) declare_signals();
+}
+
+std::vector<NamedPort> RollingUnit::bus_ports() {
+  if (!results.bus) return {};
+  return {{"rolling_a", &static_cast<BusLoader&>(*loaders[0]).port.socket},
+          {"rolling_b", &static_cast<BusLoader&>(*loaders[1]).port.socket},
+          {"rolling_results", &results.bus->socket}};
+}
+
+void RollingUnit::bind_memories(Scratchpad& nram, Scratchpad& wram) {
+  static_cast<ScratchpadLoader&>(*loaders[0]).port.bind(nram, 0);
+  static_cast<ScratchpadLoader&>(*loaders[1]).port.bind(wram, 0);
+  results.port->bind(nram, 1);
+}
+
+void RollingUnit::inject_fault(const Fault& fault) {
+  array_.inject_fault(fault);
+  faulty_ = true;
+  if (!results.port) return;
+  for (auto& operand : loaders) static_cast<ScratchpadLoader&>(*operand).read_every_line();
 }
 
 void RollingUnit::take(const Instruction& instruction, Cycle) {
@@ -63,7 +92,7 @@ void RollingUnit::take(const Instruction& instruction, Cycle) {
 void RollingUnit::step() {
   if (gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
-  for (OperandLoader& operand : loaders) operand.take(now);
+  for (auto& operand : loaders) operand->take(now);
   results.take(now);
   end_loading(now);
   begin_next(now);
@@ -73,8 +102,7 @@ void RollingUnit::step() {
   else
     run_ahead();
   results.write(now, idle(now));
-  for (OperandLoader& operand : loaders)
-    operand.request(rounds_, now, loading_ ? Activity::kNoWork : blocker_);
+  for (auto& operand : loaders) operand->request(rounds_, now, loading_ ? Activity::kNoWork : blocker_);
   // Lines of padding that had their turn are known to be ready.
   if (granularity_ == Granularity::kTile) run_ahead();
   finish_jobs(now);
@@ -100,8 +128,8 @@ void RollingUnit::begin_next(Cycle now) {
     tell(UnitMessage::Kind::kDone, front.done_signals);
     queue_.pop_front();
   }
-  for (OperandLoader& operand : loaders) {
-    if (!loading_ && operand.ledger.settled_at() <= now) operand.ledger.enter(blocker_, now);
+  for (auto& operand : loaders) {
+    if (!loading_ && operand->ledger.settled_at() <= now) operand->ledger.enter(blocker_, now);
   }
   if (!works(now) && ledger.settled_at() <= now) ledger.enter(blocker_, now);
 }
@@ -122,7 +150,11 @@ void RollingUnit::begin_run(Cycle now) {
   jobs_.push_back(loading_);
   ++stats.runs;
   if (!works(now)) ledger.enter(Activity::kInputLoad, now);
-  for (OperandLoader& operand : loaders) operand.ledger.enter(Activity::kMemory, now);
+  for (auto& operand : loaders) {
+    operand->ledger.enter(Activity::kMemory, now);
+    operand->begin(*loading_, now);
+  }
+  if (granularity_ == Granularity::kTile && results.port) results.port->open_direct();
   loaded_ = {};
   rounds_.begin(loading_);
 }
@@ -151,7 +183,7 @@ void RollingUnit::end_loading(Cycle now) {
 void RollingUnit::finish_jobs(Cycle now) {
   while (!jobs_.empty()) {
     const Job& front = *jobs_.front();
-    if (front.unwritten > 0 || &front == loading_.get()) return;
+    if (front.unwritten > 0 || front.written > now || &front == loading_.get()) return;
     if (!front.run.last && (!front.accumulated || *front.accumulated >= now)) return;
     if (Timeline* timeline = context_.observers.timeline; timeline != nullptr)
       timeline->span(name(), summary(front.instruction), context_.clock.at(front.began),
@@ -163,22 +195,22 @@ void RollingUnit::finish_jobs(Cycle now) {
 
 // ---- loading ----
 
-// The clock in which the round that used the groups before ended; none: not known yet.
-std::optional<Cycle> RollingUnit::groups_free(const Round& round) const {
+// The first cycle in which the groups of a round are free of the round before; none: not known yet.
+std::optional<Cycle> RollingUnit::groups_free_from(const Round& round) const {
   const std::int64_t before = round.number - sets(round);
-  if (before < 0) return -1;
+  if (before < 0) return 0;
   if (before >= rounds_ended_) return std::nullopt;
-  return ended_[static_cast<std::size_t>(before) % kMostGroups];
+  return ended_[static_cast<std::size_t>(before) % kMostGroups] + 1;
 }
 
 bool RollingUnit::enter_lines(OperandName operand, Cycle last) {
   OperandLoader& from = loader(operand);
   bool entered = false;
   while (const OperandLoader::Line* line = from.front()) {
-    Round& round = *rounds_.at(line->round);
-    const std::optional<Cycle> free = groups_free(round);
+    Round& round = *line->round;
+    const std::optional<Cycle> free = groups_free_from(round);
     if (!free) return entered;
-    const Cycle at = std::max({line->ready, from.next_entry(), *free + 1});
+    const Cycle at = std::max({line->ready, from.next_entry(), *free});
     if (at > last) return entered;
     load_line(*line, round, operand);
     const bool ends_round = line->ends_round;
@@ -195,29 +227,27 @@ bool RollingUnit::enter_lines(OperandName operand, Cycle last) {
 }
 
 void RollingUnit::load_line(const OperandLoader::Line& line, Round& round, OperandName operand) {
-  const Order order = order_of(round.job->setup);
-  if (line.begins_round) {
-    for (int group = 0; group < order.groups(); ++group) array_.clear(operand, first_group(round) + group);
-    if (operand == OperandName::kB) arriving_[static_cast<std::size_t>(set_of(round))].clear();
-  }
   if (line.load.kind == Load::Kind::kRecord) {
     arriving_[static_cast<std::size_t>(set_of(round))].push_back(decode_post_parameter(line.bytes.data()));
     return;
   }
-  const ConvSetup& conv = round.job->conv;
-  const bool is_map = operand == OperandName::kA;
-  const bool is_unsigned = is_map && conv.input_type == DType::kUint8;
-  const int zero = is_map ? conv.input_zero_point : conv.weight_zero_point;
-  elements_.assign(line.bytes.size(), 0);
-  for (const Piece& piece : line.pieces) {
-    for (int i = piece.at; i < piece.at + piece.bytes; ++i) {
-      const std::uint8_t byte = line.bytes[static_cast<std::size_t>(i)];
-      const int value = is_unsigned ? byte : static_cast<std::int8_t>(byte);
-      elements_[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(value - zero);
-    }
+  if (line.begins_round && operand == OperandName::kB)
+    arriving_[static_cast<std::size_t>(set_of(round))].clear();
+  if (from_images()) return;
+  const Order& order = round.job->schedule.order();
+  if (line.begins_round) {
+    for (int group = 0; group < order.groups(); ++group) array_.clear(operand, first_group(round) + group);
   }
   const RollingSchedule& schedule = round.job->schedule;
   const int group = first_group(round) + schedule.group_of(line.load.part, line.load.cut);
+  const auto size = static_cast<std::size_t>(line.load.filled.size);
+  const bool whole = line.pieces.size() == 1 && line.pieces.front().bytes == line.load.filled.size;
+  if (whole)
+    elements_.resize(size);
+  else
+    elements_.assign(size, 0);  // padding
+  for (const Piece& piece : line.pieces)
+    widen(line.bytes.data() + piece.at, piece.bytes, operand, round.job->conv, elements_.data() + piece.at);
   array_.load(operand, order.variant, group, line.load,
               schedule.lines_of(round.block, operand, line.load.part).begin, elements_.data());
 }
@@ -229,13 +259,14 @@ Cycle RollingUnit::tree_clocks(const Round& round) const {
   return adder_tree_clocks(lines_are_rows(round.job->setup.variant) ? config_.columns : config_.rows);
 }
 
-// The front round's last clock is `last`.
+// The front round's last cycle is `last`.
 void RollingUnit::end_round(Cycle last) {
   Round& round = rounds_.front();
   const RollingSchedule& schedule = round.job->schedule;
   ++stats.rounds;
-  count_elements(round);
-  if (round.brings_records) records_ = std::move(arriving_[static_cast<std::size_t>(set_of(round))]);
+  count_reloading(round);
+  if (round.records == Records::kLoaded)
+    records_ = std::move(arriving_[static_cast<std::size_t>(set_of(round))]);
   const Cycle added = last + tree_clocks(round);
   if (round.round + 1 == schedule.rounds_per_block()) {
     stats.useful_macs += std::int64_t{round.block.rows.size} * round.block.columns.size *
@@ -243,6 +274,7 @@ void RollingUnit::end_round(Cycle last) {
   }
   if (round.ends_sums) {
     results.complete(sums_, round, records_, added);
+    if (granularity_ == Granularity::kTile) results.drain_ahead();
     ++sums_;
   }
   if (round.ends_job && !round.job->run.last) round.job->accumulated = added;
@@ -252,8 +284,8 @@ void RollingUnit::end_round(Cycle last) {
   rounds_.pop();
 }
 
-// The elements that the products of a round take from memory, once and for every pair of blocks.
-void RollingUnit::count_elements(const Round& round) {
+// The elements that would be loaded if every block pair of the round were loaded anew.
+void RollingUnit::count_reloading(const Round& round) {
   const RollingSchedule& schedule = round.job->schedule;
   const Span cuts = schedule.cuts_of_round(round.round);
   std::int64_t elements = 0;
@@ -261,86 +293,26 @@ void RollingUnit::count_elements(const Round& round) {
   const OutputBlock& block = round.block;
   const int row_blocks = ceil_div(block.rows.size, schedule.lines());
   const int column_blocks = ceil_div(block.columns.size, schedule.lines());
-  stats.elements += elements * (block.rows.size + block.columns.size);
   stats.elements_reloading += elements * (std::int64_t{block.rows.size} * column_blocks +
                                           std::int64_t{block.columns.size} * row_blocks);
 }
 
 void RollingUnit::schedule(Cycle now) {
+  const bool clocked = !rounds_.empty() || !trees_.empty() || results.realigning();
+  if (granularity_ == Granularity::kClock && clocked) {
+    wake_at(now + 1);
+    return;
+  }
   NextClock next(now);
-  for (const OperandLoader& operand : loaders) operand.schedule(next);
+  for (const auto& operand : loaders) operand->schedule(next);
   results.schedule(next);
   if (loading_ && loaded_[0] && loaded_[1]) next.at(std::max(*loaded_[0], *loaded_[1]) + 1);
-  next.at(last_ended_ + 1);
+  if (last_ended_) next.at(*last_ended_ + 1);
   for (const auto& job : jobs_) {
     if (job->accumulated) next.at(*job->accumulated + 1);
+    next.at(job->written);
   }
-  const bool clocked = !rounds_.empty() || !trees_.empty() || results.realigning();
-  if (granularity_ == Granularity::kClock && clocked) next.at(now + 1);
   wake_at(next);
-}
-
-// ---- tile granularity ----
-
-void RollingUnit::run_ahead() {
-  constexpr Cycle kEver = INT64_MAX;
-  bool moved = true;
-  while (moved) {
-    moved = enter_lines(OperandName::kA, kEver);
-    moved = enter_lines(OperandName::kB, kEver) || moved;
-    while (do_round()) moved = true;
-  }
-}
-
-// The front round; false when it is not known yet in which clock it can begin.
-bool RollingUnit::do_round() {
-  if (rounds_.empty()) return false;
-  const Round& round = rounds_.front();
-  if (!round.loaded[0] || !round.loaded[1]) return false;
-  Cycle ready = last_ended_ + 1;
-  if (round.begins_sums) {
-    const std::optional<Cycle> left = results.left(sums_);
-    if (!left) return false;
-    ready = std::max(ready, *left + 1);
-    results.begin(sums_, round.block);
-  }
-  // In the order in which they are waited for in clock granularity.
-  const std::array<std::pair<Activity, Cycle>, 3> waits{{{Activity::kOutputDrain, ready},
-                                                         {Activity::kInputLoad, *round.loaded[0] + 1},
-                                                         {Activity::kWeightLoad, *round.loaded[1] + 1}}};
-  for (const auto& [activity, until] : waits) {
-    if (until > ledger.settled_at()) ledger.spend(activity, until - ledger.settled_at());
-  }
-  const Cycle begin = ledger.settled_at();
-  multiply_round(round);
-  const RollingSchedule::Clocks clocks = round.job->schedule.clocks(round.block, round.round);
-  const bool plain = round.job->setup.scheme == Scheme::kOutputStationary;
-  ledger.spend(Activity::kBusy, clocks.beats);
-  ledger.spend(plain ? Activity::kOutputDrain : Activity::kRoll, clocks.all - clocks.beats);
-  stats.beats += clocks.beats;
-  const RollingSchedule::Rolls rolls = round.job->schedule.rolls(round.block);
-  stats.rolls += rolls.rings, stats.exchanges += rolls.exchanges, stats.corrections += rolls.corrections;
-  end_round(begin + clocks.all - 1);
-  return true;
-}
-
-// All products of a round, as they lie in the registers after loading.
-void RollingUnit::multiply_round(const Round& round) {
-  const RollingSchedule& schedule = round.job->schedule;
-  const int cuts = schedule.cuts_of_round(round.round).size, first = first_group(round);
-  for (int i = 0; i < round.block.parts; ++i) {
-    const Span rows = schedule.lines_of(round.block, OperandName::kA, i);
-    for (int j = 0; j < round.block.parts && !rows.empty(); ++j) {
-      const Span columns = schedule.lines_of(round.block, OperandName::kB, j);
-      if (columns.empty()) continue;
-      std::int32_t* sums = &results.sum(sums_, {rows.begin, columns.begin});
-      for (int cut = 0; cut < cuts; ++cut) {
-        multiply_block(array_.line(OperandName::kA, first + schedule.group_of(i, cut), 0), rows.size,
-                       array_.line(OperandName::kB, first + schedule.group_of(j, cut), 0), columns.size,
-                       array_.lanes(), sums, results.stride(sums_));
-      }
-    }
-  }
 }
 
 }  // namespace tilebeat::rolling

@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/types.h"
 #include "tilebeat/engines/rolling/operand_lines.h"
+#include "tilebeat/engines/rolling/sim/operand_image.h"
 #include "tilebeat/isa/instruction.h"
 
 #include <array>
@@ -12,7 +13,7 @@
 
 namespace tilebeat::rolling {
 
-/// A run that the unit works on, from its first clock until its last result is stored.
+/// A run that the unit works on, from its first cycle until its last result is stored.
 struct Job {
   Job(const Shape& shape, const Instruction& i, const ConvSetup& c, const RollingSetup& s,
       const RollingRun& r, Cycle now)
@@ -36,9 +37,16 @@ struct Job {
   const RollingSchedule schedule;
   const OperandLines lines;
   const Cycle began;
-  std::int64_t unwritten = 0;  ///< rows of output blocks without a write's response
+  /// The group of a convolution that the first kernel belongs to.
+  int first_group() const { return run.first_kernel / setup.group_kernels; }
+  std::int64_t unwritten = 0;  ///< rows of output blocks whose last write is not known to end
+  Cycle written = 0;           ///< the cycle after the last write known to end
   std::optional<Cycle>
-      accumulated;  ///< of a run whose sums stay: the clock in which the last one is in place
+      accumulated;  ///< of a run whose sums stay: the cycle in which the last one is in place
+  /// Tile granularity: the operands as they lie in registers; of A one for each group of a convolution, from
+  /// that of the first kernel on.
+  std::vector<OperandImage> image_a;
+  std::shared_ptr<const OperandImage> image_b;
 };
 
 /// What lies in register groups together: some cuts of n of the blocks of an output block.
@@ -50,8 +58,8 @@ struct Round {
   bool begins_sums = false;  ///< the half of the result buffer begins anew
   bool ends_sums = false;    ///< and is complete
   bool ends_job = false;
-  bool brings_records = false;
-  std::array<std::optional<Cycle>, kOperands> loaded;  ///< the clock in which the last line entered
+  Records records = Records::kNone;                    ///< that come with its kernels
+  std::array<std::optional<Cycle>, kOperands> loaded;  ///< the cycle in which the last line entered
 };
 
 /// The rounds that are not done, oldest first; further ones are made as they are asked for.
@@ -63,7 +71,10 @@ class Rounds {
   Round* at(std::int64_t number);
   /// All rounds of the runs that began are done.
   bool empty() const { return first_ == end_; }
-  Round& front() { return *at(first_); }
+  Round& front() {
+    if (rounds_.empty()) make();
+    return rounds_.front();
+  }
   void pop() { rounds_.pop_front(), ++first_; }
 
  private:

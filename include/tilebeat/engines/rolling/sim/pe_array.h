@@ -37,8 +37,14 @@ class PeArray {
   std::int16_t* line(OperandName operand, int group, int line) {
     return registers_.data() + offset(operand, group, line);
   }
-  std::optional<int> tag(OperandName operand, int group, int line) const {
-    return tags_[tag_index(operand, group, line)];
+  /// What goes with a line: the number that it has in its operand; a place without a line has none.
+  struct Tag {
+    int number = 0;
+    bool valid = false;
+  };
+  /// The tags of a group's lines.
+  const Tag* tags(OperandName operand, int group) const {
+    return tags_.data() + tag_index(operand, group, 0);
   }
   int lanes() const { return lanes_; }
 
@@ -46,7 +52,7 @@ class PeArray {
   void multiply(int group, int lines, std::vector<std::int32_t>& sums) const;
   /// The lines of a group roll by one, around `ring` of them; the first one goes to the place of the last
   /// one, or the other way.
-  void roll(OperandName operand, int group, int ring, bool to_front);
+  void roll(OperandName operand, int group, int ring, Direction direction);
   /// Register contents of two groups change places, or those of one line each.
   void swap_groups(OperandName operand, int a, int b);
   void swap_lines(OperandName operand, int group_a, int group_b, int line);
@@ -71,9 +77,9 @@ class PeArray {
 
   Shape shape_;
   int lines_, lanes_;
-  std::vector<std::int16_t> registers_;   // [operand][group][line][lane]
-  std::vector<std::optional<int>> tags_;  // [operand][group][line]
-  std::vector<std::int16_t> spare_;       // the spare register of the wrapped line
+  std::vector<std::int16_t> registers_;  // [operand][group][line][lane]
+  std::vector<Tag> tags_;                // [operand][group][line]
+  std::vector<std::int16_t> spare_;      // the spare register of the wrapped line
   std::optional<Fault> fault_;
   Trace* trace_;
   std::vector<SignalId> signals_;  // [operand][group][row][column]

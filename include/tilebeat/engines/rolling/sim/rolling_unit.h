@@ -1,14 +1,16 @@
 #pragma once
 
 #include "tilebeat/engines/rolling/config.h"
+#include "tilebeat/engines/rolling/sim/bus_loader.h"
 #include "tilebeat/engines/rolling/sim/job.h"
-#include "tilebeat/engines/rolling/sim/operand_loader.h"
 #include "tilebeat/engines/rolling/sim/pe_array.h"
 #include "tilebeat/engines/rolling/sim/result_buffer.h"
+#include "tilebeat/engines/rolling/sim/scratchpad_loader.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
 #include "tilebeat/sim/granularity.h"
 #include "tilebeat/units/commanded_unit.h"
+#include "tilebeat/units/sockets.h"
 
 #include <array>
 #include <deque>
@@ -28,35 +30,46 @@ struct ArrayStats {
   std::int64_t exchanges = 0;    ///< of blocks between groups
   std::int64_t corrections = 0;  ///< of blocks that rolled within themselves
   std::int64_t useful_macs = 0;
-  std::int64_t elements = 0;            ///< of both operands that the products needed from memory
   std::int64_t elements_reloading = 0;  ///< if every block pair were loaded anew
+};
+
+/// The memories of a core that operands come from and results go to.
+struct OperandMemories {
+  MemoryConfig nram, wram;
 };
 
 /// The rolling-register matrix unit of document 002 figure 1 (SPEC section 5): the PE array with its register
 /// groups, its adder trees, its controller, the loaders of both operands and the result buffer.
 ///
-/// The order is that of RollingSchedule. Throughput: one beat a clock, one line of each operand a clock, one
-/// line of sums a clock. A round begins in the clock after its last line entered. The groups of a round are
-/// free in the clock after its last beat; there are groups for `groups` div (stacked blocks x cuts) rounds.
-/// Latency: a beat's sums are added in the result buffer adder_tree_clocks(lanes) clocks later.
+/// The order is that of RollingSchedule. Throughput: one beat a cycle, one line of each operand a cycle, one
+/// line of sums a cycle. A round begins in the cycle after its last line entered. The groups of a round are
+/// free in the cycle after its last beat; there are groups for `groups` div (stacked blocks x cuts) rounds.
+/// Latency: a beat's sums are added in the result buffer adder_tree_clocks(lanes) cycles later.
 /// Back-pressure: an output block begins when a half of the result buffer was left (`output_drain`); then A
 /// is waited for
 /// (`input_load`), then B (`weight_load`). Exchanges, corrections and lines that wrap through the buffer are
-/// stalls of their own (`roll`). The operands of a run are released in the clock after its last line entered;
+/// stalls of their own (`roll`). The operands of a run are released in the cycle after its last line entered;
 /// the lines of the next one follow.
 ///
-/// In clock granularity every clock moves data; in tile granularity a round is done in one step, whose clocks
-/// the schedule counts, as soon as the clock in which it can begin is known.
+/// In clock granularity every cycle moves data; in tile granularity a round is done in one step, whose cycles
+/// the schedule counts, as soon as the cycle in which it can begin is known.
 class RollingUnit : public CommandedUnit {
  public:
-  std::array<OperandLoader, kOperands> loaders;
+  std::array<std::unique_ptr<OperandLoader>, kOperands> loaders;
   ResultBuffer results;
 
+  /// `memories` are those of the core that the unit has ports of its own at; none: it uses a bus.
   RollingUnit(sc_core::sc_module_name name, const SimContext& context, const RollingConfig& config,
-              int max_outstanding, Granularity granularity);
+              int max_outstanding, const std::optional<OperandMemories>& memories, Granularity granularity);
   SC_HAS_PROCESS(RollingUnit);
 
-  void inject_fault(const Fault& fault) { array_.inject_fault(fault); }
+  /// Its ports to the bus, in the order of arbitration.
+  std::vector<NamedPort> bus_ports();
+  /// Its ports at the memories of a core: NRAM has two, for A and for results, WRAM one, for B.
+  static constexpr int kNramPorts = 2, kWramPorts = 1;
+  void bind_memories(Scratchpad& nram, Scratchpad& wram);
+
+  void inject_fault(const Fault& fault);
 
   CycleLedger ledger;  ///< of the array
   ArrayStats stats;
@@ -70,11 +83,16 @@ class RollingUnit : public CommandedUnit {
       return rows == other.rows && columns == other.columns && variant == other.variant;
     }
   };
-  // Sums on their way through the adder trees.
+  // Sums on their way through the adder trees, one of each line at most.
+  struct Sum {
+    SumPlace place;
+    std::int32_t value = 0;
+  };
   struct Sums {
     Cycle due = 0;
     std::int64_t number = 0;
-    std::vector<std::pair<SumPlace, std::int32_t>> values;
+    std::size_t count = 0;  // of values
+    std::vector<Sum> values;
   };
   static constexpr std::size_t kMostGroups = 64;  // as the configuration allows
   void take(const Instruction& instruction, Cycle next) override;
@@ -84,23 +102,23 @@ class RollingUnit : public CommandedUnit {
   void check_sums(const RollingRun& run, const RollingSchedule& schedule);
   void end_loading(Cycle now);
   void finish_jobs(Cycle now);
-  bool works(Cycle now) const { return !rounds_.empty() || last_ended_ >= now; }
+  bool works(Cycle now) const { return !rounds_.empty() || (last_ended_ && *last_ended_ >= now); }
   Activity idle(Cycle now) const { return works(now) ? Activity::kOutputReady : blocker_; }
-  OperandLoader& loader(OperandName operand) { return loaders[static_cast<std::size_t>(operand)]; }
+  OperandLoader& loader(OperandName operand) { return *loaders[static_cast<std::size_t>(operand)]; }
   void schedule(Cycle now);
 
-  // Lines that enter by clock `last`.
+  // Lines that enter by cycle `last`.
   bool enter_lines(OperandName operand, Cycle last);
   void load_line(const OperandLoader::Line& line, Round& round, OperandName operand);
-  int sets(const Round& round) const { return config_.groups / order_of(round.job->setup).groups(); }
+  int sets(const Round& round) const { return config_.groups / round.job->schedule.order().groups(); }
   int set_of(const Round& round) const { return static_cast<int>(round.number % sets(round)); }
-  int first_group(const Round& round) const { return set_of(round) * order_of(round.job->setup).groups(); }
-  std::optional<Cycle> groups_free(const Round& round) const;
+  int first_group(const Round& round) const { return set_of(round) * round.job->schedule.order().groups(); }
+  std::optional<Cycle> groups_free_from(const Round& round) const;
   Cycle tree_clocks(const Round& round) const;
   void end_round(Cycle last);
-  void count_elements(const Round& round);
+  void count_reloading(const Round& round);
 
-  // Clock granularity: one call a clock.
+  // Clock granularity: one call a cycle.
   void run_clock(Cycle now);
   Activity round_blocker(const Round& round, Cycle now) const;
   void do_step(const Round& round, Cycle now);
@@ -119,12 +137,16 @@ class RollingUnit : public CommandedUnit {
 
   // Tile granularity.
   void run_ahead();
+  void load_front();
   bool do_round();
   void multiply_round(const Round& round);
+  void multiply_images(const Round& round);
+  bool from_images() const { return granularity_ == Granularity::kTile && results.port && !faulty_; }
 
   RollingConfig config_;
   Granularity granularity_;
   PeArray array_;
+  bool faulty_ = false;  // registers flip bits
 
   std::deque<Instruction> queue_;  // the front one is loaded
   ConvSetup conv_;
@@ -136,22 +158,22 @@ class RollingUnit : public CommandedUnit {
   std::array<std::optional<Cycle>, kOperands> loaded_;  // of the run that is loaded: its last line entered
   std::array<Cycle, kMostGroups> ended_{};              // by number of the round modulo kMostGroups
   std::int64_t rounds_ended_ = 0;
-  Cycle last_ended_ = -1;
+  std::optional<Cycle> last_ended_;
   std::int64_t sums_ = 0;                                         // number of the sums that are added to
   std::array<std::vector<PostParameter>, kMostGroups> arriving_;  // by set: records that came with a round
   std::vector<PostParameter> records_;                            // of the columns at work
 
   std::optional<Step> step_;  // clock granularity: of the front round
   std::deque<Sums> trees_;
-  std::vector<std::vector<std::pair<SumPlace, std::int32_t>>> spare_;  // of sums that have arrived
+  std::vector<std::vector<Sum>> spare_;  // of sums that have arrived
   std::vector<std::int32_t> line_sums_, accumulators_;
   std::vector<std::int16_t> elements_;
   struct Signals {
-    SignalId state = -1, group = -1, computation = -1, phase = -1, step = -1, sums_valid = -1;
-    std::array<SignalId, kOperands> load{-1, -1};
+    SignalId state, group, computation, phase, step, sums_valid;
+    std::array<SignalId, kOperands> load;
     std::vector<SignalId> sums;
   };
-  Signals signals_;
+  std::optional<Signals> signals_;  // of a trace
 };
 
 }  // namespace tilebeat::rolling

@@ -1,0 +1,110 @@
+// The rolling-register unit in tile granularity: a round in one step, as soon as it is known when it can
+// begin.
+#include "tilebeat/engines/rolling/sim/block_product.h"
+#include "tilebeat/engines/rolling/sim/rolling_unit.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tilebeat::rolling {
+
+void RollingUnit::run_ahead() {
+  if (from_images()) {
+    while (!rounds_.empty()) load_front();
+    return;
+  }
+  constexpr Cycle kEver = std::numeric_limits<Cycle>::max();
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
+      loader(operand).request_ahead(rounds_);
+      moved = enter_lines(operand, kEver) || moved;
+    }
+    while (do_round()) moved = true;
+  }
+}
+
+// Nobody but the unit uses its ports: rounds follow one another without a question.
+void RollingUnit::load_front() {
+  Round& round = rounds_.front();
+  std::vector<PostParameter>& records = arriving_[static_cast<std::size_t>(set_of(round))];
+  records.clear();
+  for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
+    const Activity release = operand == OperandName::kA ? Activity::kInputRelease : Activity::kWeightRelease;
+    const Cycle in_place = static_cast<ScratchpadLoader&>(loader(operand))
+                               .load_round(round, *groups_free_from(round), release, records);
+    round.loaded[static_cast<std::size_t>(operand)] = in_place;
+    if (round.ends_job) loaded_[static_cast<std::size_t>(operand)] = in_place;
+  }
+  do_round();
+}
+
+// The front round; false when it is not known yet in which cycle it can begin.
+bool RollingUnit::do_round() {
+  if (rounds_.empty()) return false;
+  const Round& round = rounds_.front();
+  if (!round.loaded[0] || !round.loaded[1]) return false;
+  Cycle ready = last_ended_ ? *last_ended_ + 1 : 0;
+  if (round.begins_sums) {
+    const std::optional<Cycle> free = results.free_from(sums_);
+    if (!free) return false;
+    ready = std::max(ready, *free);
+    results.begin(sums_, round.block);
+  }
+  // In the order in which they are waited for in clock granularity.
+  const std::array<std::pair<Activity, Cycle>, 3> waits{{{Activity::kOutputDrain, ready},
+                                                         {Activity::kInputLoad, *round.loaded[0] + 1},
+                                                         {Activity::kWeightLoad, *round.loaded[1] + 1}}};
+  for (const auto& [activity, until] : waits) {
+    if (until > ledger.settled_at()) ledger.spend(activity, until - ledger.settled_at());
+  }
+  const Cycle begin = ledger.settled_at();
+  if (from_images())
+    multiply_images(round);
+  else
+    multiply_round(round);
+  const RollingSchedule::Clocks clocks = round.job->schedule.clocks(round.block, round.round);
+  const bool plain = round.job->setup.scheme == Scheme::kOutputStationary;
+  ledger.spend(Activity::kBusy, clocks.beats);
+  ledger.spend(plain ? Activity::kOutputDrain : Activity::kRoll, clocks.all - clocks.beats);
+  stats.beats += clocks.beats;
+  const RollingSchedule::Rolls rolls = round.job->schedule.rolls(round.block);
+  stats.rolls += rolls.rings, stats.exchanges += rolls.exchanges, stats.corrections += rolls.corrections;
+  end_round(begin + clocks.all - 1);
+  return true;
+}
+
+// All products of a round, as they lie in the registers after loading.
+void RollingUnit::multiply_round(const Round& round) {
+  const RollingSchedule& schedule = round.job->schedule;
+  const int cuts = schedule.cuts_of_round(round.round).size, first = first_group(round);
+  for (int i = 0; i < round.block.parts; ++i) {
+    const Span rows = schedule.lines_of(round.block, OperandName::kA, i);
+    for (int j = 0; j < round.block.parts && !rows.empty(); ++j) {
+      const Span columns = schedule.lines_of(round.block, OperandName::kB, j);
+      if (columns.empty()) continue;
+      std::int32_t* sums = &results.sum(sums_, {rows.begin, columns.begin});
+      for (int cut = 0; cut < cuts; ++cut) {
+        const auto lanes = static_cast<std::size_t>(array_.lanes());
+        multiply_block({array_.line(OperandName::kA, first + schedule.group_of(i, cut), 0), lanes}, rows.size,
+                       {array_.line(OperandName::kB, first + schedule.group_of(j, cut), 0), lanes},
+                       columns.size, array_.lanes(), sums, results.stride(sums_));
+      }
+    }
+  }
+}
+
+// The same from the operands' images, all rounds of an output block at the end of the last one.
+void RollingUnit::multiply_images(const Round& round) {
+  const Job& job = *round.job;
+  const RollingSchedule& schedule = job.schedule;
+  if (round.round + 1 < schedule.rounds_per_block()) return;
+  const OperandImage& a =
+      job.image_a[static_cast<std::size_t>(job.lines.group_of(round.block) - job.first_group())];
+  multiply_block(a.lines(0, round.block.rows.begin), round.block.rows.size,
+                 job.image_b->lines(0, round.block.columns.begin), round.block.columns.size,
+                 schedule.cuts() * array_.lanes(), &results.sum(sums_, {0, 0}), results.stride(sums_));
+}
+
+}  // namespace tilebeat::rolling

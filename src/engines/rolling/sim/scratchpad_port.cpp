@@ -1,0 +1,136 @@
+#include "tilebeat/engines/rolling/sim/scratchpad_port.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace tilebeat::rolling {
+
+std::optional<ScratchpadPort::Shifts> ScratchpadPort::shifts_of(const MemoryConfig& memory) {
+  Shifts shifts;
+  while ((1 << shifts.word) < memory.bank_bytes) ++shifts.word;
+  while ((1 << shifts.bank) < memory.banks) ++shifts.bank;
+  const bool powers = 1 << shifts.word == memory.bank_bytes && 1 << shifts.bank == memory.banks;
+  return powers ? std::optional(shifts) : std::nullopt;
+}
+
+ScratchpadPort::ScratchpadPort(const std::string& name, const SimContext& context, const MemoryConfig& memory,
+                               int width_bytes)
+    : banks(name.c_str(), static_cast<std::size_t>(memory.banks)),
+      period_(context.clock.period_ps()),
+      memory_(memory),
+      width_(width_bytes),
+      shifts_(shifts_of(memory)),
+      direct_(static_cast<std::size_t>(memory.banks)) {
+  for (auto& bank : banks) bank.register_invalidate_direct_mem_ptr(this, &ScratchpadPort::withdraw);
+}
+
+void ScratchpadPort::withdraw(sc_dt::uint64 /*begin*/, sc_dt::uint64 /*end*/) {
+  withdrawn_ = true;
+}
+
+void ScratchpadPort::bind(Scratchpad& memory, int port) {
+  base_ = memory.base(), size_ = memory.size();
+  for (int bank = 0; bank < memory_.banks; ++bank)
+    banks[static_cast<std::size_t>(bank)].bind(memory.engine_port(port, bank));
+}
+
+std::uint64_t ScratchpadPort::offset_of(std::uint64_t address, int bytes) const {
+  if (address < base_ || address - base_ + static_cast<std::uint64_t>(bytes) > size_)
+    throw SimulationError(
+        fmt::format("{}: no memory at address {:#x} ({} bytes)", banks.name(), address, bytes));
+  return address - base_;
+}
+
+ScratchpadPort::Word ScratchpadPort::word_at(std::uint64_t offset, int bytes) const {
+  // Memories have less than 4 GB; short divisions are fast.
+  const auto at = static_cast<std::uint32_t>(offset), width = static_cast<std::uint32_t>(memory_.bank_bytes);
+  const auto count = static_cast<std::uint32_t>(memory_.banks);
+  if (shifts_) {
+    const std::uint32_t word = at >> shifts_->word, within = at & (width - 1);
+    return {word & (count - 1), (std::uint64_t{word >> shifts_->bank} << shifts_->word) + within,
+            std::min(bytes, static_cast<int>(width - within))};
+  }
+  const std::uint32_t word = at / width, within = at % width;
+  return {word % count, std::uint64_t{word / count} * width + within,
+          std::min(bytes, static_cast<int>(width - within))};
+}
+
+// Every bank serves one word in a cycle.
+int ScratchpadPort::access_bytes(std::uint64_t offset, int bytes) const {
+  if (bytes <= width_ && bytes <= (memory_.banks - 1) * memory_.bank_bytes + 1) return bytes;
+  const int row = memory_.banks * memory_.bank_bytes -
+                  static_cast<int>(offset % static_cast<std::uint64_t>(memory_.bank_bytes));
+  return std::min({bytes, width_, row});
+}
+
+int ScratchpadPort::accesses(std::uint64_t address, int bytes) const {
+  if (bytes <= width_ && bytes <= (memory_.banks - 1) * memory_.bank_bytes + 1) return 1;
+  std::uint64_t offset = offset_of(address, bytes);
+  int count = 0;
+  while (bytes > 0) {
+    const int taken = access_bytes(offset, bytes);
+    offset += static_cast<std::uint64_t>(taken), bytes -= taken;
+    ++count;
+  }
+  return count;
+}
+
+int ScratchpadPort::move(tlm::tlm_command command, std::uint64_t address, std::uint8_t* data, int bytes,
+                         int delay) {
+  std::uint64_t offset = offset_of(address, bytes);
+  int count = 0;
+  for (; bytes > 0; ++count) {
+    int left = access_bytes(offset, bytes);
+    bytes -= left;
+    while (left > 0) {
+      const Word word = word_at(offset, left);
+      transport(banks[word.bank], payload_, command, word.address, data, static_cast<unsigned>(word.bytes),
+                to_sc_time((delay + count) * period_));
+      data += word.bytes, offset += static_cast<std::uint64_t>(word.bytes), left -= word.bytes;
+    }
+  }
+  return count;
+}
+
+int ScratchpadPort::read(std::uint64_t address, std::uint8_t* to, int bytes, int delay) {
+  return move(tlm::TLM_READ_COMMAND, address, to, bytes, delay);
+}
+
+int ScratchpadPort::write(std::uint64_t address, const std::uint8_t* from, int bytes, int delay) {
+  return move(tlm::TLM_WRITE_COMMAND, address, const_cast<std::uint8_t*>(from), bytes, delay);
+}
+
+ScratchpadPort::Contents ScratchpadPort::open_direct() {
+  if (!withdrawn_) return Contents::kUnchanged;
+  withdrawn_ = false;
+  for (std::size_t bank = 0; bank < direct_.size(); ++bank) {
+    tlm::tlm_dmi dmi;
+    payload_.set_address(0);
+    if (!banks[bank]->get_direct_mem_ptr(payload_, dmi))
+      throw SimulationError(fmt::format("{}: a bank refuses direct memory access", banks.name()));
+    direct_[bank] = dmi.get_dmi_ptr();
+  }
+  return Contents::kWritten;
+}
+
+void ScratchpadPort::direct_read(std::uint64_t address, std::uint8_t* to, int bytes) const {
+  for (std::uint64_t offset = offset_of(address, bytes); bytes > 0;) {
+    const Word word = word_at(offset, bytes);
+    std::memcpy(to, direct_[word.bank] + word.address, static_cast<std::size_t>(word.bytes));
+    to += word.bytes, offset += static_cast<std::uint64_t>(word.bytes), bytes -= word.bytes;
+  }
+}
+
+void ScratchpadPort::direct_write(std::uint64_t address, const std::uint8_t* from, int bytes) const {
+  for (std::uint64_t offset = offset_of(address, bytes); bytes > 0;) {
+    const Word word = word_at(offset, bytes);
+    std::memcpy(direct_[word.bank] + word.address, from, static_cast<std::size_t>(word.bytes));
+    from += word.bytes, offset += static_cast<std::uint64_t>(word.bytes), bytes -= word.bytes;
+  }
+}
+
+}  // namespace tilebeat::rolling
