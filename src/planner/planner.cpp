@@ -129,11 +129,13 @@ class NetworkPlanner {
     const Problem& p = d.matrix->problem();
     d.plan.macs = useful_macs(workload_, layer);
     d.plan.bound = bound_of(p, layer, d.plan.macs, hardware_);
+    if (is_board()) check_board(p);
     WeightImage image = d.matrix->pack_weights();
     d.weights = unplaced(image, hardware_);
+    if (p.kernel_tensor) d.weights.tensor = made_.plan.tensors.at(layer.inputs.at(1)).address;
     std::vector<int> parts;  // of the kernels: the first block of each
     if (is_board()) {
-      d.matrix->cut_jobs(whole_job(d), dram_path(hardware_, hardware_.dma, Direction::kRead),
+      d.matrix->cut_jobs(whole_job(d, 0), dram_path(hardware_, hardware_.dma, Direction::kRead),
                          machine_of(hardware_, {}).dram_bytes_per_clock);
     } else {
       const auto [input, output] = layouts(d);
@@ -151,7 +153,9 @@ class NetworkPlanner {
     }
     for (int part = 0; part < d.mapping.kernel_parts; ++part)
       parts.push_back(part_of(p.kernel_blocks(), d.mapping.kernel_parts, part, 1).begin);
+    const std::optional<std::uint64_t> tensor = d.weights.tensor;
     d.weights = places_.place_weights(layer.name, std::move(image), parts);
+    d.weights.tensor = tensor;
     for (auto& choice : d.matrix->explain()) d.plan.choices.push_back(std::move(choice));
   }
 
@@ -204,26 +208,37 @@ class NetworkPlanner {
 
   std::pair<TensorLayout, TensorLayout> layouts(const DecidedLayer& d) const {
     const Problem& p = d.matrix->problem();
-    const auto dense = [&](const std::string& name, int height, int width, std::int64_t pixel) {
-      return TensorLayout::dense(made_.plan.tensors.at(name).address, height, width, pixel);
-    };
-    return {dense(d.layer->inputs.front(), p.height, p.width, p.channels),
-            dense(d.layer->name, p.out_height, p.out_width,
-                  std::int64_t{p.conv.out_channels} * p.element_bytes())};
+    return {p.map_layout(made_.plan.tensors.at(d.layer->inputs.front()).address),
+            TensorLayout::dense(made_.plan.tensors.at(d.layer->name).address, p.out_height, p.out_width,
+                                std::int64_t{p.conv.out_channels} * p.element_bytes())};
   }
 
-  // A whole layer as one job of a unit that works on DRAM.
-  MatrixJob whole_job(const DecidedLayer& d) const {
+  // Nothing on a board moves bytes but its unit itself.
+  void check_board(const Problem& p) const {
+    const auto refuse = [&](const char* what) {
+      throw UserError(fmt::format(
+          "layer '{}': {} needs the DMA engines of a core, which this hardware does not have (chip)", p.name,
+          what));
+    };
+    if (p.kernel_tensor) refuse("a product of two tensors");
+    if (p.map_order == MatrixOrder::kTransposed) refuse("transpose_a");
+  }
+
+  // All images with the same kernels are one job of a unit that works on DRAM; with several sets each is one.
+  static int jobs_of_board(const Problem& p) { return p.sets > 1 ? p.batch : 1; }
+  MatrixJob whole_job(const DecidedLayer& d, int number) const {
     const Problem& p = d.matrix->problem();
     MatrixJob job;
     job.tile = {0, p.axis_h().window({0, p.out_height}), p.axis_w().window({0, p.out_width})};
-    job.images = p.batch;
+    job.images = p.batch / jobs_of_board(p);
     job.blocks = {0, p.kernel_blocks()};
     job.reduction = {{0, p.channels}, true, true};
     const auto [input, output] = layouts(d);
     job.ifm = input, job.ofm = output;
-    job.ifm.address = input.at(0, job.tile.h.in, job.tile.w.in);
-    job.weights = d.weights.blocks.front(), job.post = d.weights.post;
+    job.ifm.address = input.at(p.map_image(number), job.tile.h.in, job.tile.w.in);
+    job.ofm.address = output.at(number, 0, 0);
+    job.weights = d.weights.blocks[static_cast<std::size_t>(p.kernel_set(number) * p.kernel_blocks())];
+    job.post = d.weights.post;
     return job;
   }
 
@@ -242,7 +257,7 @@ class NetworkPlanner {
     PlannedBytes bytes;
     if (d.matrix != nullptr && is_board()) {
       const auto lowering = d.matrix->lower(graph, {});
-      lowering->add(whole_job(d));
+      for (int i = 0; i < jobs_of_board(d.matrix->problem()); ++i) lowering->add(whole_job(d, i));
       const MatrixLowering::ReadBytes read = lowering->read_bytes();
       bytes.maps = read.maps, bytes.kernels = read.kernels;
     } else if (d.matrix != nullptr) {

@@ -49,7 +49,7 @@ class Lowering : public MatrixLowering {
     setup_.group_channels = narrow(p_, group_channels(p_), "channels of a group");
     setup_.group_kernels = narrow(p_, p_.conv.out_channels / p_.conv.groups, "kernels of a group");
     setup_.block_kernels = narrow(p_, p_.block_kernels, "kernels of a block");
-    setup_.images = narrow(p_, on_core_ ? 1 : p_.batch, "images");
+    setup_.images = narrow(p_, on_core_ || p_.sets > 1 ? 1 : p_.batch, "images");
     setup_.useful_taps = static_cast<std::uint32_t>(p_.useful_taps);
     add(conv_, {}, {});
     add(setup_, {}, {});
@@ -177,12 +177,7 @@ class RollingLayer : public MatrixLayer {
     return grain;
   }
   WeightImage pack_weights() const override {
-    WeightImage image;
-    image.blocks.push_back(0);
-    for (int block = 0; block < p_.kernel_blocks(); ++block) {
-      image.pieces.push_back(pack_block(block));
-      image.blocks.push_back(image.blocks.back() + image.pieces.back().size());
-    }
+    WeightImage image = p_.kernel_tensor ? image_of_tensor(*this, 1) : packed();
     if (!p_.has_post_parameters()) return image;
     image.post_bytes = std::int64_t{p_.block_kernels} * kPostParameterBytes;
     for (int kernel = 0; kernel < p_.kernel_blocks() * p_.block_kernels; ++kernel) {
@@ -196,6 +191,21 @@ class RollingLayer : public MatrixLayer {
     const int element = p_.kernels_of({block, block + 1}) * p_.taps();
     return {channels.begin * element, channels.end * element};
   }
+  // Cuts of n, in each the kernels or, to be transposed while they are loaded, the elements.
+  std::vector<KernelPart> kernel_parts(int block, Interval channels) const override {
+    const int cut = schedule(1, {0, 1}).cut(0).size, first = block * p_.block_kernels;
+    const std::int64_t count = p_.kernels_of({block, block + 1});
+    const Interval kernels{first, first + static_cast<int>(count)};
+    const int whole = channels.size() / cut * cut, rest = channels.size() - whole;
+    if (config_.transposition == Transposition::kWhileLoading)
+      return {{kernels, channels, channels.size(), 0, 1, 0, count}};
+    std::vector<KernelPart> parts;
+    if (whole > 0)
+      parts.push_back({kernels, {channels.begin, channels.begin + whole}, cut, 0, cut, cut * count, 1});
+    if (rest > 0)
+      parts.push_back({kernels, {channels.begin + whole, channels.end}, rest, whole * count, rest, 0, 1});
+    return parts;
+  }
   std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
     return std::make_unique<Lowering>(graph, place, p_, choice_.order, hardware_);
   }
@@ -204,13 +214,24 @@ class RollingLayer : public MatrixLayer {
  private:
   // Pixels of the product: a board has all images in one, a core one tile after the other.
   std::int64_t pixels() const {
-    return (hardware_.chip ? 1 : p_.batch) * std::int64_t{p_.out_height} * p_.out_width;
+    return (hardware_.chip || p_.sets > 1 ? 1 : p_.batch) * std::int64_t{p_.out_height} * p_.out_width;
   }
   RollingSchedule schedule(std::int64_t pixels, Interval kernels) const {
     return RollingSchedule(shape_of(config_), choice_.order,
                            product_of(p_, pixels, group_channels(p_), kernels));
   }
-  std::vector<std::uint8_t> pack_block(int block) const;
+  WeightImage packed() const {
+    WeightImage image;
+    image.blocks.push_back(0);
+    for (int set = 0; set < p_.sets; ++set) {
+      for (int block = 0; block < p_.kernel_blocks(); ++block) {
+        image.pieces.push_back(pack_block(set, block));
+        image.blocks.push_back(image.blocks.back() + image.pieces.back().size());
+      }
+    }
+    return image;
+  }
+  std::vector<std::uint8_t> pack_block(int set, int block) const;
 
   const HardwareConfig& hardware_;
   const RollingConfig& config_;
@@ -219,7 +240,7 @@ class RollingLayer : public MatrixLayer {
 };
 
 // Cuts of n, in each the kernels or, to be transposed while they are loaded, the elements (RollingRun).
-std::vector<std::uint8_t> RollingLayer::pack_block(int block) const {
+std::vector<std::uint8_t> RollingLayer::pack_block(int set, int block) const {
   const int channels = group_channels(p_), taps = p_.taps();
   const int first = block * p_.block_kernels, kernels = p_.kernels_of({block, block + 1});
   const RollingSchedule all = schedule(1, {0, 1});
@@ -232,7 +253,8 @@ std::vector<std::uint8_t> RollingLayer::pack_block(int block) const {
     }
   }
   const auto element = [&](int kernel, int n) {
-    const std::int64_t begin = (std::int64_t{first} + kernel) * taps * channels;
+    const std::int64_t begin =
+        (std::int64_t{set} * p_.conv.out_channels + first + kernel) * taps * channels;
     return p_.weights->bytes[static_cast<std::size_t>(begin + element_of[static_cast<std::size_t>(n)])];
   };
   std::vector<std::uint8_t> bytes;

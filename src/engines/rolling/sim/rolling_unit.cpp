@@ -206,7 +206,7 @@ void RollingUnit::load_line(const OperandLoader::Line& line, Round& round, Opera
   }
   const ConvSetup& conv = round.job->conv;
   const bool is_map = operand == OperandName::kA;
-  const bool is_unsigned = is_map && conv.input_type == DType::kUint8;
+  const bool is_unsigned = (is_map ? conv.input_type : conv.weight_type) == DType::kUint8;
   const int zero = is_map ? conv.input_zero_point : conv.weight_zero_point;
   elements_.assign(line.bytes.size(), 0);
   for (const Piece& piece : line.pieces) {
