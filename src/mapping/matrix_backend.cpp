@@ -37,9 +37,8 @@ std::int64_t MatrixLayer::ifm_row_bytes(const Window& w) const {
 MapLoad MatrixLayer::load_map(const OutputTile& tile, const TensorLayout& source,
                               std::uint64_t destination) const {
   if (source.channel_stride != 1) {
-    return {{},
-            {},
-            transposing_transfers(tile, source, problem().channels, ifm_row_bytes(tile.w), destination)};
+    return {
+        {}, {}, transposing_transfers(tile, source, problem().channels, ifm_row_bytes(tile.w), destination)};
   }
   Transfer transfer;
   transfer.source = source.at(tile.image, tile.h.in, tile.w.in);

@@ -72,7 +72,8 @@ std::vector<std::int64_t> aligned(std::vector<std::int64_t> axes, std::size_t co
 }
 
 // By image of the product: the number of the matrix of an operand with leading axes `operand`.
-std::vector<int> matrices_of(const std::vector<std::int64_t>& axes, const std::vector<std::int64_t>& operand) {
+std::vector<int> matrices_of(const std::vector<std::int64_t>& axes,
+                             const std::vector<std::int64_t>& operand) {
   std::vector<int> matrices{0};
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     std::vector<int> longer;
@@ -89,7 +90,8 @@ std::vector<int> matrices_of(const std::vector<std::int64_t>& axes, const std::v
 void set_product(Problem& p, const Workload& workload, const Layer& layer) {
   const MatrixProduct& product = p.conv.product;
   std::vector<std::int64_t> axes(layer.output.shape.begin(), layer.output.shape.end() - 2);
-  std::vector<std::int64_t> a = aligned(product.a_axes, axes.size()), b = aligned(product.b_axes, axes.size());
+  std::vector<std::int64_t> a = aligned(product.a_axes, axes.size()),
+                            b = aligned(product.b_axes, axes.size());
   std::int64_t rows = product.rows;
   // Matrices of A that are multiplied with the same B are one, when their rows follow one another.
   while (!axes.empty() && b.back() == 1 && product.a == MatrixOrder::kPlain) {

@@ -117,16 +117,21 @@ void add_tensor(const MatrixLayer& layer, const WeightPlace& w, const KernelGrou
   }
 }
 
-// The post-parameters that stand behind the kernels of each region (WeightImage::post of a tensor).
-void add_region_records(const WeightPlace& w, const std::vector<BlockLoad>& loads,
-                        std::vector<Transfer>& transfers) {
+// Bytes of the post-parameters that stand behind the kernels of a block in each region.
+std::int64_t region_records(const Problem& p, const WeightPlace& w, const KernelGroup& group, int block) {
+  if (w.post == 0 || !group.reduction.last || w.image.post_place == PostPlace::kApart) return 0;
+  return std::int64_t{ceil_div(p.kernels_of({block, block + 1}), w.image.regions)} * kPostParameterBytes;
+}
+
+void add_region_records(const Problem& p, const WeightPlace& w, const KernelGroup& group,
+                        const std::vector<BlockLoad>& loads, std::vector<Transfer>& transfers) {
   for (const BlockLoad& load : loads) {
     Transfer transfer;
     transfer.source = w.post + static_cast<std::uint64_t>(load.block * w.image.post_bytes);
     CopyShape& shape = transfer.shape;
     shape.rows = w.image.regions;
     shape.source_row = w.image.post_bytes / w.image.regions, shape.destination_row = w.region_bytes;
-    shape.run = shape.source_row;
+    shape.run = region_records(p, w, group, load.block);
     transfer.destination = load.destination + static_cast<std::uint64_t>(load.bytes.size() - shape.run);
     transfers.push_back(transfer);
   }
@@ -156,8 +161,8 @@ std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPla
   else
     add_constants(layer.problem(), w, group, loads, transfers);
   if (w.post == 0 || !group.reduction.last) return transfers;
-  if (w.image.regions > 1) {
-    add_region_records(w, loads, transfers);
+  if (w.image.post_place == PostPlace::kInRegions) {
+    add_region_records(layer.problem(), w, group, loads, transfers);
   } else {
     const std::int64_t records = group.blocks.size() * w.image.post_bytes;
     transfers.push_back({w.post + static_cast<std::uint64_t>(group.blocks.begin * w.image.post_bytes),
@@ -175,7 +180,7 @@ std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w
   for (const BlockLoad& load : loads) {
     for (const KernelPart& part : layer.kernel_parts(load.block, group.reduction.channels))
       filled += std::int64_t{part.kernels.size()} * part.channels.size();
-    if (w.post != 0 && group.reduction.last && w.image.regions > 1) filled += w.image.post_bytes;
+    filled += region_records(layer.problem(), w, group, load.block) * w.image.regions;
   }
   if (filled == bytes * w.image.regions) return {};
   std::vector<Copy> copies;
@@ -197,7 +202,7 @@ std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w
 std::int64_t buffer_bytes(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group) {
   auto bytes = static_cast<std::int64_t>(end_of(block_loads(layer, w, group, 0)));
   if (w.image.regions > 1) return align_up(bytes * w.image.regions, kBufferAlignment * w.image.regions);
-  if (w.post != 0 && group.reduction.last)
+  if (w.post != 0 && group.reduction.last && w.image.post_place == PostPlace::kApart)
     bytes = align_up(bytes, kBufferAlignment) + group.blocks.size() * w.image.post_bytes;
   return align_up(bytes, kBufferAlignment);
 }

@@ -139,7 +139,8 @@ class MatrixTasks {
         const std::size_t load = tile_outer ? j : i;
         for (std::size_t part = 0; part < parts; ++part) {
           const KernelGroup& group = groups[load * parts + part];
-          const std::size_t number = static_cast<std::size_t>(group.set) * groups.size() + load * parts + part;
+          const std::size_t number =
+              static_cast<std::size_t>(group.set) * groups.size() + load * parts + part;
           core.steps.push_back({tile.tile, tile.number, group, static_cast<int>(number)});
         }
       }
@@ -150,7 +151,8 @@ class MatrixTasks {
   std::vector<NumberedTile> tiles_of(const CorePart& part, int set) const {
     std::vector<NumberedTile> tiles;
     const WindowAxis h = p_.axis_h(), w = p_.axis_w();
-    const int of_image = ceil_div(part.rows.size(), m_.tile_rows) * ceil_div(part.columns.size(), m_.tile_columns);
+    const int of_image =
+        ceil_div(part.rows.size(), m_.tile_rows) * ceil_div(part.columns.size(), m_.tile_columns);
     for (int n = 0; n < p_.batch; ++n) {
       if (p_.kernel_set(n) != set) continue;
       int number = p_.map_image(n) * of_image;

@@ -43,7 +43,8 @@ WeightPlace unplaced(const WeightImage& image, const HardwareConfig& hardware) {
   made.blocks.assign(image.blocks.begin(), image.blocks.end() - 1);
   made.post = image.post.empty() ? 0 : kPage;
   made.image.blocks = image.blocks;
-  made.image.post_bytes = image.post_bytes, made.image.regions = image.regions;
+  made.image.post_bytes = image.post_bytes, made.image.post_place = image.post_place;
+  made.image.regions = image.regions;
   if (hardware.chip) {
     const MemoryConfig& wram = hardware.chip->core.wram;
     made.region_bytes = wram.size_bytes / wram.banks;
@@ -172,7 +173,8 @@ BoundCycles bound_of(const Problem& p, const Layer& layer, std::int64_t macs,
   const WindowAxis h{p.height, c.kernel[0], c.stride[0], c.dilation[0], c.pads[0]};
   const WindowAxis w{p.width, c.kernel[1], c.stride[1], c.dilation[1], c.pads[1]};
   const std::int64_t pixels = h.touched(p.out_height) * w.touched(p.out_width);
-  const std::int64_t maps = c.pixels == PixelAxes::kMatrices ? p.input.size_bytes() : p.batch * pixels * p.channels;
+  const std::int64_t maps =
+      c.pixels == PixelAxes::kMatrices ? p.input.size_bytes() : p.batch * pixels * p.channels;
   const std::int64_t kernels = p.kernel_tensor ? p.kernel_tensor->info.size_bytes() : c.weights.elements();
   const std::int64_t bytes = maps + kernels + p.output.size_bytes();
   return {ceil_div(macs, peak), dram_bound(bytes, hardware)};

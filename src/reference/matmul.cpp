@@ -63,7 +63,8 @@ Tensor reference_matmul(const std::vector<Operand>& inputs, const Conv2d& conv, 
       p.b == MatrixOrder::kPlain ? MatrixOrder::kTransposed : MatrixOrder::kPlain;
   for (std::int64_t number = 0; number * rows * columns < output.elements(); ++number) {
     const auto left = lines_of(a_elements, matrix_of(number, axes, p.a_axes), rows, p.inner, p.a);
-    const auto right = lines_of(b_elements, matrix_of(number, axes, p.b_axes), columns, p.inner, columns_of_b);
+    const auto right =
+        lines_of(b_elements, matrix_of(number, axes, p.b_axes), columns, p.inner, columns_of_b);
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t column = 0; column < columns; ++column) {
         const std::int32_t sum = dot(&left[static_cast<std::size_t>(row * p.inner)],

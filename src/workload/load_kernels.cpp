@@ -85,8 +85,7 @@ void check_accumulators(const std::string& name, const Conv2d& conv, const Tenso
   for (std::int64_t kernel = 0; kernel * per_kernel < conv.weights.elements(); ++kernel) {
     const std::int64_t sum = kernel_size(&conv.weights.bytes[static_cast<std::size_t>(kernel * per_kernel)],
                                          per_kernel, conv.weight_zero_point);
-    const std::int64_t bias =
-        conv.bias.empty() ? 0 : conv.bias[static_cast<std::size_t>(kernel % outputs)];
+    const std::int64_t bias = conv.bias.empty() ? 0 : conv.bias[static_cast<std::size_t>(kernel % outputs)];
     bound = std::max(bound, std::abs(bias) + sum * farthest(input));
   }
   check_bound(name, bound, place);

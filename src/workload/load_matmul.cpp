@@ -61,9 +61,9 @@ std::vector<std::int64_t> broadcast(const Matrices& a, const Matrices& b) {
 /// Everything that follows from the shapes of A and B.
 void infer(const Matrices& a, const Matrices& b, const Place& place, Conv2d& conv, TensorInfo& output) {
   if (a.columns() != b.rows()) {
-    b.place.refuse(b.with_shape(), fmt::format("a matrix of {} rows, the columns of {}{}", a.columns(),
-                                               a.with_shape(),
-                                               a.order == MatrixOrder::kPlain ? "" : " transposed"));
+    b.place.refuse(b.with_shape(),
+                   fmt::format("a matrix of {} rows, the columns of {}{}", a.columns(), a.with_shape(),
+                               a.order == MatrixOrder::kPlain ? "" : " transposed"));
   }
   conv.pixels = PixelAxes::kMatrices;
   conv.product = {a.order, b.order, a.axes(), b.axes(), a.rows(), a.columns()};

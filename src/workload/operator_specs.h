@@ -112,8 +112,8 @@ struct ReshapeSpec {
 };
 
 using OperatorSpec =
-    std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, ProductSpec, MaxPoolSpec, AveragePoolSpec, PlainSpec,
-                 ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec, ScaleSpec,
+    std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, ProductSpec, MaxPoolSpec, AveragePoolSpec,
+                 PlainSpec, ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec, ScaleSpec,
                  BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec>;
 
 template <class V>

@@ -25,6 +25,12 @@ struct Grain {
   std::int64_t kernel_bytes = 0;  ///< packed kernels of one block, at most
 };
 
+/// Where the core's memory has post-parameters that are no part of the pieces.
+enum class PostPlace : std::uint8_t {
+  kApart,     ///< behind the kernels of all blocks that are loaded together
+  kInRegions  ///< in every region behind the kernels of each block
+};
+
 /// The kernels of a layer as the engine reads them. The pieces lie in memory one behind the other. Kernels
 /// that are a tensor have no pieces: `blocks` says how long they would be.
 struct WeightImage {
@@ -33,7 +39,8 @@ struct WeightImage {
   /// alike; of a tensor there is one.
   std::vector<std::uint64_t> blocks;
   std::vector<std::uint8_t> post;  ///< post-parameters that lie apart, block by block; may be empty
-  std::int64_t post_bytes = 0;        ///< of one block
+  std::int64_t post_bytes = 0;     ///< of one block
+  PostPlace post_place = PostPlace::kApart;
   /// The kernels lie in so many regions of the core's memory, every block with an equal part in each; 1: they
   /// lie there as they do here.
   int regions = 1;
@@ -42,14 +49,14 @@ struct WeightImage {
 struct WeightPlace {
   std::vector<std::uint64_t> blocks;    ///< by kernel block, of one set after the other: its address
   std::optional<std::uint64_t> tensor;  ///< the address of kernels that are a tensor; `blocks` has no meaning
-  std::uint64_t post = 0;             ///< of the first block's post-parameters; 0: there are none apart
-  WeightImage image;                  ///< without bytes
-  std::int64_t region_bytes = 0;      ///< of the core's memory
+  std::uint64_t post = 0;               ///< of the first block's post-parameters; 0: there are none apart
+  WeightImage image;                    ///< without bytes
+  std::int64_t region_bytes = 0;        ///< of the core's memory
 };
 
-/// Where elements of kernels that are a tensor lie in the place of their block in the core's memory: of kernel
-/// `kernels.begin + k` the channel `channels.begin + j * chunk + i` at offset + k * kernel_stride + j *
-/// chunk_stride + i * channel_stride. The number of channels is a multiple of `chunk`.
+/// Where elements of kernels that are a tensor lie in the place of their block in the core's memory: of
+/// kernel `kernels.begin + k` the channel `channels.begin + j * chunk + i` at offset + k * kernel_stride + j
+/// * chunk_stride + i * channel_stride. The number of channels is a multiple of `chunk`.
 struct KernelPart {
   Interval kernels, channels;
   int chunk = 1;

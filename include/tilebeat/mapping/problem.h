@@ -33,9 +33,9 @@ struct Problem {
   /// Of a product, by image of the output: the image of the map and the set of kernels that it is made of.
   /// Empty: every image of its own map, with the only set.
   std::vector<int> map_images, kernel_sets;
-  int sets = 1;                           ///< of kernels
+  int sets = 1;                                 ///< of kernels
   MatrixOrder map_order = MatrixOrder::kPlain;  ///< kTransposed: the pixels of a channel are neighbours
-  std::int64_t useful_taps = 0;           ///< taps that are useful work: all but inserted zeros
+  std::int64_t useful_taps = 0;                 ///< taps that are useful work: all but inserted zeros
   int batch = 1, height = 0, width = 0, channels = 0, out_height = 0, out_width = 0;
   int block_kernels = 1;  ///< kernels of a kernel block
 

@@ -253,8 +253,7 @@ std::vector<std::uint8_t> RollingLayer::pack_block(int set, int block) const {
     }
   }
   const auto element = [&](int kernel, int n) {
-    const std::int64_t begin =
-        (std::int64_t{set} * p_.conv.out_channels + first + kernel) * taps * channels;
+    const std::int64_t begin = (std::int64_t{set} * p_.conv.out_channels + first + kernel) * taps * channels;
     return p_.weights->bytes[static_cast<std::size_t>(begin + element_of[static_cast<std::size_t>(n)])];
   };
   std::vector<std::uint8_t> bytes;

@@ -86,10 +86,16 @@ class SwitchArrayLayer : public MatrixLayer {
     const int whole = channels.size() / word * word;
     const Interval kernels{first, first + p_.kernels_of({block, block + 1})};
     std::vector<KernelPart> parts;
-    if (whole > 0) parts.push_back({kernels, {channels.begin, channels.begin + whole}, word, 0, word, plane, 1});
+    if (whole > 0)
+      parts.push_back({kernels, {channels.begin, channels.begin + whole}, word, 0, word, plane, 1});
     if (whole < channels.size())
-      parts.push_back({kernels, {channels.begin + whole, channels.end}, channels.size() - whole,
-                       whole / word * plane, word, plane, 1});
+      parts.push_back({kernels,
+                       {channels.begin + whole, channels.end},
+                       channels.size() - whole,
+                       whole / word * plane,
+                       word,
+                       plane,
+                       1});
     return parts;
   }
   void cut_jobs(const MatrixJob& largest, const PortPath& path, double memory_bytes) override {

@@ -62,6 +62,7 @@ class WfoldLayer : public MatrixLayer {
       WeightImage image = image_of_tensor(*this, config_.slaves);
       if (!p_.has_post_parameters()) return image;
       image.post = pack_post_parameters(p_, choice_);
+      image.post_place = PostPlace::kInRegions;
       image.post_bytes = static_cast<std::int64_t>(image.post.size()) / p_.kernel_blocks();
       return image;
     }
@@ -95,11 +96,21 @@ class WfoldLayer : public MatrixLayer {
       const int first = block * p_.block_kernels + k * slaves;
       const Interval dealt{first, first + std::min(slaves, kernels - k * slaves)};
       if (whole > 0)
-        parts.push_back({dealt, {channels.begin, channels.begin + whole}, granularity,
-                         std::int64_t{k} * granularity, region, blocks, 1});
+        parts.push_back({dealt,
+                         {channels.begin, channels.begin + whole},
+                         granularity,
+                         std::int64_t{k} * granularity,
+                         region,
+                         blocks,
+                         1});
       if (rest > 0)
-        parts.push_back({dealt, {channels.begin + whole, channels.end}, rest,
-                         std::int64_t{whole} * of_slave + std::int64_t{k} * rest, region, 1, 1});
+        parts.push_back({dealt,
+                         {channels.begin + whole, channels.end},
+                         rest,
+                         std::int64_t{whole} * of_slave + std::int64_t{k} * rest,
+                         region,
+                         1,
+                         1});
     }
     return parts;
   }

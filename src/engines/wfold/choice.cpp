@@ -19,8 +19,8 @@ bool allows(WfoldReadMode mode, const WfoldSchedule& schedule, std::int64_t half
 }
 
 // Appends one line of a region: bytes [bytes.begin, bytes.end) of a folded pixel of the kernel.
-void pack_line(const Problem& p, int set, int kernel, int row, const FoldedColumn& column, const ByteRange& bytes,
-               std::vector<std::uint8_t>& packed) {
+void pack_line(const Problem& p, int set, int kernel, int row, const FoldedColumn& column,
+               const ByteRange& bytes, std::vector<std::uint8_t>& packed) {
   const std::size_t at = packed.size();
   packed.insert(packed.end(), static_cast<std::size_t>(bytes.end - bytes.begin),
                 static_cast<std::uint8_t>(p.conv.weight_zero_point));
