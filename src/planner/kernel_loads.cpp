@@ -192,7 +192,7 @@ std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w
     clear.run_bytes = static_cast<std::uint32_t>(bytes);
     clear.outer_count = 0;
     clear.pad_top = static_cast<std::uint8_t>(std::min(w.image.regions - region, int{UINT8_MAX}));
-    clear.destination_outer_stride = static_cast<std::uint32_t>(w.region_bytes);
+    if (w.image.regions > 1) clear.destination_outer_stride = static_cast<std::uint32_t>(w.region_bytes);
     clear.fill = static_cast<std::uint8_t>(layer.problem().conv.weight_zero_point);
     copies.push_back(clear);
   }

@@ -104,8 +104,8 @@ class Candidates {
     }
   }
 
-  // Kernels stay in WRAM, in several loads so that computing begins with the first; or half of it is filled
-  // while the other half is used; or channels are cut.
+  // Kernels stay in WRAM, in several loads so that computing begins with the first, and those of the next set
+  // are loaded meanwhile; or half of it is filled while the other half is used; or channels are cut.
   bool place_kernels(LayerMapping& m) const {
     const std::int64_t wram = chip_.core.wram.size_bytes;
     const int blocks = largest_part(p_, grain_, m).blocks.size();
@@ -114,6 +114,8 @@ class Candidates {
                                                                    1, std::min(blocks, kMostKernelLoads)));
       m.blocks_per_load = ceil_div(blocks, loads);
       m.kernel_buffers = ceil_div(blocks, m.blocks_per_load);
+      const std::int64_t bytes = block_bytes_ * m.blocks_per_load * m.kernel_buffers;
+      if (p_.sets > 1 && 2 * bytes <= wram) m.kernel_buffers *= 2;
       if (block_bytes_ * m.blocks_per_load * m.kernel_buffers > wram)
         m.blocks_per_load = blocks, m.kernel_buffers = 1;
       return true;

@@ -30,14 +30,25 @@ Product product_of(const Problem& p, std::int64_t pixels, int channels, Interval
   return product;
 }
 
+// The configuration as a layer uses it: kernels that are a tensor are transposed while they are loaded when
+// they lie row by row, as B does, so that the DMA engines move runs of neighbours.
+RollingConfig config_of(const Problem& p, const HardwareConfig& hardware) {
+  RollingConfig config = hardware.engine<RollingConfig>();
+  if (p.kernel_tensor) {
+    const bool as_kernels = p.kernel_tensor->channel_stride == 1;
+    config.transposition = as_kernels ? Transposition::kInMemory : Transposition::kWhileLoading;
+  }
+  return config;
+}
+
 class Lowering : public MatrixLowering {
  public:
   Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, const Order& order,
-           const HardwareConfig& hardware)
+           const HardwareConfig& hardware, const RollingConfig& config)
       : graph_(graph),
         place_(place),
         p_(problem),
-        config_(hardware.engine<RollingConfig>()),
+        config_(config),
         on_core_(hardware.chip.has_value()),
         conv_(conv_setup(problem)) {
     setup_.variant = order.variant, setup_.scheme = order.scheme;
@@ -154,8 +165,8 @@ class RollingLayer : public MatrixLayer {
  public:
   RollingLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware)
       : hardware_(hardware),
-        config_(hardware.engine<RollingConfig>()),
         p_(make_problem(workload, layer, hardware.planner, 1)),
+        config_(config_of(p_, hardware)),
         choice_(choose_order(product_of(p_, pixels(), group_channels(p_), {0, p_.conv.out_channels}), config_,
                              p_.has_post_parameters())) {
     p_.block_kernels = shape_of(config_).lines(choice_.order.variant);
@@ -207,7 +218,7 @@ class RollingLayer : public MatrixLayer {
     return parts;
   }
   std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
-    return std::make_unique<Lowering>(graph, place, p_, choice_.order, hardware_);
+    return std::make_unique<Lowering>(graph, place, p_, choice_.order, hardware_, config_);
   }
   Explanation explain() const override;
 
@@ -234,8 +245,8 @@ class RollingLayer : public MatrixLayer {
   std::vector<std::uint8_t> pack_block(int set, int block) const;
 
   const HardwareConfig& hardware_;
-  const RollingConfig& config_;
   Problem p_;
+  RollingConfig config_;
   Choice choice_;
 };
 
