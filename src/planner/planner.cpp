@@ -130,6 +130,7 @@ class NetworkPlanner {
     d.plan.macs = useful_macs(workload_, layer);
     d.plan.bound = bound_of(p, layer, d.plan.macs, hardware_);
     if (is_board()) check_board(p);
+    if (p.kernel_tensor) d.matrix->kernel_parts(0, {0, p.channels});  // refuses where the engine has none
     WeightImage image = d.matrix->pack_weights();
     d.weights = unplaced(image, hardware_);
     if (p.kernel_tensor) d.weights.tensor = made_.plan.tensors.at(layer.inputs.at(1)).address;
