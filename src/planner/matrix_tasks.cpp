@@ -8,37 +8,13 @@
 #include <optional>
 #include <utility>
 
+#include "buffer_cache.h"
+#include "core_steps.h"
 #include "processors.h"
 #include "staging.h"
 
 namespace tilebeat {
 namespace {
-
-// Buffers that are filled in turn, and what they hold.
-template <class Key>
-class Cache {
- public:
-  Cache() = default;
-  Cache(TaskGraph& graph, BufferRole role, int count)
-      : ring_(graph, role, count), held_(static_cast<std::size_t>(count)) {}
-
-  struct Use {
-    BufferRing::Filling filling;
-    bool load = false;
-  };
-  Use use(const Key& key) {
-    for (const auto& held : held_) {
-      if (held && held->first == key) return {held->second, false};
-    }
-    const BufferRing::Filling filling = ring_.next();
-    held_[static_cast<std::size_t>(filling.place)] = std::pair(key, filling);
-    return {filling, true};
-  }
-
- private:
-  BufferRing ring_;
-  std::vector<std::optional<std::pair<Key, BufferRing::Filling>>> held_;
-};
 
 // Bytes from the beginning of a group's buffer to its post-parameters.
 std::uint64_t post_offset(const std::vector<Transfer>& transfers, std::uint64_t destination) {
@@ -88,21 +64,11 @@ class MatrixTasks {
   }
 
  private:
-  struct Step {
-    OutputTile tile;
-    int tile_number = 0;  // of its map: images with the same map have the same tiles
-    KernelGroup group;
-    int group_number = 0;  // of its kernels, over all sets
-  };
-  struct NumberedTile {
-    OutputTile tile;
-    int number = 0;
-  };
   struct Core {
     int number = 0, cluster = 0;
     EnginePlace place;
-    std::vector<Step> steps;
-    Cache<int> maps, kernels;
+    std::vector<CoreStep> steps;
+    BufferCache<int> maps, kernels;
     BufferRing cleared;  // places of kernels, where these do not fill them
     BufferRing results;
     std::optional<BufferRing::Filling> map, weights, result;  // of the step
@@ -116,55 +82,12 @@ class MatrixTasks {
     core.number = number;
     core.cluster = number / chip_.cores_per_cluster;
     core.place = {processor_of_core(chip_, number), nram_address(number), wram_address(number)};
-    for (int set = 0; set < p_.sets; ++set) {
-      std::vector<KernelGroup> groups = kernel_groups(p_, m_, grain, part.blocks);
-      for (KernelGroup& group : groups) group.set = set;
-      add_steps(core, tiles_of(part, set), groups);
-    }
-    core.maps = Cache<int>(graph_, BufferRole::kMap, m_.map_buffers);
-    core.kernels = Cache<int>(graph_, BufferRole::kKernels, m_.kernel_buffers);
+    core.steps = core_steps(p_, m_, grain, part);
+    core.maps = BufferCache<int>(graph_, BufferRole::kMap, m_.map_buffers);
+    core.kernels = BufferCache<int>(graph_, BufferRole::kKernels, m_.kernel_buffers);
     core.cleared = BufferRing(graph_, BufferRole::kKernels, m_.kernel_buffers);
     core.results = BufferRing(graph_, BufferRole::kResult, kResultBuffers);
     return core;
-  }
-
-  // The steps with one set of kernels.
-  void add_steps(Core& core, const std::vector<NumberedTile>& tiles, const std::vector<KernelGroup>& groups) {
-    const bool tile_outer = m_.order == StepOrder::kTileOuter;
-    // Parts of a reduction follow one another for every tile.
-    const std::size_t parts = static_cast<std::size_t>(m_.channel_parts), loads = groups.size() / parts;
-    for (std::size_t i = 0; i < (tile_outer ? tiles.size() : loads); ++i) {
-      for (std::size_t j = 0; j < (tile_outer ? loads : tiles.size()); ++j) {
-        const NumberedTile& tile = tiles[tile_outer ? i : j];
-        const std::size_t load = tile_outer ? j : i;
-        for (std::size_t part = 0; part < parts; ++part) {
-          const KernelGroup& group = groups[load * parts + part];
-          const std::size_t number =
-              static_cast<std::size_t>(group.set) * groups.size() + load * parts + part;
-          core.steps.push_back({tile.tile, tile.number, group, static_cast<int>(number)});
-        }
-      }
-    }
-  }
-
-  // The tiles of a core's part of all images that are made with a set of kernels.
-  std::vector<NumberedTile> tiles_of(const CorePart& part, int set) const {
-    std::vector<NumberedTile> tiles;
-    const WindowAxis h = p_.axis_h(), w = p_.axis_w();
-    const int of_image =
-        ceil_div(part.rows.size(), m_.tile_rows) * ceil_div(part.columns.size(), m_.tile_columns);
-    for (int n = 0; n < p_.batch; ++n) {
-      if (p_.kernel_set(n) != set) continue;
-      int number = p_.map_image(n) * of_image;
-      for (int r = part.rows.begin; r < part.rows.end; r += m_.tile_rows) {
-        for (int c = part.columns.begin; c < part.columns.end; c += m_.tile_columns) {
-          const OutputTile tile{n, h.window({r, std::min(part.rows.end, r + m_.tile_rows)}),
-                                w.window({c, std::min(part.columns.end, c + m_.tile_columns)})};
-          tiles.push_back({tile, number++});
-        }
-      }
-    }
-    return tiles;
   }
 
   // ---- addresses ----
@@ -383,7 +306,7 @@ class MatrixTasks {
   // ---- computing and storing ----
 
   void compute(Core& core, std::size_t number) {
-    const Step& step = core.steps[number];
+    const CoreStep& step = core.steps[number];
     const int element = p_.element_bytes();
     if (step.group.reduction.first) core.result = core.results.next();
     const std::int64_t pixel = std::int64_t{p_.kernels_of(step.group.blocks)} * element;
@@ -407,7 +330,7 @@ class MatrixTasks {
   }
 
   void store(Core& core, std::size_t number) {
-    const Step& step = core.steps[number];
+    const CoreStep& step = core.steps[number];
     if (!step.group.reduction.last) return;
     const int element = p_.element_bytes();
     const OutputTile& tile = step.tile;

@@ -27,15 +27,18 @@ std::int64_t result_bytes(const MatrixLayer& layer, const LayerMapping& m) {
 }  // namespace
 
 CorePart part_of_core(const Problem& p, const Grain& grain, const LayerMapping& m, int core) {
-  return {part_of(p.out_height, m.row_parts, core / (m.column_parts * m.kernel_parts), grain.rows),
+  const int of_rows = core / (m.column_parts * m.kernel_parts);
+  return {part_of(p.out_height, m.row_parts, of_rows % m.row_parts, grain.rows),
           part_of(p.out_width, m.column_parts, core / m.kernel_parts % m.column_parts, grain.columns),
-          part_of(p.kernel_blocks(), m.kernel_parts, core % m.kernel_parts, 1)};
+          part_of(p.kernel_blocks(), m.kernel_parts, core % m.kernel_parts, 1),
+          part_of(p.batch, m.image_parts, of_rows / m.row_parts, 1)};
 }
 
 CorePart largest_part(const Problem& p, const Grain& grain, const LayerMapping& m) {
   return {{0, largest_part_of(p.out_height, m.row_parts, grain.rows)},
           {0, largest_part_of(p.out_width, m.column_parts, grain.columns)},
-          {0, largest_part_of(p.kernel_blocks(), m.kernel_parts, 1)}};
+          {0, largest_part_of(p.kernel_blocks(), m.kernel_parts, 1)},
+          {0, largest_part_of(p.batch, m.image_parts, 1)}};
 }
 
 MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& m) {

@@ -20,10 +20,10 @@ struct MatrixWork {
   const ChipConfig& chip() const { return *hardware.chip; }
 };
 
-/// Outputs and kernel blocks that one core computes.
+/// Outputs and kernel blocks that one core computes, and of which images.
 struct CorePart {
-  Interval rows, columns, blocks;
-  bool empty() const { return rows.empty() || columns.empty() || blocks.empty(); }
+  Interval rows, columns, blocks, images;
+  bool empty() const { return rows.empty() || columns.empty() || blocks.empty() || images.empty(); }
 };
 CorePart part_of_core(const Problem& problem, const Grain& grain, const LayerMapping& mapping, int core);
 /// The largest part of a core.

@@ -170,10 +170,11 @@ class NetworkPlanner {
 
   std::string in_words(const LayerMapping& m) const {
     return fmt::format(
-        "{} of {} cores: {} x {} parts of the map, {} of the kernels; tiles of {} x {} outputs in NRAM, {} "
+        "{} of {} cores: {} x {} parts of the map, {} of the kernels{}; tiles of {} x {} outputs in NRAM, {} "
         "kernel "
         "blocks a load{}; maps {}, kernels {}, results {}",
-        m.cores(), hardware_.chip->cores(), m.row_parts, m.column_parts, m.kernel_parts, m.tile_rows,
+        m.cores(), hardware_.chip->cores(), m.row_parts, m.column_parts, m.kernel_parts,
+        m.image_parts > 1 ? fmt::format(", {} of the images", m.image_parts) : "", m.tile_rows,
         m.tile_columns, m.blocks_per_load,
         m.channel_parts > 1 ? fmt::format(", channels in {} parts", m.channel_parts) : "",
         kDataPathNames[static_cast<std::size_t>(m.maps)], kDataPathNames[static_cast<std::size_t>(m.kernels)],

@@ -133,7 +133,8 @@ class MatrixLayer {
   /// Whether jobs may add up parts of the channels; outputs of such a job are one grain.
   virtual bool reduces() const { return false; }
   /// Bytes of one block of kernels over channels `channels`, and where they begin in the block; where kernels
-  /// lie in several regions, in the block's part of each. Asked of layers that reduce, and where kernels are a tensor.
+  /// lie in several regions, in the block's part of each. Asked of layers that reduce, and where kernels are
+  /// a tensor.
   virtual Interval weights_of(int /*block*/, Interval /*channels*/) const { return {}; }
   /// Where the elements of kernels that are a tensor lie: channels `channels` of a block. Post-parameters do
   /// not belong to it.
