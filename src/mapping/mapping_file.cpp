@@ -24,6 +24,7 @@ void describe(V& v, MappingRequest& m) {
   v.optional_integer("row_parts", m.row_parts, kParts, "parts of the output rows, one a core");
   v.optional_integer("column_parts", m.column_parts, kParts, "parts of the output columns, one a core");
   v.optional_integer("kernel_parts", m.kernel_parts, kParts, "parts of the kernel blocks, one a core");
+  v.optional_integer("image_parts", m.image_parts, kParts, "parts of the images of a batch, one a core");
   v.optional_integer("kernels_per_block", m.kernels_per_block, kExtent,
                      "kernels of a kernel block: a size that the engine offers for the layer");
   v.optional_integer("tile_rows", m.tile_rows, kExtent, "output rows of a full tile in NRAM");
@@ -70,10 +71,23 @@ NetworkMapping load_mapping(const std::string& path) {
 }
 
 MappingRequest request_of(const LayerMapping& m) {
-  return {
-      m.layer,     m.engine,       m.row_parts,       m.column_parts,  m.kernel_parts, m.kernels_per_block,
-      m.tile_rows, m.tile_columns, m.blocks_per_load, m.channel_parts, m.map_buffers,  m.kernel_buffers,
-      m.order,     m.maps,         m.kernels,         m.results};
+  return {m.layer,
+          m.engine,
+          m.row_parts,
+          m.column_parts,
+          m.kernel_parts,
+          m.image_parts,
+          m.kernels_per_block,
+          m.tile_rows,
+          m.tile_columns,
+          m.blocks_per_load,
+          m.channel_parts,
+          m.map_buffers,
+          m.kernel_buffers,
+          m.order,
+          m.maps,
+          m.kernels,
+          m.results};
 }
 
 std::string mapping_text(const std::vector<LayerMapping>& mappings) {

@@ -1,6 +1,34 @@
 #include "tilebeat/mapping/matrix_backend.h"
 
+#include "tilebeat/base/error.h"
+
+#include <fmt/format.h>
+
 namespace tilebeat {
+namespace {
+
+// A tile whose channels lie apart: every channel's pixels are read as they lie and written one by one.
+std::vector<Transfer> transposing_transfers(const OutputTile& tile, const TensorLayout& source, int channels,
+                                            std::int64_t row_bytes, std::uint64_t destination) {
+  // Whole rows of the map follow one another in memory.
+  const bool one_run = source.row_stride == tile.w.ins && row_bytes == std::int64_t{tile.w.ins} * channels;
+  const int parts = one_run ? 1 : tile.h.ins;
+  std::vector<Transfer> transfers;
+  for (int row = 0; row < parts; ++row) {
+    Transfer transfer;
+    transfer.source = source.at(tile.image, tile.h.in + row, tile.w.in);
+    transfer.destination = destination + static_cast<std::uint64_t>(row * row_bytes);
+    CopyShape& shape = transfer.shape;
+    shape.run = 1;
+    shape.columns = std::int64_t{tile.w.ins} * (one_run ? tile.h.ins : 1), shape.rows = channels;
+    shape.source_column = 1, shape.source_row = source.channel_stride;
+    shape.destination_column = channels, shape.destination_row = 1;
+    transfers.push_back(transfer);
+  }
+  return transfers;
+}
+
+}  // namespace
 
 std::int64_t MatrixLayer::ifm_row_bytes(const Window& w) const {
   return std::int64_t{w.ins} * problem().channels;
@@ -8,14 +36,34 @@ std::int64_t MatrixLayer::ifm_row_bytes(const Window& w) const {
 
 MapLoad MatrixLayer::load_map(const OutputTile& tile, const TensorLayout& source,
                               std::uint64_t destination) const {
-  MapLoad load;
-  load.transfer.source = source.at(tile.image, tile.h.in, tile.w.in);
-  load.transfer.destination = destination;
-  load.transfer.shape = one_run(std::int64_t{tile.w.ins} * problem().channels);
-  load.transfer.shape.rows = tile.h.ins;
-  load.transfer.shape.source_row = source.row_stride;
-  load.transfer.shape.destination_row = ifm_row_bytes(tile.w);
-  return load;
+  if (source.channel_stride != 1) {
+    return {
+        {}, {}, transposing_transfers(tile, source, problem().channels, ifm_row_bytes(tile.w), destination)};
+  }
+  Transfer transfer;
+  transfer.source = source.at(tile.image, tile.h.in, tile.w.in);
+  transfer.destination = destination;
+  transfer.shape = one_run(std::int64_t{tile.w.ins} * problem().channels);
+  transfer.shape.rows = tile.h.ins;
+  transfer.shape.source_row = source.row_stride;
+  transfer.shape.destination_row = ifm_row_bytes(tile.w);
+  return {{}, {}, {transfer}};
+}
+
+std::vector<KernelPart> MatrixLayer::kernel_parts(int, Interval) const {
+  throw UserError(fmt::format("layer '{}': this engine has no kernels that are a tensor", problem().name));
+}
+
+WeightImage image_of_tensor(const MatrixLayer& layer, int regions) {
+  const Problem& p = layer.problem();
+  WeightImage image;
+  image.regions = regions;
+  image.blocks.push_back(0);
+  for (int block = 0; block < p.kernel_blocks(); ++block) {
+    const std::int64_t bytes = std::int64_t{layer.weights_of(block, {0, p.channels}).size()} * regions;
+    image.blocks.push_back(image.blocks.back() + static_cast<std::uint64_t>(bytes));
+  }
+  return image;
 }
 
 }  // namespace tilebeat

@@ -19,6 +19,7 @@ Conv2d without_weights(const Conv2d& conv) {
   copy.pixels = conv.pixels;
   copy.kernel = conv.kernel, copy.stride = conv.stride, copy.dilation = conv.dilation, copy.pads = conv.pads;
   copy.groups = conv.groups, copy.out_channels = conv.out_channels;
+  copy.product = conv.product, copy.kernels = conv.kernels;
   copy.weight_zero_point = conv.weight_zero_point;
   copy.bias = conv.bias, copy.activation = conv.activation, copy.requant = conv.requant;
   return copy;
@@ -64,6 +65,56 @@ int width_of(std::int64_t rows) {
   return static_cast<int>(best);
 }
 
+// The leading axes of one operand of a product, aligned with the product's.
+std::vector<std::int64_t> aligned(std::vector<std::int64_t> axes, std::size_t count) {
+  axes.insert(axes.begin(), count - axes.size(), 1);
+  return axes;
+}
+
+// By image of the product: the number of the matrix of an operand with leading axes `operand`.
+std::vector<int> matrices_of(const std::vector<std::int64_t>& axes,
+                             const std::vector<std::int64_t>& operand) {
+  std::vector<int> matrices{0};
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    std::vector<int> longer;
+    for (const int matrix : matrices) {
+      for (int i = 0; i < static_cast<int>(axes[axis]); ++i)
+        longer.push_back(operand[axis] == 1 ? matrix : matrix * static_cast<int>(axes[axis]) + i);
+    }
+    matrices = std::move(longer);
+  }
+  return matrices;
+}
+
+// The images, pixels and kernels of a product of matrices.
+void set_product(Problem& p, const Workload& workload, const Layer& layer) {
+  const MatrixProduct& product = p.conv.product;
+  std::vector<std::int64_t> axes(layer.output.shape.begin(), layer.output.shape.end() - 2);
+  std::vector<std::int64_t> a = aligned(product.a_axes, axes.size()),
+                            b = aligned(product.b_axes, axes.size());
+  std::int64_t rows = product.rows;
+  // Matrices of A that are multiplied with the same B are one, when their rows follow one another.
+  while (!axes.empty() && b.back() == 1 && product.a == MatrixOrder::kPlain) {
+    rows *= axes.back();
+    axes.pop_back(), a.pop_back(), b.pop_back();
+  }
+  p.map_images = matrices_of(axes, a), p.kernel_sets = matrices_of(axes, b);
+  p.batch = static_cast<int>(p.map_images.size());
+  p.sets = *std::max_element(p.kernel_sets.begin(), p.kernel_sets.end()) + 1;
+  p.channels = static_cast<int>(product.inner);
+  p.map_order = product.a;
+  p.width = p.out_width = width_of(rows);
+  p.height = p.out_height = static_cast<int>(rows / p.width);
+  if (p.conv.kernels == KernelSource::kWeights) return;
+  KernelTensor& kernels = p.kernel_tensor.emplace();
+  kernels.info = workload.tensor(layer.inputs.at(1));
+  kernels.set_stride = product.inner * p.conv.out_channels;
+  if (product.b == MatrixOrder::kPlain)
+    kernels.channel_stride = p.conv.out_channels;
+  else
+    kernels.kernel_stride = product.inner;
+}
+
 }  // namespace
 
 Problem make_problem(const Workload& workload, const Layer& layer, const PlannerConfig& planner,
@@ -75,7 +126,7 @@ Problem make_problem(const Workload& workload, const Layer& layer, const Planner
   p.weights = std::shared_ptr<const Tensor>(std::shared_ptr<const Tensor>(), &conv.weights);
   p.useful_taps = p.taps();
   p.block_kernels = block_kernels;
-  if (planner.zero_inserted) {
+  if (planner.zero_inserted && conv.pixels != PixelAxes::kMatrices) {
     for (std::size_t axis = 0; axis < 2; ++axis) {
       p.conv.kernel[axis] = (conv.kernel[axis] - 1) * conv.dilation[axis] + 1;
       p.conv.dilation[axis] = 1;
@@ -85,6 +136,10 @@ Problem make_problem(const Workload& workload, const Layer& layer, const Planner
   p.input = workload.tensor(layer.inputs.front());
   p.output = layer.output;
   const auto dim = [](std::int64_t d) { return static_cast<int>(d); };
+  if (conv.pixels == PixelAxes::kMatrices) {
+    set_product(p, workload, layer);
+    return p;
+  }
   if (conv.pixels == PixelAxes::kRows) {
     p.channels = dim(p.input.shape.back());
     const std::int64_t rows = p.input.elements() / p.channels;
@@ -96,6 +151,14 @@ Problem make_problem(const Workload& workload, const Layer& layer, const Planner
   p.channels = dim(p.input.shape[3]);
   p.out_height = dim(p.output.shape[1]), p.out_width = dim(p.output.shape[2]);
   return p;
+}
+
+TensorLayout Problem::map_layout(std::uint64_t address) const {
+  TensorLayout layout = TensorLayout::dense(address, height, width, channels);
+  if (map_order == MatrixOrder::kPlain) return layout;
+  layout.pixel_stride = 1, layout.row_stride = width;
+  layout.channel_stride = std::int64_t{height} * width;
+  return layout;
 }
 
 Interval channels_of_kernels(const Problem& p, Interval kernels) {
@@ -129,6 +192,7 @@ ConvSetup conv_setup(const Problem& p) {
   s.input_zero_point = static_cast<std::int16_t>(p.input.zero_point);
   s.weight_zero_point = static_cast<std::int16_t>(c.weight_zero_point);
   s.input_type = p.input.dtype;
+  if (p.kernel_tensor) s.weight_type = p.kernel_tensor->info.dtype;
   s.output_type = p.output.dtype;
   s.requantise = c.requant.has_value();
   s.post_parameters = p.has_post_parameters();

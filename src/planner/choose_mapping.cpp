@@ -24,9 +24,9 @@ constexpr std::size_t kBestKinds = 8;  // all of whose candidates are looked at
 constexpr double kAsGood = 1.1;        // of the best estimate: its kind may become the best
 
 // Candidates of one kind differ in the sizes of tiles and loads.
-using Kind = std::tuple<int, int, int, DataPath, DataPath, DataPath>;
+using Kind = std::tuple<int, int, int, int, DataPath, DataPath, DataPath>;
 Kind kind_of(const LayerMapping& m) {
-  return {m.row_parts, m.column_parts, m.kernel_parts, m.maps, m.kernels, m.results};
+  return {m.row_parts, m.column_parts, m.kernel_parts, m.image_parts, m.maps, m.kernels, m.results};
 }
 
 int tile_size(const LayerMapping& m) {

@@ -88,7 +88,8 @@ double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double 
   q.layer.cut_jobs(largest_job(q.layer, m), core_path(chip, q.hardware.dma), core_memory_bytes(chip));
   const Problem& p = q.layer.problem();
   const CorePart part = largest_part(p, q.layer.grain(), m);
-  const std::int64_t jobs = std::int64_t{m.cores()} * p.batch * ceil_div(part.rows.size(), m.tile_rows) *
+  const std::int64_t jobs = std::int64_t{m.cores()} * part.images.size() *
+                            ceil_div(part.rows.size(), m.tile_rows) *
                             ceil_div(part.columns.size(), m.tile_columns) *
                             ceil_div(part.blocks.size(), m.blocks_per_load) * m.channel_parts;
   JobCosts costs(q.layer, part.blocks.size() <= m.blocks_per_load && m.channel_parts == 1);

@@ -57,16 +57,30 @@ class Candidates {
     check_parts("kernel_parts", asked.kernel_parts, std::min(cores, p_.kernel_blocks()));
     check_parts("row_parts", asked.row_parts, std::min(cores, most_rows));
     check_parts("column_parts", asked.column_parts, std::min(cores, most_columns));
-    for (int kernels = 1; kernels <= std::min(cores, p_.kernel_blocks()); ++kernels) {
-      for (int rows = 1; rows <= std::min(cores / kernels, most_rows); ++rows) {
-        for (int columns = 1; columns <= std::min(cores / kernels / rows, most_columns); ++columns) {
-          const bool wanted = asked.kernel_parts.value_or(kernels) == kernels &&
-                              asked.row_parts.value_or(rows) == rows &&
-                              asked.column_parts.value_or(columns) == columns;
-          if (wanted) add_split(rows, columns, kernels);
+    check_parts("image_parts", asked.image_parts, std::min(cores, p_.batch));
+    for (const int images : image_splits()) {
+      const int left = cores / images;
+      for (int kernels = 1; kernels <= std::min(left, p_.kernel_blocks()); ++kernels) {
+        for (int rows = 1; rows <= std::min(left / kernels, most_rows); ++rows) {
+          for (int columns = 1; columns <= std::min(left / kernels / rows, most_columns); ++columns) {
+            const bool wanted = asked.kernel_parts.value_or(kernels) == kernels &&
+                                asked.row_parts.value_or(rows) == rows &&
+                                asked.column_parts.value_or(columns) == columns;
+            if (wanted) add_split(images, rows, columns, kernels);
+          }
         }
       }
     }
+  }
+  // Images of a product have kernels of their own; those of a convolution share them, and their rows are
+  // split.
+  std::vector<int> image_splits() const {
+    if (asked_.image_parts) return {*asked_.image_parts};
+    std::vector<int> splits{1};
+    for (int parts = 2; p_.sets > 1 && parts <= std::min(chip_.cores(), p_.batch); ++parts) {
+      if (ceil_div(p_.batch, parts) < ceil_div(p_.batch, splits.back())) splits.push_back(parts);
+    }
+    return splits;
   }
   static void check_parts(const char* name, const std::optional<int>& asked, int most) {
     if (asked && *asked > most)
@@ -74,10 +88,11 @@ class Candidates {
                                   name, *asked, most));
   }
 
-  void add_split(int rows, int columns, int kernels) {
+  void add_split(int images, int rows, int columns, int kernels) {
     LayerMapping split;
     split.layer = p_.name, split.kernels_per_block = p_.block_kernels;
-    split.row_parts = rows, split.column_parts = columns, split.kernel_parts = kernels;
+    split.row_parts = rows, split.column_parts = columns, split.kernel_parts = kernels,
+    split.image_parts = images;
     if (!place_kernels(split)) return;
     split.blocks_per_load = asked_.blocks_per_load.value_or(split.blocks_per_load);
     split.kernel_buffers = asked_.kernel_buffers.value_or(split.kernel_buffers);
@@ -104,8 +119,8 @@ class Candidates {
     }
   }
 
-  // Kernels stay in WRAM, in several loads so that computing begins with the first; or half of it is filled
-  // while the other half is used; or channels are cut.
+  // Kernels stay in WRAM, in several loads so that computing begins with the first, and those of the next set
+  // are loaded meanwhile; or half of it is filled while the other half is used; or channels are cut.
   bool place_kernels(LayerMapping& m) const {
     const std::int64_t wram = chip_.core.wram.size_bytes;
     const int blocks = largest_part(p_, grain_, m).blocks.size();
@@ -114,6 +129,8 @@ class Candidates {
                                                                    1, std::min(blocks, kMostKernelLoads)));
       m.blocks_per_load = ceil_div(blocks, loads);
       m.kernel_buffers = ceil_div(blocks, m.blocks_per_load);
+      const std::int64_t bytes = block_bytes_ * m.blocks_per_load * m.kernel_buffers;
+      if (p_.sets > 1 && 2 * bytes <= wram) m.kernel_buffers *= 2;
       if (block_bytes_ * m.blocks_per_load * m.kernel_buffers > wram)
         m.blocks_per_load = blocks, m.kernel_buffers = 1;
       return true;
@@ -168,7 +185,7 @@ class Candidates {
                                                              : StepOrder::kKernelOuter;
   }
   std::int64_t tiles_of(const LayerMapping& m, const CorePart& part) const {
-    return std::int64_t{p_.batch} * ceil_div(part.rows.size(), m.tile_rows) *
+    return std::int64_t{part.images.size()} * ceil_div(part.rows.size(), m.tile_rows) *
            ceil_div(part.columns.size(), m.tile_columns);
   }
   std::int64_t tile_bytes(const LayerMapping& m) const {
@@ -213,8 +230,9 @@ class Candidates {
     const bool stays = resident(m, part), tile_outer = m.order == StepOrder::kTileOuter;
     const double map_loads = tiles * (tile_outer ? 1 : groups);
     const double maps = map_loads * static_cast<double>(tile_bytes(m));
+    const double sets = std::min(p_.sets, part.images.size());
     const double kernels =
-        static_cast<double>(part.blocks.size() * block_bytes_) * (stays || !tile_outer ? 1 : tiles);
+        static_cast<double>(part.blocks.size() * block_bytes_) * (stays || !tile_outer ? sets : tiles);
     const double results = result_bytes(m);
     const int in_cluster = std::min(m.cores(), chip_.cores_per_cluster);
     const int clusters = ceil_div(m.cores(), chip_.cores_per_cluster);
@@ -232,7 +250,7 @@ class Candidates {
                         map_loads * map_bus_bytes(m) * clusters * different_maps +
                         kernels * clusters * different_kernels;
     const auto compute = static_cast<double>(
-        std::int64_t{p_.batch} * ceil_div(part.rows.size(), grain_.rows) *
+        std::int64_t{part.images.size()} * ceil_div(part.rows.size(), grain_.rows) *
         ceil_div(part.columns.size(), grain_.columns) * part.blocks.size() * grain_.cycles);
     // Transfers and computing overlap but for the first tile and the last one.
     const double transfers =

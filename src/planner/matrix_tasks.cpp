@@ -8,37 +8,13 @@
 #include <optional>
 #include <utility>
 
+#include "buffer_cache.h"
+#include "core_steps.h"
 #include "processors.h"
 #include "staging.h"
 
 namespace tilebeat {
 namespace {
-
-// Buffers that are filled in turn, and what they hold.
-template <class Key>
-class Cache {
- public:
-  Cache() = default;
-  Cache(TaskGraph& graph, BufferRole role, int count)
-      : ring_(graph, role, count), held_(static_cast<std::size_t>(count)) {}
-
-  struct Use {
-    BufferRing::Filling filling;
-    bool load = false;
-  };
-  Use use(const Key& key) {
-    for (const auto& held : held_) {
-      if (held && held->first == key) return {held->second, false};
-    }
-    const BufferRing::Filling filling = ring_.next();
-    held_[static_cast<std::size_t>(filling.place)] = std::pair(key, filling);
-    return {filling, true};
-  }
-
- private:
-  BufferRing ring_;
-  std::vector<std::optional<std::pair<Key, BufferRing::Filling>>> held_;
-};
 
 // Bytes from the beginning of a group's buffer to its post-parameters.
 std::uint64_t post_offset(const std::vector<Transfer>& transfers, std::uint64_t destination) {
@@ -88,19 +64,15 @@ class MatrixTasks {
   }
 
  private:
-  struct Step {
-    OutputTile tile;
-    int tile_number = 0;
-    KernelGroup group;
-    int group_number = 0;
-  };
   struct Core {
     int number = 0, cluster = 0;
     EnginePlace place;
-    std::vector<Step> steps;
-    Cache<int> maps, kernels;
+    std::vector<CoreStep> steps;
+    BufferCache<int> maps, kernels;
+    BufferRing cleared;  // places of kernels, where these do not fill them
     BufferRing results;
     std::optional<BufferRing::Filling> map, weights, result;  // of the step
+    std::optional<BufferRing::Filling> clearing;              // of the kernels' place; nothing: it is full
     bool loads_map = false, loads_weights = false;            // in the step
     std::unique_ptr<MatrixLowering> lowering;
   };
@@ -110,38 +82,12 @@ class MatrixTasks {
     core.number = number;
     core.cluster = number / chip_.cores_per_cluster;
     core.place = {processor_of_core(chip_, number), nram_address(number), wram_address(number)};
-    const std::vector<OutputTile> tiles = tiles_of(part);
-    const std::vector<KernelGroup> groups = kernel_groups(p_, m_, grain, part.blocks);
-    const bool tile_outer = m_.order == StepOrder::kTileOuter;
-    // Parts of a reduction follow one another for every tile.
-    const std::size_t parts = static_cast<std::size_t>(m_.channel_parts), loads = groups.size() / parts;
-    for (std::size_t i = 0; i < (tile_outer ? tiles.size() : loads); ++i) {
-      for (std::size_t j = 0; j < (tile_outer ? loads : tiles.size()); ++j) {
-        const std::size_t tile = tile_outer ? i : j, load = tile_outer ? j : i;
-        for (std::size_t part_number = 0; part_number < parts; ++part_number) {
-          const std::size_t group = load * parts + part_number;
-          core.steps.push_back({tiles[tile], static_cast<int>(tile), groups[group], static_cast<int>(group)});
-        }
-      }
-    }
-    core.maps = Cache<int>(graph_, BufferRole::kMap, m_.map_buffers);
-    core.kernels = Cache<int>(graph_, BufferRole::kKernels, m_.kernel_buffers);
+    core.steps = core_steps(p_, m_, grain, part);
+    core.maps = BufferCache<int>(graph_, BufferRole::kMap, m_.map_buffers);
+    core.kernels = BufferCache<int>(graph_, BufferRole::kKernels, m_.kernel_buffers);
+    core.cleared = BufferRing(graph_, BufferRole::kKernels, m_.kernel_buffers);
     core.results = BufferRing(graph_, BufferRole::kResult, kResultBuffers);
     return core;
-  }
-
-  std::vector<OutputTile> tiles_of(const CorePart& part) const {
-    std::vector<OutputTile> tiles;
-    const WindowAxis h = p_.axis_h(), w = p_.axis_w();
-    for (int n = 0; n < p_.batch; ++n) {
-      for (int r = part.rows.begin; r < part.rows.end; r += m_.tile_rows) {
-        for (int c = part.columns.begin; c < part.columns.end; c += m_.tile_columns) {
-          tiles.push_back({n, h.window({r, std::min(part.rows.end, r + m_.tile_rows)}),
-                           w.window({c, std::min(part.columns.end, c + m_.tile_columns)})});
-        }
-      }
-    }
-    return tiles;
   }
 
   // ---- addresses ----
@@ -224,17 +170,35 @@ class MatrixTasks {
       core.weights = use.filling, core.loads_weights = use.load;
     }
     for (Core& core : cores_) {
+      if (step < core.steps.size() && core.loads_weights) clear_kernels(core, core.steps[step].group);
+    }
+    for (Core& core : cores_) {
       if (step >= core.steps.size() || !core.loads_weights) continue;
       const KernelGroup& group = core.steps[step].group;
       const std::vector<Transfer> transfers = weight_transfers(
           layer_, work_.weights, group, core.place.wram + weights_offset(core.weights->place));
       if (m_.kernels == DataPath::kDirect) {
         bytes_.kernels += bytes_of(transfers);
-        copies_.add(core.place.processor, Unit::kIodma, transfers, {core.weights->write()});
+        copies_.add(core.place.processor, Unit::kIodma, transfers, kernel_accesses(core));
       } else {
         share_kernels(core, step, group);
       }
     }
+  }
+
+  void clear_kernels(Core& core, const KernelGroup& group) {
+    core.clearing.reset();
+    for (const Copy& copy : cleared_kernels(layer_, work_.weights, group,
+                                            core.place.wram + weights_offset(core.weights->place))) {
+      if (!core.clearing) core.clearing = core.cleared.next();
+      copies_.add(core.place.processor, copy, {core.weights->write(), core.clearing->write()});
+    }
+  }
+  // What writes kernels does: behind what cleared their place.
+  static std::vector<Access> kernel_accesses(const Core& core) {
+    std::vector<Access> accesses{core.weights->write()};
+    if (core.clearing) accesses.push_back(core.clearing->read());
+    return accesses;
   }
 
   // Fetches a group once for all cores of the cluster that load it now.
@@ -254,7 +218,7 @@ class MatrixTasks {
       std::vector<Access> written;
       for (Core* core : users) {
         cores |= std::uint64_t{1} << (core->number % chip_.cores_per_cluster);
-        written.push_back(core->weights->write());
+        for (const Access& access : kernel_accesses(*core)) written.push_back(access);
         core->loads_weights = false;
       }
       const std::uint64_t wram = multicast_address(cores, true, weights_offset(first.weights->place));
@@ -267,7 +231,7 @@ class MatrixTasks {
       readers.push_back({core->place.processor,
                          weight_transfers(layer_, work_.weights, group,
                                           core->place.wram + weights_offset(core->weights->place)),
-                         core->weights->write()});
+                         kernel_accesses(*core)});
       core->loads_weights = false;
     }
     staging.load(kernel_streams_.at({first.cluster, first.number % m_.kernel_parts}), readers);
@@ -291,7 +255,8 @@ class MatrixTasks {
       }
     }
   }
-  MapLoad map_load(const Core& core, const OutputTile& tile) const {
+  MapLoad map_load(const Core& core, OutputTile tile) const {
+    tile.image = p_.map_image(tile.image);
     return layer_.load_map(tile, work_.input, map_address(core, core.map->place));
   }
   void begin_map(const Core& core, const MapLoad& load) {
@@ -308,9 +273,9 @@ class MatrixTasks {
   }
   void load_map(const Core& core, const OutputTile& tile) {
     const MapLoad load = map_load(core, tile);
-    bytes_.maps += load.transfer.shape.bytes();
+    bytes_.maps += bytes_of(load.transfers);
     begin_map(core, load);
-    copies_.add(core.place.processor, Unit::kIodma, {load.transfer}, {map_access(core, load)});
+    copies_.add(core.place.processor, Unit::kIodma, load.transfers, {map_access(core, load)});
     end_map(core, load);
   }
   // Fetches a tile once for all cores of the cluster that load it now.
@@ -324,10 +289,10 @@ class MatrixTasks {
         continue;
       loads.emplace_back(&core, map_load(core, core.steps[step].tile));
     }
-    bytes_.maps += loads.front().second.transfer.shape.bytes();
+    bytes_.maps += bytes_of(loads.front().second.transfers);
     for (auto& [core, load] : loads) {
       begin_map(*core, load);
-      readers.push_back({core->place.processor, {load.transfer}, map_access(*core, load)});
+      readers.push_back({core->place.processor, load.transfers, {map_access(*core, load)}});
       core->loads_map = false;
     }
     const auto users = map_users(first.cluster, 0);
@@ -341,7 +306,7 @@ class MatrixTasks {
   // ---- computing and storing ----
 
   void compute(Core& core, std::size_t number) {
-    const Step& step = core.steps[number];
+    const CoreStep& step = core.steps[number];
     const int element = p_.element_bytes();
     if (step.group.reduction.first) core.result = core.results.next();
     const std::int64_t pixel = std::int64_t{p_.kernels_of(step.group.blocks)} * element;
@@ -365,7 +330,7 @@ class MatrixTasks {
   }
 
   void store(Core& core, std::size_t number) {
-    const Step& step = core.steps[number];
+    const CoreStep& step = core.steps[number];
     if (!step.group.reduction.last) return;
     const int element = p_.element_bytes();
     const OutputTile& tile = step.tile;

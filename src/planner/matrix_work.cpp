@@ -12,14 +12,6 @@
 namespace tilebeat {
 namespace {
 
-// Bytes of WRAM that a group takes: in all regions together.
-std::int64_t buffer_bytes(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group) {
-  const std::vector<Transfer> transfers = weight_transfers(layer, w, group, 0);
-  if (w.image.regions > 1) return align_up(bytes_of(transfers), kBufferAlignment * w.image.regions);
-  const Transfer& last = transfers.back();
-  return align_up(static_cast<std::int64_t>(last.destination) + last.shape.bytes(), kBufferAlignment);
-}
-
 std::int64_t map_bytes(const MatrixLayer& layer, const LayerMapping& m) {
   const Problem& p = layer.problem();
   return align_up(p.axis_h().span(m.tile_rows) * layer.ifm_row_bytes(p.axis_w().inner(m.tile_columns)),
@@ -34,69 +26,19 @@ std::int64_t result_bytes(const MatrixLayer& layer, const LayerMapping& m) {
 
 }  // namespace
 
-std::vector<KernelGroup> kernel_groups(const Problem& p, const LayerMapping& m, const Grain& grain,
-                                       Interval blocks) {
-  std::vector<KernelGroup> groups;
-  for (int b = blocks.begin; b < blocks.end; b += m.blocks_per_load) {
-    const Interval loaded{b, std::min(blocks.end, b + m.blocks_per_load)};
-    for (int part = 0; part < m.channel_parts; ++part) {
-      const Interval channels = part_of(p.channels, m.channel_parts, part, grain.channels);
-      groups.push_back({loaded, {channels, part == 0, part == m.channel_parts - 1}});
-    }
-  }
-  return groups;
-}
-
-std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPlace& w,
-                                       const KernelGroup& group, std::uint64_t destination) {
-  const auto offset = [&](int block) { return w.image.blocks[static_cast<std::size_t>(block)]; };
-  const auto source = [&](int block) { return w.blocks[static_cast<std::size_t>(block)]; };
-  const bool whole = group.reduction.first && group.reduction.last;
-  std::vector<Transfer> transfers;
-  if (w.image.regions > 1) {
-    for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
-      const auto region = static_cast<std::int64_t>(offset(block + 1) - offset(block)) / w.image.regions;
-      const Interval bytes =
-          whole ? Interval{0, static_cast<int>(region)} : layer.weights_of(block, group.reduction.channels);
-      CopyShape shape = one_run(bytes.size());
-      shape.rows = w.image.regions;
-      shape.source_row = region, shape.destination_row = w.region_bytes;
-      transfers.push_back({source(block) + static_cast<std::uint64_t>(bytes.begin), destination, shape});
-      destination += static_cast<std::uint64_t>(shape.run);
-    }
-    return transfers;
-  }
-  if (whole) {
-    const auto bytes = static_cast<std::int64_t>(offset(group.blocks.end) - offset(group.blocks.begin));
-    transfers.push_back({source(group.blocks.begin), destination, one_run(bytes)});
-    destination += static_cast<std::uint64_t>(align_up(bytes, kBufferAlignment));
-  } else {
-    for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
-      const Interval bytes = layer.weights_of(block, group.reduction.channels);
-      transfers.push_back(
-          {source(block) + static_cast<std::uint64_t>(bytes.begin), destination, one_run(bytes.size())});
-      destination += static_cast<std::uint64_t>(bytes.size());
-    }
-    destination = align_up<std::uint64_t>(destination, kBufferAlignment);
-  }
-  if (w.post != 0 && group.reduction.last) {
-    const std::int64_t records = group.blocks.size() * w.image.post_bytes;
-    transfers.push_back({w.post + static_cast<std::uint64_t>(group.blocks.begin * w.image.post_bytes),
-                         destination, one_run(records)});
-  }
-  return transfers;
-}
-
 CorePart part_of_core(const Problem& p, const Grain& grain, const LayerMapping& m, int core) {
-  return {part_of(p.out_height, m.row_parts, core / (m.column_parts * m.kernel_parts), grain.rows),
+  const int of_rows = core / (m.column_parts * m.kernel_parts);
+  return {part_of(p.out_height, m.row_parts, of_rows % m.row_parts, grain.rows),
           part_of(p.out_width, m.column_parts, core / m.kernel_parts % m.column_parts, grain.columns),
-          part_of(p.kernel_blocks(), m.kernel_parts, core % m.kernel_parts, 1)};
+          part_of(p.kernel_blocks(), m.kernel_parts, core % m.kernel_parts, 1),
+          part_of(p.batch, m.image_parts, of_rows / m.row_parts, 1)};
 }
 
 CorePart largest_part(const Problem& p, const Grain& grain, const LayerMapping& m) {
   return {{0, largest_part_of(p.out_height, m.row_parts, grain.rows)},
           {0, largest_part_of(p.out_width, m.column_parts, grain.columns)},
-          {0, largest_part_of(p.kernel_blocks(), m.kernel_parts, 1)}};
+          {0, largest_part_of(p.kernel_blocks(), m.kernel_parts, 1)},
+          {0, largest_part_of(p.batch, m.image_parts, 1)}};
 }
 
 MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& m) {

@@ -4,7 +4,8 @@
 #include "tilebeat/mapping/matrix_backend.h"
 
 #include <cstdint>
-#include <vector>
+
+#include "kernel_loads.h"
 
 namespace tilebeat {
 
@@ -19,10 +20,10 @@ struct MatrixWork {
   const ChipConfig& chip() const { return *hardware.chip; }
 };
 
-/// Outputs and kernel blocks that one core computes.
+/// Outputs and kernel blocks that one core computes, and of which images.
 struct CorePart {
-  Interval rows, columns, blocks;
-  bool empty() const { return rows.empty() || columns.empty() || blocks.empty(); }
+  Interval rows, columns, blocks, images;
+  bool empty() const { return rows.empty() || columns.empty() || blocks.empty() || images.empty(); }
 };
 CorePart part_of_core(const Problem& problem, const Grain& grain, const LayerMapping& mapping, int core);
 /// The largest part of a core.
@@ -41,17 +42,5 @@ Footprint footprint_of(const MatrixWork& work);
 std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, const LayerMapping& mapping);
 /// The job of the largest tile and the most kernels.
 MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& mapping);
-
-/// Kernel blocks that are loaded together, and the channels that are added up with them.
-struct KernelGroup {
-  Interval blocks;
-  Reduction reduction;
-};
-std::vector<KernelGroup> kernel_groups(const Problem& problem, const LayerMapping& mapping,
-                                       const Grain& grain, Interval blocks);
-/// The weights of a group: from DRAM to a buffer of WRAM, which begins at `destination`; post-parameters that
-/// lie apart come last.
-std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPlace& weights,
-                                       const KernelGroup& group, std::uint64_t destination);
 
 }  // namespace tilebeat

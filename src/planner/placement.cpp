@@ -43,7 +43,8 @@ WeightPlace unplaced(const WeightImage& image, const HardwareConfig& hardware) {
   made.blocks.assign(image.blocks.begin(), image.blocks.end() - 1);
   made.post = image.post.empty() ? 0 : kPage;
   made.image.blocks = image.blocks;
-  made.image.post_bytes = image.post_bytes, made.image.regions = image.regions;
+  made.image.post_bytes = image.post_bytes, made.image.post_place = image.post_place;
+  made.image.regions = image.regions;
   if (hardware.chip) {
     const MemoryConfig& wram = hardware.chip->core.wram;
     made.region_bytes = wram.size_bytes / wram.banks;
@@ -94,6 +95,10 @@ std::uint64_t DramPlaces::place(const std::string& what, std::vector<std::uint8_
 WeightPlace DramPlaces::place_weights(const std::string& layer, WeightImage image,
                                       const std::vector<int>& parts) {
   WeightPlace made = unplaced(image, hardware_);
+  if (image.pieces.empty()) {
+    made.post = place("post-parameters of " + layer, std::move(image.post));
+    return made;
+  }
   const std::vector<std::int64_t> gaps = gaps_before(image, parts, hardware_);
   std::int64_t bytes = static_cast<std::int64_t>(image.blocks.back());
   for (const std::int64_t gap : gaps) bytes += gap;
@@ -168,7 +173,10 @@ BoundCycles bound_of(const Problem& p, const Layer& layer, std::int64_t macs,
   const WindowAxis h{p.height, c.kernel[0], c.stride[0], c.dilation[0], c.pads[0]};
   const WindowAxis w{p.width, c.kernel[1], c.stride[1], c.dilation[1], c.pads[1]};
   const std::int64_t pixels = h.touched(p.out_height) * w.touched(p.out_width);
-  const std::int64_t bytes = p.batch * pixels * p.channels + c.weights.elements() + p.output.size_bytes();
+  const std::int64_t maps =
+      c.pixels == PixelAxes::kMatrices ? p.input.size_bytes() : p.batch * pixels * p.channels;
+  const std::int64_t kernels = p.kernel_tensor ? p.kernel_tensor->info.size_bytes() : c.weights.elements();
+  const std::int64_t bytes = maps + kernels + p.output.size_bytes();
   return {ceil_div(macs, peak), dram_bound(bytes, hardware)};
 }
 

@@ -23,7 +23,8 @@ class DramPlaces {
   std::uint64_t place(const std::string& what, std::vector<std::vector<std::uint8_t>> pieces);
   std::uint64_t place(const std::string& what, std::vector<std::uint8_t> bytes);
   /// A layer's kernels, of which parts are read side by side: the blocks from each of `parts` on. Long parts
-  /// begin in different banks and at different controllers.
+  /// begin in different banks and at different controllers. Of kernels that are a tensor only the
+  /// post-parameters get a place.
   WeightPlace place_weights(const std::string& layer, WeightImage image, const std::vector<int>& parts);
   /// Programs, once they are whole.
   void place_programs();

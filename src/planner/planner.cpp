@@ -128,11 +128,12 @@ class NetworkPlanner {
     d.matrix = make_matrix_layer(workload_, layer, hardware_);
     d.plan.macs = useful_macs(workload_, layer);
     d.plan.bound = bound_of(d.matrix->problem(), layer, d.plan.macs, hardware_);
+    if (is_board()) check_board(d.matrix->problem());
     WeightImage image;
     if (is_board()) {
       image = d.matrix->pack_weights();
       d.weights = unplaced(image, hardware_);
-      d.matrix->cut_jobs(whole_job(d), dram_path(hardware_, hardware_.dma, Direction::kRead),
+      d.matrix->cut_jobs(whole_job(d, 0), dram_path(hardware_, hardware_.dma, Direction::kRead),
                          machine_of(hardware_, {}).dram_bytes_per_clock);
     } else {
       image = choose(d);
@@ -147,7 +148,9 @@ class NetworkPlanner {
     std::vector<int> parts;  // of the kernels: the first block of each
     for (int part = 0; part < d.mapping.kernel_parts; ++part)
       parts.push_back(part_of(p.kernel_blocks(), d.mapping.kernel_parts, part, 1).begin);
+    const std::optional<std::uint64_t> tensor = d.weights.tensor;
     d.weights = places_.place_weights(layer.name, std::move(image), parts);
+    d.weights.tensor = tensor;
     for (auto& choice : d.matrix->explain()) d.plan.choices.push_back(std::move(choice));
   }
 
@@ -166,6 +169,10 @@ class NetworkPlanner {
       try {
         WeightImage image = size->pack_weights();
         WeightPlace weights = unplaced(image, hardware_);
+        if (size->problem().kernel_tensor) {
+          size->kernel_parts(0, {0, size->problem().channels});  // refuses where the engine has none
+          weights.tensor = made_.plan.tensors.at(d.layer->inputs.at(1)).address;
+        }
         const auto [input, output] = layouts(*d.layer, size->problem());
         const ChosenMapping chosen =
             choose_mapping({*size, hardware_, weights, input, output, d.first, asked}, trial_of(*d.layer));
@@ -199,10 +206,11 @@ class NetworkPlanner {
 
   std::string in_words(const LayerMapping& m) const {
     return fmt::format(
-        "{} of {} cores: {} x {} parts of the map, {} of the kernels; tiles of {} x {} outputs in NRAM, {} "
+        "{} of {} cores: {} x {} parts of the map, {} of the kernels{}; tiles of {} x {} outputs in NRAM, {} "
         "kernel "
         "blocks a load{}; maps {}, kernels {}, results {}",
-        m.cores(), hardware_.chip->cores(), m.row_parts, m.column_parts, m.kernel_parts, m.tile_rows,
+        m.cores(), hardware_.chip->cores(), m.row_parts, m.column_parts, m.kernel_parts,
+        m.image_parts > 1 ? fmt::format(", {} of the images", m.image_parts) : "", m.tile_rows,
         m.tile_columns, m.blocks_per_load,
         m.channel_parts > 1 ? fmt::format(", channels in {} parts", m.channel_parts) : "",
         kDataPathNames[static_cast<std::size_t>(m.maps)], kDataPathNames[static_cast<std::size_t>(m.kernels)],
@@ -237,26 +245,37 @@ class NetworkPlanner {
   }
 
   std::pair<TensorLayout, TensorLayout> layouts(const Layer& layer, const Problem& p) const {
-    const auto dense = [&](const std::string& name, int height, int width, std::int64_t pixel) {
-      return TensorLayout::dense(made_.plan.tensors.at(name).address, height, width, pixel);
-    };
-    return {
-        dense(layer.inputs.front(), p.height, p.width, p.channels),
-        dense(layer.name, p.out_height, p.out_width, std::int64_t{p.conv.out_channels} * p.element_bytes())};
+    return {p.map_layout(made_.plan.tensors.at(layer.inputs.front()).address),
+            TensorLayout::dense(made_.plan.tensors.at(layer.name).address, p.out_height, p.out_width,
+                                std::int64_t{p.conv.out_channels} * p.element_bytes())};
   }
 
-  // A whole layer as one job of a unit that works on DRAM.
-  MatrixJob whole_job(const DecidedLayer& d) const {
+  // Nothing on a board moves bytes but its unit itself.
+  void check_board(const Problem& p) const {
+    const auto refuse = [&](const char* what) {
+      throw UserError(fmt::format(
+          "layer '{}': {} needs the DMA engines of a core, which this hardware does not have (chip)", p.name,
+          what));
+    };
+    if (p.kernel_tensor) refuse("a product of two tensors");
+    if (p.map_order == MatrixOrder::kTransposed) refuse("transpose_a");
+  }
+
+  // All images with the same kernels are one job of a unit that works on DRAM; with several sets each is one.
+  static int jobs_of_board(const Problem& p) { return p.sets > 1 ? p.batch : 1; }
+  MatrixJob whole_job(const DecidedLayer& d, int number) const {
     const Problem& p = d.matrix->problem();
     MatrixJob job;
     job.tile = {0, p.axis_h().window({0, p.out_height}), p.axis_w().window({0, p.out_width})};
-    job.images = p.batch;
+    job.images = p.batch / jobs_of_board(p);
     job.blocks = {0, p.kernel_blocks()};
     job.reduction = {{0, p.channels}, true, true};
-    const auto [input, output] = layouts(*d.layer, d.matrix->problem());
+    const auto [input, output] = layouts(*d.layer, p);
     job.ifm = input, job.ofm = output;
-    job.ifm.address = input.at(0, job.tile.h.in, job.tile.w.in);
-    job.weights = d.weights.blocks.front(), job.post = d.weights.post;
+    job.ifm.address = input.at(p.map_image(number), job.tile.h.in, job.tile.w.in);
+    job.ofm.address = output.at(number, 0, 0);
+    job.weights = d.weights.blocks[static_cast<std::size_t>(p.kernel_set(number) * p.kernel_blocks())];
+    job.post = d.weights.post;
     return job;
   }
 
@@ -275,7 +294,7 @@ class NetworkPlanner {
     PlannedBytes bytes;
     if (d.matrix != nullptr && is_board()) {
       const auto lowering = d.matrix->lower(graph, {});
-      lowering->add(whole_job(d));
+      for (int i = 0; i < jobs_of_board(d.matrix->problem()); ++i) lowering->add(whole_job(d, i));
       const MatrixLowering::ReadBytes read = lowering->read_bytes();
       bytes.maps = read.maps, bytes.kernels = read.kernels;
     } else if (d.matrix != nullptr) {

@@ -81,9 +81,11 @@ void Staging::load(int number, const std::vector<Reader>& readers) {
     const BufferRing::Filling filling = stream.ring.next();
     const std::uint64_t sram = address_of(stream, filling);
     copies_.add(memory_, Unit::kGdma, into_buffer(parts.front()[n], sram), {filling.write()});
-    for (std::size_t r = 0; r < readers.size(); ++r)
-      copies_.add(readers[r].processor, Unit::kMvdma, out_of_buffer(parts[r][n], sram),
-                  {filling.read(), readers[r].written});
+    for (std::size_t r = 0; r < readers.size(); ++r) {
+      std::vector<Access> accesses = readers[r].accesses;
+      accesses.insert(accesses.begin(), filling.read());
+      copies_.add(readers[r].processor, Unit::kMvdma, out_of_buffer(parts[r][n], sram), accesses);
+    }
   }
 }
 

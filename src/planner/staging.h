@@ -43,7 +43,7 @@ class Staging {
   struct Reader {
     int processor = 0;
     std::vector<Transfer> transfers;  ///< from DRAM to its memories
-    Access written;
+    std::vector<Access> accesses;     ///< of the copies to its memories, besides the stream
   };
   /// From DRAM to all readers.
   void load(int stream, const std::vector<Reader>& readers);

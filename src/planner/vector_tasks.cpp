@@ -99,7 +99,7 @@ class VectorTasks : public VectorLayer {
       if (staging_.empty()) {
         copies_.add(core.processor, Unit::kIodma, transfers, {written});
       } else {
-        staging_of(core).load(streams_.at(core.number).first, {{core.processor, transfers, written}});
+        staging_of(core).load(streams_.at(core.number).first, {{core.processor, transfers, {written}}});
       }
     }
     void store(const Core& core, const Transfer& transfer, const Access& read,

@@ -1,10 +1,10 @@
-#include "tilebeat/base/error.h"
 #include "tilebeat/reference/reference.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "arithmetic.h"
+#include "post_process.h"
 
 namespace tilebeat {
 namespace {
@@ -26,27 +26,6 @@ void dot_products(const std::int16_t* patch, const std::int16_t* kernels, std::i
     s3 += std::int32_t{patch[k]} * w3[k];
   }
   sums = {s0, s1, s2, s3};
-}
-
-std::int32_t activate(const Activation& activation, std::int32_t sum) {
-  switch (activation.kind) {
-    case ActivationKind::kNone:
-      return sum;
-    case ActivationKind::kRelu:
-      return std::max(sum, 0);
-    case ActivationKind::kClamp:
-      return std::min(std::max(sum, activation.low), activation.high);
-  }
-  throw SimulationError("an activation is not known");
-}
-
-std::int32_t post_process(const Conv2d& conv, std::size_t channel, std::int32_t sum) {
-  const std::int32_t biased = sum + (conv.bias.empty() ? 0 : conv.bias[channel]);
-  const std::int32_t active = activate(conv.activation, biased);
-  if (!conv.requant) return active;
-  const Requant& requant = *conv.requant;
-  const double scale = requant.scale.size() == 1 ? requant.scale.front() : requant.scale[channel];
-  return rounded(active * scale, requant.zero_point, requant.dtype);
 }
 
 /// One convolution with the names of its extents spelled out. The elements under one window, less their zero

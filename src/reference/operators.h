@@ -6,6 +6,8 @@ namespace tilebeat {
 
 // The operators but for the convolution, one function a family. `output` describes the result.
 
+/// A product of matrices (SPEC OP-1); one operand when B are the weights of `conv`.
+Tensor reference_matmul(const std::vector<Operand>& inputs, const Conv2d& conv, const TensorInfo& output);
 Tensor reference_pool(const Operand& x, const Pooling& pool, const TensorInfo& output);
 Tensor reference_elementwise(const Operand& a, const Operand& b, const Elementwise& operation,
                              const TensorInfo& output);

@@ -16,6 +16,7 @@ class Dispatch {
 
   Tensor operator()(const Conv2d& conv) const {
     if (conv.pixels == PixelAxes::kMap) return reference_conv2d(x().tensor, x().info, conv);
+    if (conv.pixels == PixelAxes::kMatrices) return reference_matmul(inputs_, conv, output_);
     // Rows of A are pixels of one channel after the other.
     Tensor rows = x().tensor;
     TensorInfo info = x().info;

@@ -77,11 +77,21 @@ LayerSpec sample(Operator op) {
 
 }  // namespace
 
+Count LayerSpec::input_count() const {
+  if (op == Operator::kMatmul) return {1, 2};
+  return std::visit([](const auto& fields) { return fields.kInputs; }, parameters);
+}
+
+void LayerSpec::choose_by_inputs() {
+  if (op == Operator::kMatmul && inputs.size() == 2) parameters = ProductSpec{};
+}
+
 std::string LayerSpec::kind() const {
   return fmt::format("op {}", operator_name(op));
 }
 
 std::string LayerSpec::kind_title() const {
+  if (std::holds_alternative<ProductSpec>(parameters)) return "op matmul of two inputs";
   return fmt::format("op {}", fmt::join(operators_like(op), ", "));
 }
 
@@ -94,6 +104,9 @@ std::vector<LayerSpec> LayerSpec::kinds() {
     };
     if (std::none_of(kinds.begin(), kinds.end(), same)) kinds.push_back(std::move(layer));
   }
+  LayerSpec product = sample(Operator::kMatmul);
+  product.parameters = ProductSpec{};
+  kinds.push_back(std::move(product));
   return kinds;
 }
 

@@ -77,6 +77,11 @@ struct LayerSpec {
   std::vector<std::string> inputs;
   OperatorSpec parameters;  ///< the alternative that `op` has
 
+  /// How many inputs a file may name: matmul has one or two.
+  Count input_count() const;
+  /// Those fields of the operator that its number of inputs asks for.
+  void choose_by_inputs();
+
   // What KindValue asks for.
   std::string kind() const;        ///< "op add"
   std::string kind_title() const;  ///< all operators with the same fields: "op add, sub, mul"
@@ -98,13 +103,11 @@ void describe(V& v, LayerSpec& s) {
   v.required().special("op", OperatorValue{s}, "operator");
   v.name("scene", s.scene,
          "label of the program that the layer belongs to; scenes run in the order of first mention");
-  std::visit(
-      [&](auto& parameters) {
-        v.required().names("inputs", s.inputs, parameters.kInputs,
-                           "workload inputs or layers that are read, in the operator's order");
-        describe(v, parameters);
-      },
-      s.parameters);
+  const Count kind = std::visit([](const auto& parameters) { return parameters.kInputs; }, s.parameters);
+  v.required().names("inputs", s.inputs, v.reading() ? s.input_count() : kind,
+                     "workload inputs or layers that are read, in the operator's order");
+  if (v.reading()) s.choose_by_inputs();
+  std::visit([&](auto& parameters) { describe(v, parameters); }, s.parameters);
 }
 
 }  // namespace tilebeat

@@ -29,6 +29,7 @@ Layer load_layer(const LayerSource& source);
 void load_operator(const Conv2dSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const FullyConnectedSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const MatmulSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const ProductSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const MaxPoolSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const AveragePoolSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const PlainSpec& spec, const LayerSource& source, Layer& layer);

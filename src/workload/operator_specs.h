@@ -32,10 +32,18 @@ struct FullyConnectedSpec {
   static constexpr Count kInputs = kOneInput;
   Conv2dSpec layer;  ///< `out_features` are its out_channels; the kernel follows from the input
 };
+/// matmul with weights.
 struct MatmulSpec {
   static constexpr Count kInputs = kOneInput;
   Conv2dSpec layer;  ///< `out_features` are its out_channels
-  bool transpose_b = false;
+  std::vector<std::int64_t> weights_axes;
+  bool transpose_a = false, transpose_b = false;
+};
+/// matmul of two inputs.
+struct ProductSpec {
+  static constexpr Count kInputs = kTwoInputs;
+  Conv2dSpec layer;  ///< without weights
+  bool transpose_a = false, transpose_b = false;
 };
 struct MaxPoolSpec {
   static constexpr Count kInputs = kOneInput;
@@ -104,8 +112,8 @@ struct ReshapeSpec {
 };
 
 using OperatorSpec =
-    std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, MaxPoolSpec, AveragePoolSpec, PlainSpec,
-                 ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec, ScaleSpec,
+    std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, ProductSpec, MaxPoolSpec, AveragePoolSpec,
+                 PlainSpec, ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec, ScaleSpec,
                  BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec>;
 
 template <class V>
@@ -161,13 +169,29 @@ void describe(V& v, FullyConnectedSpec& s) {
 }
 
 template <class V>
+void describe_transposition(V& v, bool& a, bool& b) {
+  v.boolean("transpose_a", a, "the last two axes of A are [K, rows]");
+  v.boolean("transpose_b", b, "the last two axes of B are [columns, K]");
+}
+
+template <class V>
 void describe(V& v, MatmulSpec& s) {
   v.required().integer("out_features", s.layer.conv.out_channels, kExtent,
                        "columns of B, and of the product");
   v.required().object("weights", s.layer.weights,
-                      "B [K, out_features], K = the last extent of the input, which is A [..., K]");
-  v.boolean("transpose_b", s.transpose_b, "B is given transposed: [out_features, K]");
+                      "B [..., K, out_features], K = the last extent of the input, which is A [..., K]");
+  v.integers("weights_axes", s.weights_axes, kExtent, {0, 4},
+             "leading axes of the weights, aligned with those of A at their ends; missing ones and extents "
+             "of 1 are repeated");
+  describe_transposition(v, s.transpose_a, s.transpose_b);
   v.optional_object("bias", s.layer.bias, "int32 [out_features]");
+  describe_accumulators(v, s.layer);
+}
+
+template <class V>
+void describe(V& v, ProductSpec& s) {
+  describe_transposition(v, s.transpose_a, s.transpose_b);
+  v.optional_object("bias", s.layer.bias, "int32, one a column of B");
   describe_accumulators(v, s.layer);
 }
 

@@ -44,6 +44,7 @@ const TensorInfo& Workload::tensor(const std::string& tensor_name) const {
 std::int64_t useful_macs(const Workload& workload, const Layer& layer) {
   const auto* conv = std::get_if<Conv2d>(&layer.operation);
   if (conv == nullptr) return 0;
+  if (conv->pixels == PixelAxes::kMatrices) return layer.output.elements() * conv->product.inner;
   const std::int64_t channels = workload.tensor(layer.inputs.front()).shape.back();
   return layer.output.elements() * conv->kernel[0] * conv->kernel[1] * (channels / conv->groups);
 }

@@ -187,5 +187,34 @@ TEST(MappingFile, HI_4_MA_1_cores_that_are_not_in_step_share_no_kernels) {
   }
 }
 
+// Images have kernels of their own, or share them: three on two cores.
+TEST(MappingFile, MA_1_OP_1_images_are_split_over_cores) {
+  const CommandFolder folder;
+  const std::string inputs = R"("inputs": [{"name": "x", "shape": [3, 4, 8, 16], "random": {"seed": 1}},
+                                           {"name": "y", "shape": [3, 1, 16, 24], "random": {"seed": 2}}])";
+  const std::string convolution = folder.write(
+      "conv.json", "{" + inputs + R"(, "layers": [{"name": "conv", "op": "conv2d", "inputs": ["x"],
+          "out_channels": 20, "kernel": [1, 1], "weights": {"random": {"seed": 2}}}]})");
+  const std::string product =
+      folder.write("product.json",
+                   "{" + inputs + R"(, "layers": [{"name": "conv", "op": "matmul", "inputs": ["x", "y"]}]})");
+  for (const std::string& layer : {convolution, product}) {
+    for (const char* kernels : {"direct", "sram"}) {
+      const std::string mapping = folder.write(
+          "m.json",
+          mapping_of(std::string(R"("image_parts": 2, "row_parts": 2, "kernels": ")") + kernels + "\""));
+      const CommandResult run =
+          folder.run({"run", "--config", source_path("configs/cluster4.json"), "--layer", layer, "--mapping",
+                      mapping, "--check", "on", "--out", folder.path("out")});
+      EXPECT_EQ(run.status, 0) << run.err;
+    }
+    const CommandResult more =
+        folder.run({"run", "--config", source_path("configs/cluster4.json"), "--layer", layer, "--mapping",
+                    folder.write("more.json", mapping_of(R"("image_parts": 4)"))});
+    EXPECT_EQ(more.status, 2);
+    EXPECT_THAT(more.err, HasSubstr("mapping: image_parts 4 is more than 3"));
+  }
+}
+
 }  // namespace
 }  // namespace tilebeat::testing

@@ -14,7 +14,7 @@ namespace {
 
 /// Networks: they need a vector unit, which only the cores of a chip have.
 const std::vector<std::string> kNetworks{"models/alexnet.json", "models/alexnet_small.json",
-                                         "models/vgg16.json"};
+                                         "models/attention_scores.json", "models/vgg16.json"};
 
 /// Files of a folder that are (not) in `listed`.
 std::vector<std::string> filtered(const std::string& folder, const std::vector<std::string>& listed,

@@ -29,7 +29,7 @@ inline std::map<std::string, nlohmann::json> sample_layers() {
     "bias": {"random": {"seed": 3}}, "activation": {"clamp": [-9, 99]}, "requant": {"scale": [1, 2, 3]}})");
   add("matmul",
       R"({"out_features": 3, "weights": {"random": {"seed": 2}, "zero_point": 1}, "transpose_b": true,
-    "bias": {"random": {"seed": 3}}, "activation": "relu", "requant": {"scale": [1, 2, 3]}})");
+    "transpose_a": false, "weights_axes": [], "bias": {"random": {"seed": 3}}, "activation": "relu", "requant": {"scale": [1, 2, 3]}})");
   add("max_pool", R"({"kernel": [2, 2], "stride": [1, 2], "pads": [1, 1, 0, 0], "dilation": [2, 1]})");
   add("average_pool",
       R"({"kernel": [3, 2], "stride": [1, 1], "pads": [1, 0, 1, 0], "count_include_pad": true})");
@@ -47,6 +47,13 @@ inline std::map<std::string, nlohmann::json> sample_layers() {
   add("reshape", R"({"shape": [2, 4, 4]})");
   add("concat", "{}", R"(["a", "b", "a"])");
   return layers;
+}
+
+/// A good matmul of two inputs, with every field that it can have but `scene`.
+inline nlohmann::json sample_product() {
+  return nlohmann::json::parse(R"({"name": "y", "op": "matmul", "inputs": ["a", "b"], "transpose_a": false,
+    "transpose_b": true, "bias": {"random": {"seed": 3}}, "activation": "relu",
+    "requant": {"scale": [1, 2, 3, 4]}})");
 }
 
 /// A workload of one layer, with the inputs a and b, int8 maps [1, 4, 4, 2], and others that do not fit them.

@@ -192,6 +192,93 @@ TEST_F(ReferenceOneDnn, NU_5_fully_connected_agrees) {
   EXPECT_TRUE(agrees) << kCounterexample;
 }
 
+/// A product of matrices with leading axes: B a second input, or weights.
+struct RandomMatmul {
+  Conv2d conv;
+  std::vector<Tensor> tensors;  ///< A and B as they lie in memory
+  std::vector<TensorInfo> infos;
+  TensorInfo output;
+};
+
+/// Sums of at most 100 products of nine-bit numbers: below 2^24. Extents of 1 among the leading axes are
+/// repeated; oneDNN wants as many axes of both.
+RandomMatmul random_matmul(KernelSource source) {
+  const auto number = [](int low, int high) { return *rc::gen::inRange(low, high + 1); };
+  RandomMatmul made;
+  MatrixProduct& p = made.conv.product;
+  made.conv.pixels = PixelAxes::kMatrices;
+  made.conv.kernels = source;
+  p.a = number(0, 1) == 1 ? MatrixOrder::kTransposed : MatrixOrder::kPlain;
+  p.b = number(0, 1) == 1 ? MatrixOrder::kTransposed : MatrixOrder::kPlain;
+  p.rows = number(1, 12), p.inner = number(1, 100), made.conv.out_channels = number(1, 12);
+  for (int axis = number(0, 3); axis > 0; --axis) {
+    const int extent = number(1, 4), kind = number(0, 2);
+    p.a_axes.push_back(kind == 0 ? 1 : extent), p.b_axes.push_back(kind == 1 ? 1 : extent);
+    made.output.shape.push_back(extent);
+  }
+  made.output.shape.push_back(p.rows), made.output.shape.push_back(made.conv.out_channels);
+  made.output.dtype = DType::kInt32;
+  const auto add = [&](const std::vector<std::int64_t>& axes, std::int64_t rows, std::int64_t columns,
+                       MatrixOrder order) {
+    TensorInfo info{axes, DType::kInt8, number(-128, 127)};
+    if (order == MatrixOrder::kTransposed) std::swap(rows, columns);
+    info.shape.push_back(rows), info.shape.push_back(columns);
+    made.tensors.push_back(
+        random_tensor(info.shape, info.dtype, static_cast<std::uint64_t>(number(0, 1000)), -128, 127));
+    made.infos.push_back(info);
+  };
+  add(p.a_axes, p.rows, p.inner, p.a);
+  add(p.b_axes, p.inner, made.conv.out_channels, p.b);
+  made.conv.weight_zero_point = made.infos[1].zero_point;
+  if (source == KernelSource::kWeights) made.conv.weights = made.tensors[1];
+  return made;
+}
+
+/// A memory of matrices, [rows, columns] for oneDNN however they lie.
+dnnl_memory_desc_t describe_matrices(const OneDnn& onednn, std::vector<std::int64_t> shape,
+                                     MatrixOrder order) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t axis = shape.size() - 1; axis-- > 0;) strides[axis] = strides[axis + 1] * shape[axis + 1];
+  if (order == MatrixOrder::kTransposed) {
+    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+    std::swap(strides[shape.size() - 1], strides[shape.size() - 2]);
+  }
+  dnnl_memory_desc_t description;
+  ONEDNN(dnnl_memory_desc_init_by_strides, &description, static_cast<int>(shape.size()), shape.data(),
+         dnnl_f32, strides.data());
+  return description;
+}
+
+TEST_F(ReferenceOneDnn, OP_1_matmul_agrees) {
+  for (const KernelSource source : {KernelSource::kInput, KernelSource::kWeights}) {
+    const bool agrees = rc::check([&] {
+      const RandomMatmul random = random_matmul(source);
+      const MatrixProduct& p = random.conv.product;
+      std::vector<Operand> operands{{random.tensors[0], random.infos[0]}};
+      if (source == KernelSource::kInput) operands.push_back({random.tensors[1], random.infos[1]});
+      Layer layer;
+      layer.operation = random.conv;
+      layer.output = random.output;
+      const Tensor y = reference_layer(layer, operands);
+      const auto src = describe_matrices(onednn, random.infos[0].shape, p.a),
+                 wei = describe_matrices(onednn, random.infos[1].shape, p.b),
+                 dst = describe_matrices(onednn, random.output.shape, MatrixOrder::kPlain);
+      dnnl_matmul_desc_t operation;
+      ONEDNN(dnnl_matmul_desc_init, &operation, &src, &wei, nullptr, &dst);
+      std::vector<float> a = as_float(random.tensors[0], random.infos[0].zero_point),
+                         b = as_float(random.tensors[1], random.infos[1].zero_point);
+      std::vector<float> sums(static_cast<std::size_t>(y.elements()));
+      execute(onednn, &operation,
+              {{DNNL_ARG_SRC, src, a}, {DNNL_ARG_WEIGHTS, wei, b}, {DNNL_ARG_DST, dst, sums}});
+      RC_ASSERT(y.shape == random.output.shape);
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        RC_ASSERT(y.at(static_cast<std::int64_t>(i)) == static_cast<std::int32_t>(sums[i]));
+      }
+    });
+    EXPECT_TRUE(agrees) << kCounterexample;
+  }
+}
+
 TEST_F(ReferenceOneDnn, NU_5_softmax_agrees) {
   const bool agrees = rc::check([this] {
     Tensor x;

@@ -209,6 +209,13 @@ TEST(SchemaAgreement, UI_6_operators_loader_and_schema) {
   }
 }
 
+TEST(SchemaAgreement, OP_1_product_of_two_inputs) {
+  Validator validator(workload_schema());
+  EXPECT_GT(expect_agreement(validator, sample_workload(sample_product()), load_any_workload, "/layers/0"),
+            50)
+      << kBadEnough;
+}
+
 TEST(SchemaAgreement, UI_6_operators_have_their_own_fields) {
   Validator validator(workload_schema());
   const TemporaryFolder folder;

@@ -32,6 +32,7 @@ struct ConvSetup {
   bool post_parameters = false;  ///< each kernel block comes with biases and scales
   std::int32_t clamp_low = 0, clamp_high = 0;
   std::int32_t output_zero_point = 0;
+  DType weight_type = DType::kInt8;  ///< kUint8: kernels that are results of another layer
 
   void describe(FieldVisitor& visit);
 };

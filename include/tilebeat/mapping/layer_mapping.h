@@ -25,8 +25,8 @@ constexpr std::array<std::string_view, 2> kStepOrderNames{"tile_outer", "kernel_
 struct LayerMapping {
   std::string layer;
   std::string engine;  ///< the name of its dataflow
-  /// Cores: parts of the output rows, columns and kernel blocks, one a core.
-  int row_parts = 1, column_parts = 1, kernel_parts = 1;
+  /// Cores: parts of the output rows, columns and kernel blocks and of the images, one a core.
+  int row_parts = 1, column_parts = 1, kernel_parts = 1, image_parts = 1;
   int kernels_per_block = 1;            ///< a size of kernel blocks that the engine offers for the layer
   int tile_rows = 1, tile_columns = 1;  ///< output pixels of a full tile in NRAM
   int blocks_per_load = 1;              ///< kernel blocks that are loaded into WRAM together
@@ -35,7 +35,7 @@ struct LayerMapping {
   StepOrder order = StepOrder::kTileOuter;
   DataPath maps = DataPath::kDirect, kernels = DataPath::kDirect, results = DataPath::kDirect;
 
-  int cores() const { return row_parts * column_parts * kernel_parts; }
+  int cores() const { return row_parts * column_parts * kernel_parts * image_parts; }
   bool uses_memory_cores() const {
     return maps != DataPath::kDirect || kernels != DataPath::kDirect || results != DataPath::kDirect;
   }

@@ -14,7 +14,7 @@ namespace tilebeat {
 struct MappingRequest {
   std::string layer;
   std::optional<std::string> engine;
-  std::optional<int> row_parts, column_parts, kernel_parts;
+  std::optional<int> row_parts, column_parts, kernel_parts, image_parts;
   std::optional<int> kernels_per_block, tile_rows, tile_columns;
   std::optional<int> blocks_per_load, channel_parts, map_buffers, kernel_buffers;
   std::optional<StepOrder> order;

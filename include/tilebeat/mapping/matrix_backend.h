@@ -25,22 +25,42 @@ struct Grain {
   std::int64_t kernel_bytes = 0;  ///< packed kernels of one block, at most
 };
 
-/// The kernels of a layer as the engine reads them. The pieces lie in memory one behind the other.
+/// Where the core's memory has post-parameters that are no part of the pieces.
+enum class PostPlace : std::uint8_t {
+  kApart,     ///< behind the kernels of all blocks that are loaded together
+  kInRegions  ///< in every region behind the kernels of each block
+};
+
+/// The kernels of a layer as the engine reads them. The pieces lie in memory one behind the other. Kernels
+/// that are a tensor have no pieces: `blocks` says how long they would be.
 struct WeightImage {
   std::vector<std::vector<std::uint8_t>> pieces;
-  std::vector<std::uint64_t> blocks;  ///< by kernel block: where it begins in the pieces; and the end of all
-  std::vector<std::uint8_t> post;     ///< post-parameters that lie apart, block by block; may be empty
-  std::int64_t post_bytes = 0;        ///< of one block
+  /// By kernel block, of one set after the other: where it begins in the pieces; and the end of all. Sets are
+  /// alike; of a tensor there is one.
+  std::vector<std::uint64_t> blocks;
+  std::vector<std::uint8_t> post;  ///< post-parameters that lie apart, block by block; may be empty
+  std::int64_t post_bytes = 0;     ///< of one block
+  PostPlace post_place = PostPlace::kApart;
   /// The kernels lie in so many regions of the core's memory, every block with an equal part in each; 1: they
   /// lie there as they do here.
   int regions = 1;
 };
 /// Where such an image lies in DRAM.
 struct WeightPlace {
-  std::vector<std::uint64_t> blocks;  ///< by kernel block: its address
-  std::uint64_t post = 0;             ///< of the first block's post-parameters; 0: there are none apart
-  WeightImage image;                  ///< without bytes
-  std::int64_t region_bytes = 0;      ///< of the core's memory
+  std::vector<std::uint64_t> blocks;    ///< by kernel block, of one set after the other: its address
+  std::optional<std::uint64_t> tensor;  ///< the address of kernels that are a tensor; `blocks` has no meaning
+  std::uint64_t post = 0;               ///< of the first block's post-parameters; 0: there are none apart
+  WeightImage image;                    ///< without bytes
+  std::int64_t region_bytes = 0;        ///< of the core's memory
+};
+
+/// Where elements of kernels that are a tensor lie in the place of their block in the core's memory: of
+/// kernel `kernels.begin + k` the channel `channels.begin + j * chunk + i` at offset + k * kernel_stride + j
+/// * chunk_stride + i * channel_stride. The number of channels is a multiple of `chunk`.
+struct KernelPart {
+  Interval kernels, channels;
+  int chunk = 1;
+  std::int64_t offset = 0, kernel_stride = 1, chunk_stride = 1, channel_stride = 1;
 };
 
 /// Which part of the input channels a job adds up (SPEC MA-1): the first begins the sums, the last ends them.
@@ -81,11 +101,11 @@ class MatrixLowering {
   virtual ReadBytes read_bytes() const { return {}; }
 };
 
-/// How a tile of a map comes to where the engine reads it: a transfer, and what the core does before and
+/// How a tile of a map comes to where the engine reads it: transfers, and what the core does before and
 /// after.
 struct MapLoad {
   std::optional<Copy> before, after;
-  Transfer transfer;
+  std::vector<Transfer> transfers;
 };
 
 using Explanation = std::vector<std::pair<std::string, std::string>>;  ///< what was decided, and why
@@ -109,19 +129,27 @@ class MatrixLayer {
   /// Bytes of a row of a tile's map in the core's memory: its pixels as they are.
   virtual std::int64_t ifm_row_bytes(const Window& w) const;
   /// The way of a tile's map, which lies at `source`, to `destination`: one transfer, to rows of
-  /// ifm_row_bytes.
+  /// ifm_row_bytes; of a map whose channels lie apart one for every row, or for all.
   virtual MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
                            std::uint64_t destination) const;
 
   /// Whether jobs may add up parts of the channels; outputs of such a job are one grain.
   virtual bool reduces() const { return false; }
   /// Bytes of one block of kernels over channels `channels`, and where they begin in the block; where kernels
-  /// lie in several regions, in the block's part of each. Asked of layers that reduce.
+  /// lie in several regions, in the block's part of each. Asked of layers that reduce, and where kernels are
+  /// a tensor.
   virtual Interval weights_of(int /*block*/, Interval /*channels*/) const { return {}; }
+  /// Where the elements of kernels that are a tensor lie: channels `channels` of a block. Post-parameters do
+  /// not belong to it.
+  virtual std::vector<KernelPart> kernel_parts(int block, Interval channels) const;
   /// Decides how the unit itself cuts jobs whose largest is `largest`, with maps and results behind `path` in
   /// a memory of `memory_bytes` bytes a clock. Throws UserError when it cannot.
   virtual void cut_jobs(const MatrixJob& /*largest*/, const PortPath& /*path*/, double /*memory_bytes*/) {}
 };
+
+/// The image of kernels that are a tensor, of so many regions, without post-parameters that lie apart: what
+/// weights_of says of every block.
+WeightImage image_of_tensor(const MatrixLayer& layer, int regions);
 
 /// The layer on the engine that the hardware's dataflow names. `workload` and `hardware` outlive it. Defined
 /// where the engines are listed.

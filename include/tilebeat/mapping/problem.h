@@ -2,15 +2,24 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/isa/instruction.h"
+#include "tilebeat/mapping/tensor_layout.h"
 #include "tilebeat/mapping/window.h"
 #include "tilebeat/workload/workload.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tilebeat {
+
+/// Kernels that are a tensor, B of a product: bytes from one set, kernel and channel to the next. One of the
+/// last two is 1.
+struct KernelTensor {
+  TensorInfo info;
+  std::int64_t set_stride = 0, kernel_stride = 1, channel_stride = 1;
+};
 
 /// A convolution as planner and engines see it: the loops of the operator, shapes resolved, the zero-inserted
 /// baseline applied, output channels in the engine's kernel blocks.
@@ -18,13 +27,28 @@ struct Problem {
   std::string name;  ///< of the layer
   TensorInfo input, output;
   Conv2d conv;  ///< without weights; dense when the zero-inserted baseline is asked for
-  std::shared_ptr<const Tensor> weights;  ///< [Co, Kh, Kw, Ci/groups], zeros inserted likewise
-  std::int64_t useful_taps = 0;           ///< taps that are useful work: all but inserted zeros
+  /// [sets, Co, Kh, Kw, Ci/groups], zeros inserted likewise; empty when there is a kernel tensor.
+  std::shared_ptr<const Tensor> weights;
+  std::optional<KernelTensor> kernel_tensor;
+  /// Of a product, by image of the output: the image of the map and the set of kernels that it is made of.
+  /// Empty: every image of its own map, with the only set.
+  std::vector<int> map_images, kernel_sets;
+  int sets = 1;                                 ///< of kernels
+  MatrixOrder map_order = MatrixOrder::kPlain;  ///< kTransposed: the pixels of a channel are neighbours
+  std::int64_t useful_taps = 0;                 ///< taps that are useful work: all but inserted zeros
   int batch = 1, height = 0, width = 0, channels = 0, out_height = 0, out_width = 0;
   int block_kernels = 1;  ///< kernels of a kernel block
 
   int taps() const { return conv.kernel[0] * conv.kernel[1]; }
-  int kernel_blocks() const { return ceil_div(conv.out_channels, block_kernels); }
+  int kernel_blocks() const { return ceil_div(conv.out_channels, block_kernels); }  ///< of a set
+  int map_image(int image) const {
+    return map_images.empty() ? image : map_images[static_cast<std::size_t>(image)];
+  }
+  int kernel_set(int image) const {
+    return kernel_sets.empty() ? 0 : kernel_sets[static_cast<std::size_t>(image)];
+  }
+  /// Where the map lies when its first element has the address `address`.
+  TensorLayout map_layout(std::uint64_t address) const;
   /// Kernels of blocks `blocks` that exist.
   int kernels_of(Interval blocks) const {
     return std::min(blocks.size() * block_kernels, conv.out_channels - blocks.begin * block_kernels);

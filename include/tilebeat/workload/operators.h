@@ -41,13 +41,34 @@ struct TensorRequant {
 
 /// What a convolution takes for the pixels of its input.
 enum class PixelAxes : std::uint8_t {
-  kMap,  ///< the input is a map [N, H, W, C]
-  kRows  ///< rows [..., K]: every row is a pixel of K channels, in whatever shape
+  kMap,      ///< the input is a map [N, H, W, C]
+  kRows,     ///< rows [..., K]: every row is a pixel of K channels, in whatever shape
+  kMatrices  ///< matrices, as MatrixProduct says: the rows of each are pixels
+};
+
+/// How the last two axes of a tensor hold a matrix.
+enum class MatrixOrder : std::uint8_t {
+  kPlain,      ///< [rows, columns]
+  kTransposed  ///< [columns, rows]
+};
+
+/// The matrices of a product A [..., m, k] x B [..., k, n]. Leading axes are aligned at their ends; an axis
+/// that is missing, or of extent 1, is repeated, as in NumPy and ONNX (SPEC OP-1).
+struct MatrixProduct {
+  MatrixOrder a = MatrixOrder::kPlain, b = MatrixOrder::kPlain;  ///< as the tensors hold them
+  std::vector<std::int64_t> a_axes, b_axes;                      ///< leading axes
+  std::int64_t rows = 1, inner = 1;                              ///< m and k; n are the out_channels
+};
+
+/// Where the kernels of a convolution come from.
+enum class KernelSource : std::uint8_t {
+  kWeights,  ///< they are constants
+  kInput     ///< B of a product: the second input
 };
 
 /// conv2d; fully_connected: that is a convolution whose kernel covers the whole map, without stride, pads
-/// and groups (the bytes of its weights [Co, K] are those of [Co, H, W, C]); and matmul with weights: that is
-/// a convolution with kernels of one tap, whose pixels are the rows of A and whose kernels are the columns of
+/// and groups (the bytes of its weights [Co, K] are those of [Co, H, W, C]); and matmul: that is a
+/// convolution with kernels of one tap, whose pixels are the rows of A and whose kernels are the columns of
 /// B.
 struct Conv2d {
   PixelAxes pixels = PixelAxes::kMap;
@@ -57,8 +78,12 @@ struct Conv2d {
   std::array<int, 4> pads{0, 0, 0, 0};
   int groups = 1;
   int out_channels = 1;
-  Tensor weights;  ///< int8 [Co, Kh, Kw, Ci/groups]; uint8 files are shifted by -128 when loaded
-  std::int32_t weight_zero_point = 0;  ///< shifted along
+  MatrixProduct product;  ///< of a matmul whose pixels are kMatrices
+  KernelSource kernels = KernelSource::kWeights;
+  /// int8 [Co, Kh, Kw, Ci/groups], of kMatrices [..., n, k]; uint8 files are shifted by -128 when loaded.
+  /// Empty when the kernels are an input.
+  Tensor weights;
+  std::int32_t weight_zero_point = 0;  ///< of the weights, shifted along, or of the second input
   std::vector<std::int32_t> bias;      ///< empty, or one an output channel
   Activation activation;
   std::optional<Requant> requant;  ///< absent: int32 accumulators are the output

@@ -37,8 +37,8 @@ struct Workload {
 /// and allowed range.
 Workload load_workload(const std::string& path);
 
-/// Useful multiply-accumulates: N*Ho*Wo*Co*Kh*Kw*Ci/groups, taps on padding included; 0 for operators that
-/// are no convolution.
+/// Useful multiply-accumulates: N*Ho*Wo*Co*Kh*Kw*Ci/groups, taps on padding included; of a product its
+/// elements times k; 0 for operators that are no convolution.
 std::int64_t useful_macs(const Workload& workload, const Layer& layer);
 
 }  // namespace tilebeat

@@ -34,14 +34,25 @@ Product product_of(const Problem& p, std::int64_t pixels, int channels, Interval
   return product;
 }
 
+// The configuration as a layer uses it: kernels that are a tensor are transposed while they are loaded when
+// they lie row by row, as B does, so that the DMA engines move runs of neighbours.
+RollingConfig config_of(const Problem& p, const HardwareConfig& hardware) {
+  RollingConfig config = hardware.engine<RollingConfig>();
+  if (p.kernel_tensor) {
+    const bool as_kernels = p.kernel_tensor->channel_stride == 1;
+    config.transposition = as_kernels ? Transposition::kInMemory : Transposition::kWhileLoading;
+  }
+  return config;
+}
+
 class Lowering : public MatrixLowering {
  public:
   Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, const Order& order,
-           const HardwareConfig& hardware)
+           const HardwareConfig& hardware, const RollingConfig& config)
       : graph_(graph),
         place_(place),
         p_(problem),
-        config_(hardware.engine<RollingConfig>()),
+        config_(config),
         on_core_(hardware.chip.has_value()),
         conv_(conv_setup(problem)) {
     setup_.variant = order.variant, setup_.scheme = order.scheme;
@@ -53,7 +64,7 @@ class Lowering : public MatrixLowering {
     setup_.group_channels = narrow(p_, group_channels(p_), "channels of a group");
     setup_.group_kernels = narrow(p_, p_.conv.out_channels / p_.conv.groups, "kernels of a group");
     setup_.block_kernels = narrow(p_, p_.block_kernels, "kernels of a block");
-    setup_.images = narrow(p_, on_core_ ? 1 : p_.batch, "images");
+    setup_.images = narrow(p_, on_core_ || p_.sets > 1 ? 1 : p_.batch, "images");
     setup_.useful_taps = static_cast<std::uint32_t>(p_.useful_taps);
     add(conv_, {}, {});
     add(setup_, {}, {});
@@ -160,8 +171,8 @@ class RollingLayer : public MatrixLayer {
  public:
   RollingLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware)
       : hardware_(hardware),
-        config_(hardware.engine<RollingConfig>()),
         p_(make_problem(workload, layer, hardware.planner, 1)),
+        config_(config_of(p_, hardware)),
         choice_(choose_order(product_of(p_, pixels(), group_channels(p_), {0, p_.conv.out_channels}), config_,
                              records_if(p_.has_post_parameters()))) {
     p_.block_kernels = shape_of(config_).lines(choice_.order.variant);
@@ -183,12 +194,7 @@ class RollingLayer : public MatrixLayer {
     return grain;
   }
   WeightImage pack_weights() const override {
-    WeightImage image;
-    image.blocks.push_back(0);
-    for (int block = 0; block < p_.kernel_blocks(); ++block) {
-      image.pieces.push_back(pack_block(block));
-      image.blocks.push_back(image.blocks.back() + image.pieces.back().size());
-    }
+    WeightImage image = p_.kernel_tensor ? image_of_tensor(*this, 1) : packed();
     if (!p_.has_post_parameters()) return image;
     image.post_bytes = std::int64_t{p_.block_kernels} * kPostParameterBytes;
     for (int kernel = 0; kernel < p_.kernel_blocks() * p_.block_kernels; ++kernel) {
@@ -202,30 +208,56 @@ class RollingLayer : public MatrixLayer {
     const int element = p_.kernels_of({block, block + 1}) * p_.taps();
     return {channels.begin * element, channels.end * element};
   }
+  // Cuts of n, in each the kernels or, to be transposed while they are loaded, the elements.
+  std::vector<KernelPart> kernel_parts(int block, Interval channels) const override {
+    const int cut = schedule(1, {0, 1}).cut(0).size, first = block * p_.block_kernels;
+    const std::int64_t count = p_.kernels_of({block, block + 1});
+    const Interval kernels{first, first + static_cast<int>(count)};
+    const int whole = channels.size() / cut * cut, rest = channels.size() - whole;
+    if (config_.transposition == Transposition::kWhileLoading)
+      return {{kernels, channels, channels.size(), 0, 1, 0, count}};
+    std::vector<KernelPart> parts;
+    if (whole > 0)
+      parts.push_back({kernels, {channels.begin, channels.begin + whole}, cut, 0, cut, cut * count, 1});
+    if (rest > 0)
+      parts.push_back({kernels, {channels.begin + whole, channels.end}, rest, whole * count, rest, 0, 1});
+    return parts;
+  }
   std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
-    return std::make_unique<Lowering>(graph, place, p_, choice_.order, hardware_);
+    return std::make_unique<Lowering>(graph, place, p_, choice_.order, hardware_, config_);
   }
   Explanation explain() const override;
 
  private:
   // Pixels of the product: a board has all images in one, a core one tile after the other.
   std::int64_t pixels() const {
-    return (hardware_.chip ? 1 : p_.batch) * std::int64_t{p_.out_height} * p_.out_width;
+    return (hardware_.chip || p_.sets > 1 ? 1 : p_.batch) * std::int64_t{p_.out_height} * p_.out_width;
   }
   RollingSchedule schedule(std::int64_t pixels, Interval kernels) const {
     return RollingSchedule(shape_of(config_), choice_.order,
                            product_of(p_, pixels, group_channels(p_), kernels));
   }
-  std::vector<std::uint8_t> pack_block(int block) const;
+  WeightImage packed() const {
+    WeightImage image;
+    image.blocks.push_back(0);
+    for (int set = 0; set < p_.sets; ++set) {
+      for (int block = 0; block < p_.kernel_blocks(); ++block) {
+        image.pieces.push_back(pack_block(set, block));
+        image.blocks.push_back(image.blocks.back() + image.pieces.back().size());
+      }
+    }
+    return image;
+  }
+  std::vector<std::uint8_t> pack_block(int set, int block) const;
 
   const HardwareConfig& hardware_;
-  const RollingConfig& config_;
   Problem p_;
+  RollingConfig config_;
   Choice choice_;
 };
 
 // Cuts of n, in each the kernels or, to be transposed while they are loaded, the elements (RollingRun).
-std::vector<std::uint8_t> RollingLayer::pack_block(int block) const {
+std::vector<std::uint8_t> RollingLayer::pack_block(int set, int block) const {
   const int channels = group_channels(p_), taps = p_.taps();
   const int first = block * p_.block_kernels, kernels = p_.kernels_of({block, block + 1});
   const RollingSchedule all = schedule(1, {0, 1});
@@ -238,7 +270,7 @@ std::vector<std::uint8_t> RollingLayer::pack_block(int block) const {
     }
   }
   const auto element = [&](int kernel, int n) {
-    const std::int64_t begin = (std::int64_t{first} + kernel) * taps * channels;
+    const std::int64_t begin = (std::int64_t{set} * p_.conv.out_channels + first + kernel) * taps * channels;
     return p_.weights->bytes[static_cast<std::size_t>(begin + element_of[static_cast<std::size_t>(n)])];
   };
   std::vector<std::uint8_t> bytes;

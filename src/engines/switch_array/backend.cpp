@@ -11,8 +11,8 @@
 namespace tilebeat::switch_array {
 namespace {
 
-// The words of one kernel block: channel blocks, taps, columns, P channels.
-std::vector<std::uint8_t> pack_block(const Problem& p, const ArrayShape& array, int kernel_block) {
+// The words of one kernel block of a set: channel blocks, taps, columns, P channels.
+std::vector<std::uint8_t> pack_block(const Problem& p, const ArrayShape& array, int set, int kernel_block) {
   const Interval planes = planes_of(p, array, kernel_block);
   const int channels_per_group = p.channels / p.conv.groups;
   const auto fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
@@ -27,7 +27,8 @@ std::vector<std::uint8_t> pack_block(const Problem& p, const ArrayShape& array, 
         const bool exists = k < p.conv.out_channels;
         const int group_begin = exists ? channels_of_kernels(p, {k, k + 1}).begin : 0;
         const int first = plane * word - group_begin;
-        const std::int64_t kernel = (std::int64_t{k} * p.taps() + tap) * channels_per_group;
+        const std::int64_t kernel =
+            ((std::int64_t{set} * p.conv.out_channels + k) * p.taps() + tap) * channels_per_group;
         if (exists && first >= 0 && first + word <= channels_per_group) {
           const std::uint8_t* from = p.weights->bytes.data() + kernel + first;
           bytes.insert(bytes.end(), from, from + word);
@@ -61,12 +62,7 @@ class SwitchArrayLayer : public MatrixLayer {
             array_.port_channels, std::max(words, drain), words * array_.columns * array_.port_channels};
   }
   WeightImage pack_weights() const override {
-    WeightImage image;
-    image.blocks.push_back(0);
-    for (int kb = 0; kb < p_.kernel_blocks(); ++kb) {
-      image.pieces.push_back(pack_block(p_, array_, kb));
-      image.blocks.push_back(image.blocks.back() + image.pieces.back().size());
-    }
+    WeightImage image = p_.kernel_tensor ? image_of_tensor(*this, 1) : packed();
     if (!p_.has_post_parameters()) return image;
     image.post_bytes = std::int64_t{array_.columns} * kPostParameterBytes;
     for (int k = 0; k < p_.kernel_blocks() * array_.columns; ++k) {
@@ -82,6 +78,25 @@ class SwitchArrayLayer : public MatrixLayer {
       return static_cast<int>(words_offset(p_, array_, block, std::clamp(plane, all.begin, all.end)));
     };
     return {at(channels.begin / array_.port_channels), at(ceil_div(channels.end, array_.port_channels))};
+  }
+  // Words of `port_channels` channels: channel blocks, in each the columns.
+  std::vector<KernelPart> kernel_parts(int block, Interval channels) const override {
+    const int word = array_.port_channels, first = block * array_.columns;
+    const std::int64_t plane = std::int64_t{array_.columns} * word;
+    const int whole = channels.size() / word * word;
+    const Interval kernels{first, first + p_.kernels_of({block, block + 1})};
+    std::vector<KernelPart> parts;
+    if (whole > 0)
+      parts.push_back({kernels, {channels.begin, channels.begin + whole}, word, 0, word, plane, 1});
+    if (whole < channels.size())
+      parts.push_back({kernels,
+                       {channels.begin + whole, channels.end},
+                       channels.size() - whole,
+                       whole / word * plane,
+                       word,
+                       plane,
+                       1});
+    return parts;
   }
   void cut_jobs(const MatrixJob& largest, const PortPath& path, double memory_bytes) override {
     path_ = path;
@@ -106,6 +121,18 @@ class SwitchArrayLayer : public MatrixLayer {
   }
 
  private:
+  WeightImage packed() const {
+    WeightImage image;
+    image.blocks.push_back(0);
+    for (int set = 0; set < p_.sets; ++set) {
+      for (int kb = 0; kb < p_.kernel_blocks(); ++kb) {
+        image.pieces.push_back(pack_block(p_, array_, set, kb));
+        image.blocks.push_back(image.blocks.back() + image.pieces.back().size());
+      }
+    }
+    return image;
+  }
+
   const HardwareConfig& hardware_;
   ArrayShape array_;
   Problem p_;

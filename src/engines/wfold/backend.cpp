@@ -47,8 +47,8 @@ class WfoldLayer : public MatrixLayer {
   MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
                    std::uint64_t destination) const override {
     MapLoad load = MatrixLayer::load_map(tile, source, destination);
-    Transfer& transfer = load.transfer;
     if (!folds_on_the_way(p_, config_)) return load;
+    Transfer& transfer = load.transfers.front();
     if (config_.fold_place == FoldPlace::kDram) {
       load.before = cleared(tile, destination);
       transfer.destination += static_cast<std::uint64_t>(lead_bytes(p_, tile.w));
@@ -62,6 +62,14 @@ class WfoldLayer : public MatrixLayer {
     return load;
   }
   WeightImage pack_weights() const override {
+    if (p_.kernel_tensor) {
+      WeightImage image = image_of_tensor(*this, config_.slaves);
+      if (!p_.has_post_parameters()) return image;
+      image.post = pack_post_parameters(p_, choice_);
+      image.post_place = PostPlace::kInRegions;
+      image.post_bytes = static_cast<std::int64_t>(image.post.size()) / p_.kernel_blocks();
+      return image;
+    }
     PackedRegions packed = pack_regions(p_, choice_);
     WeightImage image;
     image.pieces.push_back(std::move(packed.bytes));
@@ -93,6 +101,37 @@ class WfoldLayer : public MatrixLayer {
     const bool last = channels.end == p_.channels;
     const std::int64_t records = last && p_.has_post_parameters() ? kernels * kPostParameterBytes : 0;
     return {static_cast<int>(lines * part.begin), static_cast<int>(lines * part.end + records)};
+  }
+  // Lines of `granularity` channels: channel blocks, in each the kernels of a slave.
+  std::vector<KernelPart> kernel_parts(int block, Interval channels) const override {
+    const int granularity = choice_.granularity.granularity, slaves = config_.slaves;
+    const MemoryConfig& wram = hardware_.chip->core.wram;
+    const std::int64_t region = wram.size_bytes / wram.banks;
+    const int kernels = p_.kernels_of({block, block + 1}), of_slave = ceil_div(kernels, slaves);
+    const int whole = channels.size() / granularity * granularity, rest = channels.size() - whole;
+    const std::int64_t blocks = std::int64_t{granularity} * of_slave;
+    std::vector<KernelPart> parts;
+    for (int k = 0; k < of_slave; ++k) {
+      const int first = block * p_.block_kernels + k * slaves;
+      const Interval dealt{first, first + std::min(slaves, kernels - k * slaves)};
+      if (whole > 0)
+        parts.push_back({dealt,
+                         {channels.begin, channels.begin + whole},
+                         granularity,
+                         std::int64_t{k} * granularity,
+                         region,
+                         blocks,
+                         1});
+      if (rest > 0)
+        parts.push_back({dealt,
+                         {channels.begin + whole, channels.end},
+                         rest,
+                         std::int64_t{whole} * of_slave + std::int64_t{k} * rest,
+                         region,
+                         1,
+                         1});
+    }
+    return parts;
   }
   std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
     return make_lowering(graph, place, p_, choice_, config_, *costs_);

@@ -19,8 +19,8 @@ bool allows(WfoldReadMode mode, const WfoldSchedule& schedule, std::int64_t half
 }
 
 // Appends one line of a region: bytes [bytes.begin, bytes.end) of a folded pixel of the kernel.
-void pack_line(const Problem& p, int kernel, int row, const FoldedColumn& column, const ByteRange& bytes,
-               std::vector<std::uint8_t>& packed) {
+void pack_line(const Problem& p, int set, int kernel, int row, const FoldedColumn& column,
+               const ByteRange& bytes, std::vector<std::uint8_t>& packed) {
   const std::size_t at = packed.size();
   packed.insert(packed.end(), static_cast<std::size_t>(bytes.end - bytes.begin),
                 static_cast<std::uint8_t>(p.conv.weight_zero_point));
@@ -32,14 +32,16 @@ void pack_line(const Problem& p, int kernel, int row, const FoldedColumn& column
     const std::int64_t begin = std::max(bytes.begin, first), end = std::min(bytes.end, first + per_group);
     if (begin >= end) continue;
     const std::int64_t from =
-        ((std::int64_t{kernel} * p.conv.kernel[0] + row) * p.conv.kernel[1] + tap.tap) * per_group;
+        (((std::int64_t{set} * p.conv.out_channels + kernel) * p.conv.kernel[0] + row) * p.conv.kernel[1] +
+         tap.tap) *
+        per_group;
     std::copy_n(p.weights->bytes.begin() + from + begin - first, end - begin,
                 packed.begin() + static_cast<std::ptrdiff_t>(at) + begin - bytes.begin);
   }
 }
 
 // Appends the kernels of a region, in the order of WfoldSchedule.
-void pack_kernels(const Problem& p, const std::vector<int>& kernels, const ByteRange& channels,
+void pack_kernels(const Problem& p, int set, const std::vector<int>& kernels, const ByteRange& channels,
                   int granularity, std::vector<std::uint8_t>& packed) {
   const std::vector<FoldedColumn> columns =
       fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]);
@@ -47,9 +49,16 @@ void pack_kernels(const Problem& p, const std::vector<int>& kernels, const ByteR
     const ByteRange block{begin, std::min(channels.end, begin + granularity)};
     for (const int kernel : kernels) {
       for (int row = 0; row < p.conv.kernel[0]; ++row) {
-        for (const FoldedColumn& column : columns) pack_line(p, kernel, row, column, block, packed);
+        for (const FoldedColumn& column : columns) pack_line(p, set, kernel, row, column, block, packed);
       }
     }
+  }
+}
+
+void pack_records(const Problem& p, const std::vector<int>& kernels, std::vector<std::uint8_t>& packed) {
+  for (const int kernel : kernels) {
+    const auto record = encode(post_parameter(p, kernel));
+    packed.insert(packed.end(), record.begin(), record.end());
   }
 }
 
@@ -128,21 +137,31 @@ WfoldReadMode read_mode_of(const Problem& p, const WfoldChoice& choice, const By
 PackedRegions pack_regions(const Problem& p, const WfoldChoice& choice) {
   PackedRegions packed;
   const int slaves = choice.shape.slaves;
-  for (int kb = 0; kb < p.kernel_blocks(); ++kb) {
+  for (int number = 0; number < p.sets * p.kernel_blocks(); ++number) {
+    const int set = number / p.kernel_blocks(), kb = number % p.kernel_blocks();
     packed.blocks.push_back(packed.bytes.size());
     const int of_slave = ceil_div(p.kernels_of({kb, kb + 1}), slaves);
     for (int slave = 0; slave < slaves; ++slave) {
       std::vector<int> kernels;
       for (int k = 0; k < of_slave; ++k) kernels.push_back(kb * p.block_kernels + slave + k * slaves);
-      pack_kernels(p, kernels, channels_of(p, kb), choice.granularity.granularity, packed.bytes);
-      if (!p.has_post_parameters()) continue;
-      for (const int kernel : kernels) {
-        const auto record = encode(post_parameter(p, kernel));
-        packed.bytes.insert(packed.bytes.end(), record.begin(), record.end());
-      }
+      pack_kernels(p, set, kernels, channels_of(p, kb), choice.granularity.granularity, packed.bytes);
+      if (p.has_post_parameters()) pack_records(p, kernels, packed.bytes);
     }
   }
   packed.blocks.push_back(packed.bytes.size());
+  return packed;
+}
+
+std::vector<std::uint8_t> pack_post_parameters(const Problem& p, const WfoldChoice& choice) {
+  const int slaves = choice.shape.slaves, of_slave = ceil_div(p.kernels_of({0, 1}), slaves);
+  std::vector<std::uint8_t> packed;
+  for (int kb = 0; kb < p.kernel_blocks(); ++kb) {
+    for (int slave = 0; slave < slaves; ++slave) {
+      std::vector<int> kernels;
+      for (int k = 0; k < of_slave; ++k) kernels.push_back(kb * p.block_kernels + slave + k * slaves);
+      pack_records(p, kernels, packed);
+    }
+  }
   return packed;
 }
 

@@ -38,9 +38,11 @@ WfoldReadMode read_mode_of(const Problem& problem, const WfoldChoice& choice, co
 /// WfoldSchedule lays them out; widths folded (SPEC WF-3, WF-5, WF-6).
 struct PackedRegions {
   std::vector<std::uint8_t> bytes;
-  std::vector<std::uint64_t> blocks;  ///< offset of each block, and the end
+  std::vector<std::uint64_t> blocks;  ///< offset of each block of each set, and the end
 };
 PackedRegions pack_regions(const Problem& problem, const WfoldChoice& choice);
+/// The post-parameters alone: in every block as many records for each region as the first block has there.
+std::vector<std::uint8_t> pack_post_parameters(const Problem& problem, const WfoldChoice& choice);
 
 /// The decisions in words, for `tilebeat plan`.
 Explanation explain(const WfoldChoice& choice, const Problem& problem, const HardwareConfig& hardware);

@@ -13,7 +13,7 @@ void widen(const std::uint8_t* bytes, int count, OperandName operand, const Conv
            std::int16_t* elements) {
   const bool is_map = operand == OperandName::kA;
   const int zero = is_map ? conv.input_zero_point : conv.weight_zero_point;
-  if (is_map && conv.input_type == DType::kUint8) {
+  if ((is_map ? conv.input_type : conv.weight_type) == DType::kUint8) {
     for (int i = 0; i < count; ++i) elements[i] = static_cast<std::int16_t>(bytes[i] - zero);
   } else {
     for (int i = 0; i < count; ++i)

@@ -32,7 +32,8 @@ ScratchpadLoader::KernelsKey ScratchpadLoader::key_of(const Job& job) {
           job.schedule.lanes(),
           job.setup.block_kernels,
           static_cast<std::int64_t>(job.setup.transposition),
-          job.conv.weight_zero_point};
+          job.conv.weight_zero_point,
+          static_cast<std::int64_t>(job.conv.weight_type)};
 }
 
 void ScratchpadLoader::begin(Job& job, Cycle now) {

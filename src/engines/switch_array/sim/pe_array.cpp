@@ -79,8 +79,8 @@ Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
   if (read_word_.failed()) throw SimulationError("conv.run: reads beyond the parameter buffer");
   widen_words(message.lanes, config_.rows, p, setup_.input_type == DType::kUint8, setup_.input_zero_point,
               wide_lanes_.data());
-  widen_words(kernel_words_.data(), config_.columns, p, false, setup_.weight_zero_point,
-              wide_kernels_.data());
+  widen_words(kernel_words_.data(), config_.columns, p, setup_.weight_type == DType::kUint8,
+              setup_.weight_zero_point, wide_kernels_.data());
   if (beat.index == 0 && run.first) accumulators_.clear();
   accumulators_.mac(wide_lanes_.data(), wide_kernels_.data());
   if (!pe_signals_.empty()) trace_pes(at);
@@ -181,8 +181,8 @@ const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const
     if (!parameter_read[static_cast<std::size_t>(column)]->get_direct_mem_ptr(payload_, dmi))
       throw SimulationError("a parameter bank refuses direct memory access");
     const std::uint8_t* word = dmi.get_dmi_ptr() + static_cast<std::ptrdiff_t>(run.parameter_word) * p;
-    widen_words(word, static_cast<int>(words), p, false, setup_.weight_zero_point,
-                wide_chunk_kernels_.data() + column * words * padded_);
+    widen_words(word, static_cast<int>(words), p, setup_.weight_type == DType::kUint8,
+                setup_.weight_zero_point, wide_chunk_kernels_.data() + column * words * padded_);
   }
   pack_weights(geometry, run.planes * padded_, wide_chunk_kernels_, packed);
   return packed;

@@ -63,8 +63,10 @@ void WfoldSlave::declare_signals() {
 void WfoldSlave::replicate(const std::uint8_t* bytes, int count, const WfoldJob& job,
                            std::int16_t* line) const {
   const int granularity = job.run.granularity;
+  const bool is_unsigned = job.setup.weight_type == DType::kUint8;
   for (int i = 0; i < count; ++i) {
-    line[i] = static_cast<std::int16_t>(static_cast<std::int8_t>(bytes[i]) - job.setup.weight_zero_point);
+    const int weight = is_unsigned ? bytes[i] : static_cast<std::int8_t>(bytes[i]);
+    line[i] = static_cast<std::int16_t>(weight - job.setup.weight_zero_point);
   }
   std::fill(line + count, line + granularity, std::int16_t{0});
   for (int at = granularity; at < config_.line_bytes; at += granularity)

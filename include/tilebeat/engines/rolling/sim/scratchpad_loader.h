@@ -45,7 +45,7 @@ class ScratchpadLoader : public OperandLoader {
 
  private:
   class Flow;
-  using KernelsKey = std::array<std::int64_t, 7>;
+  using KernelsKey = std::array<std::int64_t, 8>;
   static KernelsKey key_of(const Job& job);
   void request_until(Rounds& rounds, Cycle last);
   void pass_lines(Round& round, Flow& flow);

@@ -1,0 +1,82 @@
+#include <cstring>
+
+#include "arithmetic.h"
+#include "operators.h"
+#include "post_process.h"
+
+namespace tilebeat {
+namespace {
+
+using Extents = std::vector<std::int64_t>;
+
+/// Matrix number `number` of the product, counted over the leading axes `axes`, is matrix so-and-so of an
+/// operand with the leading axes `operand`: its missing axes and those of extent 1 are repeated.
+std::int64_t matrix_of(std::int64_t number, const Extents& axes, const Extents& operand) {
+  std::int64_t matrix = 0, step = 1;
+  for (std::size_t back = 1; back <= axes.size(); ++back) {
+    const std::int64_t extent = axes[axes.size() - back], index = number % extent;
+    number /= extent;
+    if (back > operand.size()) continue;
+    const std::int64_t own = operand[operand.size() - back];
+    if (own > 1) matrix += index * step;
+    step *= own;
+  }
+  return matrix;
+}
+
+/// The lines of a matrix, rows of A or columns of B, one behind the other; kPlain: they lie so in `elements`.
+std::vector<std::int16_t> lines_of(const std::vector<std::int16_t>& elements, std::int64_t matrix,
+                                   std::int64_t lines, std::int64_t length, MatrixOrder order) {
+  std::vector<std::int16_t> made(static_cast<std::size_t>(lines * length));
+  for (std::int64_t line = 0; line < lines; ++line) {
+    for (std::int64_t i = 0; i < length; ++i) {
+      const std::int64_t at = order == MatrixOrder::kPlain ? line * length + i : i * lines + line;
+      made[static_cast<std::size_t>(line * length + i)] =
+          elements[static_cast<std::size_t>(matrix * lines * length + at)];
+    }
+  }
+  return made;
+}
+
+std::int32_t dot(const std::int16_t* a, const std::int16_t* b, std::int64_t length) {
+  std::int32_t sum = 0;
+  for (std::int64_t i = 0; i < length; ++i) sum += std::int32_t{a[i]} * b[i];
+  return sum;
+}
+
+}  // namespace
+
+Tensor reference_matmul(const std::vector<Operand>& inputs, const Conv2d& conv, const TensorInfo& output) {
+  const Operand& a = inputs.front();
+  const MatrixProduct& p = conv.product;
+  const std::vector<std::int16_t> a_elements = centred<std::int16_t>(a.tensor, a.info.zero_point);
+  const std::vector<std::int16_t> b_elements =
+      conv.kernels == KernelSource::kInput
+          ? centred<std::int16_t>(inputs.at(1).tensor, inputs.at(1).info.zero_point)
+          : centred<std::int16_t>(conv.weights, conv.weight_zero_point);
+  Tensor made{output.shape, output.dtype, {}};
+  made.bytes.reserve(static_cast<std::size_t>(output.size_bytes()));
+  const Extents axes(output.shape.begin(), output.shape.end() - 2);
+  const std::int64_t rows = output.shape[axes.size()], columns = output.shape.back();
+  // A column of B is a line of B transposed.
+  const MatrixOrder columns_of_b =
+      p.b == MatrixOrder::kPlain ? MatrixOrder::kTransposed : MatrixOrder::kPlain;
+  for (std::int64_t number = 0; number * rows * columns < output.elements(); ++number) {
+    const auto left = lines_of(a_elements, matrix_of(number, axes, p.a_axes), rows, p.inner, p.a);
+    const auto right =
+        lines_of(b_elements, matrix_of(number, axes, p.b_axes), columns, p.inner, columns_of_b);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t column = 0; column < columns; ++column) {
+        const std::int32_t sum = dot(&left[static_cast<std::size_t>(row * p.inner)],
+                                     &right[static_cast<std::size_t>(column * p.inner)], p.inner);
+        const std::int32_t value = post_process(conv, static_cast<std::size_t>(column), sum);
+        std::uint8_t bytes[sizeof value];
+        std::memcpy(bytes, &value, sizeof value);
+        made.bytes.insert(made.bytes.end(), bytes, bytes + dtype_size(output.dtype));
+      }
+    }
+  }
+  return made;
+}
+
+}  // namespace tilebeat

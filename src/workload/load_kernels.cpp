@@ -1,0 +1,101 @@
+#include "load_kernels.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "load_layer.h"
+#include "tensor_source.h"
+
+namespace tilebeat {
+namespace {
+
+constexpr std::int32_t kUint8ToInt8 = -128;
+constexpr Range kRandomWeights{-127, 127};
+constexpr Range kRandomBias{-1000, 1000};
+
+/// Sum of |w - zw| over one kernel's int8 weights.
+std::int64_t kernel_size(const std::uint8_t* weights, std::int64_t count, std::int32_t zero_point) {
+  constexpr std::int64_t kBlock = 4096;  // 32-bit sums inside: a large network has 10^8 weights
+  std::int64_t sum = 0;
+  for (std::int64_t begin = 0; begin < count; begin += kBlock) {
+    const std::int64_t end = std::min(begin + kBlock, count);
+    std::int32_t block = 0;
+    for (std::int64_t i = begin; i < end; ++i)
+      block += std::abs(static_cast<std::int8_t>(weights[i]) - zero_point);
+    sum += block;
+  }
+  return sum;
+}
+
+/// The greatest distance of an element from its zero point.
+std::int64_t farthest(const TensorInfo& info) {
+  return std::max(info.zero_point - dtype_min(info.dtype), dtype_max(info.dtype) - info.zero_point);
+}
+
+void check_bound(const std::string& name, std::int64_t bound, const Place& place) {
+  if (bound > INT32_MAX) {
+    place.refuse(fmt::format("layer \"{}\" with accumulators of up to {}", name, bound),
+                 fmt::format("at most {}, the greatest int32", INT32_MAX));
+  }
+}
+
+}  // namespace
+
+void check_requant(const Conv2d& conv, const char* outputs, const Place& place) {
+  if (!conv.requant) return;
+  const std::size_t scales = conv.requant->scale.size();
+  if (scales != 1 && scales != static_cast<std::size_t>(conv.out_channels)) {
+    place.key("scale").refuse(
+        fmt::format("a list of {} entries", scales),
+        fmt::format("a number or a list of {} entries, the {}", conv.out_channels, outputs));
+  }
+  check_zero_point(conv.requant->zero_point, conv.requant->dtype, place.key("zero_point"));
+}
+
+void load_weights(const WeightsSpec& weights, const std::vector<std::int64_t>& shape, const Place& place,
+                  Conv2d& conv) {
+  const std::optional<Range> range = weights.dtype.value_or(DType::kInt8) == DType::kInt8
+                                         ? std::optional<Range>(kRandomWeights)
+                                         : std::nullopt;
+  conv.weights = load_tensor(weights.source, {shape, weights.dtype, DType::kInt8, range}, place);
+  if (conv.weights.dtype == DType::kInt32) place.key("file").refuse("a file of int32", "int8 or uint8");
+  check_zero_point(weights.zero_point, conv.weights.dtype, place.key("zero_point"));
+  conv.weight_zero_point = weights.zero_point;
+  if (conv.weights.dtype == DType::kUint8) {
+    conv.weights.dtype = DType::kInt8;
+    conv.weight_zero_point += kUint8ToInt8;
+    for (std::uint8_t& byte : conv.weights.bytes) byte = static_cast<std::uint8_t>(byte + kUint8ToInt8);
+  }
+}
+
+void load_bias(const SourceSpec& source, const Place& place, Conv2d& conv) {
+  const Tensor tensor =
+      load_tensor(source, {{conv.out_channels}, DType::kInt32, DType::kInt32, kRandomBias}, place);
+  for (std::int64_t c = 0; c < conv.out_channels; ++c) conv.bias.push_back(tensor.at(c));
+}
+
+void check_accumulators(const std::string& name, const Conv2d& conv, const TensorInfo& input,
+                        const Place& place) {
+  const std::int64_t outputs = conv.out_channels;
+  // Products with leading axes have several kernels for one output channel.
+  const std::int64_t per_kernel = conv.weights.shape.back() * conv.kernel[0] * conv.kernel[1];
+  std::int64_t bound = 0;
+  for (std::int64_t kernel = 0; kernel * per_kernel < conv.weights.elements(); ++kernel) {
+    const std::int64_t sum = kernel_size(&conv.weights.bytes[static_cast<std::size_t>(kernel * per_kernel)],
+                                         per_kernel, conv.weight_zero_point);
+    const std::int64_t bias = conv.bias.empty() ? 0 : conv.bias[static_cast<std::size_t>(kernel % outputs)];
+    bound = std::max(bound, std::abs(bias) + sum * farthest(input));
+  }
+  check_bound(name, bound, place);
+}
+
+void check_accumulators(const std::string& name, const Conv2d& conv, const TensorInfo& a, const TensorInfo& b,
+                        const Place& place) {
+  std::int64_t bias = 0;
+  for (const std::int32_t value : conv.bias) bias = std::max(bias, std::abs(std::int64_t{value}));
+  check_bound(name, bias + conv.product.inner * farthest(a) * farthest(b), place);
+}
+
+}  // namespace tilebeat

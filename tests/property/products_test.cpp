@@ -1,0 +1,76 @@
+// Products of matrices on every matrix engine: operands from inputs and other layers, transposed, broadcast;
+// outputs against the reference, everything of one granularity against the other, other orders of processes
+// (SPEC OP_1, NU_1, NU_2, CY_3, CY_4).
+#include <array>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "checked_run.h"
+#include "random_product.h"
+#include "random_rolling.h"
+
+namespace tilebeat::testing {
+namespace {
+
+/// Both granularities, and processes in another order; true unless the planner refused.
+bool check_on_chip(const Workload& workload, const HardwareConfig& hardware, Refusals& tally) {
+  const auto plan = plan_or_refusal(workload, hardware, {"chip.", "wfold.", "dram.", "switch_array."}, tally);
+  if (!plan) return false;
+  const SimulatedRun run = check_both_granularities(workload, hardware, plan->plan, 60);
+  SimulationOptions options;
+  options.granularity = one_in(2) ? Granularity::kTile : Granularity::kClock;
+  options.jitter_seed = static_cast<std::uint32_t>(number(1, 1000));
+  options.build_order_seed = static_cast<std::uint32_t>(number(1, 1000));
+  RC_ASSERT(simulate_in_child(hardware, plan->plan, options, 60).report_text == run.report_text);
+  return true;
+}
+
+enum class Engine { kSwitchArray, kWfold, kRolling };
+
+class RandomProductsOn : public ::testing::TestWithParam<Engine> {
+ protected:
+  static HardwareConfig random_hardware() {
+    switch (GetParam()) {
+      case Engine::kSwitchArray:
+        return random_chip();
+      case Engine::kWfold:
+        return random_wfold_chip();
+      default:
+        return random_rolling_chip();
+    }
+  }
+};
+
+TEST_P(RandomProductsOn, OP_1_either_operand_is_any_tensor_transposed_or_broadcast) {
+  Refusals tally;
+  check_cases(100, [&] {
+    const RandomProducts products({});
+    RC_LOG() << products.text() << "\n";
+    check_on_chip(products.load(), random_hardware(), tally);
+  });
+  EXPECT_LE(tally.refused * 2, tally.cases) << "products that cannot fit are the exception";
+}
+
+// Kernels that do not fit WRAM: the inner dimension is added up in parts.
+TEST_P(RandomProductsOn, OP_1_a_long_inner_dimension_is_cut) {
+  Refusals tally;
+  check_cases(30, [&] {
+    const RandomProducts products({12, 700, 30, 3});
+    RC_LOG() << products.text() << "\n";
+    check_on_chip(products.load(), random_hardware(), tally);
+  });
+  EXPECT_LE(tally.refused * 2, tally.cases) << "products that cannot fit are the exception";
+}
+
+std::string engine_name(const ::testing::TestParamInfo<Engine>& info) {
+  constexpr std::array<const char*, 3> kNames{"switch_array", "wfold", "rolling"};
+  return kNames.at(static_cast<std::size_t>(info.param));
+}
+INSTANTIATE_TEST_SUITE_P(Engines, RandomProductsOn,
+                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling),
+                         engine_name);
+
+}  // namespace
+}  // namespace tilebeat::testing
