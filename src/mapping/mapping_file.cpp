@@ -3,9 +3,11 @@
 #include "tilebeat/schema/fields.h"
 #include "tilebeat/schema/json_file.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace tilebeat {
@@ -15,12 +17,46 @@ constexpr Range kParts{1, 1024};
 constexpr Range kExtent{1, std::int64_t{1} << 20};
 constexpr Range kBuffers{1, 64};
 
+// An object with those fields of an engine that a mapping file may set for a layer.
+struct ChoicesValue {
+  const EngineDescription& engine;
+  std::map<std::string, std::string>& choices;
+
+  void read(const Json& json, const Place& place) {
+    for (const auto& [key, value] : json.items()) {
+      const auto& known = engine.layer_choices;
+      if (std::find(known.begin(), known.end(), key) == known.end())
+        place.fail(fmt::format("'{}' is not a choice of a layer, those are {}", key, fmt::join(known, ", ")));
+    }
+    engine.make()->read(json, place);
+    choices[engine.key] = json.dump();
+  }
+  OrderedJson write() const {
+    const auto found = choices.find(engine.key);
+    return found == choices.end() ? OrderedJson() : OrderedJson::parse(found->second);
+  }
+  OrderedJson schema() const {
+    OrderedJson schema = engine.make()->schema(), chosen = OrderedJson::object();
+    for (const std::string& key : engine.layer_choices) {
+      chosen[key] = schema.at("properties").at(key);
+      chosen[key].erase("default");
+    }
+    schema["properties"] = std::move(chosen);
+    return schema;
+  }
+};
+
 }  // namespace
 
 template <class V>
 void describe(V& v, MappingRequest& m) {
   v.required().name("layer", m.layer, "name of the layer");
   v.optional_text("engine", m.engine, "dataflow of the engine that computes it; the hardware must have it");
+  for (const EngineDescription& engine : engine_descriptions()) {
+    if (!engine.layer_choices.empty())
+      v.special(engine.key, ChoicesValue{engine, m.engine_choices},
+                "choices of the engine for the layer, instead of those of the hardware file");
+  }
   v.optional_integer("row_parts", m.row_parts, kParts, "parts of the output rows, one a core");
   v.optional_integer("column_parts", m.column_parts, kParts, "parts of the output columns, one a core");
   v.optional_integer("kernel_parts", m.kernel_parts, kParts, "parts of the kernel blocks, one a core");
@@ -70,24 +106,37 @@ NetworkMapping load_mapping(const std::string& path) {
   return {path, std::move(file.layers)};
 }
 
+HardwareConfig with_choices(const HardwareConfig& hardware, const MappingRequest& request,
+                            const Place& place) {
+  HardwareConfig chosen = hardware;
+  for (std::size_t i = 0; i < chosen.engines.size(); ++i) {
+    const EngineDescription& engine = engine_descriptions()[i];
+    const auto found = request.engine_choices.find(engine.key);
+    if (found == request.engine_choices.end()) continue;
+    if (engine.dataflow != hardware.dataflow)
+      place.key(engine.key).fail(fmt::format("the cores have the engine \"{}\"", hardware.dataflow));
+    chosen.engines[i].read(Json::parse(found->second), place.key(engine.key));
+    chosen.engines[i].check(chosen, place);
+  }
+  return chosen;
+}
+
 MappingRequest request_of(const LayerMapping& m) {
-  return {m.layer,
-          m.engine,
-          m.row_parts,
-          m.column_parts,
-          m.kernel_parts,
-          m.image_parts,
-          m.kernels_per_block,
-          m.tile_rows,
-          m.tile_columns,
-          m.blocks_per_load,
-          m.channel_parts,
-          m.map_buffers,
-          m.kernel_buffers,
-          m.order,
-          m.maps,
-          m.kernels,
-          m.results};
+  MappingRequest request;
+  request.layer = m.layer, request.engine = m.engine;
+  for (const EngineDescription& engine : engine_descriptions()) {
+    if (engine.dataflow == m.engine && !m.engine_choices.empty())
+      request.engine_choices[engine.key] = m.engine_choices;
+  }
+  request.row_parts = m.row_parts, request.column_parts = m.column_parts;
+  request.kernel_parts = m.kernel_parts, request.image_parts = m.image_parts;
+  request.kernels_per_block = m.kernels_per_block;
+  request.tile_rows = m.tile_rows, request.tile_columns = m.tile_columns;
+  request.blocks_per_load = m.blocks_per_load, request.channel_parts = m.channel_parts;
+  request.map_buffers = m.map_buffers, request.kernel_buffers = m.kernel_buffers;
+  request.order = m.order;
+  request.maps = m.maps, request.kernels = m.kernels, request.results = m.results;
+  return request;
 }
 
 std::string mapping_text(const std::vector<LayerMapping>& mappings) {

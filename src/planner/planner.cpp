@@ -79,7 +79,7 @@ class NetworkPlanner {
   // ---- decisions ----
 
   // A mapping file speaks of layers that are there, on matrix units of a chip.
-  void check_request() const {
+  void check_request() {
     for (std::size_t i = 0; i < asked_.layers.size(); ++i) {
       const MappingRequest& request = asked_.layers[i];
       const auto refuse = [&](const std::string& why) {
@@ -90,6 +90,9 @@ class NetworkPlanner {
       if (layer == workload_.layers.end()) refuse("is not in the workload");
       if (is_board()) refuse("cannot be mapped: the hardware has no chip");
       if (!std::holds_alternative<Conv2d>(layer->operation)) refuse("does not run on matrix units");
+      const Place place = Place(asked_.file).key("layers").item(i);
+      if (!request.engine_choices.empty())
+        chosen_hardware_.emplace(request.layer, with_choices(hardware_, request, place));
       if (request.engine && *request.engine != hardware_.dataflow)
         refuse(fmt::format("asks for the engine \"{}\", the cores have \"{}\"", *request.engine,
                            hardware_.dataflow));
@@ -125,7 +128,9 @@ class NetworkPlanner {
 
   void decide_matrix(DecidedLayer& d) {
     const Layer& layer = *d.layer;
-    d.matrix = make_matrix_layer(workload_, layer, hardware_);
+    const auto chosen = chosen_hardware_.find(layer.name);
+    d.matrix =
+        make_matrix_layer(workload_, layer, chosen == chosen_hardware_.end() ? hardware_ : chosen->second);
     d.plan.macs = useful_macs(workload_, layer);
     d.plan.bound = bound_of(d.matrix->problem(), layer, d.plan.macs, hardware_);
     if (is_board()) check_board(d.matrix->problem());
@@ -192,14 +197,18 @@ class NetworkPlanner {
     }
     d.mapping = best->mapping;
     d.mapping.engine = hardware_.dataflow;
+    d.mapping.engine_choices = d.matrix->choices();
     d.plan.choices.emplace_back("chosen", best->reason);
     return packed;
   }
 
   LayerTrial trial_of(const Layer& layer) const {
     if (!trial_ || hardware_.planner.search == 0) return {};
-    return [this, &layer](LayerMapping mapping) {
-      mapping.engine = hardware_.dataflow;
+    const MappingRequest* asked = asked_of(layer.name);
+    std::string choices;  // of the engine, where some are asked for
+    if (asked != nullptr && !asked->engine_choices.empty()) choices = asked->engine_choices.begin()->second;
+    return [this, &layer, choices](LayerMapping mapping) {
+      mapping.engine = hardware_.dataflow, mapping.engine_choices = choices;
       return trial_(layer, mapping);
     };
   }
@@ -348,7 +357,7 @@ class NetworkPlanner {
       graph.add(std::move(task));
     }
   }
-  // Clocks of the fence and the barriers behind a layer.
+  // Cycles of the fence and the barriers behind a layer.
   Cycle end_cycles(const std::set<int>& workers) const {
     constexpr Cycle kFence = 8;
     return workers.size() == 1 ? kFence : kFence + 2 * hardware_.chip->sync_cycles;
@@ -368,6 +377,7 @@ class NetworkPlanner {
   const HardwareConfig& hardware_;
   const NetworkMapping& asked_;
   const MappingTrial& trial_;
+  std::map<std::string, HardwareConfig> chosen_hardware_;  // by layer with choices of its own for the engine
   PlannedNetwork made_;
   DramPlaces places_;
   std::vector<DecidedLayer> decided_;

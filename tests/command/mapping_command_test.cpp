@@ -56,6 +56,33 @@ TEST(MappingFile, MA_1_a_field_that_is_changed_is_obeyed_and_outputs_stay) {
   EXPECT_GT(one.at("total").at("cycles"), 0);
 }
 
+TEST(MappingFile, MA_1_OP_1_choices_of_the_rolling_unit_by_layer) {
+  const char* config = "configs/rolling16.json";
+  const char* layer = "models/matmul_256.json";
+  const CommandFolder folder;
+  const std::string written = folder.path("written.json");
+  ASSERT_EQ(
+      folder
+          .run({"plan", "--config", source_path(config), "--layer", source_path(layer), "--mapping", written})
+          .status,
+      0);
+  const std::string asked = folder.write("asked.json",
+                                         R"({"tilebeat_mapping": 1, "layers": [{"layer": "product",
+          "rolling": {"variant": "left_b_right", "realign": "tags", "wrap": "buffer"}}]})");
+  ASSERT_EQ(folder.run_layer(config, layer, {"--out", folder.path("chosen")}).status, 0);
+  ASSERT_EQ(folder.run_layer(config, layer, {"--out", folder.path("written"), "--mapping", written}).status,
+            0);
+  ASSERT_EQ(
+      folder.run_layer(config, layer, {"--out", folder.path("asked"), "--mapping", asked, "--check", "on"})
+          .status,
+      0);
+  EXPECT_EQ(read_bytes(folder.path("chosen/report.json")), read_bytes(folder.path("written/report.json")));
+  // 16 x 16 x 16 block pairs of 16 beats; a roll through the buffer takes 2 cycles, and two cuts roll at once.
+  EXPECT_GE(folder.report("asked").at("total").at("cycles"), 4096 * 16 + 4096 / 2 * 15 * 2);
+  EXPECT_EQ(nlohmann::json::parse(read_bytes(written)).at("layers").at(0).at("rolling").at("variant"),
+            "right_b_up");
+}
+
 // Trials simulate the same layer by itself: for one layer the fastest of them is the run's.
 TEST(MappingFile, MA_3_a_search_finds_a_mapping_that_is_no_slower_and_the_same_every_time) {
   const CommandFolder folder;
@@ -104,6 +131,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "parts of the channels are added up for 2 x 8 outputs at a time"},
         Refused{"engine", R"("engine": "wfold")",
                 "asks for the engine \"wfold\", the cores have \"dilated\""},
+        Refused{"choices", R"("rolling": {"variant": "auto"})",
+                "/layers/0/rolling: the cores have the engine \"dilated\""},
+        Refused{"size", R"("rolling": {"rows": 8})", "'rows' is not a choice of a layer, those are variant"},
+        Refused{"choice", R"("rolling": {"realign": "tag"})", "/layers/0/rolling/realign"},
         Refused{"path", R"("maps": "broadcast")", "direct or sram"},
         Refused{"range", R"("tile_rows": 0)", "/layers/0/tile_rows"},
         Refused{"unknown", R"("tile_row": 4)", "tile_rows"},

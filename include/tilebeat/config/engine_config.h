@@ -34,7 +34,7 @@ class EngineConfig {
   /// Called for every engine, whether or not `hardware` uses it. Throws UserError.
   virtual void check(const HardwareConfig& hardware, const Place& root) const = 0;
 
-  /// Multiply-accumulates of one engine a clock, at most.
+  /// Multiply-accumulates of one engine a cycle, at most.
   virtual std::int64_t peak_macs_per_clock() const = 0;
   virtual FaultSpace fault_space(const HardwareConfig& hardware) const = 0;
 };
@@ -61,6 +61,8 @@ struct EngineDescription {
   const char* key;                          ///< the object with its sizes
   const char* doc;                          ///< what that object is
   std::unique_ptr<EngineConfig> (*make)();  ///< its configuration, with defaults
+  /// Fields of it that programs decide, not the hardware: a mapping file may set them for a layer.
+  std::vector<std::string> layer_choices{};
 };
 
 /// The engines that the program was linked with, in the order of the documentation; the first is the default.

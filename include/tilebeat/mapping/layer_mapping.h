@@ -27,6 +27,9 @@ struct LayerMapping {
   std::string engine;  ///< the name of its dataflow
   /// Cores: parts of the output rows, columns and kernel blocks and of the images, one a core.
   int row_parts = 1, column_parts = 1, kernel_parts = 1, image_parts = 1;
+  /// What the engine chose of its own for the layer: a JSON object with fields of its part of the hardware
+  /// file; empty: nothing.
+  std::string engine_choices;
   int kernels_per_block = 1;            ///< a size of kernel blocks that the engine offers for the layer
   int tile_rows = 1, tile_columns = 1;  ///< output pixels of a full tile in NRAM
   int blocks_per_load = 1;              ///< kernel blocks that are loaded into WRAM together

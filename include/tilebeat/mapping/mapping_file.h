@@ -1,7 +1,10 @@
 #pragma once
 
+#include "tilebeat/config/hardware_config.h"
 #include "tilebeat/mapping/layer_mapping.h"
+#include "tilebeat/schema/place.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +17,8 @@ namespace tilebeat {
 struct MappingRequest {
   std::string layer;
   std::optional<std::string> engine;
+  /// By the engine's key in hardware files: a JSON object with those of its fields that are the layer's own.
+  std::map<std::string, std::string> engine_choices;
   std::optional<int> row_parts, column_parts, kernel_parts, image_parts;
   std::optional<int> kernels_per_block, tile_rows, tile_columns;
   std::optional<int> blocks_per_load, channel_parts, map_buffers, kernel_buffers;
@@ -28,6 +33,10 @@ struct NetworkMapping {
 };
 
 constexpr int kMappingVersion = 1;
+
+/// The hardware as a layer uses it: with the choices that `request`, which stands at `place`, makes for the
+/// layer. Throws UserError when they contradict the hardware or are those of an engine that it does not have.
+HardwareConfig with_choices(const HardwareConfig& hardware, const MappingRequest& request, const Place& place);
 
 /// Reads a mapping file. Throws UserError naming file, JSON path, value and allowed range.
 NetworkMapping load_mapping(const std::string& path);

@@ -123,6 +123,8 @@ class MatrixLayer {
 
   // ---- what not every engine has to answer ----
 
+  /// What it chose for the layer, as a JSON object with fields of its part of the hardware file.
+  virtual std::string choices() const { return {}; }
   /// The same layer in kernel blocks of other sizes: the planner takes what it expects to be fastest.
   virtual std::vector<std::unique_ptr<MatrixLayer>> other_block_sizes() const { return {}; }
 
@@ -143,7 +145,7 @@ class MatrixLayer {
   /// not belong to it.
   virtual std::vector<KernelPart> kernel_parts(int block, Interval channels) const;
   /// Decides how the unit itself cuts jobs whose largest is `largest`, with maps and results behind `path` in
-  /// a memory of `memory_bytes` bytes a clock. Throws UserError when it cannot.
+  /// a memory of `memory_bytes` bytes a cycle. Throws UserError when it cannot.
   virtual void cut_jobs(const MatrixJob& /*largest*/, const PortPath& /*path*/, double /*memory_bytes*/) {}
 };
 

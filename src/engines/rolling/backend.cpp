@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "choice.h"
 
@@ -227,6 +228,7 @@ class RollingLayer : public MatrixLayer {
     return std::make_unique<Lowering>(graph, place, p_, choice_.order, hardware_, config_);
   }
   Explanation explain() const override;
+  std::string choices() const override;
 
  private:
   // Pixels of the product: a board has all images in one, a core one tile after the other.
@@ -309,11 +311,26 @@ Explanation RollingLayer::explain() const {
   made.emplace_back("variant", in_words(choice_.order));
   for (const Candidate& c : choice_.candidates) {
     made.emplace_back(
-        "", fmt::format("{}: {:.0f} clocks (array {:.0f}, loads {:.0f}{}, results {:.0f})", in_words(c.order),
+        "", fmt::format("{}: {:.0f} cycles (array {:.0f}, loads {:.0f}{}, results {:.0f})", in_words(c.order),
                         c.estimate.clocks(), c.estimate.array, c.estimate.loads,
                         c.estimate.overlaps ? "" : " before it", c.estimate.drain));
   }
   return made;
+}
+
+std::string RollingLayer::choices() const {
+  const Order& order = choice_.order;
+  const bool streams = order.scheme == Scheme::kOutputStationary;
+  nlohmann::ordered_json made;
+  if (!streams) made["variant"] = kVariantNames[static_cast<std::size_t>(order.variant)];
+  if (order.scheme == Scheme::kPlain || order.stacked_blocks > 1)
+    made["blocking"] = kSchemeNames[static_cast<std::size_t>(order.scheme)];
+  if (order.groups() > 1) made["stacked_cuts"] = order.stacked_cuts;
+  made["realign"] = kRealignmentNames[static_cast<std::size_t>(config_.realign)];
+  made["wrap"] = kWrapNames[static_cast<std::size_t>(order.wrap)];
+  made["transposition"] = kTranspositionNames[static_cast<std::size_t>(config_.transposition)];
+  made["stationary"] = kStationaryNames[static_cast<std::size_t>(config_.stationary)];
+  return made.dump();
 }
 
 }  // namespace
