@@ -29,7 +29,7 @@ void add_files(CLI::App& app, std::string& config, std::string& layer) {
 const CLI::Validator kNotEmpty(
     [](const std::string& text) { return text.empty() ? "a name is expected" : std::string(); }, "");
 
-// Clocks of at most 1 us: a picosecond count of them fits.
+// Cycles of at most 1 us: a picosecond count of them fits.
 constexpr Cycle kMostCycles = 1'000'000'000'000;
 
 void define_waveform(CLI::App& app, RunCommand& c) {
@@ -42,11 +42,11 @@ void define_waveform(CLI::App& app, RunCommand& c) {
                  "only signals that match one of these patterns, such as 'sw*' 'soc.bus.*'")
       ->needs(vcd)
       ->type_name("PATTERN");
-  app.add_option("--vcd-from", c.vcd_from, "first clock of the waveform")
+  app.add_option("--vcd-from", c.vcd_from, "first cycle of the waveform")
       ->needs(vcd)
       ->check(clocks)
       ->type_name("CLOCK");
-  app.add_option("--vcd-to", c.vcd_to, "first clock that is not in the waveform any more")
+  app.add_option("--vcd-to", c.vcd_to, "first cycle that is not in the waveform any more")
       ->needs(vcd)
       ->check(clocks)
       ->type_name("CLOCK");

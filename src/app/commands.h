@@ -15,10 +15,10 @@ struct RunCommand {
   std::string mapping;  ///< a mapping file; empty: none
   std::string program;  ///< instead of `layer`: programs written by hand
   std::string out = "tilebeat-out";
-  std::string granularity;  ///< empty: tile, or clock with a VCD
+  std::string granularity;  ///< empty: tile, or cycle with a VCD
   std::string vcd, timeline;
   std::vector<std::string> vcd_signals;
-  Cycle vcd_from = 0, vcd_to = -1;  ///< clocks; -1: to the end
+  Cycle vcd_from = 0, vcd_to = -1;  ///< cycles; -1: to the end
   std::int64_t vcd_max_mb = 1024;
   bool vcd_accumulators = false;
   std::string check;                ///< empty: on below kCheckedMacs

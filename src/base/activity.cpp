@@ -12,7 +12,7 @@ struct ActivityText {
 
 constexpr std::array<ActivityText, kActivityCount> kTexts{{
     {"busy", "useful work: a beat, a bus beat, a DRAM data beat"},
-    {"bank_conflict", "further clocks of a beat whose lanes read one bank more than once"},
+    {"bank_conflict", "further cycles of a beat whose lanes read one bank more than once"},
     {"output_drain", "results of an earlier operation cycle or tile still leave the array"},
     {"roll",
      "operands move between registers of the array: blocks are exchanged or corrected, or wrap through a "

@@ -8,7 +8,7 @@ namespace {
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 // 8 Gb x8 devices, one rank: 16 banks with a 1 KiB page a device (8 KiB a rank), 8 GiB a channel. 2400R is
-// 16-16-16; bursts to different bank groups are assumed, so tCCD is tCCD_S, four clocks.
+// 16-16-16; bursts to different bank groups are assumed, so tCCD is tCCD_S, four cycles.
 DramConfig ddr4_2400r() {
   DramConfig config;
   config.preset = DramPreset::kDdr4_2400;
@@ -43,7 +43,7 @@ DramConfig ddr4_3200aa() {
 }
 
 // One 16 Gb package: two channels of 16 bits, 8 Gb each, 8 banks with a 2 KiB page. Read latency is set A (28
-// clocks); tRP is tRPpb, tRFC is tRFCab.
+// cycles); tRP is tRPpb, tRFC is tRFCab.
 DramConfig lpddr4_3200() {
   DramConfig config;
   config.preset = DramPreset::kLpddr4_3200;

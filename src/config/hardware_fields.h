@@ -51,9 +51,9 @@ template <class V>
 void describe(V& v, InterconnectConfig& c) {
   v.integer("bytes_per_clock", c.bytes_per_clock, {1, 128}, "width of every port in bytes, a power of two");
   v.integer("request_cycles", c.request_cycles, {1, 1024},
-            "clocks from the grant of a request to its arrival at the target");
+            "cycles from the grant of a request to its arrival at the target");
   v.integer("response_cycles", c.response_cycles, {1, 1024},
-            "clocks from the target's answer to the first beat at the initiator");
+            "cycles from the target's answer to the first beat at the initiator");
   v.integer("max_outstanding", c.max_outstanding, {1, 1024}, "bursts under way at a time, an initiator port");
 }
 
@@ -70,8 +70,8 @@ void describe(V& v, DramConfig& c) {
   v.integer("data_bits", c.data_bits, {8, 512}, "payload bits of a channel's data bus, a power of two");
   v.integer("ecc_bits", c.ecc_bits, {0, 128}, "bits of a channel's data bus that carry no payload");
   v.integer("burst_length", c.burst_length, {2, 64},
-            "transfers of one burst, a power of two; two transfers take a clock");
-  v.integer("clock_ps", c.clock_ps, {100, 1000000}, "period of the DRAM clock in ps; two transfers a clock");
+            "transfers of one burst, a power of two; two transfers take a cycle");
+  v.integer("clock_ps", c.clock_ps, {100, 1000000}, "period of the DRAM clock in ps; two transfers a cycle");
   v.integer("tRCD_ps", c.tRCD_ps, kDramPicoseconds, "ps from activating a row to the first read or write");
   v.integer("tRP_ps", c.tRP_ps, kDramPicoseconds, "ps to close a row");
   v.integer("tCL_ps", c.tCL_ps, kDramPicoseconds, "ps from a read command to its first data");
@@ -79,8 +79,8 @@ void describe(V& v, DramConfig& c) {
   v.integer("tCCD_ps", c.tCCD_ps, kDramPicoseconds, "least ps between two reads or writes of a channel");
   v.integer(
       "tREFI_ps", c.tREFI_ps, {10000, 1000000000},
-      "ps between two refreshes; longer than tRAS_ps + 2 tRP_ps + tRFC_ps, each in whole DRAM clocks, and "
-      "2 clocks");
+      "ps between two refreshes; longer than tRAS_ps + 2 tRP_ps + tRFC_ps, each in whole DRAM cycles, and "
+      "2 cycles");
   v.integer("tRFC_ps", c.tRFC_ps, {0, 10000000}, "ps of one refresh, less than tREFI_ps");
   v.boolean("refresh", c.refresh, "false: the DRAM is never refreshed");
   v.integer("queue_depth", c.queue_depth, {1, 4096}, "bursts that a channel's scheduler chooses from");
@@ -93,7 +93,7 @@ void describe(V& v, DramConfig& c) {
 template <class V>
 void describe(V& v, HostConfig& c) {
   v.integer("register_write_cycles", c.register_write_cycles, {1, 1000000},
-            "clocks between two register writes");
+            "cycles between two register writes");
   v.integer("instruction_buffer_bytes", c.instruction_buffer_bytes, {64, 1 << 24},
             "bytes of the buffer that instructions are fetched into");
 }
@@ -130,14 +130,14 @@ void describe(V& v, MemoryConfig& c) {
   v.integer("bank_bytes", c.bank_bytes, {1, 256},
             "width of a bank in bytes, a power of two that divides the bus's width");
   v.integer("latency_cycles", c.latency_cycles, kCycles,
-            "clocks from the arrival of a request to its first word");
+            "cycles from the arrival of a request to its first word");
 }
 
 template <class V>
 void describe(V& v, VectorConfig& c) {
-  v.integer("lanes", c.lanes, {1, 4096}, "elements of one operation a clock");
+  v.integer("lanes", c.lanes, {1, 4096}, "elements of one operation a cycle");
   v.integer("latency_cycles", c.latency_cycles, kCycles,
-            "clocks from the last operand of a result to the result");
+            "cycles from the last operand of a result to the result");
   v.integer("parameter_bytes", c.parameter_bytes, {4096, 1 << 24},
             "bytes of tables and factors of one operation");
   v.integer("row_elements", c.row_elements, {64, 1 << 20},
@@ -166,7 +166,7 @@ void describe(V& v, ChipConfig& c) {
   v.object("cluster_link", c.cluster_link, "the links between clusters that CDMA uses");
   v.object("copy", c.copy, "GDMA, CDMA and broadcast");
   v.integer("sync_cycles", c.sync_cycles, {1, 1024},
-            "clocks of a signal between processors, and of a barrier's release");
+            "cycles of a signal between processors, and of a barrier's release");
   v.choice("dram_path", c.dram_path, kDramPathNames,
            "how data comes from DRAM to a core: direct by IODMA, through the SRAM by GDMA and broadcast, or "
            "as planned");

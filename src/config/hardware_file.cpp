@@ -54,7 +54,7 @@ void check_dram(const DramConfig& c, const Place& place) {
   constexpr Cycle kCommands = 2;
   const Cycle longest = clocks(c.tRAS_ps) + 2 * clocks(c.tRP_ps) + clocks(c.tRFC_ps) + kCommands;
   need(!c.refresh || clocks(c.tREFI_ps) > longest, place.key("tREFI_ps"), c.tREFI_ps,
-       fmt::format("more than {}: {} clocks of {} ps for tRAS_ps, twice tRP_ps, tRFC_ps and {} commands",
+       fmt::format("more than {}: {} cycles of {} ps for tRAS_ps, twice tRP_ps, tRFC_ps and {} commands",
                    longest * c.clock_ps, longest, c.clock_ps, kCommands));
 }
 

@@ -174,7 +174,7 @@ void DramChannel::account(Cycle upto) {
     ++statistics_.refreshes;
     refresh_counted_ = true;
   }
-  // Since the last refresh fell due; the ledger stood at that clock when it did.
+  // Since the last refresh fell due; the ledger stood at that cycle when it did.
   ledger_.advance(std::min(upto, refresh_done_), Activity::kRefresh);
   if (queue_.empty()) {
     ledger_.advance(std::min(upto, ledger_.beats_end()), Activity::kDramTiming);

@@ -110,7 +110,7 @@ void DramController::work() {
   schedule();
 }
 
-// Places, then commands, of one clock.
+// Places, then commands, of one cycle.
 void DramController::work_at(Cycle at) {
   admit_held(at);
   for (int index = 0; index < channels(); ++index) {
@@ -127,12 +127,12 @@ Cycle DramController::edges_before(Picoseconds now) const {
   return clock_.at(current) == now ? current : current + 1;
 }
 
-// The clocks before `end` that were passed over because nobody outside could see their work.
+// The cycles before `end` that were passed over because nobody outside could see their work.
 void DramController::catch_up(Cycle end) {
   for (Cycle at = next_work(); at < end; at = next_work()) work_at(at);
 }
 
-// The next clock with a place to take or a command to issue.
+// The next cycle with a place to take or a command to issue.
 Cycle DramController::next_work() const {
   Cycle next = DramChannel::kNever;
   for (const DramChannel& channel : channels_) next = std::min(next, channel.wake());
@@ -145,8 +145,8 @@ Cycle DramController::next_work() const {
   return next;
 }
 
-// A clock before which no request that is here now can be answered or, if held, accepted, when no command is
-// issued before `step`: a channel serves a burst every max(tCCD, burst_length / 2) clocks at best.
+// A cycle before which no request that is here now can be answered or, if held, accepted, when no command is
+// issued before `step`: a channel serves a burst every max(tCCD, burst_length / 2) cycles at best.
 Cycle DramController::earliest_answer(Cycle step) const {
   const auto burst = static_cast<std::uint32_t>(map_.burst_bytes());
   const auto bursts_of = [burst](std::uint32_t bytes) { return (bytes + burst - 1) / burst; };

@@ -13,7 +13,7 @@ namespace {
 void require(bool allowed, const char* command, int bank, Cycle cycle) {
   if (!allowed) {
     throw SimulationError(
-        fmt::format("DRAM: {} of bank {} at clock {} breaks a timing rule", command, bank, cycle));
+        fmt::format("DRAM: {} of bank {} at cycle {} breaks a timing rule", command, bank, cycle));
   }
 }
 
@@ -49,7 +49,7 @@ DramClocks dram_clocks(const DramConfig& config) {
     const Cycle longest = result.ras + 2 * result.rp + result.rfc + 2;
     if (result.refi <= longest) {
       throw UserError(
-          fmt::format("dram: tREFI_ps {} must exceed tRAS_ps + 2 tRP_ps + tRFC_ps ({} clocks against {})",
+          fmt::format("dram: tREFI_ps {} must exceed tRAS_ps + 2 tRP_ps + tRFC_ps ({} cycles against {})",
                       config.tREFI_ps, result.refi, longest));
     }
   }

@@ -228,7 +228,7 @@ void Interconnect::send(int index, Payload& payload, Cycle now) {
   const tlm::tlm_sync_enum status =
       target_ports[static_cast<std::size_t>(index)]->nb_transport_fw(payload, phase, delay);
   if (status == tlm::TLM_ACCEPTED) return;
-  // Accepted in the return value: without a delay that counts in this clock already.
+  // Accepted in the return value: without a delay that counts in this cycle already.
   const Cycle from = context_.clock.round_up(now_ps() + static_cast<Picoseconds>(delay.value()));
   target.unaccepted = nullptr;
   target.free_from = delay == sc_core::SC_ZERO_TIME ? now : from;

@@ -79,7 +79,7 @@ void Scratchpad::step() {
   schedule(now);
 }
 
-// Requests whose last word was accessed in the clock before.
+// Requests whose last word was accessed in the cycle before.
 void Scratchpad::respond(Cycle now) {
   const auto complete = [now](const Request& r) {
     return r.next <= now && r.done == r.payload->get_data_length();
@@ -104,7 +104,7 @@ void Scratchpad::access_words(Request& request, Cycle now) {
   request.next = now + 1;
 }
 
-// The next word of a request; false when its bank has made its access in this clock.
+// The next word of a request; false when its bank has made its access in this cycle.
 bool Scratchpad::access_word(Request& request) {
   tlm::tlm_generic_payload& payload = *request.payload;
   const Place place = place_of(payload.get_address() - base_ + request.done);

@@ -88,7 +88,7 @@ void WriteBridge::step() {
   schedule(now);
 }
 
-// What came in in this clock does not count: whether it came before or after this step is not defined.
+// What came in in this cycle does not count: whether it came before or after this step is not defined.
 Activity WriteBridge::activity(Cycle now) const {
   if (now >= data_begin_ && now < data_free_) return Activity::kBusy;
   if (held_ != nullptr && held_since_ < now) return Activity::kOutstanding;

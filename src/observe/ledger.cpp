@@ -9,7 +9,7 @@ namespace tilebeat {
 void CycleLedger::settle(Cycle at) {
   if (at < since_) {
     throw SimulationError(
-        fmt::format("cycle ledger: clock {} is accounted for twice (up to {} already, {} now)", at, since_,
+        fmt::format("cycle ledger: cycle {} is accounted for twice (up to {} already, {} now)", at, since_,
                     activity_name(current_)));
   }
   cycles_[static_cast<int>(current_)] += at - since_;

@@ -20,7 +20,7 @@ Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& start
 /// The processors that work in a mapping.
 std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& mapping);
 
-/// Bytes a clock at which the memory of a core answers its matrix unit.
+/// Bytes a cycle at which the memory of a core answers its matrix unit.
 double core_memory_bytes(const ChipConfig& chip);
 
 }  // namespace tilebeat

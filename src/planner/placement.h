@@ -45,7 +45,7 @@ WeightPlace unplaced(const WeightImage& image, const HardwareConfig& hardware);
 /// Lower bounds of a convolution: its MACs at peak on all matrix units, its tensors over DRAM once.
 BoundCycles bound_of(const Problem& problem, const Layer& layer, std::int64_t macs,
                      const HardwareConfig& hardware);
-/// Clocks that DRAM takes for so many bytes at peak bandwidth, all controllers together, rounded down.
+/// Cycles that DRAM takes for so many bytes at peak bandwidth, all controllers together, rounded down.
 std::int64_t dram_bound(std::int64_t bytes, const HardwareConfig& hardware);
 
 }  // namespace tilebeat

@@ -124,7 +124,7 @@ nlohmann::ordered_json report_schema() {
   const Json stalls{{"type", "object"},
                     {"additionalProperties", false},
                     {"properties", causes},
-                    {"description", "clocks by cause; causes without clocks are left out"}};
+                    {"description", "cycles by cause; causes without cycles are left out"}};
   const Json traffic = object({{"read", count}, {"write", count}});
   const Json bytes = object({{"dram", traffic},
                              {"input_buffer", traffic},

@@ -64,12 +64,12 @@ std::string activity_table(const RunResult& run) {
 
 std::string report_table(const RunResult& run) {
   std::string text =
-      fmt::format("{} on {} ({} dataflow, {} granularity, peak {} MACs a clock)\n\n", run.workload,
+      fmt::format("{} on {} ({} dataflow, {} granularity, peak {} MACs a cycle)\n\n", run.workload,
                   run.hardware, run.dataflow, run.granularity, grouped(run.peak_macs_per_clock));
   text += layers_table(run);
   const std::string arrays = run.cores == 1 ? fmt::format("array's {}", grouped(run.cycles))
                                             : fmt::format("arrays' {} x {}", run.cores, grouped(run.cycles));
-  text += fmt::format("\nWhere the PE {} clocks went:\n", arrays) + activity_table(run);
+  text += fmt::format("\nWhere the PE {} cycles went:\n", arrays) + activity_table(run);
   if (run.core_results.size() > 1) {
     const auto by = [](double (*value)(const CoreResult&)) {
       return [value](const CoreResult& a, const CoreResult& b) { return value(a) < value(b); };
@@ -80,7 +80,7 @@ std::string report_table(const RunResult& run) {
         std::max_element(run.core_results.begin(), run.core_results.end(),
                          by([](const CoreResult& c) { return static_cast<double>(c.barrier); }));
     text += fmt::format(
-        "\nUtilization by core: {:.1f} % ({}) to {:.1f} % ({}); {} waited longest at barriers, {} clocks.\n",
+        "\nUtilization by core: {:.1f} % ({}) to {:.1f} % ({}); {} waited longest at barriers, {} cycles.\n",
         100 * least->utilization, least->name, 100 * most->utilization, most->name, wait->name,
         grouped(wait->barrier));
   }

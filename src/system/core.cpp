@@ -96,7 +96,7 @@ void Core::collect(Snapshot& snapshot) {
   visitor.scratchpad("wram", *wram_, &MemoryBytes::wram_read, &MemoryBytes::wram_write);
   visitor.control_counters(*control);
   visitor.counter("vector", "results", "elements", vector_->results);
-  visitor.counter("vector", "lane_clocks", "clocks", vector_->lane_clocks);
+  visitor.counter("vector", "lane_clocks", "cycles", vector_->lane_clocks);
   visitor.counter("iodma", "written", "bytes", iodma->bytes);
   visitor.counter("mvdma", "written", "bytes", mvdma->bytes);
 }

@@ -68,7 +68,7 @@ void assert_invariants(const Plan& plan, RunResult& run) {
   for (const ModuleCycles& module : run.modules) {
     const Cycle sum = std::accumulate(module.activity.begin(), module.activity.end(), Cycle{0});
     expect(sum == module.cycles,
-           fmt::format("{}: busy and stalls are {} clocks of {}", module.name, sum, module.cycles));
+           fmt::format("{}: busy and stalls are {} cycles of {}", module.name, sum, module.cycles));
   }
   Cycle layer_cycles = 0;
   for (std::size_t i = 0; i < run.layers.size(); ++i) {
@@ -83,9 +83,9 @@ void assert_invariants(const Plan& plan, RunResult& run) {
                        layer.bytes.dram_write, planned.output_bytes));
     const Cycle bound = std::max(layer.bound_compute, layer.bound_dram);
     expect(layer.cycles >= bound,
-           fmt::format("layer '{}' took {} clocks, the lower bound is {}", layer.name, layer.cycles, bound));
+           fmt::format("layer '{}' took {} cycles, the lower bound is {}", layer.name, layer.cycles, bound));
     expect(layer.activity[static_cast<std::size_t>(Activity::kBusy)] == layer.beats,
-           fmt::format("layer '{}': the array was busy in {} clocks, with {} beats", layer.name,
+           fmt::format("layer '{}': the array was busy in {} cycles, with {} beats", layer.name,
                        layer.activity[static_cast<std::size_t>(Activity::kBusy)], layer.beats));
   }
   expect(layer_cycles == run.cycles,

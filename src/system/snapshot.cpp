@@ -62,7 +62,7 @@ void SnapshotVisitor::scratchpad(const std::string& module, const Scratchpad& me
   counter(module, "read", "bytes", memory.stats.read_bytes);
   counter(module, "written", "bytes", memory.stats.write_bytes);
   counter(module, "bank_accesses", "words", memory.stats.words);
-  counter(module, "bank_conflicts", "clocks", memory.stats.conflict_clocks);
+  counter(module, "bank_conflicts", "cycles", memory.stats.conflict_clocks);
   bytes(read, memory.stats.read_bytes);
   bytes(write, memory.stats.write_bytes);
 }

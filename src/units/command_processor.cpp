@@ -81,7 +81,7 @@ tlm::tlm_sync_enum CommandProcessor::write_register(int, tlm::tlm_generic_payloa
       break;
     case CommandRegister::kStart:
       start_at_ =
-          context_.clock.cycle_of(now_ps()) + 1;  // requests arrive in kGrant; acted upon a clock later
+          context_.clock.cycle_of(now_ps()) + 1;  // requests arrive in kGrant; acted upon a cycle later
       wake_control(start_at_);
       break;
   }
@@ -159,7 +159,7 @@ void CommandProcessor::fetch_step() {
 void CommandProcessor::control_step() {
   if (control_gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
-  // Completions of this clock, in a fixed order: counting up commutes, so the order of arrival does not
+  // Completions of this cycle, in a fixed order: counting up commutes, so the order of arrival does not
   // matter.
   for (const UnitMessage& message : inbox_) {
     UnitState& unit = state_[static_cast<std::size_t>(message.unit)];
@@ -206,7 +206,7 @@ void CommandProcessor::declare_signals() {
 void CommandProcessor::trace_queues(Cycle now) {
   Trace& trace = *context_.observers.trace;
   const Picoseconds at =
-      context_.clock.at(now + 1);  // what was decided in this clock holds from the next edge on
+      context_.clock.at(now + 1);  // what was decided in this cycle holds from the next edge on
   trace.change(address_signal_, at, decode_address_);
   for (const UnitState& unit : state_) {
     if (unit.socket < 0) continue;

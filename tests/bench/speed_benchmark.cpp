@@ -32,7 +32,7 @@ namespace {
 
 struct Measurement {
   double seconds = 0;
-  double amount = 0;  ///< clocks or multiply-accumulates
+  double amount = 0;  ///< cycles or multiply-accumulates
   double megabytes = 0;
 };
 

@@ -146,7 +146,7 @@ TEST_P(ChipReport, HI_6_clocks_of_every_port_hold_its_bytes) {
   for (const auto& m : report_.at("modules")) {
     const auto name = m.at("name").get<std::string>();
     std::smatch match;
-    // The data buses of a port carry as many bytes a clock as the configuration says.
+    // The data buses of a port carry as many bytes a cycle as the configuration says.
     static const std::regex pattern(R"((.*\.bus|noc|link)\.(.*)\.(read|write))");
     if (!std::regex_match(name, match, pattern)) continue;
     const nlohmann::json& hardware = report_.at("configuration");

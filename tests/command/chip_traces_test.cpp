@@ -14,7 +14,7 @@
 namespace tilebeat::testing {
 namespace {
 
-constexpr std::int64_t kPeriod = 1000;  // picoseconds of a clock of cluster4
+constexpr std::int64_t kPeriod = 1000;  // picoseconds of a cycle of cluster4
 constexpr int kCores = 4;
 
 /// Spreads a layer over cores that get their kernels by broadcast.
@@ -25,7 +25,7 @@ std::string spread(const CommandFolder& folder, const std::string& layer, int ro
                                   layer, rows, columns));
 }
 
-/// worked_dilated on two cores of cluster4, clock by clock.
+/// worked_dilated on two cores of cluster4, cycle by cycle.
 std::unique_ptr<Vcd> trace(std::vector<std::string> more) {
   const CommandFolder folder;
   more.insert(more.end(), {"--vcd", "w.vcd", "--mapping", spread(folder, "conv1", 2, 1)});
@@ -85,7 +85,7 @@ TEST(ChipWaveform, UI_3_a_window_shows_what_the_whole_trace_shows_there) {
     if (name == "soc.clk") continue;
     for (std::int64_t clock = begin; clock < end; ++clock) {
       ASSERT_EQ(window->signal(name).at(clock * kPeriod), whole->signal(name).at(clock * kPeriod))
-          << name << " in clock " << clock;
+          << name << " in cycle " << clock;
     }
   }
 }

@@ -150,7 +150,7 @@ TEST_P(FailedScene, UI_5_a_deadlock_names_clock_unit_instruction_and_semaphore) 
   const auto cycles = report_.at("total").at("cycles").get<std::int64_t>();
   const std::string message = report_.at("failures").at(0);
   EXPECT_EQ(message.find(fmt::format("simulation error at clock {}: deadlock", cycles)), 0U) << message;
-  EXPECT_LT(cycles, 2000) << "the clock of the last event, not of the next look at the simulation";
+  EXPECT_LT(cycles, 2000) << "the cycle of the last event, not of the next look at the simulation";
   EXPECT_NE(
       message.find(fmt::format("matrix    holds 0, 0 under way, 1 queued; instruction at {:#x} waits for {}",
                                address, semaphore_name(map_full(5)))),

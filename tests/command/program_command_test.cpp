@@ -88,7 +88,7 @@ TEST(ProgramLayers, UI_4_a_layer_ends_when_all_processors_that_name_it_have_ende
   EXPECT_EQ(clocks(together.at(0)), clocks(apart.at(0)) + clocks(apart.at(1))) << "the last one counts";
 }
 
-// Two cores that a barrier lets go on in one clock end a layer, or one each; the second one works on.
+// Two cores that a barrier lets go on in one cycle end a layer, or one each; the second one works on.
 constexpr const char* kSameClock =
     ".program core 0.1\n"
     "iodma.copy source=0x20000 destination=0x40040000000 run_bytes=64\n"

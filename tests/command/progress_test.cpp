@@ -10,7 +10,7 @@
 namespace tilebeat::testing {
 namespace {
 
-/// Layers of about two million clocks each, every one of which is simulated.
+/// Layers of about two million cycles each, every one of which is simulated.
 std::string long_workload(const CommandFolder& folder, int layers) {
   nlohmann::json model{{"name", "long"}};
   model["inputs"] = {{{"name", "x"}, {"shape", {1, 32, 32, 128}}, {"random", {{"seed", 1}}}}};

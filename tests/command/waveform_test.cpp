@@ -172,7 +172,7 @@ TEST_P(WorkedWaveform, NU_1_pe1500_multiplies_what_sw15_delivers) {
       for (int c = 0; c < kChannels; ++c) sum += data_.x(h, w, c) * data_.weight(0, beat.tap, c);
     }
     EXPECT_EQ(pe.at(beat.time + kPeriod), static_cast<std::uint32_t>(sum))
-        << "the MAC stage follows the switch by one clock";
+        << "the MAC stage follows the switch by one cycle";
   }
 }
 
@@ -216,7 +216,7 @@ TEST_P(WorkedWaveform, UI_3_names_timescale_and_no_date) {
 
 INSTANTIATE_TEST_SUITE_P(Dilation, WorkedWaveform, ::testing::Values(1, 2));
 
-/// The names that `run` of the dilated example traces with `options`, without the clock.
+/// The names that `run` of the dilated example traces with `options`, without the cycle.
 std::set<std::string> traced(const std::vector<std::string>& options, std::unique_ptr<Vcd>* vcd = nullptr) {
   const CommandFolder folder;
   std::vector<std::string> all{"--vcd", "wave.vcd"};
@@ -256,7 +256,7 @@ TEST(Waveform, UI_3_a_window_shows_what_the_whole_trace_shows_there) {
   for (const std::string& name : names) {
     for (std::int64_t clock = begin; clock < end; ++clock) {
       ASSERT_EQ(window->signal(name).at(clock * kPeriod), whole->signal(name).at(clock * kPeriod))
-          << name << " in clock " << clock;
+          << name << " in cycle " << clock;
     }
   }
 }

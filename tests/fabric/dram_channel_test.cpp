@@ -10,7 +10,7 @@
 namespace tilebeat {
 namespace {
 
-/// A channel stepped at the clocks that it asks for.
+/// A channel stepped at the cycles that it asks for.
 class DramChannelTest : public ::testing::Test {
  protected:
   DramChannelTest() { config_.refresh = false; }
@@ -26,7 +26,7 @@ class DramChannelTest : public ::testing::Test {
   void enter(std::uint32_t tag, int bank, std::int64_t row, Cycle visible_from, bool write = false) {
     channel().enter({bank, row, write, tag, 0, 64}, visible_from);
   }
-  /// Steps up to and including clock `last`.
+  /// Steps up to and including cycle `last`.
   void run(Cycle last) {
     while (channel().wake() <= last) {
       const Cycle now = channel().wake();
@@ -215,7 +215,7 @@ TEST_F(DramRefreshTest, HI_6_counts_the_refreshes_of_a_long_idle_time) {
   const Cycle end = 1000 * due();
   channel().settle(end);
   EXPECT_EQ(channel().statistics().refreshes, 999)
-      << "the thousandth is issued at the edge after the last clock";
+      << "the thousandth is issued at the edge after the last cycle";
   EXPECT_EQ(spent(Activity::kRefresh), 999 * clocks(config_.tRFC_ps));
   EXPECT_EQ(sum(), end);
   channel().settle(end + 1);

@@ -165,7 +165,7 @@ TEST(DramController, HI_6_random_traffic_reads_what_was_written) {
       bench.dram.settle(now_ps());
       for (int channel = 0; channel < bench.dram.channels(); ++channel) {
         const DramChannelStatistics& stats = bench.dram.statistics(channel);
-        if (sum_of(stats.cycles) != now_ps() / config.clock_ps) return std::string("clocks without an owner");
+        if (sum_of(stats.cycles) != now_ps() / config.clock_ps) return std::string("cycles without an owner");
       }
       return std::string("good");
     });
@@ -220,7 +220,7 @@ TEST_P(DramBandwidthTest, HI_6_streams_at_the_payload_rate_of_its_preset) {
   }
   bench.run_until(1000000000);
   const Picoseconds took = bench.initiator.script.back().responded_ps;
-  // Two transfers a clock of data_bits on every channel; ECC bits carry nothing.
+  // Two transfers a cycle of data_bits on every channel; ECC bits carry nothing.
   const double peak = 2.0 * config.data_bits / 8 * config.channels / static_cast<double>(config.clock_ps);
   const double reached = static_cast<double>(total) / static_cast<double>(took);
   EXPECT_LE(reached, peak);

@@ -12,7 +12,7 @@
 namespace tilebeat {
 namespace {
 
-/// Clocks that cover a duration, computed apart from the product's code.
+/// Cycles that cover a duration, computed apart from the product's code.
 Cycle clocks(Picoseconds duration, Picoseconds period) {
   Cycle count = 0;
   while (count * period < duration) ++count;

@@ -1,4 +1,4 @@
-// The timing rules of a DRAM channel, each as a pair: refused one clock too early, allowed in time (SPEC
+// The timing rules of a DRAM channel, each as a pair: refused one cycle too early, allowed in time (SPEC
 // HI-6).
 #include "tilebeat/fabric/dram_timing.h"
 

@@ -60,9 +60,9 @@ TEST_F(InterconnectTest, HI_6_read_latency_and_one_beat_a_clock) {
   const Cycle first = arrival + 5 + config_.response_cycles;
   const Cycle last = first + beats(200) - 1;
   run(last);
-  EXPECT_EQ(port(0).responses(), 0) << "not before the clock of the last beat";
+  EXPECT_EQ(port(0).responses(), 0) << "not before the cycle of the last beat";
   sc_core::sc_start(to_sc_time(1));
-  EXPECT_EQ(port(0).responses(), 1) << "in phase kAct of the clock of the last beat";
+  EXPECT_EQ(port(0).responses(), 1) << "in phase kAct of the cycle of the last beat";
   EXPECT_EQ(access.granted, 10);
   ASSERT_EQ(target(0).arrivals.size(), 1U);
   EXPECT_EQ(target(0).arrivals[0].cycle, arrival);
@@ -137,13 +137,13 @@ TEST_F(InterconnectTest, HI_6_outstanding_limit) {
   run(200);
   const auto& script = port(0).script;
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(script[static_cast<std::size_t>(i)].granted, 10 + i) << "below the limit a request a clock";
+    EXPECT_EQ(script[static_cast<std::size_t>(i)].granted, 10 + i) << "below the limit a request a cycle";
   }
   const Cycle released = 10 + config_.request_cycles + 20 + config_.response_cycles;
   EXPECT_EQ(script[0].responded, released);
   EXPECT_EQ(script[3].granted, released) << "at the limit the request waits for a response";
   EXPECT_EQ(cycles_of(statistics(0).read_cycles, Activity::kOutstanding), released - 13 - 0)
-      << "from the clock of the request to the grant, no beat being on the bus";
+      << "from the cycle of the request to the grant, no beat being on the bus";
 }
 
 TEST_F(InterconnectTest, HI_6_responses_share_the_read_bus_oldest_first_then_target) {
@@ -156,7 +156,7 @@ TEST_F(InterconnectTest, HI_6_responses_share_the_read_bus_oldest_first_then_tar
   run(100);
   const Cycle taken_over = 10 + config_.request_cycles + 6;
   EXPECT_EQ(low.first_beat, taken_over + config_.response_cycles);
-  EXPECT_EQ(high.first_beat, low.responded + 1) << "one beat a clock, without a gap";
+  EXPECT_EQ(high.first_beat, low.responded + 1) << "one beat a cycle, without a gap";
   EXPECT_EQ(high.responded, high.first_beat + beats(64) - 1);
 }
 
@@ -182,8 +182,8 @@ TEST_F(InterconnectTest, HI_6_withheld_end_req_holds_back_the_target_alone) {
   const Cycle arrival = 10 + config_.request_cycles;
   EXPECT_EQ(a.granted, 10);
   EXPECT_EQ(b.issued, arrival)
-      << "the scenario: the request comes in the clock in which the target turns busy";
-  EXPECT_EQ(b.granted, arrival + 9) << "granted in the clock of END_REQ, not before";
+      << "the scenario: the request comes in the cycle in which the target turns busy";
+  EXPECT_EQ(b.granted, arrival + 9) << "granted in the cycle of END_REQ, not before";
   EXPECT_EQ(other.granted, 13);
   ASSERT_EQ(target(0).arrivals.size(), 2U);
   EXPECT_EQ(target(0).arrivals[1].cycle, arrival + 9 + config_.request_cycles);

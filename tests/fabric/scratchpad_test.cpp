@@ -15,7 +15,7 @@ namespace {
 constexpr Picoseconds kPeriod = 1000;
 constexpr std::uint64_t kBase = std::uint64_t{1} << 42;
 
-/// A scratchpad whose only initiator is a stub that sends what it is told in the clocks it is told.
+/// A scratchpad whose only initiator is a stub that sends what it is told in the cycles it is told.
 class Direct : public sc_core::sc_module {
  public:
   tlm_utils::simple_initiator_socket<Direct> socket;
@@ -36,7 +36,7 @@ class Direct : public sc_core::sc_module {
     SC_HAS_PROCESS(Direct);
     SC_THREAD(run);
   }
-  /// Arrives in phase kGrant of clock `at`, as from an interconnect; clocks do not fall.
+  /// Arrives in phase kGrant of cycle `at`, as from an interconnect; cycles do not fall.
   Burst& send(Cycle at, tlm::tlm_command command, std::uint64_t address, std::vector<std::uint8_t> data) {
     bursts.emplace_back();
     Burst& burst = bursts.back();
@@ -86,7 +86,7 @@ class ScratchpadTest : public ::testing::Test {
     port_->socket.bind(memory_->socket);
   }
   void run(Cycle cycles) { sc_core::sc_start(to_sc_time(context_.clock.at(cycles))); }
-  /// Clocks that an undisturbed request's words take.
+  /// Cycles that an undisturbed request's words take.
   Cycle word_clocks(std::uint64_t address, std::uint64_t bytes) const {
     const auto width = static_cast<std::uint64_t>(config_.bank_bytes);
     const std::uint64_t words = (address + bytes + width - 1) / width - address / width;
@@ -103,10 +103,10 @@ class ScratchpadTest : public ::testing::Test {
 TEST_F(ScratchpadTest, HI_2_latency_pair) {
   build();
   auto& burst = port_->read(10, kBase + 32, 16);
-  // Taken in clock 10, known from clock 11 on, the word `latency_cycles` later, the response a clock after.
+  // Taken in cycle 10, known from cycle 11 on, the word `latency_cycles` later, the response a cycle after.
   const Cycle response = 10 + 1 + config_.latency_cycles + 1;
   sc_core::sc_start(to_sc_time(context_.clock.at(response) - 1));
-  EXPECT_EQ(burst.responded, -1) << "not before clock " << response;
+  EXPECT_EQ(burst.responded, -1) << "not before cycle " << response;
   sc_core::sc_start(to_sc_time(1));
   sc_core::sc_start(to_sc_time(1));
   EXPECT_EQ(burst.responded, response);
@@ -133,7 +133,7 @@ TEST_F(ScratchpadTest, HI_2_words_a_clock) {
 
 TEST_F(ScratchpadTest, HI_2_two_requests_share_the_banks_without_delay) {
   build();
-  // 1024 bytes are four rounds over the sixteen banks, four banks a clock: a request that starts a clock
+  // 1024 bytes are four rounds over the sixteen banks, four banks a cycle: a request that starts a cycle
   // later in the first bank is always four banks behind.
   auto& a = port_->read(10, kBase, 1024);
   auto& b = port_->read(11, kBase + 1024, 1024);
@@ -141,14 +141,14 @@ TEST_F(ScratchpadTest, HI_2_two_requests_share_the_banks_without_delay) {
   run(100);
   const Cycle alone = 1 + config_.latency_cycles + 16;
   EXPECT_EQ(a.responded - a.at, alone);
-  EXPECT_EQ(b.responded - b.at, alone) << "the banks deliver 256 bytes a clock together";
+  EXPECT_EQ(b.responded - b.at, alone) << "the banks deliver 256 bytes a cycle together";
   EXPECT_EQ(c.responded - c.at, alone);
   EXPECT_EQ(memory_->stats.conflict_clocks, 0);
 }
 
 TEST_F(ScratchpadTest, HI_2_requests_to_the_same_banks_wait_by_age) {
   build();
-  // Both begin in bank 0 in the same clock: the younger one follows the older a clock behind.
+  // Both begin in bank 0 in the same cycle: the younger one follows the older a cycle behind.
   auto& a = port_->read(10, kBase, 256);
   auto& b = port_->read(10, kBase + 256, 256);
   run(100);
@@ -165,11 +165,11 @@ TEST_F(ScratchpadTest, HI_2_one_bank_serves_a_word_a_clock) {
   auto& late = port_->read(14, kBase + 128, 16);
   run(100);
   const Cycle first = 10 + 1 + config_.latency_cycles;
-  EXPECT_EQ(a.responded, first + 4) << "four words of one bank, though the bus takes four words a clock";
+  EXPECT_EQ(a.responded, first + 4) << "four words of one bank, though the bus takes four words a cycle";
   EXPECT_EQ(b.responded, first + 8);
   EXPECT_EQ(late.responded, first + 9);
-  // a: 3 clocks with a second word refused (the fourth ends it); b: the 4 clocks of a, then 3 of its own;
-  // late: from its first possible clock (14 + 1 + latency) to the one before its word.
+  // a: 3 cycles with a second word refused (the fourth ends it); b: the 4 cycles of a, then 3 of its own;
+  // late: from its first possible cycle (14 + 1 + latency) to the one before its word.
   EXPECT_EQ(memory_->stats.conflict_clocks, 3 + 4 + 3 + (first + 8 - (14 + 1 + config_.latency_cycles)));
 }
 

@@ -48,7 +48,7 @@ class WriteBridgeTest : public ::testing::Test {
     return port_->write(at, outputs << 12 | address, std::vector<std::uint8_t>(bytes, value));
   }
   Cycle clocks(Activity activity) const { return cycles_of(bridge_->ledger.cycles(), activity); }
-  /// The clocks in which a signal rises.
+  /// The cycles in which a signal rises.
   std::vector<Cycle> rises(const std::string& signal) const {
     std::vector<Cycle> at;
     for (const auto& [time, value] : trace_.of("bridge." + signal)) {
@@ -73,13 +73,13 @@ TEST_F(WriteBridgeTest, HI_3_one_burst_reaches_every_listener) {
   const Cycle ready = 10 + 1 + ceil_div(100, kWidth);
   for (std::size_t i : {0U, 1U}) {
     ASSERT_EQ(targets_[i]->arrivals.size(), 1U);
-    EXPECT_EQ(targets_[i]->arrivals[0].cycle, ready) << "in the clock after the last beat";
+    EXPECT_EQ(targets_[i]->arrivals[0].cycle, ready) << "in the cycle after the last beat";
     EXPECT_EQ(targets_[i]->arrivals[0].address, 0x40 + 0x10000U * i);
     EXPECT_EQ(targets_[i]->bytes[0x40 + 0x10000U * i + 99], 7);
   }
   EXPECT_TRUE(targets_[2]->arrivals.empty());
   EXPECT_EQ(access.granted, 10) << "AW is taken at once";
-  EXPECT_EQ(access.responded, ready + 9 + 1) << "B in the clock after the last listener's response";
+  EXPECT_EQ(access.responded, ready + 9 + 1) << "B in the cycle after the last listener's response";
   EXPECT_EQ(bridge_->stats.transfers, 1);
   EXPECT_EQ(bridge_->stats.taken_bytes, 100);
   EXPECT_EQ(bridge_->stats.delivered_bytes, 200);
@@ -138,7 +138,7 @@ TEST_F(WriteBridgeTest, CY_2_a_slow_listener_holds_the_bus_back) {
   EXPECT_EQ(c.granted, a_done) << "two are inside until the first has its response";
   EXPECT_EQ(b.responded, a_done + 1);
   EXPECT_EQ(targets_[1]->arrivals[2].cycle, a_done + 2);
-  EXPECT_EQ(clocks(Activity::kOutstanding), a_done - 13) << "from the clock after the third request";
+  EXPECT_EQ(clocks(Activity::kOutstanding), a_done - 13) << "from the cycle after the third request";
   EXPECT_EQ(bridge_->stats.delivered_bytes, 2 * bridge_->stats.taken_bytes);
 }
 
@@ -150,7 +150,7 @@ TEST_F(WriteBridgeTest, HI_3_a_listener_that_grants_late_keeps_its_order) {
   write(11, 0b011, 32, 32);
   run(200);
   EXPECT_EQ(targets_[0]->arrivals[0].cycle, 12);
-  EXPECT_EQ(targets_[0]->arrivals[1].cycle, 12 + 20 + 1) << "in the clock after END_REQ";
+  EXPECT_EQ(targets_[0]->arrivals[1].cycle, 12 + 20 + 1) << "in the cycle after END_REQ";
   EXPECT_EQ(targets_[1]->arrivals[1].cycle, 13) << "the other listener is not held up";
   EXPECT_EQ(targets_[0]->arrivals[1].address, 32U);
 }

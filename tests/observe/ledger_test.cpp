@@ -23,7 +23,7 @@ TEST(CycleLedger, CY_2_every_clock_has_one_owner) {
   EXPECT_EQ(cycles[static_cast<int>(Activity::kNoWork)], 6);
   Cycle sum = 0;
   for (Cycle c : cycles) sum += c;
-  EXPECT_EQ(sum, ledger.settled_at()) << "the activities must sum to the clocks";
+  EXPECT_EQ(sum, ledger.settled_at()) << "the activities must sum to the cycles";
 }
 
 TEST(CycleLedger, CY_2_refuses_to_count_a_clock_twice) {

@@ -121,7 +121,7 @@ class Simulation {
       const auto wrong = std::mismatch(found.begin(), found.end(), expected_.begin()).first - found.begin();
       if (wrong != found.end() - found.begin())
         text += fmt::format("wrong: graph {}, byte {}\n", wrong / kGraphRoom, wrong % kGraphRoom);
-      if (!run.unbalanced().empty()) text += "wrong: clocks of " + run.unbalanced() + "\n";
+      if (!run.unbalanced().empty()) text += "wrong: cycles of " + run.unbalanced() + "\n";
       return text + run.statistics();
     });
   }

@@ -1,4 +1,4 @@
-// The list schedule of small task graphs, clocks derived by hand (SPEC MA-2, MA-3).
+// The list schedule of small task graphs, cycles derived by hand (SPEC MA-2, MA-3).
 #include "schedule.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ class ListSchedule : public ::testing::Test {
     task.cost = cost;
     return g_.graph.add(task);
   }
-  /// DRAM carries 16 bytes a clock.
+  /// DRAM carries 16 bytes a cycle.
   Schedule times(std::vector<double> starts = {}) const {
     return schedule(g_.graph, dependencies_of(g_.graph), {16, std::move(starts)});
   }
@@ -118,8 +118,8 @@ TEST_F(ListSchedule, MA_3_what_is_ready_before_the_start_waits_for_it) {
 }
 
 TEST_F(ListSchedule, MA_3_a_transfer_alone_takes_what_its_port_or_DRAM_takes) {
-  add(0, Unit::kIodma, {40, 320, 0});  // 8 bytes a clock
-  add(0, Unit::kIodma, {10, 320, 0});  // 32 bytes a clock, of which DRAM carries 16
+  add(0, Unit::kIodma, {40, 320, 0});  // 8 bytes a cycle
+  add(0, Unit::kIodma, {10, 320, 0});  // 32 bytes a cycle, of which DRAM carries 16
   EXPECT_THAT(times().end, ElementsAre(at(40), at(60)));
 }
 
@@ -131,24 +131,24 @@ TEST_F(ListSchedule, MA_3_two_transfers_get_half_of_DRAM_each) {
 }
 
 TEST_F(ListSchedule, MA_3_what_a_port_cannot_carry_is_left_to_the_others) {
-  add(0, Unit::kIodma, {100, 400, 0});  // 4 bytes a clock
+  add(0, Unit::kIodma, {100, 400, 0});  // 4 bytes a cycle
   add(1, Unit::kIodma, {10, 240, 0});   // 24; 12 are left
   EXPECT_THAT(times().end, ElementsAre(at(100), at(20)));
 }
 
 TEST_F(ListSchedule, MA_3_of_three_transfers_the_slow_one_leaves_its_rest_to_two) {
-  add(0, Unit::kIodma, {50, 100, 0});  // 2 bytes a clock
+  add(0, Unit::kIodma, {50, 100, 0});  // 2 bytes a cycle
   add(1, Unit::kIodma, {1, 140, 0});   // (16 - 2) / 2 = 7
-  add(2, Unit::kIodma, {1, 70, 0});    // 7: through after 10 clocks; then 70 are left of the other at 14
+  add(2, Unit::kIodma, {1, 70, 0});    // 7: through after 10 cycles; then 70 are left of the other at 14
   EXPECT_THAT(times().end, ElementsAre(at(50), at(15), at(10)));
 }
 
 TEST_F(ListSchedule, MA_3_a_transfer_speeds_up_when_another_ends_and_slows_down_when_one_begins) {
   const BufferId b = g_.buffer();
-  add(0, Unit::kIodma, {10, 160, 0});  // 16 bytes a clock
+  add(0, Unit::kIodma, {10, 160, 0});  // 16 bytes a cycle
   add(1, Unit::kVector, {4}, {write_of(b)});
   add(1, Unit::kIodma, {1, 32, 0}, {read_of(b)});
-  // 64 bytes in 4 clocks, then 8 a clock each: 32 bytes in 4 clocks; 64 are left at 16.
+  // 64 bytes in 4 cycles, then 8 a cycle each: 32 bytes in 4 cycles; 64 are left at 16.
   EXPECT_THAT(times().start[2], at(4));
   EXPECT_THAT(times().end, ElementsAre(at(12), at(4), at(8)));
 }

@@ -75,7 +75,7 @@ TEST(MoreIsNotWorse, MA_4_a_wider_interconnect_and_more_DRAM_channels_take_no_lo
       hardware.interconnect.bytes_per_clock = bytes;
       const Cycle now = cycles_of(shape, hardware);
       if (before != 0) {
-        EXPECT_FALSE(slower(before, now)) << bytes << " bytes a clock: " << before << ", " << now;
+        EXPECT_FALSE(slower(before, now)) << bytes << " bytes a cycle: " << before << ", " << now;
       }
       before = now;
     }

@@ -111,7 +111,7 @@ TEST(CornerLayers, SW_7_tiles_of_padding_alone) {
 }
 
 TEST(CornerLayers, SW_4_words_that_straddle_bus_beats) {
-  for (const int port : {3, 5, 7, 12, 24, 48}) {  // of 16 bytes a clock
+  for (const int port : {3, 5, 7, 12, 24, 48}) {  // of 16 bytes a cycle
     ConvShape shape;
     shape.channels = 2 * port + 1, shape.kernel = {2, 3}, shape.bias = true;
     shape.requant = Requant{{0.001}, 0, DType::kInt8};

@@ -204,7 +204,7 @@ Case pool_case() {
   return c;
 }
 
-/// Clocks of the lanes after docs/vector.md.
+/// Cycles of the lanes after docs/vector.md.
 std::int64_t lane_clocks(const Case& c, int lanes, int burst_bytes) {
   const auto passes = [lanes](std::int64_t elements) { return (elements + lanes - 1) / lanes; };
   const VectorRun& run = c.run;
@@ -296,7 +296,7 @@ std::string run_case(Case& c, const VectorConfig& config, const DmaConfig& ports
   if (bench.unit.results != expected.elements()) return "results counted";
   const std::int64_t clocks = lane_clocks(c, config.lanes, ports.burst_bytes);
   if (bench.unit.lane_clocks != clocks)
-    return "lane clocks " + std::to_string(bench.unit.lane_clocks) + ", not " + std::to_string(clocks);
+    return "lane cycles " + std::to_string(bench.unit.lane_clocks) + ", not " + std::to_string(clocks);
   return "";
 }
 

@@ -8,8 +8,8 @@
 
 namespace tilebeat::testing {
 
-/// Clocks are those in which the named step happens; each function gets the clock of a request (BEGIN_REQ)
-/// and returns the clock in which the initiator gets the response.
+/// Cycles are those in which the named step happens; each function gets the cycle of a request (BEGIN_REQ)
+/// and returns the cycle in which the initiator gets the response.
 struct PathTimes {
   const HardwareConfig& hardware;
 
@@ -29,7 +29,7 @@ struct PathTimes {
   Cycle write(Cycle at, const InterconnectConfig& bus, const MemoryConfig& memory, int bytes) const {
     return at + beats(bus, bytes) + bus.request_cycles + scratchpad(memory, bus, bytes) + bus.response_cycles;
   }
-  /// The NPU clock of the answer to a request that reaches an idle DRAM with a closed bank in clock
+  /// The NPU clock of the answer to a request that reaches an idle DRAM with a closed bank in cycle
   /// `arrival`.
   Cycle dram_answer(Cycle arrival, int bytes) const {
     const DramConfig& dram = hardware.dram;
@@ -49,7 +49,7 @@ struct PathTimes {
     const InterconnectConfig& bus = hardware.interconnect;
     return dram_answer(at + beats(bus, bytes) + bus.request_cycles, bytes) + bus.response_cycles;
   }
-  /// Through the broadcast bus to NRAM: AW in clock `at`, then the beats, the write in the core, B a clock
+  /// Through the broadcast bus to NRAM: AW in cycle `at`, then the beats, the write in the core, B a cycle
   /// after its response.
   Cycle broadcast(Cycle at, int bytes) const {
     return write(at + 1 + beats(chip().cluster_bus, bytes), chip().core.bus, chip().core.nram, bytes) + 1;

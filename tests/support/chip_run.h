@@ -91,7 +91,7 @@ class ChipRun {
   std::vector<std::uint8_t> read(std::uint64_t address, std::int64_t bytes) {
     return system_->read_memory(address, bytes);
   }
-  /// Until the programs end, or `limit` clocks.
+  /// Until the programs end, or `limit` cycles.
   void run(Cycle limit = 1'000'000) {
     try {
       sc_core::sc_start(sc_core::SC_ZERO_TIME);
@@ -119,7 +119,7 @@ class ChipRun {
     }
     throw std::runtime_error("no module " + name);
   }
-  /// Modules whose busy and waiting clocks are not all clocks (SPEC CY-1).
+  /// Modules whose busy and waiting cycles are not all cycles (SPEC CY-1).
   std::string unbalanced() const {
     std::string names;
     for (const ModuleCycles& module : snapshot.modules) {

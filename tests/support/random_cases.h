@@ -205,7 +205,7 @@ inline void tighten_buffers(HardwareConfig& hardware) {
   if (one_in(3)) hardware.planner.max_tile_columns = number(1, 20);
 }
 
-/// Another memory system: DRAM preset, bursts, buses, clocks.
+/// Another memory system: DRAM preset, bursts, buses, cycles.
 inline void vary_memory(HardwareConfig& hardware) {
   hardware.clock_mhz = number(1, 20) * 100;
   hardware.dram = dram_preset(static_cast<DramPreset>(number(0, 3)));

@@ -45,7 +45,7 @@ class RecordingTrace : public Trace {
     }
     return result;
   }
-  /// Clocks of `period` in which the signal is not zero.
+  /// Cycles of `period` in which the signal is not zero.
   Cycle busy(const std::string& name, Picoseconds period) const {
     Picoseconds total = 0;
     const auto changes = of(name);

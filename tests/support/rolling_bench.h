@@ -109,7 +109,7 @@ inline MemoryImage image_of(const Work& work) {
   return image;
 }
 
-/// The unit with memories that answer in the clock after a request.
+/// The unit with memories that answer in the cycle after a request.
 struct Bench {
   testing::RecordingTrace trace;
   SimContext context;
@@ -178,7 +178,7 @@ inline RollingCase case_of(const Work& work) {
   return c;
 }
 
-/// What a unit reported and counted, in a line; its ledgers until clock `limit`.
+/// What a unit reported and counted, in a line; its ledgers until cycle `limit`.
 inline std::string text_of(RollingUnit& unit, const UnitDriver& driver, Cycle limit) {
   const auto clocks = [](CycleLedger& ledger, Cycle until) {
     ledger.settle(until);
@@ -199,7 +199,7 @@ inline std::string text_of(RollingUnit& unit, const UnitDriver& driver, Cycle li
   return text;
 }
 
-/// Runs in a child and tells everything in a line: what differs from the product, the clocks and counters.
+/// Runs in a child and tells everything in a line: what differs from the product, the cycles and counters.
 inline std::string outcome(const Work& work, Granularity granularity) {
   return testing::in_child([&] {
     Bench bench(work, granularity);

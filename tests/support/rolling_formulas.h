@@ -1,6 +1,6 @@
 #pragma once
 
-// Clocks of the rolling-register unit, from SPEC RO-1 to RO-6 alone: nothing of src/ is used.
+// Cycles of the rolling-register unit, from SPEC RO-1 to RO-6 alone: nothing of src/ is used.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace tilebeat::testing {
 
 enum class RollingScheme : std::uint8_t { kPlain, kGroups, kWhole, kOutputStationary };
 
-/// One product m x n times n x k on the unit between memories that answer a request in the clock after it.
+/// One product m x n times n x k on the unit between memories that answer a request in the cycle after it.
 struct RollingCase {
   int m = 1, n = 1, k = 1;
   int lines = 16, lanes = 16;            ///< of a block; output-stationary: rows, and cuts of n
@@ -25,9 +25,9 @@ struct RollingCase {
   int write_bytes = 0;  ///< that a port of its own writes a cycle; 0: a row is a request with a response
 };
 struct RollingClocks {
-  std::int64_t done = 0;  ///< clock of the report that all is written; the command arrives in clock 0
+  std::int64_t done = 0;  ///< cycle of the report that all is written; the command arrives in cycle 0
   std::int64_t released = 0;
-  std::int64_t beats = 0, moves = 0;  ///< clocks that are beats, and those of exchanges, corrections, wraps
+  std::int64_t beats = 0, moves = 0;  ///< cycles that are beats, and those of exchanges, corrections, wraps
   std::int64_t realign = 0;
 };
 

@@ -29,7 +29,7 @@ struct SimulatedRun {
   std::vector<std::string> failures;
 
   const nlohmann::json& layer(std::size_t index = 0) const { return report.at("layers").at(index); }
-  /// Clocks of a cause in a layer's or module's `stall_cycles`; causes without clocks are left out there.
+  /// Cycles of a cause in a layer's or module's `stall_cycles`; causes without cycles are left out there.
   static Cycle stall(const nlohmann::json& owner, const std::string& cause) {
     return owner.at("stall_cycles").value(cause, Cycle{0});
   }

@@ -91,7 +91,7 @@ inline std::vector<TileSpan> spans_of(const SpecConv& c, int axis, int tile) {
   return spans;
 }
 
-/// SPEC SW-5: the clocks beyond one a beat, over one channel block of one kernel block, of a tile.
+/// SPEC SW-5: the cycles beyond one a beat, over one channel block of one kernel block, of a tile.
 inline std::int64_t conflicts_of_tile(const SpecConv& c, const SpecArray& a, const TileSpan& h,
                                       const TileSpan& w, Layout layout) {
   std::vector<std::vector<int>> bank(static_cast<std::size_t>(h.ins),
@@ -125,7 +125,7 @@ inline std::int64_t conflicts_of_tile(const SpecConv& c, const SpecArray& a, con
   return extra;
 }
 
-/// SPEC SW-5: bank conflict clocks of a layer in tiles of `tile_rows` x `tile_columns` outputs.
+/// SPEC SW-5: bank conflict cycles of a layer in tiles of `tile_rows` x `tile_columns` outputs.
 inline std::int64_t conflicts_of(const SpecConv& c, const SpecArray& a, int tile_rows, int tile_columns,
                                  Layout layout) {
   std::int64_t a_block = 0, blocks = 0;

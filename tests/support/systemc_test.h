@@ -79,19 +79,19 @@ inline std::string in_child(const std::function<std::string()>& body) {
 
 /// One burst of a script and what became of it.
 struct Access {
-  Cycle at = 0;  ///< the clock to issue it in, or the first possible one after
+  Cycle at = 0;  ///< the cycle to issue it in, or the first possible one after
   bool write = false;
   std::uint64_t address = 0;
   std::vector<std::uint8_t> data;  ///< written, or room for what is read
   Cycle issued = -1;
-  Cycle granted = -1;  ///< clock of END_REQ
+  Cycle granted = -1;  ///< cycle of END_REQ
   Cycle first_beat = -1;
-  Cycle responded = -1;  ///< clock of BEGIN_RESP
+  Cycle responded = -1;  ///< cycle of BEGIN_RESP
   Picoseconds responded_ps = -1;
   tlm::tlm_response_status status = tlm::TLM_INCOMPLETE_RESPONSE;
 };
 
-/// Issues the bursts of a script one after the other, each as early as its clock and the protocol allow. A
+/// Issues the bursts of a script one after the other, each as early as its cycle and the protocol allow. A
 /// method, not a thread: the address sanitizer takes an exception for an error once the stack was switched.
 class ScriptedInitiator : public sc_core::sc_module {
  public:
@@ -140,7 +140,7 @@ class ScriptedInitiator : public sc_core::sc_module {
     const auto status = socket->nb_transport_fw(burst, phase, delay);
     if (status == tlm::TLM_COMPLETED) {
       finish(burst);
-      next_trigger(to_sc_time(1));  // the next clock is the earliest for the next burst
+      next_trigger(to_sc_time(1));  // the next cycle is the earliest for the next burst
     } else if (status == tlm::TLM_UPDATED) {
       access.granted = context_.clock.cycle_of(now_ps());
       next_trigger(to_sc_time(1));
@@ -177,7 +177,7 @@ class ScriptedInitiator : public sc_core::sc_module {
   int responses_ = 0;
 };
 
-/// A target that accepts and answers each request after a fixed number of clocks.
+/// A target that accepts and answers each request after a fixed number of cycles.
 class ScriptedTarget : public sc_core::sc_module {
  public:
   struct Arrival {
@@ -185,8 +185,8 @@ class ScriptedTarget : public sc_core::sc_module {
     std::uint64_t address;
   };
   tlm_utils::simple_target_socket<ScriptedTarget> socket;
-  int accept_cycles = 0;   ///< clocks from the arrival to END_REQ; 0: in the return value
-  int respond_cycles = 1;  ///< clocks from the arrival to BEGIN_RESP; 0: TLM_COMPLETED in the return value
+  int accept_cycles = 0;   ///< cycles from the arrival to END_REQ; 0: in the return value
+  int respond_cycles = 1;  ///< cycles from the arrival to BEGIN_RESP; 0: TLM_COMPLETED in the return value
   std::vector<Arrival> arrivals;
   std::map<std::uint64_t, std::uint8_t> bytes;
 
@@ -253,11 +253,11 @@ class ScriptedTarget : public sc_core::sc_module {
   MethodGate gate_;
 };
 
-/// The clocks of one activity.
+/// The cycles of one activity.
 inline Cycle cycles_of(const ActivityCycles& cycles, Activity activity) {
   return cycles[static_cast<std::size_t>(activity)];
 }
-/// The clocks of all activities.
+/// The cycles of all activities.
 inline Cycle sum_of(const ActivityCycles& cycles) {
   Cycle sum = 0;
   for (const Cycle part : cycles) sum += part;

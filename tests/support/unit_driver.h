@@ -14,8 +14,8 @@
 
 namespace tilebeat::testing {
 
-/// Sends instructions in phase kGrant of given clocks, as the command processor does, and keeps what the unit
-/// reports. A unit acts upon an instruction of clock t in clock t + 1.
+/// Sends instructions in phase kGrant of given cycles, as the command processor does, and keeps what the unit
+/// reports. A unit acts upon an instruction of cycle t in cycle t + 1.
 class UnitDriver : public sc_core::sc_module {
  public:
   struct Report {
@@ -33,14 +33,14 @@ class UnitDriver : public sc_core::sc_module {
     SC_HAS_PROCESS(UnitDriver);
     SC_METHOD(run);
   }
-  /// The instructions' clocks rise. Done and release signals are the instruction's number, from 1.
+  /// The instructions' cycles rise. Done and release signals are the instruction's number, from 1.
   void send(Cycle at, const Operation& operation) {
     Instruction instruction;
     instruction.operation = operation;
     instruction.done_signals[0] = instruction.release_signals[0] = static_cast<Semaphore>(script_.size() + 1);
     script_.push_back({at, instruction});
   }
-  /// The clock in which instruction `number` (from 1) was released or done; -1: it was not.
+  /// The cycle in which instruction `number` (from 1) was released or done; -1: it was not.
   Cycle when(int number, UnitMessage::Kind kind) const {
     for (const Report& report : reports) {
       if (report.signal == number && report.kind == kind) return report.at;

@@ -53,7 +53,7 @@ inline std::map<int, std::vector<Pixel>> table1_spelled() {
           {8, parse_pixels("d1.0 d1.8 d3.2 d3.10 d5.4 d5.12 d7.6")}};
 }
 
-/// Table 2: what sub-switches 0 to 15 select in clocks 1 to 9 of the first operation cycle, dense.
+/// Table 2: what sub-switches 0 to 15 select in cycles 1 to 9 of the first operation cycle, dense.
 inline std::array<std::vector<Pixel>, kTableBanks> table2() {
   return {parse_pixels("d0.0 d0.1 d0.2 d1.0 d1.1 d1.2 d2.0 d2.1 d2.2"),
           parse_pixels("d0.1 d0.2 d0.3 d1.1 d1.2 d1.3 d2.1 d2.2 d2.3"),
@@ -73,7 +73,7 @@ inline std::array<std::vector<Pixel>, kTableBanks> table2() {
           parse_pixels("d1.7 d1.8 d1.9 d2.7 d2.8 d2.9 d3.7 d3.8 d3.9")};
 }
 
-/// Table 3: the same at dilation 2; sub-switch 8 reads d5.0 d5.2 d5.4 in clocks 7 to 9 (SPEC section 10).
+/// Table 3: the same at dilation 2; sub-switch 8 reads d5.0 d5.2 d5.4 in cycles 7 to 9 (SPEC section 10).
 inline std::array<std::vector<Pixel>, kTableBanks> table3() {
   return {parse_pixels("d0.0 d0.2 d0.4 d2.0 d2.2 d2.4 d4.0 d4.2 d4.4"),
           parse_pixels("d0.1 d0.3 d0.5 d2.1 d2.3 d2.5 d4.1 d4.3 d4.5"),

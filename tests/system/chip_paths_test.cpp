@@ -1,4 +1,4 @@
-// Every way between two memories of a chip takes the clocks that the configuration gives, alone and in
+// Every way between two memories of a chip takes the cycles that the configuration gives, alone and in
 // company (SPEC HI-2 to HI-5, CY-1).
 #include "chip_paths.h"
 
@@ -42,14 +42,14 @@ struct Path {
   std::string unit, engine;  // mnemonic and module
   int processor;
   std::uint64_t source, destination;
-  // From the clock of the read's request to the clock in which the response of the write arrives.
+  // From the cycle of the read's request to the cycle in which the response of the write arrives.
   Cycle (*done)(const PathTimes&, Cycle);
 };
 
 constexpr int kMemory0 = 2, kMemory1 = 5;  // processors: two cores and a memory core a cluster
 constexpr std::uint64_t kDram = 0x44000;   // in a DRAM bank without programs, whose row is closed
 
-// The data of a read can be written in the clock after it arrived.
+// The data of a read can be written in the cycle after it arrived.
 const std::vector<Path> kPaths{
     {"iodma", "chip.cluster0.core0.iodma", 0, kDram, nram_address(0),
      [](const PathTimes& t, Cycle at) {
@@ -124,12 +124,12 @@ TEST_P(ChipPath, HI_2_HI_3_HI_4_idle_burst) {
   const auto& span = span_of(timeline, path.engine);
   const Cycle begin = span.begin / hardware.clock_ps();
   EXPECT_EQ(span.end / hardware.clock_ps() - begin, path.done({hardware}, begin) + 1 - begin)
-      << "done in the clock after the response";
+      << "done in the cycle after the response";
   EXPECT_EQ(run.unbalanced(), "");
 }
 INSTANTIATE_TEST_SUITE_P(All, ChipPath, ::testing::Range(std::size_t{0}, kPaths.size()));
 
-/// Two engines that begin in the same clock: the clocks in which each is done, less the one in which they
+/// Two engines that begin in the same cycle: the cycles in which each is done, less the one in which they
 /// began.
 std::pair<Cycle, Cycle> race(const HardwareConfig& hardware, const Path& a, const Path& b) {
   RecordingTimeline timeline;
@@ -159,7 +159,7 @@ Path sram_read(int core, std::uint64_t offset) {
 
 TEST(ChipContention, HI_3_two_cores_read_different_banks_of_one_sram) {
   HardwareConfig hardware = path_chip();
-  hardware.chip->sram = {32768, 16, 16, 3};  // eight rounds of two banks for the 32 bytes a clock of the bus
+  hardware.chip->sram = {32768, 16, 16, 3};  // eight rounds of two banks for the 32 bytes a cycle of the bus
   const auto [a, b] = race(hardware, sram_read(0, 0), sram_read(1, 1024));
   const PathTimes times{hardware};
   const ChipConfig& chip = *hardware.chip;
@@ -167,7 +167,7 @@ TEST(ChipContention, HI_3_two_cores_read_different_banks_of_one_sram) {
                                   chip.core.nram, kBytes) +
                       1;
   EXPECT_EQ(a, alone);
-  EXPECT_EQ(b, alone + 1) << "the SRAM takes one request a clock, the lower port first";
+  EXPECT_EQ(b, alone + 1) << "the SRAM takes one request a cycle, the lower port first";
 }
 
 TEST(ChipContention, HI_3_two_cores_read_the_same_banks_of_one_sram) {
@@ -208,7 +208,7 @@ TEST(ChipContention, HI_2_two_engines_read_the_same_banks_of_one_nram_or_wram) {
   HardwareConfig hardware = path_chip();
   ChipConfig& chip = *hardware.chip;
   chip.core.bus = {32, 1, 2, 16};
-  // Four banks serve two words a clock to each of two ports, two banks no more than one port.
+  // Four banks serve two words a cycle to each of two ports, two banks no more than one port.
   for (const int banks : {4, 2}) {
     for (const bool wram : {false, true}) {
       (wram ? chip.core.wram : chip.core.nram) = {8192, banks, 16, 1};
@@ -219,7 +219,7 @@ TEST(ChipContention, HI_2_two_engines_read_the_same_banks_of_one_nram_or_wram) {
         RecordingTimeline timeline;
         SimulationOptions options;
         options.observers.timeline = &timeline;
-        // Tokens of one copy from DRAM start both in one clock.
+        // Tokens of one copy from DRAM start both in one cycle.
         const std::string gate = fmt::format("iodma.copy source={:#x} destination={:#x} run_bytes={}", kDram,
                                              nram_address(0) + 4096, kBytes);
         ChipRun run(
@@ -240,14 +240,14 @@ TEST(ChipContention, HI_2_two_engines_read_the_same_banks_of_one_nram_or_wram) {
         const auto first = std::find_if(spans.rbegin(), spans.rend(),
                                         [&](const auto& span) { return span.track == to_dram.engine; });
         const Picoseconds period = hardware.clock_ps();
-        if (first->begin != second->begin) return std::string("not in one clock");
+        if (first->begin != second->begin) return std::string("not in one cycle");
         const MemoryConfig& both = wram ? chip.core.wram : chip.core.nram;
         const Cycle alone =
             times.write(times.read(0, chip.core.bus, both, kBytes) + 1, chip.cluster_bus, chip.sram, kBytes) +
             1;
         return std::to_string((second->end - second->begin) / period - alone);
       });
-      // The memory takes one request a clock, the lower port first; two banks serve the older one first.
+      // The memory takes one request a cycle, the lower port first; two banks serve the older one first.
       EXPECT_EQ(times_text, std::to_string(banks == 4 ? 1 : kBytes / 32))
           << banks << " banks of " << (wram ? "WRAM" : "NRAM");
     }
@@ -334,7 +334,7 @@ TEST(ChipThroughput, HI_3_a_long_copy_runs_at_the_width_of_its_bus) {
                                 chip.core.nram, kBytes) +
                     1;
   EXPECT_EQ((span.end - span.begin) / hardware.clock_ps(), one + (kBursts - 1) * kBytes / 32)
-      << "a burst every 8 clocks on the 32 bytes of the cluster's bus";
+      << "a burst every 8 cycles on the 32 bytes of the cluster's bus";
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ class FigureFive : public ::testing::Test {
     run_->write(kSource, pattern(kBytes));
     run_->run();
   }
-  /// The clock in which a signal rises for the first time.
+  /// The cycle in which a signal rises for the first time.
   Cycle rise(const std::string& signal) const {
     for (const auto& [at, value] : trace_.of("chip." + signal)) {
       if (value != 0) return at / hardware_.clock_ps();
@@ -90,7 +90,7 @@ TEST_F(FigureFive, HI_3_data_goes_from_core_to_core_through_both_memory_cores) {
   const auto [pull_begin, pull_end] = span("cluster1.core1.mvdma");
   EXPECT_GE(push_begin, 0);
   // Done in t; the signal is decoded in t, the memory core hears of it sync_cycles later and CDMA acts a
-  // clock after.
+  // cycle after.
   EXPECT_EQ(cdma_begin, push_end + hardware_.chip->sync_cycles + 1);
   EXPECT_EQ(pull_begin, cdma_end + hardware_.chip->sync_cycles + 2)
       << "the barrier of the two is released sync_cycles after CDMA was done; then the copy is decoded";

@@ -1,4 +1,4 @@
-// Signals that wait for their tokens: in a queue of their own, in order, one a clock (SPEC HI-2, HI-3, CY-1).
+// Signals that wait for their tokens: in a queue of their own, in order, one a cycle (SPEC HI-2, HI-3, CY-1).
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ std::string store(const std::string& rest) {
   return copy("iodma", nram_address(0), kTarget, rest);
 }
 
-/// Programs on one cluster of two cores: where copies begin, in clocks.
+/// Programs on one cluster of two cores: where copies begin, in cycles.
 class SignalQueue : public ::testing::Test {
  protected:
   void run(const std::vector<HandProgram>& programs, int queue = 8) {
@@ -95,7 +95,7 @@ TEST_F(SignalQueue, HI_3_CY_1_one_signal_a_clock) {
         {copy("iodma", kSource, nram_address(1), "waits peer[0]"),
          copy("mvdma", sram_address(0), nram_address(1) + 512, "waits peer[1]"), "halt"}}});
   ASSERT_EQ(run_->error, "");
-  // Done in t; the first signal goes out in t, is heard of sync_cycles later, and the copy begins a clock
+  // Done in t; the first signal goes out in t, is heard of sync_cycles later, and the copy begins a cycle
   // behind.
   EXPECT_EQ(begin("core1.iodma"), end("core0.iodma") + hardware_.chip->sync_cycles + 1);
   EXPECT_EQ(begin("core1.mvdma"), begin("core1.iodma") + 1);

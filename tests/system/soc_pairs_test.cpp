@@ -17,7 +17,7 @@
 namespace tilebeat::testing {
 namespace {
 
-/// The DRAM ticks with the NPU, 16 bytes a clock, and is never refreshed.
+/// The DRAM ticks with the NPU, 16 bytes a cycle, and is never refreshed.
 HardwareConfig in_step() {
   HardwareConfig hardware;
   hardware.dram.clock_ps = hardware.clock_ps();
@@ -119,7 +119,7 @@ TEST(SocPairs, HI_2_instruction_buffers_of_any_size) {
 
 TEST(SocPairs, CY_2_a_bank_queue_holds_a_burst_or_misses_a_word) {
   // One row of 256 pixels of a byte is one burst of 4 beats. Each brings 8 words to each of 8 banks, which
-  // write one a clock from the next clock on: 4 * 8 words have come and 3 are written when the last is taken.
+  // write one a cycle from the next cycle on: 4 * 8 words have come and 3 are written when the last is taken.
   ConvShape shape;
   shape.height = 1, shape.width = 256, shape.channels = 1;
   HardwareConfig hardware = in_step();
@@ -149,11 +149,11 @@ Cycle added_wait(const HardwareConfig& hardware) {
 
 TEST(SocPairs, HI_6_outstanding_bursts_share_the_way_to_memory) {
   HardwareConfig hardware = in_step();
-  const Cycle tcl = 14, trcd = 14;  // 13.32 ns in clocks of 1 ns
+  const Cycle tcl = 14, trcd = 14;  // 13.32 ns in cycles of 1 ns
   for (const int burst : {64, 128, 256, 512}) {
     hardware.dma.burst_bytes = burst;
     const int bursts = kAddedBytes / burst;
-    // There, seen by the scheduler a clock later, first data, the burst on the DRAM's bus, back, the burst on
+    // There, seen by the scheduler a cycle later, first data, the burst on the DRAM's bus, back, the burst on
     // the port's bus.
     const Cycle beats = burst / 16;
     const Cycle way = hardware.interconnect.request_cycles + 1 + tcl + beats +
@@ -172,13 +172,13 @@ TEST(SocPairs, HI_6_outstanding_bursts_share_the_way_to_memory) {
 }
 
 TEST(SocPairs, HI_6_the_narrowest_of_bus_and_DRAM_sets_the_pace) {
-  for (const int dram_bytes : {4, 8, 16, 32}) {  // a clock: two transfers
+  for (const int dram_bytes : {4, 8, 16, 32}) {  // a cycle: two transfers
     for (const int bus_bytes : {2, 4, 8, 16, 32}) {
       HardwareConfig hardware = in_step();
       hardware.dram.data_bits = dram_bytes / 2 * 8;
       hardware.interconnect.bytes_per_clock = bus_bytes;
       EXPECT_EQ(added_wait(hardware), kAddedBytes / std::min(dram_bytes, bus_bytes))
-          << dram_bytes << " bytes a clock from DRAM, " << bus_bytes << " over the bus";
+          << dram_bytes << " bytes a cycle from DRAM, " << bus_bytes << " over the bus";
     }
   }
 }
@@ -195,9 +195,9 @@ TEST(SocPairs, CY_1_a_layer_bound_by_DRAM_takes_as_long_as_its_bytes) {
     const auto& total = run.report.at("total");
     const Cycle data =
         (total.at("dram_read_bytes").get<Cycle>() + total.at("dram_write_bytes").get<Cycle>()) / dram_bytes;
-    EXPECT_GE(run.cycles(), data) << dram_bytes << " bytes a clock";
+    EXPECT_GE(run.cycles(), data) << dram_bytes << " bytes a cycle";
     EXPECT_LE(static_cast<double>(run.cycles()), 1.05 * static_cast<double>(data) + 700)
-        << dram_bytes << " bytes a clock, and the latencies of begin and end";
+        << dram_bytes << " bytes a cycle, and the latencies of begin and end";
     if (faster > 0) {
       EXPECT_NEAR(static_cast<double>(run.cycles()) / static_cast<double>(faster), 2, 0.1)
           << "half the bandwidth";

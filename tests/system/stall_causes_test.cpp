@@ -1,5 +1,5 @@
 // Every stall cause of the system on chip: a slower resource raises the cause that is named after it, in the
-// module where it belongs, and that cause dominates the clocks that are added (SPEC CY-2).
+// module where it belongs, and that cause dominates the cycles that are added (SPEC CY-2).
 #include "tilebeat/engines/switch_array/config.h"
 
 #include <functional>
@@ -87,8 +87,8 @@ HardwareConfig usual() {
 void small_tiles(HardwareConfig& h) {
   h.planner.max_tile_rows = 2, h.planner.max_tile_columns = 8;
 }
-/// Memory that is faster than two ports ask for, and two ports that ask once in two clocks: a target takes
-/// one request a clock.
+/// Memory that is faster than two ports ask for, and two ports that ask once in two cycles: a target takes
+/// one request a cycle.
 void many_small_bursts(HardwareConfig& h) {
   h.dram.channels = 16, h.dram.data_bits = 16, h.dram.tCCD_ps = 1000;
   h.dma = {32, 64, 4096, 8};
@@ -108,7 +108,7 @@ void PrintTo(const Cause& cause, std::ostream* out) {
   *out << cause.name;
 }
 
-/// Clocks of a module by activity, `busy` among them.
+/// Cycles of a module by activity, `busy` among them.
 std::map<std::string, Cycle> clocks_of(const nlohmann::json& module) {
   std::map<std::string, Cycle> clocks = module.at("stall_cycles");
   clocks["busy"] = module.at("busy");
@@ -141,7 +141,7 @@ TEST_P(StallCause, CY_2_grows_when_its_resource_is_slower) {
     listed += " " + activity + " " + std::to_string(clocks);
   }
   EXPECT_GT(added[c.cause], 0) << c.module << ":" << listed;
-  EXPECT_GE(2 * added[c.cause], all) << "at least half of the clocks added to " << c.module << ":" << listed;
+  EXPECT_GE(2 * added[c.cause], all) << "at least half of the cycles added to " << c.module << ":" << listed;
   added.erase("busy");  // shorter bursts are more requests
   for (const auto& [activity, clocks] : added)
     EXPECT_LE(clocks, added[c.cause]) << activity << " grows more in " << c.module << ":" << listed;
@@ -307,7 +307,7 @@ TEST(SharedWaits, CY_2_the_hosts_time_is_the_same_everywhere) {
     for (const std::string& unit : kUnits) {
       const Cycle host = SimulatedRun::stall(run.module(unit), "host");
       if (write_clocks == 10) at_10[unit] = host;
-      // Units hear of a program's start a clock after the decoder and of its end two clocks later at most.
+      // Units hear of a program's start a cycle after the decoder and of its end two cycles later at most.
       EXPECT_NEAR(static_cast<double>(host),
                   static_cast<double>(SimulatedRun::stall(run.module("control.decode"), "host")), 2)
           << unit;

@@ -55,7 +55,7 @@ TEST(DotSchedule, kernels_then_outputs_then_taps) {
 
 // ---- the unit ----
 
-/// The unit with a memory at each port that answers in the clock after the request.
+/// The unit with a memory at each port that answers in the cycle after the request.
 struct Bench {
   SimContext context{ClockDomain(1000)};
   UnitDriver driver{"driver", context};
@@ -93,7 +93,7 @@ TEST(DotUnit, latency_of_one_output) {
   EXPECT_EQ(bench.results.bytes.at(0x103), 0xFF) << "int32, little-endian";
 }
 
-/// The clock in which `columns` outputs of 8 channels are done.
+/// The cycle in which `columns` outputs of 8 channels are done.
 void expect_done(int lanes, int columns, Cycle done) {
   const std::string actual = tilebeat::testing::in_child([&] {
     Bench bench(lanes);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Picoseconds kPeriod = 1000;
 constexpr std::uint64_t kInner = 1 << 20, kInnerBytes = 1 << 16;
-constexpr Cycle kSent = 10;          // the first instruction is sent in this clock ...
+constexpr Cycle kSent = 10;          // the first instruction is sent in this cycle ...
 constexpr Cycle kFirst = kSent + 1;  // ... and acted upon in the next one
 
 class CopyEngineTest : public ::testing::Test {
@@ -73,17 +73,17 @@ TEST_F(CopyEngineTest, HI_2_reads_one_request_a_clock_and_writes_behind_them) {
     const auto index = static_cast<std::size_t>(i);
     EXPECT_EQ(outer_->arrivals[index].cycle, kFirst + i);
     EXPECT_EQ(outer_->arrivals[index].address, 64U * index);
-    EXPECT_EQ(inner_->arrivals[index].cycle, kFirst + i + 7 + 1) << "in the clock after its data arrived";
+    EXPECT_EQ(inner_->arrivals[index].cycle, kFirst + i + 7 + 1) << "in the cycle after its data arrived";
     EXPECT_EQ(inner_->arrivals[index].address, kInner + 64U * index);
   }
   const Cycle last_data = kFirst + 3 + 7, last_write = last_data + 1;
   EXPECT_EQ(driver_->released(1), last_data + 1);
-  EXPECT_EQ(driver_->done(1), last_write + 5 + 1) << "in the clock after the last response";
+  EXPECT_EQ(driver_->done(1), last_write + 5 + 1) << "in the cycle after the last response";
   EXPECT_EQ(engine_->bytes, 256);
   EXPECT_EQ(cycles_of(engine_->read_ledger.cycles(), Activity::kBusy), 4);
   EXPECT_EQ(cycles_of(engine_->write_ledger.cycles(), Activity::kBusy), 4);
   EXPECT_EQ(cycles_of(engine_->write_ledger.cycles(), Activity::kStaging), 7 + 1)
-      << "from the first clock until the first data";
+      << "from the first cycle until the first data";
   EXPECT_EQ(sum_of(engine_->read_ledger.cycles()), 100);
   EXPECT_EQ(sum_of(engine_->write_ledger.cycles()), 100);
 }
@@ -140,7 +140,7 @@ TEST_F(CopyEngineTest, HI_2_limit_of_bursts_under_way) {
   run(200);
   ASSERT_EQ(outer_->arrivals.size(), 4U);
   EXPECT_EQ(outer_->arrivals[2].cycle, kFirst + 2);
-  EXPECT_EQ(outer_->arrivals[3].cycle, kFirst + 20 + 1) << "in the clock after the first response";
+  EXPECT_EQ(outer_->arrivals[3].cycle, kFirst + 20 + 1) << "in the cycle after the first response";
   EXPECT_EQ(cycles_of(engine_->read_ledger.cycles(), Activity::kOutstanding), 20 + 1 - 3);
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr Picoseconds kPeriod = 1000;
 constexpr Cycle kSent = 10, kFirst = kSent + 1;
 constexpr int kChannels = 64;
-constexpr Cycle kRead = 5, kWrite = 3;  // clocks from a request to its response
+constexpr Cycle kRead = 5, kWrite = 3;  // cycles from a request to its response
 
 class VectorUnitTest : public ::testing::Test {
  protected:
@@ -76,11 +76,11 @@ class VectorUnitTest : public ::testing::Test {
 TEST_F(VectorUnitTest, HI_2_latency_pair) {
   build();
   driver_->send(kSent, pool(1));
-  const Cycle enters = kFirst + kRead + 1;  // in the clock after its operand arrived
+  const Cycle enters = kFirst + kRead + 1;  // in the cycle after its operand arrived
   const Cycle passes = kChannels / config_.lanes;
   const Cycle ready = enters + passes + config_.latency_cycles;
   sc_core::sc_start(to_sc_time(context_.clock.at(ready) - 1));
-  EXPECT_TRUE(result().arrivals.empty()) << "not before clock " << ready;
+  EXPECT_TRUE(result().arrivals.empty()) << "not before cycle " << ready;
   run(100);
   ASSERT_EQ(result().arrivals.size(), 1U);
   EXPECT_EQ(result().arrivals[0].cycle, ready);
@@ -121,7 +121,7 @@ TEST_F(VectorUnitTest, HI_2_parameters_then_two_operands_at_once) {
   EXPECT_EQ(a().arrivals[0].address, 512U) << "the factors";
   EXPECT_EQ(a().arrivals[1].cycle, kFirst + 1);
   EXPECT_EQ(b().arrivals[0].cycle, kFirst) << "the second operand does not wait for the factors";
-  // The factors take no clock of the lanes.
+  // The factors take no cycle of the lanes.
   EXPECT_EQ(result().arrivals[0].cycle, kFirst + 1 + kRead + 1 + 4 + config_.latency_cycles);
 }
 

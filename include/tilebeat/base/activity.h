@@ -5,11 +5,11 @@
 
 namespace tilebeat {
 
-/// What a module does with a clock (SPEC CY-2). Every clock of every module belongs to exactly one of these;
+/// What a module does with a cycle (SPEC CY-2). Every cycle of every module belongs to exactly one of these;
 /// all but `kBusy` are stalls, named after what is waited for when the wait begins.
 enum class Activity : std::uint8_t {
   kBusy,          ///< useful work: a beat, a bus beat, a DRAM command or data beat
-  kBankConflict,  ///< further clocks of a beat whose lanes read one bank more than once
+  kBankConflict,  ///< further cycles of a beat whose lanes read one bank more than once
   kOutputDrain,   ///< results of an earlier operation cycle or tile still leave the array
   kRoll,  ///< operands move between registers: blocks are exchanged, corrected, or wrap through a buffer
   kPipelineFill,      ///< the first stages of a chunk, before its first MAC

@@ -5,7 +5,7 @@
 
 namespace tilebeat {
 
-/// Clocks of one clock domain, counted from reset.
+/// Cycles of one clock domain, counted from reset.
 using Cycle = std::int64_t;
 
 /// Simulated time in picoseconds, counted from reset. One NPU clock is `ClockDomain::period_ps` of these.

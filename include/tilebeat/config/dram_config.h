@@ -34,7 +34,7 @@ struct DramConfig {
   int data_bits = 64;             ///< payload bits of a channel's data bus
   int ecc_bits = 0;               ///< bits of the bus that carry no payload
   int burst_length = 8;           ///< transfers of one burst
-  Picoseconds clock_ps = 833;     ///< period of the DRAM clock; two transfers a clock
+  Picoseconds clock_ps = 833;     ///< period of the DRAM clock; two transfers a cycle
   Picoseconds tRCD_ps = 13320;
   Picoseconds tRP_ps = 13320;
   Picoseconds tCL_ps = 13320;

@@ -27,14 +27,14 @@ struct DmaConfig {
 /// The interconnect (SPEC HI-6).
 struct InterconnectConfig {
   int bytes_per_clock = 16;  ///< width of every port
-  int request_cycles = 2;    ///< clocks from the grant of a request to its arrival at the target
-  int response_cycles = 2;   ///< clocks from the target's answer to the first beat at the initiator
+  int request_cycles = 2;    ///< cycles from the grant of a request to its arrival at the target
+  int response_cycles = 2;   ///< cycles from the target's answer to the first beat at the initiator
   int max_outstanding = 16;  ///< bursts under way at a time, an initiator port
 };
 
 /// The host CPU (document 000 figure 6) and the instruction fetch.
 struct HostConfig {
-  int register_write_cycles = 10;  ///< clocks between two register writes of the host
+  int register_write_cycles = 10;  ///< cycles between two register writes of the host
   int instruction_buffer_bytes = 4096;
 };
 
@@ -42,14 +42,14 @@ struct HostConfig {
 struct MemoryConfig {
   std::int64_t size_bytes = 0;
   int banks = 16;
-  int bank_bytes = 16;     ///< width of a bank: bytes that it delivers or takes a clock
-  int latency_cycles = 1;  ///< clocks from a request's arrival to its first word
+  int bank_bytes = 16;     ///< width of a bank: bytes that it delivers or takes a cycle
+  int latency_cycles = 1;  ///< cycles from a request's arrival to its first word
 };
 
 /// The vector unit of a core (SPEC HI-2).
 struct VectorConfig {
-  int lanes = 64;          ///< elements of one operation a clock
-  int latency_cycles = 4;  ///< clocks from the last operand of a result to the result
+  int lanes = 64;          ///< elements of one operation a cycle
+  int latency_cycles = 4;  ///< cycles from the last operand of a result to the result
   int row_elements =
       16384;  ///< elements that the row buffer holds: the longest channel vector of a softmax or pooling
   int parameter_bytes = 131072;  ///< tables and factors of one operation
@@ -78,7 +78,7 @@ struct ChipConfig {
   InterconnectConfig cluster_bus{64, 1, 1, 16};   ///< the broadcast bus and the other ports of the SRAM
   InterconnectConfig cluster_link{32, 4, 4, 16};  ///< CDMA between clusters
   DmaConfig copy;                                 ///< GDMA, CDMA and broadcast
-  int sync_cycles = 4;  ///< clocks of a signal between processors and of a barrier's release
+  int sync_cycles = 4;  ///< cycles of a signal between processors and of a barrier's release
   DramPath dram_path = DramPath::kAuto;
 
   int cores() const { return clusters * cores_per_cluster; }
@@ -128,7 +128,7 @@ struct HardwareConfig {
   }
   /// The engine that `dataflow` names.
   const EngineConfig& matrix_engine() const;
-  /// Peak multiply-accumulates of one matrix unit a clock.
+  /// Peak multiply-accumulates of one matrix unit a cycle.
   std::int64_t macs_per_clock() const { return matrix_engine().peak_macs_per_clock(); }
   /// Width of the bus that the ports of a matrix unit are on: a core's, or the interconnect.
   int matrix_bus_bytes() const {

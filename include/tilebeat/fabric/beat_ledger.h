@@ -7,12 +7,12 @@
 
 namespace tilebeat {
 
-/// The cycle ledger of a data bus whose beats are known ahead of time: a clock in which a beat is on the bus
-/// is busy, every other clock belongs to the activity that the owner names when it accounts for it (SPEC
+/// The cycle ledger of a data bus whose beats are known ahead of time: a cycle in which a beat is on the bus
+/// is busy, every other cycle belongs to the activity that the owner names when it accounts for it (SPEC
 /// CY-2).
 class BeatLedger {
  public:
-  /// The bus carries a beat in each of the clocks [begin, begin + count). Stretches are added in rising
+  /// The bus carries a beat in each of the cycles [begin, begin + count). Stretches are added in rising
   /// order, do not overlap and do not begin before what is accounted for.
   void add_beats(Cycle begin, Cycle count) {
     if (!beats_.empty() && beats_.back().end == begin) {
@@ -22,7 +22,7 @@ class BeatLedger {
     }
     beats_end_ = begin + count;
   }
-  /// Accounts for the clocks before `upto`; those without a beat belong to `otherwise`.
+  /// Accounts for the cycles before `upto`; those without a beat belong to `otherwise`.
   void advance(Cycle upto, Activity otherwise) {
     for (Cycle at = ledger_.settled_at(); at < upto; at = ledger_.settled_at()) {
       if (beats_.empty() || beats_.front().begin > at) {
@@ -34,9 +34,9 @@ class BeatLedger {
       if (ledger_.settled_at() == beats_.front().end) beats_.pop_front();
     }
   }
-  /// The clock after the last known beat.
+  /// The cycle after the last known beat.
   Cycle beats_end() const { return beats_end_; }
-  /// The clock up to which everything is accounted for.
+  /// The cycle up to which everything is accounted for.
   Cycle settled_at() const { return ledger_.settled_at(); }
   const ActivityCycles& cycles() const { return ledger_.cycles(); }
 

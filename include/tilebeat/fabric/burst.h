@@ -19,8 +19,8 @@ struct BurstExtension : tlm::tlm_extension<BurstExtension> {
   std::uint64_t id = 0;                      ///< number of the burst at its port, from 0
   int beats = 0;                             ///< bus beats of its data
   Activity waits_for = Activity::kBusGrant;  ///< what keeps the request from being granted
-  /// NPU clock in which the first beat of a read reached the initiator (the rest follow one a clock, the last
-  /// in the clock of BEGIN_RESP); for a write, the clock of its response.
+  /// NPU clock in which the first beat of a read reached the initiator (the rest follow one a cycle, the last
+  /// in the cycle of BEGIN_RESP); for a write, the cycle of its response.
   Cycle first_beat = 0;
 
   tlm::tlm_extension_base* clone() const override { return new BurstExtension(*this); }

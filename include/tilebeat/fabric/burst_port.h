@@ -16,13 +16,13 @@ namespace tilebeat {
 /// it: issues bursts one at a time, keeps them in order, and hands them back in order once their response is
 /// there.
 ///
-/// What arrives in a clock can be acted upon in the next one: `changed` is then notified.
+/// What arrives in a cycle can be acted upon in the next one: `changed` is then notified.
 class BurstPort {
  public:
   struct Burst {
     std::vector<std::uint8_t> data;
     tlm::tlm_generic_payload* payload = nullptr;
-    Cycle completed = -1;  ///< the clock of its response
+    Cycle completed = -1;  ///< the cycle of its response
   };
 
   tlm_utils::simple_initiator_socket<BurstPort> socket;
@@ -30,7 +30,7 @@ class BurstPort {
   /// At most `max_outstanding` bursts are under way.
   BurstPort(const char* name, const SimContext& context, int max_outstanding, sc_core::sc_event& changed);
 
-  /// The previous request has been granted (before this clock) and another burst may be under way.
+  /// The previous request has been granted (before this cycle) and another burst may be under way.
   bool granted(Cycle now) const { return !ungranted_ && granted_at_ < now; }
   /// What a request that is not granted yet waits for, as the target said; `changed` is notified when that
   /// changes.
@@ -41,11 +41,11 @@ class BurstPort {
              Cycle now);
 
   bool empty() const { return under_way_.empty(); }
-  /// The oldest burst's response arrived before clock `now`.
+  /// The oldest burst's response arrived before cycle `now`.
   bool front_ready(Cycle now) const {
     return !under_way_.empty() && under_way_.front().completed >= 0 && under_way_.front().completed < now;
   }
-  /// The oldest read (write) has its response since before clock `now`; for ports that do both, whose reads
+  /// The oldest read (write) has its response since before cycle `now`; for ports that do both, whose reads
   /// and writes pass each other.
   bool ready(tlm::tlm_command direction, Cycle now) const;
   /// Takes it off, as `take_front` does.
@@ -56,7 +56,7 @@ class BurstPort {
   std::vector<std::uint8_t> buffer(int bytes);
   void recycle(std::vector<std::uint8_t> data) { spare_.push_back(std::move(data)); }
 
-  /// Clocks of the request side: busy when a request is sent; the owner enters what it waits for otherwise.
+  /// Cycles of the request side: busy when a request is sent; the owner enters what it waits for otherwise.
   CycleLedger ledger;
 
  private:

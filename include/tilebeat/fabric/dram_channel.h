@@ -21,7 +21,7 @@ struct DramBurst {
   std::uint32_t bytes = 0;    ///< payload bytes asked for, at most those of a whole burst
 };
 
-/// Statistics of one channel; clocks are the DRAM's.
+/// Statistics of one channel; cycles are the DRAM's.
 struct DramChannelStatistics {
   std::int64_t row_hits = 0;       ///< bursts that found their row open
   std::int64_t row_misses = 0;     ///< bursts for which a closed bank was opened
@@ -30,32 +30,32 @@ struct DramChannelStatistics {
   std::int64_t read_bytes = 0;     ///< payload bytes read on request
   std::int64_t write_bytes = 0;    ///< payload bytes written on request
   std::int64_t bus_bytes = 0;      ///< payload bytes that the data bus carried: whole bursts, without ECC
-  Cycle settled_at = 0;            ///< clocks accounted for; `cycles` sums to this
+  Cycle settled_at = 0;            ///< cycles accounted for; `cycles` sums to this
   ActivityCycles cycles{};         ///< busy: the data bus carries data; dram_timing, refresh, no_work
 };
 
-/// The scheduler of one DRAM channel (SPEC HI-6), free of SystemC: the controller calls `step` at the clocks
+/// The scheduler of one DRAM channel (SPEC HI-6), free of SystemC: the controller calls `step` at the cycles
 /// that `wake` names.
 ///
-/// FR-FCFS with an open page policy. In every clock one command is issued, the first of these that all timing
+/// FR-FCFS with an open page policy. In every cycle one command is issued, the first of these that all timing
 /// rules allow: a RD or WR to an open row, oldest burst first; else an ACT or PRE, oldest burst first. A bank
 /// is only precharged when no visible burst hits its open row. Bursts other than the oldest may be served
 /// `starvation_cap` times while one burst is the oldest; then no other burst's RD or WR is issued until the
 /// oldest is served, and its bank may be precharged despite hits. Bursts to one burst address are served in
 /// the order in which they entered.
 ///
-/// Every tREFI a refresh falls due: nothing else is issued from that clock on, all open banks are precharged
+/// Every tREFI a refresh falls due: nothing else is issued from that cycle on, all open banks are precharged
 /// together once tRAS allows, REF follows after tRP, and commands continue tRFC later with all rows closed.
-/// Refreshes that fall due while nothing is pending take place at exactly the same clocks, but are accounted
+/// Refreshes that fall due while nothing is pending take place at exactly the same cycles, but are accounted
 /// for with the next burst or by `settle`: an idle channel is never woken.
 ///
 /// A burst's data begins tCL after its RD or WR (write latency equals read latency) and takes burst_length /
-/// 2 clocks.
+/// 2 cycles.
 class DramChannel {
  public:
   static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
 
-  /// A burst whose RD or WR was issued; its last data beat is over at clock `data_end`.
+  /// A burst whose RD or WR was issued; its last data beat is over at cycle `data_end`.
   struct Served {
     DramBurst burst;
     Cycle data_end;
@@ -65,26 +65,26 @@ class DramChannel {
   /// Throws UserError for values out of range.
   DramChannel(const DramConfig& config, int index);
 
-  /// Called with every command, in the order of their clocks; possibly after its clock (refreshes while
+  /// Called with every command, in the order of their cycles; possibly after its cycle (refreshes while
   /// idle), or before it (a refresh is known when it falls due).
   void listen(CommandListener listener) { listener_ = std::move(listener); }
 
   /// Whether the queue has room at the edge of clock `edge`, or (negative) between two edges. The place of a
   /// burst served at an edge is free strictly after that edge.
   bool has_room(Cycle edge) const;
-  /// Takes a burst in; the scheduler sees it from clock `visible_from` on, which no earlier call's value
+  /// Takes a burst in; the scheduler sees it from cycle `visible_from` on, which no earlier call's value
   /// exceeds.
   void enter(const DramBurst& burst, Cycle visible_from);
   /// Bursts in the queue, and those of them that the scheduler sees already.
   int fill() const { return static_cast<int>(queue_.size() + arrivals_.size()); }
   int visible() const { return static_cast<int>(queue_.size()); }
 
-  /// Does the work of clock `now`; returns the burst whose RD or WR it issued.
+  /// Does the work of cycle `now`; returns the burst whose RD or WR it issued.
   std::optional<Served> step(Cycle now);
-  /// The next clock at which `step` has to be called, `kNever` when nothing is pending.
+  /// The next cycle at which `step` has to be called, `kNever` when nothing is pending.
   Cycle wake() const { return wake_; }
 
-  /// Brings the statistics up to the end of clock `end` - 1.
+  /// Brings the statistics up to the end of cycle `end` - 1.
   void settle(Cycle end);
   const DramChannelStatistics& statistics() const { return statistics_; }
   const DramClocks& clocks() const { return clocks_; }
@@ -105,10 +105,10 @@ class DramChannel {
     Cycle at = kNever;
   };
 
-  /// The best command that is legal at the earliest clock from `from` on.
+  /// The best command that is legal at the earliest cycle from `from` on.
   Choice choose(Cycle from) const;
   void consider(Choice& best, DramCommandKind kind, std::size_t index, Cycle at) const;
-  /// The command and clock that bring entry `index` forward; `decided_banks` need no further look.
+  /// The command and cycle that bring entry `index` forward; `decided_banks` need no further look.
   void consider_entry(Choice& best, std::size_t index, Cycle from, std::uint64_t& decided_banks) const;
   bool later_hit(std::size_t index) const;
   std::optional<Served> issue(const Choice& choice);

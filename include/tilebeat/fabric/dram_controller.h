@@ -39,10 +39,10 @@ struct AddressSlice {
 ///
 /// Latency: bursts enter the queues of their channels when the request arrives and are seen by the schedulers
 /// from the first DRAM edge strictly after that. BEGIN_RESP is sent at the end of the last data beat of the
-/// request's last burst. Idle, with a closed bank, that is tRCD + tCL + burst_length / 2 DRAM clocks after
+/// request's last burst. Idle, with a closed bank, that is tRCD + tCL + burst_length / 2 DRAM cycles after
 /// the edge of the ACT.
 ///
-/// Throughput: one burst a max(tCCD, burst_length / 2) clocks a channel; see DramChannel for order and
+/// Throughput: one burst a max(tCCD, burst_length / 2) cycles a channel; see DramChannel for order and
 /// refresh.
 ///
 /// Back-pressure: END_REQ is returned at once when every burst of the request has a place in its channel's
@@ -137,7 +137,7 @@ class DramController : public sc_core::sc_module {
   std::vector<std::uint32_t> free_requests_;  ///< handles not in use
   std::uint64_t arrived_ = 0;
   std::int64_t held_ = kNone;            ///< handle of the request whose END_REQ is withheld
-  Cycle admit_from_ = 0;                 ///< the next clock in which it can find a place
+  Cycle admit_from_ = 0;                 ///< the next cycle in which it can find a place
   std::vector<Completion> completions_;  ///< a heap, earliest first
   sc_core::sc_event wake_;
   MethodGate gate_;

@@ -39,7 +39,7 @@ struct BusPortStatistics {
   std::int64_t write_bursts = 0;   ///< completed writes
   std::int64_t granted = 0;        ///< requests granted
   std::int64_t decode_errors = 0;  ///< requests outside the address map
-  Cycle settled_at = 0;            ///< clocks accounted for; both of the following sum to this
+  Cycle settled_at = 0;            ///< cycles accounted for; both of the following sum to this
   ActivityCycles read_cycles{};
   ActivityCycles write_cycles{};
 };
@@ -48,27 +48,27 @@ struct BusPortStatistics {
 /// `bytes_per_clock` each, targets with one address channel each. A burst's beats are ceil(bytes /
 /// bytes_per_clock).
 ///
-/// Request. An initiator sends BEGIN_REQ in phase kAct of a clock, one at a time until END_REQ. In phase
-/// kGrant of the same and each later clock t every target grants one of the requests to it: the oldest (clock
+/// Request. An initiator sends BEGIN_REQ in phase kAct of a cycle, one at a time until END_REQ. In phase
+/// kGrant of the same and each later cycle t every target grants one of the requests to it: the oldest (cycle
 /// of BEGIN_REQ), of equally old ones that of the lowest port. A port with `max_outstanding` bursts between
 /// grant and response is not granted. END_REQ reaches the initiator in kGrant of t; the next BEGIN_REQ may
-/// follow in clock t + 1.
-///   Read: BEGIN_REQ reaches the target in kGrant of clock t + request_cycles.
-///   Write: its beats occupy the port's write bus from clock max(t + 1, clock after the port's previous write
-///   beat) on, one a clock; BEGIN_REQ reaches the target in kGrant of (clock of the last beat) +
+/// follow in cycle t + 1.
+///   Read: BEGIN_REQ reaches the target in kGrant of cycle t + request_cycles.
+///   Write: its beats occupy the port's write bus from cycle max(t + 1, cycle after the port's previous write
+///   beat) on, one a cycle; BEGIN_REQ reaches the target in kGrant of (cycle of the last beat) +
 ///   request_cycles.
-/// A target receives one request a clock, the one that was due first, then the one granted first.
+/// A target receives one request a cycle, the one that was due first, then the one granted first.
 ///
 /// Back-pressure. While a target withholds END_REQ nothing more is sent to it and none of the requests to it
-/// is granted. END_REQ sent at time x counts from clock ceil(x / period) on.
+/// is granted. END_REQ sent at time x counts from cycle ceil(x / period) on.
 ///
-/// Response. A target's BEGIN_RESP at time x is taken over at clock e = ceil(x / period); the interconnect
+/// Response. A target's BEGIN_RESP at time x is taken over at cycle e = ceil(x / period); the interconnect
 /// completes it with TLM_COMPLETED. Responses of one port are dealt with in the order of e, then target.
-///   Read: the first beat reaches the initiator in clock f = max(e + response_cycles, clock after the port's
-///   previous read beat), the rest follow one a clock; BEGIN_RESP reaches the initiator in kAct of the clock
-///   of the last beat, with `BurstExtension::first_beat` = f. Write: BEGIN_RESP in kAct of clock max(e +
-///   response_cycles, clock after the port's previous write response).
-/// The burst stops counting as outstanding in that clock. Reads and writes pass each other: an initiator that
+///   Read: the first beat reaches the initiator in cycle f = max(e + response_cycles, cycle after the port's
+///   previous read beat), the rest follow one a cycle; BEGIN_RESP reaches the initiator in kAct of the cycle
+///   of the last beat, with `BurstExtension::first_beat` = f. Write: BEGIN_RESP in kAct of cycle max(e +
+///   response_cycles, cycle after the port's previous write response).
+/// The burst stops counting as outstanding in that cycle. Reads and writes pass each other: an initiator that
 /// reads what it wrote waits for the write's response first.
 ///
 /// A burst that is not wholly inside one range of the map is answered with TLM_COMPLETED and
@@ -91,7 +91,7 @@ class Interconnect : public sc_core::sc_module {
                const std::vector<AddressRange>& map);
 
   int ports() const { return static_cast<int>(ports_.size()); }
-  /// Brings the statistics up to the end of clock `end` - 1.
+  /// Brings the statistics up to the end of cycle `end` - 1.
   void settle(Cycle end);
   /// The statistics of a port as of the last `settle`.
   const BusPortStatistics& statistics(PortId port) const {
@@ -104,7 +104,7 @@ class Interconnect : public sc_core::sc_module {
   /// One direction of a port.
   struct Lane {
     BeatLedger ledger;
-    Cycle free_from = 0;                   ///< first clock without a beat promised
+    Cycle free_from = 0;                   ///< first cycle without a beat promised
     int under_way = 0;                     ///< bursts between grant and response
     bool waiting = false;                  ///< a request of this direction is not granted
     Activity cause = Activity::kBusGrant;  ///< why not
@@ -118,10 +118,10 @@ class Interconnect : public sc_core::sc_module {
   };
   struct Port {
     Payload* request = nullptr;  ///< BEGIN_REQ without END_REQ
-    Cycle issued = 0;            ///< clock of that BEGIN_REQ
+    Cycle issued = 0;            ///< cycle of that BEGIN_REQ
     int target = 0;              ///< where it goes
     int outstanding = 0;
-    Cycle reply_free_from = 0;  ///< first clock without a write response promised
+    Cycle reply_free_from = 0;  ///< first cycle without a write response promised
     std::uint64_t bursts = 0;
     Lane read;
     Lane write;
@@ -140,7 +140,7 @@ class Interconnect : public sc_core::sc_module {
   struct Target {
     std::vector<Travelling> travelling;   ///< a heap, first due first
     const Payload* unaccepted = nullptr;  ///< sent to the target, END_REQ withheld
-    Cycle free_from = 0;                  ///< clock from which on the latest END_REQ counts
+    Cycle free_from = 0;                  ///< cycle from which on the latest END_REQ counts
     bool blocked(Cycle now) const { return unaccepted != nullptr || free_from > now; }
   };
   /// A response that a target has sent.

@@ -21,7 +21,7 @@ namespace tilebeat {
 struct ScratchpadStats {
   std::int64_t read_bytes = 0, write_bytes = 0;
   std::int64_t words = 0;            ///< bank accesses
-  std::int64_t conflict_clocks = 0;  ///< clocks in which a request's next word found its bank taken
+  std::int64_t conflict_clocks = 0;  ///< cycles in which a request's next word found its bank taken
 };
 
 /// How a scratchpad's bytes are spread over its banks: word by word, or a bank after the other, each a region
@@ -31,15 +31,15 @@ enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
 /// An on-chip memory: NRAM, WRAM or the SRAM of a cluster (SPEC HI-2, HI-3). It occupies `size_bytes` from
 /// `base`; consecutive words of `bank_bytes` lie in consecutive banks, each a target of its own with one
 /// port. With regions bank i holds the i-th part of the memory and has a second port, `region_port(i)`, that
-/// serves one access a clock whatever the bus does. With interleaved words a matrix engine may have
+/// serves one access a cycle whatever the bus does. With interleaved words a matrix engine may have
 /// `engine_ports` ports of its own at every bank, `engine_port(port, bank)`, which serve it likewise.
 ///
-/// A request of up to 4096 bytes that arrives in clock t is taken at once. From clock t + 1 +
-/// `latency_cycles` on, bus width / bank width of its words are accessed a clock, in order. In each clock
+/// A request of up to 4096 bytes that arrives in cycle t is taken at once. From cycle t + 1 +
+/// `latency_cycles` on, bus width / bank width of its words are accessed a cycle, in order. In each cycle
 /// requests are served in the order in which they arrived, and a bank makes one access: a request whose next
-/// word lies in a bank that an older one uses goes on in the next clock. Requests to different banks so
-/// proceed at the same time, and the banks together deliver up to banks x bank_bytes a clock. The response is
-/// sent in the clock after the last word; a partly covered word takes a whole access.
+/// word lies in a bank that an older one uses goes on in the next cycle. Requests to different banks so
+/// proceed at the same time, and the banks together deliver up to banks x bank_bytes a cycle. The response is
+/// sent in the cycle after the last word; a partly covered word takes a whole access.
 ///
 /// Protocol: nb_transport base protocol as the interconnect speaks it; requests outside the memory are
 /// answered with TLM_ADDRESS_ERROR_RESPONSE at once. transport_dbg reads and writes without time passing.
@@ -78,7 +78,7 @@ class Scratchpad : public sc_core::sc_module {
  private:
   struct Request {
     tlm::tlm_generic_payload* payload = nullptr;
-    Cycle next = 0;     ///< the clock of its next words, or of its response
+    Cycle next = 0;     ///< the cycle of its next words, or of its response
     unsigned done = 0;  ///< bytes accessed
   };
   // Where a byte lies, and how many from it on lie in the same word.
@@ -107,7 +107,7 @@ class Scratchpad : public sc_core::sc_module {
   std::vector<std::unique_ptr<SramBank>> banks_;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<Scratchpad>> bank_ports_;
   std::deque<Request> requests_;        // oldest first
-  std::vector<std::uint8_t> accessed_;  // by bank: in this clock
+  std::vector<std::uint8_t> accessed_;  // by bank: in this cycle
   sc_core::sc_event wake_;
   MethodGate gate_;
   tlm::tlm_generic_payload payload_;

@@ -13,15 +13,15 @@ namespace tilebeat {
 
 /// What a bank keeps count of, a port.
 struct BankPortStats {
-  std::int64_t accesses = 0;  ///< clocks in which the port was busy
+  std::int64_t accesses = 0;  ///< cycles in which the port was busy
   std::int64_t bytes = 0;
 };
 
-/// One on-chip memory bank with a fixed number of ports, each one access of any width up to its word a clock.
+/// One on-chip memory bank with a fixed number of ports, each one access of any width up to its word a cycle.
 ///
-/// Latency: an access at clock t is done in clock t; the reader registers the data. Throughput: one access a
-/// port and clock. Back-pressure: a second access of a port in the same clock is answered with an annotated
-/// delay to the next free clock; nothing waits. Ports have one initiator each. Direct memory access is
+/// Latency: an access at cycle t is done in cycle t; the reader registers the data. Throughput: one access a
+/// port and cycle. Back-pressure: a second access of a port in the same cycle is answered with an annotated
+/// delay to the next free cycle; nothing waits. Ports have one initiator each. Direct memory access is
 /// granted a region at a time and withdrawn with the first write into that region through any port; who uses
 /// it reports the accesses that it stands for with a TLM_IGNORE_COMMAND transaction (address: accesses, data
 /// length: bytes of one access), so that the counters of both granularities agree (SPEC CY-3, HI-7).
@@ -43,7 +43,7 @@ class SramBank : public sc_core::sc_module {
   std::int64_t size_bytes() const { return static_cast<std::int64_t>(storage_.size()); }
 
  private:
-  // A port implements TLM's forward interface itself: the array reads 32 banks a clock, and the function
+  // A port implements TLM's forward interface itself: the array reads 32 banks a cycle, and the function
   // pointers of the convenience sockets would be a third of that.
   struct Port final : tlm::tlm_fw_transport_if<> {
     void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {

@@ -27,7 +27,7 @@ std::int64_t transport(Socket& socket, tlm::tlm_generic_payload& payload, tlm::t
   return static_cast<std::int64_t>(delay.value());
 }
 
-/// Blocking transports of one kind and size, of which there are dozens a clock: everything but address and
+/// Blocking transports of one kind and size, of which there are dozens a cycle: everything but address and
 /// data is set once.
 class WordAccess {
  public:

@@ -27,9 +27,9 @@ struct BridgeStats {
 /// one output a core) and the slave side of CDMA (one output).
 ///
 /// A burst is taken (AW accepted, END_REQ) while fewer than `max_outstanding` are inside. Its data then
-/// occupies the bridge for ceil(bytes / bytes_per_clock) clocks (W), in the order of arrival; in the clock
+/// occupies the bridge for ceil(bytes / bytes_per_clock) cycles (W), in the order of arrival; in the cycle
 /// after, the write goes out on all of its outputs, each as soon as that bus grants it. The response (B,
-/// BEGIN_RESP) is sent in the clock after the last output's response, in the order of arrival. One more burst
+/// BEGIN_RESP) is sent in the cycle after the last output's response, in the order of arrival. One more burst
 /// waits in front of the bridge without END_REQ when it is full.
 ///
 /// Trace signals: aw, w, b.
@@ -62,8 +62,8 @@ class WriteBridge : public sc_core::sc_module {
     tlm::tlm_generic_payload* payload = nullptr;
     std::vector<Route> unsent;
     int unanswered = 0;
-    Cycle taken = 0;  // the clock of AW
-    Cycle ready = 0;  // the clock after its last beat
+    Cycle taken = 0;  // the cycle of AW
+    Cycle ready = 0;  // the cycle after its last beat
   };
   tlm::tlm_sync_enum receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                              sc_core::sc_time& delay);
@@ -84,7 +84,7 @@ class WriteBridge : public sc_core::sc_module {
   tlm::tlm_generic_payload* held_ = nullptr;      // END_REQ withheld
   std::vector<Route> held_routes_;
   Cycle held_since_ = 0;
-  Cycle data_begin_ = 0, data_free_ = 0;  // beats are promised for the clocks between
+  Cycle data_begin_ = 0, data_free_ = 0;  // beats are promised for the cycles between
   SignalId aw_signal_ = -1, w_signal_ = -1, b_signal_ = -1;
 };
 

@@ -54,12 +54,12 @@ Runs merged_runs(std::int64_t run, std::int64_t columns, std::int64_t column_str
 
 /// A port through which bursts go to a memory.
 struct PortPath {
-  int width = 16;          ///< bytes a clock
+  int width = 16;          ///< bytes a cycle
   int burst_bytes = 1024;  ///< of the longest burst
   int outstanding = 8;     ///< bursts under way
-  double round_trip = 60;  ///< clocks from a request to its answer, idle, without what depends on its bytes
+  double round_trip = 60;  ///< cycles from a request to its answer, idle, without what depends on its bytes
   std::int64_t atom = 1;   ///< bytes that the memory always moves whole
-  double memory = 64;      ///< bytes a clock at which the memory collects a burst before it answers
+  double memory = 64;      ///< bytes a cycle at which the memory collects a burst before it answers
 };
 /// Ways of DMA channels and engines: from and to DRAM, to a core's memories, to the memory of a cluster. The
 /// row of a write is opened while its data arrive.
@@ -67,11 +67,11 @@ enum class Direction : std::uint8_t { kRead, kWrite };
 PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction);
 PortPath core_path(const ChipConfig& chip, const DmaConfig& dma);
 PortPath cluster_path(const ChipConfig& chip);
-/// Clocks from the request of the longest burst of such runs to its answer, without the bus's beats.
+/// Cycles from the request of the longest burst of such runs to its answer, without the bus's beats.
 double round_trip(const Runs& runs, const PortPath& path);
 /// The bus's beats of that burst.
 double burst_beats(const Runs& runs, const PortPath& path);
-/// Clocks that runs take through a port.
+/// Cycles that runs take through a port.
 double port_cycles(const Runs& runs, const PortPath& path);
 /// Bytes that runs, of which one begins at `address`, take of the memory's bus: whole atoms, as many as a run
 /// touches on average.
@@ -80,7 +80,7 @@ double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address);
 /// The cost of a copy between memories, by what its addresses name.
 TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware);
 
-/// Bytes a clock of the NPU that all DRAM channels of one controller transfer at most.
+/// Bytes a cycle of the NPU that all DRAM channels of one controller transfer at most.
 double dram_bytes_per_clock(const HardwareConfig& hardware);
 /// Bytes from an address to the next one in the same bank of the same channel and another row.
 std::int64_t dram_bank_round(const HardwareConfig& hardware);

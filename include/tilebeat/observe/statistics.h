@@ -21,13 +21,13 @@ struct MemoryBytes {
 class StatVisitor {
  public:
   virtual ~StatVisitor() = default;
-  /// Where the clocks of a module went; the visitor may settle the ledger.
+  /// Where the cycles of a module went; the visitor may settle the ledger.
   virtual void ledger(const std::string& module, CycleLedger& ledger) = 0;
   virtual void counter(const std::string& module, const std::string& name, const std::string& unit,
                        std::int64_t value) = 0;
   /// `moved` bytes more at a level of memory: `bytes(&MemoryBytes::wram_read, 64)`.
   virtual void bytes(std::int64_t MemoryBytes::*level, std::int64_t moved) = 0;
-  /// Where the clocks of a PE array went, whose ledger has been visited; its beats and useful
+  /// Where the cycles of a PE array went, whose ledger has been visited; its beats and useful
   /// multiply-accumulates.
   virtual void array(const CycleLedger& ledger, std::int64_t beats, std::int64_t macs) = 0;
 };

@@ -19,7 +19,7 @@ struct TraceFilter {
                            << 30;  ///< the trace ends, valid and with a comment, before it grows beyond this
 };
 
-/// Writes a Value Change Dump (IEEE 1364) with a timescale of 1 ps, a clock of its own, and no date: the same
+/// Writes a Value Change Dump (IEEE 1364) with a timescale of 1 ps, a cycle of its own, and no date: the same
 /// run gives the same bytes, in whatever order modules declare signals and record changes.
 class VcdWriter : public Trace {
  public:

@@ -12,7 +12,7 @@
 
 namespace tilebeat {
 
-/// Lower bounds of a layer's clocks (SPEC UI-4): compute at peak, and its tensors over DRAM once at peak
+/// Lower bounds of a layer's cycles (SPEC UI-4): compute at peak, and its tensors over DRAM once at peak
 /// bandwidth.
 struct BoundCycles {
   std::int64_t compute = 0;

@@ -16,7 +16,7 @@ constexpr int kReportVersion = 1;
 nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered_json& hardware);
 /// The JSON Schema (draft-07) of the report file.
 nlohmann::ordered_json report_schema();
-/// The tables that a run prints: layers, where the array's clocks went, traffic, and what failed.
+/// The tables that a run prints: layers, where the array's cycles went, traffic, and what failed.
 std::string report_table(const RunResult& run);
 /// Throws UserError naming `file` and the JSON path of what does not follow `report_schema`; unknown keys
 /// pass.

@@ -13,7 +13,7 @@
 
 namespace tilebeat {
 
-/// Clocks of one module over a run or a layer, in its own clock domain; the activities sum to `cycles` (SPEC
+/// Cycles of one module over a run or a layer, in its own clock domain; the activities sum to `cycles` (SPEC
 /// CY-1).
 struct ModuleCycles {
   std::string name;
@@ -45,10 +45,10 @@ struct LayerResult {
   ActivityCycles
       activity{};  ///< of the PE array: beats are busy, everything else is a stall; sums to `cycles`
   MemoryBytes bytes;
-  std::int64_t bound_compute = 0, bound_dram = 0;  ///< analytical lower bounds, clocks
+  std::int64_t bound_compute = 0, bound_dram = 0;  ///< analytical lower bounds, cycles
   Cycle estimated_cycles = 0;  ///< what the planner expected (SPEC MA-3); 0: nothing was known
   std::string check = "off";   ///< "passed", "failed" or "off"
-  std::string busiest;         ///< the module that was busy for the greatest share of the layer's clocks
+  std::string busiest;         ///< the module that was busy for the greatest share of the layer's cycles
   double busiest_share = 0;    ///< that share
 };
 
@@ -57,9 +57,9 @@ struct CoreResult {
   std::string name;
   std::int64_t macs = 0;   ///< useful ones
   double utilization = 0;  ///< macs / (cycles * the core's peak)
-  Cycle busy = 0;          ///< clocks of its PE array
-  Cycle barrier = 0;       ///< clocks that its processor waited at barriers
-  Cycle peer = 0;          ///< clocks that its processor waited for signals
+  Cycle busy = 0;          ///< cycles of its PE array
+  Cycle barrier = 0;       ///< cycles that its processor waited at barriers
+  Cycle peer = 0;          ///< cycles that its processor waited for signals
 };
 
 /// Everything a run found out, as plain values.

@@ -7,29 +7,29 @@
 
 namespace tilebeat {
 
-/// The phases of one clock (SPEC CY-4). A phase is a fixed time after the clock's edge, not a number of delta
+/// The phases of one cycle (SPEC CY-4). A phase is a fixed time after the clock's edge, not a number of delta
 /// cycles, so that what happens inside a phase cannot depend on the order in which processes run.
 ///   kAct:   modules act on the state they hold and send requests and completions;
-///   kGrant: shared resources look at everything sent in kAct of this clock and decide, by age, then port
+///   kGrant: shared resources look at everything sent in kAct of this cycle and decide, by age, then port
 ///   number;
-///   kRecord: what has become of the clock is written down; nothing changes.
+///   kRecord: what has become of the cycle is written down; nothing changes.
 /// Whatever a grant sends reaches its receiver's inbox at once and is acted upon in the next kAct.
 enum class Phase : int { kAct = 0, kGrant = 1, kRecord = 2 };
 
-/// A clock as pure arithmetic on picoseconds; nothing ticks.
+/// A cycle as pure arithmetic on picoseconds; nothing ticks.
 class ClockDomain {
  public:
-  /// `period_ps` is the length of a clock, at least 100 ps so that the phases fit inside it.
+  /// `period_ps` is the length of a cycle, at least 100 ps so that the phases fit inside it.
   explicit constexpr ClockDomain(Picoseconds period_ps) : period_ps_(period_ps) {}
 
   constexpr Picoseconds period_ps() const { return period_ps_; }
-  /// The clock that the instant `at` lies in.
+  /// The cycle that the instant `at` lies in.
   constexpr Cycle cycle_of(Picoseconds at) const { return at / period_ps_; }
-  /// The instant of `phase` in clock `cycle`.
+  /// The instant of `phase` in cycle `cycle`.
   constexpr Picoseconds at(Cycle cycle, Phase phase = Phase::kAct) const {
     return cycle * period_ps_ + static_cast<int>(phase);
   }
-  /// The first clock whose edge is at `at` or later: how an event of another clock domain is taken over (SPEC
+  /// The first cycle whose edge is at `at` or later: how an event of another clock domain is taken over (SPEC
   /// HI-8).
   constexpr Cycle round_up(Picoseconds at) const { return ceil_div(at, period_ps_); }
 

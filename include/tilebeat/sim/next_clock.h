@@ -7,18 +7,18 @@
 
 namespace tilebeat {
 
-/// The first clock after `now` in which a module has something to do.
+/// The first cycle after `now` in which a module has something to do.
 class NextClock {
  public:
   explicit NextClock(Cycle now) : now_(now) {}
 
-  /// There is something to do in clock `cycle`; one that is not after now does not count.
+  /// There is something to do in cycle `cycle`; one that is not after now does not count.
   void at(Cycle cycle) {
     if (cycle > now_) first_ = std::min(first_, cycle);
   }
   /// There is something to do at all.
   bool any() const { return first_ != kNever; }
-  /// The first clock of all, if there is any.
+  /// The first cycle of all, if there is any.
   Cycle first() const { return first_; }
 
  private:

@@ -29,7 +29,7 @@ class Core : public sc_core::sc_module {
 
   /// A fault of SimulationOptions.
   void inject_fault(const Fault& fault) { matrix_->inject_fault(fault); }
-  /// Adds what its parts have counted, and what the core did as a whole, as of the snapshot's clock.
+  /// Adds what its parts have counted, and what the core did as a whole, as of the snapshot's cycle.
   void collect(Snapshot& snapshot);
   Cycle settled_at();
 

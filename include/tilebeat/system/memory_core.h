@@ -27,7 +27,7 @@ class MemoryCore : public sc_core::sc_module {
   std::unique_ptr<WriteBridge> cdma_in;           ///< takes writes of other clusters
   std::unique_ptr<Interconnect> bus;              ///< its first initiator ports are the cores' MVDMAs
 
-  /// Adds what its parts have counted, as of the snapshot's clock.
+  /// Adds what its parts have counted, as of the snapshot's cycle.
   void collect(Snapshot& snapshot);
   Cycle settled_at();
 

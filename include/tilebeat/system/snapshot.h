@@ -27,7 +27,7 @@ struct Snapshot {
   std::int64_t beats = 0, macs = 0;
 };
 
-/// Adds the statistics of parts, as of a clock, to a snapshot.
+/// Adds the statistics of parts, as of a cycle, to a snapshot.
 class SnapshotVisitor : public StatVisitor {
  public:
   /// `container` is the name of what contains the parts, as reports call it; empty: the whole system.
@@ -54,7 +54,7 @@ class SnapshotVisitor : public StatVisitor {
   std::string prefix_;
 };
 
-/// Finds the clock up to which every ledger is settled.
+/// Finds the cycle up to which every ledger is settled.
 class LatestClock : public StatVisitor {
  public:
   Cycle at = 0;

@@ -30,11 +30,11 @@ class System : public sc_core::sc_module {
   /// All programs have run.
   virtual bool finished() const = 0;
   /// Snapshots at the end of each layer, in order of completion, with the layers' numbers; those that end in
-  /// the same clock in the order of their numbers.
+  /// the same cycle in the order of their numbers.
   const std::vector<std::pair<std::uint32_t, Snapshot>>& layer_ends() const { return layer_ends_; }
-  /// A snapshot of the clock in which all programs had run; nothing before that.
+  /// A snapshot of the cycle in which all programs had run; nothing before that.
   const std::optional<Snapshot>& run_end() const { return run_end_; }
-  /// The counters and ledgers as they stand, up to the clock to which every ledger is settled.
+  /// The counters and ledgers as they stand, up to the cycle to which every ledger is settled.
   Snapshot snapshot_now() { return take_snapshot(std::max(now(), settled_at())); }
   /// What every unit holds and waits for.
   virtual std::string describe_state() const = 0;
@@ -45,9 +45,9 @@ class System : public sc_core::sc_module {
  protected:
   System(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
          const SimulationOptions& options, DeltaJitter* jitter);
-  /// The latest clock up to which any ledger is settled.
+  /// The latest cycle up to which any ledger is settled.
   virtual Cycle settled_at() = 0;
-  /// The snapshot of a clock, every counter and ledger.
+  /// The snapshot of a cycle, every counter and ledger.
   virtual Snapshot take_snapshot(Cycle at) = 0;
   /// Follows the ends of layers on a processor, and the end of the run.
   void observe(CommandProcessor& control);
@@ -64,11 +64,11 @@ class System : public sc_core::sc_module {
   /// A processor has executed `layer.end`; the layer is complete when all have whose programs name it. Throws
   /// SimulationError when no program does, or not so often.
   void end_layer(std::uint32_t layer, Cycle at);
-  /// Takes the snapshot of the layers that ended in this clock, when all processors have dealt with it.
+  /// Takes the snapshot of the layers that ended in this cycle, when all processors have dealt with it.
   void record_layers();
 
   std::vector<int> ends_left_;        ///< by layer: processors that have not ended it yet
-  std::vector<std::uint32_t> ended_;  ///< in this clock, not recorded yet
+  std::vector<std::uint32_t> ended_;  ///< in this cycle, not recorded yet
   sc_core::sc_event record_;
   std::vector<std::pair<std::uint32_t, Snapshot>> layer_ends_;
   std::optional<Snapshot> run_end_;

@@ -36,13 +36,13 @@ struct CommandStats {
 /// Fetches a program from memory, decodes it, and hands its instructions to the units (SPEC SW-6, HI-2): the
 /// control part of document 000's DMA control and host interface.
 ///
-/// Throughput: one instruction decoded a clock, one dispatched a unit and clock. An instruction is dispatched
+/// Throughput: one instruction decoded a cycle, one dispatched a unit and cycle. An instruction is dispatched
 /// when each of its semaphores can be taken and its unit holds fewer than two. Queues are `command_queue`
 /// deep; a full one holds the decoder. `layer.end` and `halt` wait until all queues and units are empty;
 /// `barrier` holds the decoder until the synchronisation network releases it. A `signal` waits for its tokens
-/// in a queue of its own, as deep as the units', and goes out to the network, one a clock and in order. What
-/// a unit's next instruction waits for is told to the unit, which books its idle clocks on that cause.
-/// Messages of clock t are dealt with in phase kGrant of clock t; units act in clock t + 1.
+/// in a queue of its own, as deep as the units', and goes out to the network, one a cycle and in order. What
+/// a unit's next instruction waits for is told to the unit, which books its idle cycles on that cause.
+/// Messages of cycle t are dealt with in phase kGrant of cycle t; units act in cycle t + 1.
 /// All semaphores are zero after reset and after each halt; what other processors signal before the next
 /// program starts counts for it, because the host starts one processor after the other.
 class CommandProcessor : public sc_core::sc_module {
@@ -65,7 +65,7 @@ class CommandProcessor : public sc_core::sc_module {
                    std::uint64_t base);
   SC_HAS_PROCESS(CommandProcessor);
 
-  /// Observer: layer `layer` was complete in the clock `at`.
+  /// Observer: layer `layer` was complete in the cycle `at`.
   std::function<void(std::uint32_t layer, Cycle at)> on_layer_end;
 
   CycleLedger ledger;  ///< busy: an instruction was decoded
@@ -134,7 +134,7 @@ class CommandProcessor : public sc_core::sc_module {
   std::deque<Queued> signals_;  // that wait for their tokens
   Cycle last_signal_ = -1;
   std::vector<UnitMessage> inbox_;
-  std::vector<Semaphore> received_signals_;  // from other processors, of this clock
+  std::vector<Semaphore> received_signals_;  // from other processors, of this cycle
   enum class BarrierState : std::uint8_t { kNone, kArrived, kReleased };
   BarrierState barrier_ = BarrierState::kNone;
   bool tokens_taken_ = false;  // those of the synchronising instruction that holds the decoder

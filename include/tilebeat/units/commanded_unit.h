@@ -27,7 +27,7 @@ class CompletionSocket : public tlm_utils::simple_initiator_socket<CompletionSoc
 };
 
 /// What all units of the command processor have in common: they take its commands and act upon them in the
-/// next clock, remember why no further instruction comes, and report what is released and done.
+/// next cycle, remember why no further instruction comes, and report what is released and done.
 ///
 /// A unit adds a method that is sensitive to `wake_` and begins with `gate_`.
 class CommandedUnit : public sc_core::sc_module {
@@ -41,7 +41,7 @@ class CommandedUnit : public sc_core::sc_module {
  protected:
   CommandedUnit(const sc_core::sc_module_name& name, const SimContext& context, Unit unit);
 
-  /// An instruction was sent; the unit keeps a copy and may begin in clock `next`. Throws a SimulationError
+  /// An instruction was sent; the unit keeps a copy and may begin in cycle `next`. Throws a SimulationError
   /// if the unit cannot execute it.
   virtual void take(const Instruction& instruction, Cycle next) = 0;
   /// A command wakes the unit. Otherwise the unit looks for new instructions by itself.

@@ -49,7 +49,7 @@ class CopyStream {
 /// Copy instructions: reads bursts from the one side into a buffer of `buffer_bytes`, in order, and writes
 /// bursts to the other.
 ///
-/// Throughput: one read and one write request a clock. A write is requested in the clock after the last byte
+/// Throughput: one read and one write request a cycle. A write is requested in the cycle after the last byte
 /// of its data arrived. Back-pressure: a burst is read only when the buffer has room for it and fewer than
 /// `max_outstanding` are under way on its side. The next instruction's reads begin while the previous one is
 /// still being written. The source is released when its last byte has arrived, the instruction is done when

@@ -32,7 +32,7 @@ struct ProgramSet {
 /// the interconnect, one set after the other, each when all programs of the previous one have interrupted.
 ///
 /// Three register writes a program, first the addresses and lengths of all, then the starts;
-/// `register_write_cycles` clocks of software before each.
+/// `register_write_cycles` cycles of software before each.
 class Host : public sc_core::sc_module {
   sc_core::sc_event wake_;  // declared first: the port notifies it
 
@@ -45,7 +45,7 @@ class Host : public sc_core::sc_module {
        std::vector<ProgramSet> sets, int processors);
   SC_HAS_PROCESS(Host);
 
-  /// Observer: in the clock `at` the last program had run.
+  /// Observer: in the cycle `at` the last program had run.
   std::function<void(Cycle at)> on_finished;
 
   CycleLedger ledger;

@@ -15,7 +15,7 @@ struct WaitsFor {
 };
 
 /// From the command processor to a unit, on the unit's command socket. It arrives in phase kGrant and is
-/// acted upon in the next clock.
+/// acted upon in the next cycle.
 struct UnitCommand {
   static constexpr const char* kMessageName = "UnitCommand";
   /// The next instruction, its tokens taken.
@@ -61,9 +61,9 @@ struct StreamMessage {
   };
   /// When data is taken, which the sink knows in advance.
   struct Answer {
-    Cycle accepted = 0;  ///< the clock after the last bus beat was taken
-    Cycle blocked = 0;   ///< clocks in which a beat had to wait for a write queue
-    Cycle written = 0;   ///< the clock after the last byte was written
+    Cycle accepted = 0;  ///< the cycle after the last bus beat was taken
+    Cycle blocked = 0;   ///< cycles in which a beat had to wait for a write queue
+    Cycle written = 0;   ///< the cycle after the last byte was written
   };
   std::variant<Begin, Data, WaitsFor> content;
   Answer answer{};  ///< filled in by the receiver of Data

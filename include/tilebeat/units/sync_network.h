@@ -51,7 +51,7 @@ struct SyncDelivery {
 ///
 /// A barrier is named by its number; its participants are as many processors as its instructions say,
 /// whichever arrive. Latency: a release or a signal reaches its processors `sync_cycles` after the message
-/// that caused it. Throughput: any number of messages a clock.
+/// that caused it. Throughput: any number of messages a cycle.
 class SyncNetwork : public sc_core::sc_module {
  public:
   sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<SyncNetwork>> from;   ///< one a processor
@@ -87,7 +87,7 @@ class SyncNetwork : public sc_core::sc_module {
   int sync_cycles_;
   MethodGate gate_;
   std::map<int, Waiting> waiting_;
-  std::deque<Delivery> deliveries_;  // in rising order of their clocks
+  std::deque<Delivery> deliveries_;  // in rising order of their cycles
   sc_core::sc_event wake_;
   MessageSender send_;
   SignalId waiting_signal_ = -1;

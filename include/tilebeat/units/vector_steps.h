@@ -24,7 +24,7 @@ struct VectorStep {
 
 /// The steps of one VectorRun in order: parameters first; then runs of up to `burst_bytes` of an elementwise
 /// operation, kernel rows (or single taps, when a row does not fit a burst) of every pixel of a pooling,
-/// pixels of a softmax. The lanes take ceil(elements / lanes) clocks for a pass over a run: one pass for most
+/// pixels of a softmax. The lanes take ceil(elements / lanes) cycles for a pass over a run: one pass for most
 /// operations, one a tap for pooling, three for softmax (greatest, sum, quotient).
 class VectorSteps {
  public:

@@ -19,9 +19,9 @@ namespace tilebeat {
 /// The vector unit of a core (SPEC HI-2): elementwise operations, tables, scaling, pooling and softmax from
 /// NRAM to NRAM, as VectorRun says.
 ///
-/// Throughput: `lanes` elements a clock and pass (see VectorSteps), one read request a clock and operand
-/// port, one write request a clock. Latency: the results of a step whose last clock in the lanes is t can be
-/// written in clock t + 1 + `latency_cycles`. Back-pressure: operands are requested while the operand buffer
+/// Throughput: `lanes` elements a cycle and pass (see VectorSteps), one read request a cycle and operand
+/// port, one write request a cycle. Latency: the results of a step whose last cycle in the lanes is t can be
+/// written in cycle t + 1 + `latency_cycles`. Back-pressure: operands are requested while the operand buffer
 /// of `buffer_bytes` has room for a whole step; a step enters the lanes when all its operands are there and
 /// the results waiting to be written take less than `buffer_bytes`. Steps, also those of successive
 /// instructions, follow one another without a gap. The sources are released when the last step enters the
@@ -37,7 +37,7 @@ class VectorUnit : public CommandedUnit {
 
   CycleLedger ledger;            ///< of the lanes
   std::int64_t results = 0;      ///< elements computed
-  std::int64_t lane_clocks = 0;  ///< clocks in the lanes
+  std::int64_t lane_clocks = 0;  ///< cycles in the lanes
 
  private:
   struct Job {

@@ -10,7 +10,7 @@
 
 namespace tilebeat::rolling {
 
-/// Clocks that a product is expected to keep the parts of the unit busy.
+/// Cycles that a product is expected to keep the parts of the unit busy.
 struct Estimate {
   double array = 0;       ///< beats, exchanges, corrections
   double loads = 0;       ///< lines of the operand that takes longer, records included
@@ -26,7 +26,7 @@ struct Candidate {
   Order order;
   Estimate estimate;
 };
-/// The order that takes the fewest clocks among those that the configuration allows; candidates in the order
+/// The order that takes the fewest cycles among those that the configuration allows; candidates in the order
 /// in which they were looked at, the first one of equals is taken (SPEC RO-1, RO-6: the longer operand rolls,
 /// of equals B, upward). `product` is what a layer multiplies.
 struct Choice {

@@ -84,8 +84,11 @@ FaultSpace fault_space(const RollingConfig& c, const HardwareConfig&) {
 }
 
 EngineDescription description() {
-  return {kDataflow, "rolling", "sizes of the rolling-register matrix unit",
-          make_engine_config<RollingConfig>};
+  return {kDataflow,
+          "rolling",
+          "sizes of the rolling-register matrix unit",
+          make_engine_config<RollingConfig>,
+          {"variant", "blocking", "stacked_cuts", "realign", "wrap", "transposition", "stationary"}};
 }
 
 }  // namespace tilebeat::rolling

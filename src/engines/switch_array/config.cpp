@@ -43,9 +43,9 @@ void describe(V& v, SwitchArrayConfig& c) {
   v.integer("arrangement_queue_words", c.arrangement_queue_words, {1, 4096},
             "words that wait in front of the write port of each bank; at least those of one bus beat");
   v.integer("drain_clocks_per_lane", c.drain_clocks_per_lane, {1, 1024},
-            "clocks in which the post-processor takes one lane of C results");
+            "cycles in which the post-processor takes one lane of C results");
   v.integer("post_latency_cycles", c.post_latency_cycles, kLatencyCycles,
-            "clocks of latency of the post-processing path");
+            "cycles of latency of the post-processing path");
 }
 
 // What the array asks of the system around it, whose bus its channels are on.

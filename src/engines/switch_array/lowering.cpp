@@ -110,7 +110,7 @@ class Lowering : public MatrixLowering {
     filling = inputs_.next();
     std::vector<Access> accesses{filling.write()};
     also(accesses, job_->ifm_read);
-    // Bank words: those of a row go to the L banks of its half, one a clock each.
+    // Bank words: those of a row go to the L banks of its half, one a cycle each.
     const Runs runs =
         merged_runs(channels.size(), width, job_->ifm.pixel_stride, height, job_->ifm.row_stride);
     const double words = static_cast<double>(height) * width *
@@ -150,7 +150,7 @@ class Lowering : public MatrixLowering {
       cost.cycles += post.cycles, cost.dram_bytes += post.dram_bytes;
     }
     cost.cycles =
-        std::max(cost.cycles, static_cast<double>(load.words) + load.post_records);  // written one a clock
+        std::max(cost.cycles, static_cast<double>(load.words) + load.post_records);  // written one a cycle
     add(load, std::move(accesses), cost, TaskEvent::kDone);
   }
 
@@ -194,7 +194,7 @@ class Lowering : public MatrixLowering {
     cost.latency = r.last ? drain + config_.post_latency_cycles + kFill : kFill;
     return cost;
   }
-  // Clocks of one channel block with the conflicts of its banks.
+  // Cycles of one channel block with the conflicts of its banks.
   double conflicted_clocks(const ConvRun& r) const {
     const ChunkGeometry geometry{r.rows,
                                  r.columns,

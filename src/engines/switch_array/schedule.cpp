@@ -96,7 +96,7 @@ BankCensus take_census(const SwitchSchedule& schedule, const Arrangement& arrang
             if (selection.valid)
               ++reads[static_cast<std::size_t>(arrangement.place(selection.h, selection.w).bank.value())];
           }
-          int most = 1;  // a beat takes a clock even when nothing is read
+          int most = 1;  // a beat takes a cycle even when nothing is read
           for (std::size_t b = 0; b < reads.size(); ++b) {
             most = std::max(most, reads[b]);
             census.bank_reads[b] += reads[b];

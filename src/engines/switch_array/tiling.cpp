@@ -174,7 +174,7 @@ class Search {
     const std::int64_t run =
         stored_pixel_bytes(tiling.order == LoopOrder::kTileOuter ? tiling.blocks_per_store : 1);
     if (run == stored_pixel_bytes(kernel_blocks_)) return output;  // whole pixels lie back to back
-    constexpr std::int64_t kRequest = 2;                           // clocks of the port
+    constexpr std::int64_t kRequest = 2;                           // cycles of the port
     return output / static_cast<double>(run) *
            static_cast<double>(run + kRequest * path_.width + (run % burst == 0 ? 0 : burst - 1));
   }
@@ -189,7 +189,7 @@ class Search {
       if (c.clocks <= limit && c.bytes < best->bytes) best = &c;
     }
     reason = fmt::format(
-        "{}; {} outermost; of {} tilings the fastest is expected to take {:.0f} clocks, this one {:.0f} with "
+        "{}; {} outermost; of {} tilings the fastest is expected to take {:.0f} cycles, this one {:.0f} with "
         "{} bytes on the DRAM bus",
         what, best->tiling.order == LoopOrder::kTileOuter ? "tiles" : "kernel blocks", candidates_.size(),
         fastest->clocks, best->clocks, best->bytes);

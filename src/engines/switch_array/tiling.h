@@ -39,7 +39,7 @@ struct Job {
   int planes = 0;     ///< that are added up at a time
   bool whole = true;  ///< false: the accumulators carry over from job to job, a tile is one operation cycle
 };
-/// Picks the tiling, for maps and results behind `path`, in a memory of `memory_bytes` bytes a clock;
+/// Picks the tiling, for maps and results behind `path`, in a memory of `memory_bytes` bytes a cycle;
 /// `reason` says why. Throws UserError when the job cannot fit.
 Tiling choose_tiling(const Job& job, const HardwareConfig& hardware, const PortPath& path,
                      double memory_bytes, std::string& reason);

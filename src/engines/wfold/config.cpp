@@ -24,13 +24,13 @@ void describe(V& v, WfoldConfig& c) {
   v.integer("second_buffer_lines", c.second_buffer_lines, {2, 256},
             "L2: kernel lines that a slave's second buffer holds; half of them bound the kernels of a tile");
   v.integer("weight_port_bytes", c.weight_port_bytes, {16, 256},
-            "bytes that a slave reads of its region a clock");
+            "bytes that a slave reads of its region a cycle");
   v.integer("line_queue", c.line_queue, {1, 4096}, "map lines that are read ahead of the first buffers");
   v.integer("transit_bytes", c.transit_bytes, {0, 1 << 20},
             "bytes of the transit buffer, both halves together; 0: there is none");
   v.integer("write_queue", c.write_queue, {1, 4096}, "requests to write results that wait for the bus");
   v.integer("post_latency_cycles", c.post_latency_cycles, kLatencyCycles,
-            "clocks of latency of the post-processing path");
+            "cycles of latency of the post-processing path");
   v.integer("smallest_pci", c.smallest_pci, {2, 256},
             "smallest channel granularity to choose from, a power of two; the largest is line_bytes");
   v.integer("tolerance_bytes", c.tolerance_bytes, {1, 256},

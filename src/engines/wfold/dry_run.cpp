@@ -13,7 +13,7 @@ DryPorts::DryPorts(const ChipConfig& chip, int outstanding)
       taken_(static_cast<std::size_t>(std::min(outstanding, bus_.max_outstanding)), 0),
       bank_used_(static_cast<std::size_t>(nram_.banks), -1) {}
 
-// The clock in which a read that is sent in clock `at` is granted. Writes that were sent before come first.
+// The cycle in which a read that is sent in cycle `at` is granted. Writes that were sent before come first.
 Cycle DryPorts::grant(Cycle at) {
   Cycle granted = at;
   for (; !writes_.empty() && writes_.front().at < at; writes_.pop_front()) {
@@ -39,7 +39,7 @@ Cycle DryPorts::read(Cycle earliest, std::int64_t offset, std::int64_t bytes) {
   return lane_free_;
 }
 
-// The clock of the last access of a request; older ones have made theirs.
+// The cycle of the last access of a request; older ones have made theirs.
 Cycle DryPorts::access(Cycle arrival, std::int64_t offset, std::int64_t bytes) {
   const int a_clock = std::max(1, bus_.bytes_per_clock / nram_.bank_bytes);
   Cycle now = arrival + 1 + nram_.latency_cycles;
@@ -70,7 +70,7 @@ DryRun::DryRun(const HardwareConfig& hardware, const WfoldRun& run, const WfoldS
       used_at_(static_cast<std::size_t>(config_.second_buffer_lines), -1),
       drained_at_(2, -1) {}
 
-// The next fetch: in the clock in which the place of an earlier one is free.
+// The next fetch: in the cycle in which the place of an earlier one is free.
 void DryRun::fetch() {
   Cycle begin = 0;
   if (left_.size() == limit_) {
@@ -103,7 +103,7 @@ void DryRun::enter_line(const WfoldTile& tile, const WfoldRefill& refill, int li
   if (--window_.lines_left == 0) left_.push_back(at);
 }
 
-// The clock in which the kernel line of a beat is complete.
+// The cycle in which the kernel line of a beat is complete.
 Cycle DryRun::kernel_line(const WfoldBeat& beat, const WfoldTile& tile) {
   const auto slot = static_cast<std::size_t>(s_.second_slot(beat, tile));
   weights_free_ = std::max(weights_free_, used_at_[slot] + 1) +
@@ -154,7 +154,7 @@ void DryRun::tile() {
   ++tile_;
 }
 
-// Results leave the third buffers, M bytes of int32 a clock, and are written column by column or line by line
+// Results leave the third buffers, M bytes of int32 a cycle, and are written column by column or line by line
 // (SPEC WF-7).
 void DryRun::drain(const WfoldTile& tile) {
   const int bytes = tile.kernels * element_;
@@ -171,7 +171,7 @@ void DryRun::drain(const WfoldTile& tile) {
     const int piece = columns * run_.result_granularity;
     for (int from = 0; from < columns * bytes; from += piece, ++writes) {
       const int end = std::min(from + piece, columns * bytes);
-      // The clock in which the last bytes of the request leave.
+      // The cycle in which the last bytes of the request leave.
       const Cycle last = out + ceil_div<Cycle>(columns * slices * end, columns * bytes);
       write_ = std::max(write_ + 1, last + config_.post_latency_cycles);
       ports_.write(write_, run_.result + pixel * run_.result_pixel + from, end - from);

@@ -13,20 +13,20 @@
 
 namespace tilebeat::wfold {
 
-/// The engine's two ports to NRAM without data: when what is asked for is there. Of both, one request a clock
-/// is granted, the older one first; banks make one access a clock; so many bursts are under way.
+/// The engine's two ports to NRAM without data: when what is asked for is there. Of both, one request a cycle
+/// is granted, the older one first; banks make one access a cycle; so many bursts are under way.
 class DryPorts {
  public:
   DryPorts(const ChipConfig& chip, int outstanding);
 
-  /// The first clock from `earliest` on in which the reading port can send a request.
+  /// The first cycle from `earliest` on in which the reading port can send a request.
   Cycle next(Cycle earliest) const { return std::max(earliest, free_); }
-  /// Nothing is asked for in clock `at`, which a request could have been sent in.
+  /// Nothing is asked for in cycle `at`, which a request could have been sent in.
   void skip(Cycle at) { free_ = at + 1; }
-  /// Reads `bytes` bytes at `offset` of NRAM, from clock `earliest` on; returns the clock in which they can
+  /// Reads `bytes` bytes at `offset` of NRAM, from cycle `earliest` on; returns the cycle in which they can
   /// be used.
   Cycle read(Cycle earliest, std::int64_t offset, std::int64_t bytes);
-  /// The writing port sends a request in clock `at`. Rising clocks.
+  /// The writing port sends a request in cycle `at`. Rising cycles.
   void write(Cycle at, std::int64_t offset, std::int64_t bytes) { writes_.push_back({at, offset, bytes}); }
 
  private:
@@ -46,7 +46,7 @@ class DryPorts {
   std::deque<Write> writes_;  // that are not granted
 };
 
-/// The clocks of a run's tiles, one after the other, from clock 0 on, as WfoldMaster and WfoldWriter have
+/// The cycles of a run's tiles, one after the other, from cycle 0 on, as WfoldMaster and WfoldWriter have
 /// them; what it leaves out are other users of NRAM and a write queue that is full.
 class DryRun {
  public:
@@ -57,7 +57,7 @@ class DryRun {
   void tile();
 
   Cycle first_beat() const { return first_beat_; }
-  /// The clock after the last beat so far; that in which the results so far have left the third buffers; that
+  /// The cycle after the last beat so far; that in which the results so far have left the third buffers; that
   /// in which they are stored.
   Cycle beats_end() const { return beat_; }
   Cycle drained() const { return drain_free_; }
@@ -101,7 +101,7 @@ class DryRun {
   std::vector<Cycle> drained_at_;  // by tile modulo 2
   Cycle drain_free_ = 0, write_ = 0, stored_ = 0;
   Cycle reads_ = 0;    // requests since the last tile drained
-  Cycle waiting_ = 0;  // clocks that the writing port is behind
+  Cycle waiting_ = 0;  // cycles that the writing port is behind
 };
 
 }  // namespace tilebeat::wfold

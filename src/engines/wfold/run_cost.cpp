@@ -14,7 +14,7 @@ namespace {
 constexpr int kRows = 6;               // that a dry run goes through, where it does not go through all
 constexpr std::int64_t kLines = 2048;  // a run of no more is gone through
 
-// Clocks of a run, or of a kernel tile of it.
+// Cycles of a run, or of a kernel tile of it.
 struct Clocks {
   double fill = 0;     // to the first beat
   double beats = 0;    // from there to the end of the last one
@@ -29,7 +29,7 @@ WfoldSchedule schedule_of(const WfoldConfig& config, const ConvSetup& setup, con
   return {wfold_shape(config), geometry};
 }
 
-// The clocks of `rows` of `all` rows, the others being like the last ones.
+// The cycles of `rows` of `all` rows, the others being like the last ones.
 Clocks clocks_of(DryRun& dry, const WfoldSchedule& schedule, int rows, int all) {
   std::vector<double> ends;
   for (int row = 0; row < rows; ++row) {

@@ -11,7 +11,7 @@
 
 namespace tilebeat::wfold {
 
-/// What runs are expected to cost: the clocks of a dry run, which has the order of lines, beats and results
+/// What runs are expected to cost: the cycles of a dry run, which has the order of lines, beats and results
 /// but no data, and knows nothing of other users of NRAM. Of a long run some rows are gone through; the
 /// others are taken to be like them.
 class RunCosts {

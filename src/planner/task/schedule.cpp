@@ -25,8 +25,8 @@ struct Queue {
 struct Flow {
   int task;
   double left;      // bytes
-  double fastest;   // bytes a clock that its ports carry
-  double rate = 0;  // bytes a clock that it has
+  double fastest;   // bytes a cycle that its ports carry
+  double rate = 0;  // bytes a cycle that it has
 };
 
 class Simulation {
@@ -249,7 +249,7 @@ class Simulation {
   }
 
   const std::vector<Task>& tasks_;
-  double dram_rate_ = 0;    // bytes a clock for transfers
+  double dram_rate_ = 0;    // bytes a cycle for transfers
   std::vector<int> waits_;  // by task: events that have not happened
   std::vector<int> queue_of_;
   std::vector<double> tail_;                            // by task: what has to follow it takes so long

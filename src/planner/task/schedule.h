@@ -10,14 +10,14 @@ namespace tilebeat {
 /// What the tasks of a graph share, for estimates.
 struct Machine {
   double dram_bytes_per_clock = 16;  ///< of all channels, as far as it is reached
-  std::vector<double> starts;        ///< by processor: the clock from which on it decodes; absent: 0
+  std::vector<double> starts;        ///< by processor: the cycle from which on it decodes; absent: 0
 };
 
 /// When the tasks of a graph are expected to run: a list schedule. A unit that is free takes, of the tasks
 /// whose operands are there, the one behind which most remains to be done; transfers share DRAM evenly, and
 /// fetching instructions takes its part of it all the time.
 struct Schedule {
-  std::vector<double> start, end, done;  ///< by task, in clocks
+  std::vector<double> start, end, done;  ///< by task, in cycles
   double cycles = 0;                     ///< until all is done; infinite when that is after the limit
 };
 /// A schedule that lasts longer than `limit` cycles is given up.

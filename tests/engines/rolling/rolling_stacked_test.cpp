@@ -97,7 +97,7 @@ TEST(RollingSchedule, RO_6_cuts_are_equal_for_whole_rolling_and_full_first_for_g
   EXPECT_EQ(groups.lines_of(groups.block(0), OperandName::kB, 1), (Span{16, 4}));
 }
 
-// ---- clocks ----
+// ---- cycles ----
 
 TEST(RollingSchedule, RO_6_steps_are_as_many_as_clocks) {
   for (const Variant variant : {Variant::kRightBUp, Variant::kLeftARight}) {
@@ -167,7 +167,7 @@ TEST(RollingSchedule, RO_6_a_phase_restores_its_rings_before_the_exchange) {
   Order order = order_of(Variant::kRightBUp, Scheme::kGroupRolling, 2, 2);
   order.wrap = Wrap::kBuffer;
   const RollingSchedule schedule(array_of(2, 2), order, product_of(4, 4, 4));
-  // Two phases of 2 computations: 1 + 1 rolls between them, and the restoring one; 2 clocks each.
+  // Two phases of 2 computations: 1 + 1 rolls between them, and the restoring one; 2 cycles each.
   EXPECT_EQ(schedule.rolls(schedule.block(0)).rings, 3);
   EXPECT_EQ(schedule.clocks(schedule.block(0), 0).all, 16 + 1 + 3 * 2);
 }
@@ -183,7 +183,7 @@ TEST(RollingSchedule, RO_5_output_stationary_takes_a_beat_an_element_of_n) {
   EXPECT_EQ(count(first, Step::Kind::kBeat), 4);
   EXPECT_EQ(count(first, Step::Kind::kSums), 0);
   EXPECT_EQ(count(last, Step::Kind::kBeat), 3);
-  EXPECT_EQ(count(last, Step::Kind::kSums), 4) << "a line of sums a clock";
+  EXPECT_EQ(count(last, Step::Kind::kSums), 4) << "a line of sums a cycle";
   EXPECT_EQ(schedule.clocks(schedule.block(0), 1).all, 7);
   EXPECT_EQ(schedule.clocks(schedule.block(0), 1).beats, 3);
 }

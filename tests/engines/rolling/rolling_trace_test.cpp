@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The value of a signal at clock `clock`; -1: it has not changed yet.
+/// The value of a signal at cycle `clock`; -1: it has not changed yet.
 std::int64_t value_at(const testing::RecordingTrace& trace, const std::string& name, Cycle clock) {
   std::int64_t value = -1;
   for (const auto& [at, changed] : trace.of(name)) {
@@ -53,13 +53,13 @@ TEST(RollingTrace, RO_2_registers_of_three_by_three_roll_by_roll) {
   Bench bench(work, Granularity::kClock, true);
   bench.send(work);
   ASSERT_EQ(bench.run(60), "");
-  // B transposed lies in rows; computations are clocks 6, 7 and 8.
+  // B transposed lies in rows; computations are cycles 6, 7 and 8.
   EXPECT_EQ(registers(bench.trace, 'a', 0, 3, 3, 6), "11 12 13 / 21 22 23 / 31 32 33");
   EXPECT_EQ(registers(bench.trace, 'b', 0, 3, 3, 6), "11 21 31 / 12 22 32 / 13 23 33");
   EXPECT_EQ(registers(bench.trace, 'b', 0, 3, 3, 7), "12 22 32 / 13 23 33 / 11 21 31");
   EXPECT_EQ(registers(bench.trace, 'b', 0, 3, 3, 8), "13 23 33 / 11 21 31 / 12 22 32");
   EXPECT_EQ(registers(bench.trace, 'a', 0, 3, 3, 8), "11 12 13 / 21 22 23 / 31 32 33") << "A stays";
-  // The sums of the first computation, 3 clocks later: c11 c22 c33.
+  // The sums of the first computation, 3 cycles later: c11 c22 c33.
   EXPECT_NE(value_at(bench.trace, "rolling.array.sums", 8), 1);
   EXPECT_EQ(value_at(bench.trace, "rolling.array.sums", 9), 1);
   for (int i = 0; i < 3; ++i)
@@ -286,7 +286,7 @@ TEST(RollingUnit, MA_1_sums_stay_in_the_result_buffer_over_runs) {
         for (int column = 0; column < 3; ++column)
           same &= bench.result(row, column) == work.product(row, column);
       }
-      // The first run is done when its last sum is in place: beats 6 to 8, 3 clocks of the tree.
+      // The first run is done when its last sum is in place: beats 6 to 8, 3 cycles of the tree.
       return fmt::format("{} {} {}", same, bench.driver.done(3), bench.driver.done(4) > bench.driver.done(3));
     });
     EXPECT_EQ(text, "true 12 true");

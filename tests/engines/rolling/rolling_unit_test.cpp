@@ -1,5 +1,5 @@
 // The rolling-register unit between a command processor and memories that are stubs: products of any size, in
-// all variants, their clocks against SPEC RO-6 (support/rolling_formulas.h).
+// all variants, their cycles against SPEC RO-6 (support/rolling_formulas.h).
 #include <random>
 #include <string>
 #include <vector>
@@ -33,8 +33,8 @@ void expect_exact(const Work& work, const std::string& what) {
 }
 
 TEST(RollingUnit, RO_6_latency_of_three_by_three) {
-  // Lines enter in 3 to 5, beats are 6 to 8; sums take 3 clocks through trees of 4 lanes; 2 clocks of
-  // realignment; three rows of 12 bytes leave, a request 4 clocks later, its response in the next one.
+  // Lines enter in 3 to 5, beats are 6 to 8; sums take 3 cycles through trees of 4 lanes; 2 cycles of
+  // realignment; three rows of 12 bytes leave, a request 4 cycles later, its response in the next one.
   const Work work = work_of(3, 3, 3, 4, 4, Variant::kRightBUp);
   const Cycle done = 8 + 3 + 2 + 3 + 4 + 1 + 2;
   EXPECT_EQ(rolling_clocks(case_of(work)).done, done);
@@ -128,7 +128,7 @@ TEST(RollingUnit, RO_1_to_6_random_products) {
   const auto below = [&](int bound) { return static_cast<int>(random() % static_cast<unsigned>(bound)); };
   for (int i = 0; i < 1000; ++i) {
     const int rows = 1 + below(20), columns = below(2) == 0 ? rows : 1 + below(20);
-    // With lines of one element a request more, where kernels cross the boundary of a burst, costs a clock:
+    // With lines of one element a request more, where kernels cross the boundary of a burst, costs a cycle:
     // they stay below it.
     const int start_row = below(3) == 0 ? below(rows) : 0, start_column = below(3) == 0 ? below(columns) : 0;
     const bool thin = std::min(rows - start_row, columns - start_column) == 1;

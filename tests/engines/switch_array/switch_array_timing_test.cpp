@@ -1,4 +1,4 @@
-// Clocks of the switch array in a whole SoC: exact pairs around each threshold of SPEC SW-8.
+// Cycles of the switch array in a whole SoC: exact pairs around each threshold of SPEC SW-8.
 #include "tilebeat/engines/switch_array/config.h"
 
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kLanes = 8;  // L of the default array, R = 16 in G = 2 groups
 constexpr int kPort = 4;   // P
 
-/// Hardware on which a delay of k clocks shifts everything behind it by k clocks: the DRAM ticks with the NPU
+/// Hardware on which a delay of k cycles shifts everything behind it by k cycles: the DRAM ticks with the NPU
 /// and is never refreshed.
 HardwareConfig in_step() {
   HardwareConfig hardware;
@@ -53,10 +53,10 @@ TEST_P(BothGranularities, SW_8_output_drain_hides_under_eight_beats) {
       return stall(short_cycles(beats, cycles), in_step(), "output_drain", GetParam());
     };
     // The first operation cycle finds the shadow registers empty; each later one waits for what is left of L
-    // clocks.
+    // cycles.
     EXPECT_EQ(drain(9), 0) << "hidden under 9 beats, " << cycles << " operation cycles";
-    EXPECT_EQ(drain(8), 0) << "8 clocks of draining under 8 beats";
-    EXPECT_EQ(drain(7), cycles - 1) << "one clock short, " << cycles << " operation cycles";
+    EXPECT_EQ(drain(8), 0) << "8 cycles of draining under 8 beats";
+    EXPECT_EQ(drain(7), cycles - 1) << "one cycle short, " << cycles << " operation cycles";
     EXPECT_EQ(drain(6), 2 * (cycles - 1));
     EXPECT_EQ(drain(1), 7 * (cycles - 1));
   }
@@ -68,9 +68,9 @@ TEST_P(BothGranularities, SW_8_output_drain_at_slower_post_processing) {
     hardware.engine<SwitchArrayConfig>().drain_clocks_per_lane = per_lane;
     const int hidden = kLanes * per_lane;
     EXPECT_EQ(stall(short_cycles(hidden, 4), hardware, "output_drain", GetParam()), 0)
-        << per_lane << " clocks a lane";
+        << per_lane << " cycles a lane";
     EXPECT_EQ(stall(short_cycles(hidden - 1, 4), hardware, "output_drain", GetParam()), 3)
-        << per_lane << " clocks a lane";
+        << per_lane << " cycles a lane";
     EXPECT_EQ(stall(short_cycles(3, 4), hardware, "output_drain", GetParam()), 3 * (hidden - 3));
   }
 }
@@ -108,7 +108,7 @@ TEST_P(BothGranularities, SW_8_results_leave_after_drain_and_post_latency) {
   EXPECT_EQ(cycles(5, 1), at_default + 1);
   EXPECT_EQ(cycles(3, 1), at_default - 1);
   EXPECT_EQ(cycles(0, 1), at_default - 4);
-  EXPECT_EQ(cycles(4, 2), at_default + kLanes) << "one clock more for each of L lanes";
+  EXPECT_EQ(cycles(4, 2), at_default + kLanes) << "one cycle more for each of L lanes";
   EXPECT_EQ(cycles(4, 3), at_default + 2 * kLanes);
 }
 
@@ -119,9 +119,9 @@ TEST_P(BothGranularities, SW_5_conflict_clocks_add_to_the_layer) {
   const SimulatedRun aware = simulate_in_child(conv_workload(shape), hardware, GetParam());
   hardware.engine<SwitchArrayConfig>().arrangement = ArrangementKind::kTable1;
   const SimulatedRun table = simulate_in_child(conv_workload(shape), hardware, GetParam());
-  // Two taps, all 56 columns in the banks. 28 output columns: 3 full operation cycles, 4 clocks a beat, and
+  // Two taps, all 56 columns in the banks. 28 output columns: 3 full operation cycles, 4 cycles a beat, and
   // one of 4 lanes a row group: w = 48, 50, 52, 54 of rows 0 and 2, that is n = 48.. and 104.. in half 0,
-  // banks 0, 2, 4, 6 twice: 2 clocks.
+  // banks 0, 2, 4, 6 twice: 2 cycles.
   EXPECT_EQ(table.layer().at("beats"), 2 * 4);
   EXPECT_EQ(table.layer().at("bank_conflict_cycles"), 2 * (3 * 3 + 1));
   EXPECT_EQ(aware.layer().at("bank_conflict_cycles"), 0);
@@ -136,7 +136,7 @@ TEST(HostTiming, UI_4_register_writes_are_counted_as_host) {
   };
   const SimulatedRun at10 = run(10), at11 = run(11);
   const Cycle more = SimulatedRun::stall(at11.layer(), "host") - SimulatedRun::stall(at10.layer(), "host");
-  EXPECT_GE(more, 1) << "a register write takes a clock longer";
+  EXPECT_GE(more, 1) << "a register write takes a cycle longer";
   EXPECT_EQ(at11.cycles() - at10.cycles(), more) << "and nothing else changes";
 }
 
@@ -148,8 +148,8 @@ TEST(HostTiming, HI_2_an_instruction_buffer_of_one_instruction_is_enough) {
 }
 
 TEST(BankWriteQueues, CY_2_short_queues_in_front_of_the_banks) {
-  // A single-channel map under a wide bus: 64 pixels a clock for the eight banks of a row, of one word a
-  // clock each.
+  // A single-channel map under a wide bus: 64 pixels a cycle for the eight banks of a row, of one word a
+  // cycle each.
   ConvShape shape;
   shape.height = 2, shape.width = 1024, shape.channels = 1;
   HardwareConfig hardware = in_step();

@@ -202,7 +202,7 @@ RC_GTEST_PROP(SwitchSchedule, SW_2_every_beat_of_random_layers, ()) {
   RC_ASSERT(at == steps.beats.size());
 }
 
-/// The clocks of one full beat at `sh`, `sw` on a map of `width`, in the middle of it.
+/// The cycles of one full beat at `sh`, `sw` on a map of `width`, in the middle of it.
 int clocks_of_full_beat(const ArrayShape& array, int width, int sh, int sw, const Arrangement& arrangement) {
   ChunkGeometry g;
   g.height = array.groups * sh, g.width = width;

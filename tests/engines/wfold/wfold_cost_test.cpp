@@ -83,7 +83,7 @@ TEST(WfoldCosts, MA_3_a_narrow_bus_and_a_short_line_queue) {
       EngineCase c = dense(64, 48, 20, 5);
       c.pci = 64, c.bus.bytes_per_clock = width, c.config.line_queue = queue;
       c.output_type = DType::kInt8;
-      SCOPED_TRACE(std::to_string(width) + " bytes a clock, " + std::to_string(queue) + " lines");
+      SCOPED_TRACE(std::to_string(width) + " bytes a cycle, " + std::to_string(queue) + " lines");
       expect_close(c);
     }
   }

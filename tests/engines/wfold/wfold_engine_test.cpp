@@ -88,7 +88,7 @@ TEST(WfoldEngine, WF_7_surplus_columns_and_channels_are_dropped) {
   }
 }
 
-// Beats of a tile: Nco. Results: 16 columns of 64 bytes = 16 slave results a clock: 16 * Nco clocks.
+// Beats of a tile: Nco. Results: 16 columns of 64 bytes = 16 slave results a cycle: 16 * Nco cycles.
 TEST(WfoldEngine, WF_8_output_drain_of_tiles_that_are_shorter_than_their_results) {
   const auto drain_of = [](int channels) {
     EngineCase c = dense(channels, 64, 16 * 8);
@@ -106,13 +106,13 @@ TEST(WfoldEngine, WF_8_output_drain_of_tiles_that_are_shorter_than_their_results
 }
 
 TEST(WfoldEngine, WF_7_a_full_write_queue_holds_the_third_buffers_back) {
-  // One clock more of the drain for each request that has to wait; a longer queue never takes more.
+  // One cycle more of the drain for each request that has to wait; a longer queue never takes more.
   Cycle before = -1;
   for (const int queue : {1, 2, 4, 64}) {
     EngineCase c = dense(16, 64, 64);
     c.config.write_queue = queue;
     c.bus.bytes_per_clock =
-        16;  // a write of 64 bytes takes 4 clocks, 4 of them leave the third buffers a column
+        16;  // a write of 64 bytes takes 4 cycles, 4 of them leave the third buffers a column
     const EngineRun run = run_engine(c);
     if (before >= 0) {
       EXPECT_LE(run.done, before) << queue << " requests";

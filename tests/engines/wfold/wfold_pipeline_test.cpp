@@ -1,5 +1,5 @@
-// Clocks of broadcast lines, kernel lines and beats of the W-fold engine: worked examples, exact pairs, and a
-// simulation of SPEC WF-8's text clock by clock for random runs.
+// Cycles of broadcast lines, kernel lines and beats of the W-fold engine: worked examples, exact pairs, and a
+// simulation of SPEC WF-8's text cycle by cycle for random runs.
 #include "tilebeat/engines/wfold/sim/wfold_pipeline.h"
 
 #include <functional>
@@ -21,14 +21,14 @@ struct Surroundings {
   std::function<Cycle(std::int64_t)> ready = [](std::int64_t) { return Cycle{0}; };  ///< by line of the run
   std::function<Cycle(std::int64_t)> drain = [](std::int64_t) {
     return Cycle{0};
-  };  ///< by tile: clocks after its last beat until its half is drained
+  };  ///< by tile: cycles after its last beat until its half is drained
 };
 
 struct Outcome {
   Cycle last_beat = -1;
   std::vector<Cycle> entered;  ///< by line of the run
   std::vector<Cycle> tile_ends;
-  ActivityCycles beats{}, ports{}, broadcast{};  ///< clocks 0 to `last_beat`
+  ActivityCycles beats{}, ports{}, broadcast{};  ///< cycles 0 to `last_beat`
 
   Cycle beats_of(Activity a) const { return cycles_of(beats, a); }
 };
@@ -70,7 +70,7 @@ Outcome run_pipeline(const WfoldCase& c, const Surroundings& around) {
   return outcome;
 }
 
-// ---- SPEC WF-4 and WF-8 clock by clock ----
+// ---- SPEC WF-4 and WF-8 cycle by cycle ----
 
 /// A beat as the specification orders them.
 struct SpecBeat {
@@ -133,7 +133,7 @@ SpecRun spec_run(const WfoldCase& c) {
   return run;
 }
 
-/// Every clock is decided on what the buffers hold at its beginning.
+/// Every cycle is decided on what the buffers hold at its beginning.
 Outcome simulate(const WfoldCase& c, const Surroundings& around) {
   const SpecRun run = spec_run(c);
   const SpecWfold& w = c.engine;
@@ -166,7 +166,7 @@ Outcome simulate(const WfoldCase& c, const Surroundings& around) {
       activity = Activity::kWeightLoad;
     }
     book(outcome.beats, activity);
-    // The port of a region: at the beginning of the clock the slot of this clock's beat is still taken.
+    // The port of a region: at the beginning of the cycle the slot of this cycle's beat is still taken.
     if (fetched == run.beats.size()) {
       book(outcome.ports, Activity::kNoWork);
     } else if (records_left > 0) {
@@ -230,7 +230,7 @@ WfoldCase with_first_buffer(WfoldCase c, int lines) {
 TEST(WfoldPipeline, WF_8_example_1_takes_40_clocks) {
   const Outcome outcome = run_pipeline(example_1(), {});
   EXPECT_EQ(outcome.last_beat + 1, 40);
-  EXPECT_EQ(outcome.beats_of(Activity::kInputLoad), 4) << "Ncu lines, one a clock";
+  EXPECT_EQ(outcome.beats_of(Activity::kInputLoad), 4) << "Ncu lines, one a cycle";
   EXPECT_EQ(outcome.beats_of(Activity::kBusy), 36);
   EXPECT_EQ(cycles_of(outcome.broadcast, Activity::kBusy), 3 * 5) << "5 lines for each kernel row";
   EXPECT_EQ(cycles_of(outcome.ports, Activity::kBusy), 36);
@@ -258,8 +258,8 @@ TEST(WfoldPipeline, WF_8_a_second_tile_follows_without_fill) {
   EXPECT_EQ(run_pipeline(example_1(17), {}).last_beat + 1, 4 + 2 * 36) << "one column takes a whole tile";
 }
 
-// Kernel line i of Pci bytes comes in q = Pci / port clocks and is used in the clock after, at most one a
-// clock; the first 4 clocks wait for map lines.
+// Kernel line i of Pci bytes comes in q = Pci / port cycles and is used in the cycle after, at most one a
+// cycle; the first 4 cycles wait for map lines.
 TEST(WfoldPipeline, WF_8_narrow_region_ports) {
   for (const int port : {4, 8, 16, 32, 64, 128}) {
     Surroundings around;
@@ -267,10 +267,10 @@ TEST(WfoldPipeline, WF_8_narrow_region_ports) {
     const Outcome outcome = run_pipeline(worked_case(64, 64, 3, 64, 4), around);
     const Cycle q = ceiling(64, port), beats = 36;
     const Cycle clocks = std::max(4 + beats, beats * q + 1);
-    EXPECT_EQ(outcome.last_beat + 1, clocks) << port << " bytes a clock";
-    EXPECT_EQ(outcome.beats_of(Activity::kInputLoad), 4) << port << " bytes a clock";
-    EXPECT_EQ(outcome.beats_of(Activity::kWeightLoad), clocks - beats - 4) << port << " bytes a clock";
-    EXPECT_EQ(cycles_of(outcome.ports, Activity::kBusy), beats * q) << port << " bytes a clock";
+    EXPECT_EQ(outcome.last_beat + 1, clocks) << port << " bytes a cycle";
+    EXPECT_EQ(outcome.beats_of(Activity::kInputLoad), 4) << port << " bytes a cycle";
+    EXPECT_EQ(outcome.beats_of(Activity::kWeightLoad), clocks - beats - 4) << port << " bytes a cycle";
+    EXPECT_EQ(cycles_of(outcome.ports, Activity::kBusy), beats * q) << port << " bytes a cycle";
   }
 }
 
@@ -279,11 +279,11 @@ TEST(WfoldPipeline, WF_8_a_port_that_carries_a_line_is_wide_enough) {
   around.port_bytes = 16;
   EXPECT_EQ(run_pipeline(example_1(), around).last_beat + 1, 40);
   around.port_bytes = 15;
-  EXPECT_EQ(run_pipeline(example_1(), around).last_beat + 1, 36 * 2 + 1) << "two clocks a line";
+  EXPECT_EQ(run_pipeline(example_1(), around).last_beat + 1, 36 * 2 + 1) << "two cycles a line";
 }
 
-// A first buffer that holds one refill gets the next one's first line in the clock after the last step's
-// first beat: 4 lines in the clocks of its 3 other beats are one too many, at both of the refills'
+// A first buffer that holds one refill gets the next one's first line in the cycle after the last step's
+// first beat: 4 lines in the cycles of its 3 other beats are one too many, at both of the refills'
 // boundaries.
 TEST(WfoldPipeline, WF_8_first_buffer_of_one_refill_and_of_a_line_more) {
   const Outcome at_5 = run_pipeline(with_first_buffer(example_1(), 5), {});
@@ -296,8 +296,8 @@ TEST(WfoldPipeline, WF_8_first_buffer_of_one_refill_and_of_a_line_more) {
   }
 }
 
-// Steps of 4 beats: lines 0-3 are for beat 0 in clock 4, line 4 for beat 4 in clock 8, lines 5-8 for beat 12
-// in clock 16, line 9 for beat 16 in clock 20.
+// Steps of 4 beats: lines 0-3 are for beat 0 in cycle 4, line 4 for beat 4 in cycle 8, lines 5-8 for beat 12
+// in cycle 16, line 9 for beat 16 in cycle 20.
 TEST(WfoldPipeline, WF_8_lines_late_by_one_clock) {
   const std::map<std::int64_t, Cycle> latest{{0, 0}, {3, 3}, {4, 7}, {5, 12}, {8, 15}, {9, 19}, {14, 31}};
   for (const auto& [line, clock] : latest) {
@@ -305,28 +305,28 @@ TEST(WfoldPipeline, WF_8_lines_late_by_one_clock) {
       Surroundings around;
       around.ready = [&, at = line, to = clock + late](std::int64_t i) { return i == at ? to : 0; };
       const Outcome outcome = run_pipeline(example_1(), around);
-      EXPECT_EQ(outcome.last_beat + 1, 40 + late) << "line " << line << " in clock " << clock + late;
+      EXPECT_EQ(outcome.last_beat + 1, 40 + late) << "line " << line << " in cycle " << clock + late;
       EXPECT_EQ(outcome.beats_of(Activity::kInputLoad), 4 + late) << "line " << line;
     }
   }
 }
 
-// The third tile takes over the half of the first one, whose last beat is in clock 39: its first beat would
-// be in clock 76.
+// The third tile takes over the half of the first one, whose last beat is in cycle 39: its first beat would
+// be in cycle 76.
 TEST(WfoldPipeline, WF_8_third_buffers_drained_late) {
   for (const Cycle drained : {40, 74, 75, 76, 77, 100}) {
     Surroundings around;
     around.drain = [&](std::int64_t tile) { return tile == 0 ? drained - 39 : 0; };
     const Outcome outcome = run_pipeline(example_1(48), around);
     const Cycle late = std::max<Cycle>(0, drained - 75);
-    EXPECT_EQ(outcome.last_beat + 1, 4 + 3 * 36 + late) << "drained in clock " << drained;
+    EXPECT_EQ(outcome.last_beat + 1, 4 + 3 * 36 + late) << "drained in cycle " << drained;
     EXPECT_EQ(outcome.beats_of(Activity::kOutputDrain), late);
   }
 }
 
 // Dilation 2 with lines of one column: parts of taps 0, 2 and 4, 6, each three lines of which the middle one
 // is never read. It is free with the line before it, which may be before it enters; lines go on entering one
-// a clock.
+// a cycle.
 TEST(WfoldPipeline, WF_6_WF_8_lines_that_no_step_reads) {
   WfoldCase c = worked_case(1, 1, 1, 16, 1);
   c.engine = {1, 1, 16, 4, 2};
@@ -336,7 +336,7 @@ TEST(WfoldPipeline, WF_6_WF_8_lines_that_no_step_reads) {
   EXPECT_EQ(outcome.last_beat, 6);
 }
 
-// Records are read first, one a clock: the first kernel line is Nco clocks later.
+// Records are read first, one a cycle: the first kernel line is Nco cycles later.
 TEST(WfoldPipeline, WF_8_post_parameter_records_come_first) {
   WfoldCase c = example_1();
   c.records = true;

@@ -17,8 +17,8 @@ EngineCase pixels(int blocks) {
   return c;
 }
 
-// A run of its own begins with a request in the clock after the last beat; its fourth line enters three
-// clocks after the first one, and is used in the next.
+// A run of its own begins with a request in the cycle after the last beat; its fourth line enters three
+// cycles after the first one, and is used in the next.
 TEST(WfoldSums, WF_8_a_part_costs_the_way_of_its_first_lines) {
   const Cycle whole = run_engine(pixels(4)).released;
   const Cycle scratchpad = 1 + 1 + 64 / 64, trip = 1 + scratchpad + 1 + 1;

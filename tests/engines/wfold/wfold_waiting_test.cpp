@@ -7,7 +7,7 @@ namespace tilebeat::testing {
 namespace {
 
 TEST(WfoldEngine, CY_2_line_queue_bounds_what_is_read_ahead) {
-  // A request takes its answer and a clock; with one place the next line is asked for when the last one left.
+  // A request takes its answer and a cycle; with one place the next line is asked for when the last one left.
   Cycle before = -1;
   for (const int queue : {1, 2, 3, 16}) {
     EngineCase c = dense(16, 16, 32, 2);
@@ -23,8 +23,8 @@ TEST(WfoldEngine, CY_2_line_queue_bounds_what_is_read_ahead) {
   }
 }
 
-// A line is requested, answered, and leaves in the clock after; its place takes the next request in that
-// clock. N places so fetch N lines in that time.
+// A line is requested, answered, and leaves in the cycle after; its place takes the next request in that
+// cycle. N places so fetch N lines in that time.
 TEST(WfoldEngine, CY_2_line_queue_sets_the_pace_of_a_slow_bus) {
   for (const int queue : {1, 2, 4, 5}) {
     const auto released = [&](int rows) {
@@ -35,12 +35,12 @@ TEST(WfoldEngine, CY_2_line_queue_sets_the_pace_of_a_slow_bus) {
       c.bus.response_cycles = 20;
       return run_engine(c).released;
     };
-    const Cycle scratchpad = 1 + 1 + 64 / 64;  // latency 1, a line of 4 words of 16 bytes a clock
+    const Cycle scratchpad = 1 + 1 + 64 / 64;  // latency 1, a line of 4 words of 16 bytes a cycle
     const Cycle trip = 1 + scratchpad + 20 + 1;
     const Cycle more = released(20) - released(10), expected = 10 * 4 * trip / queue;
     EXPECT_GE(more, expected) << "40 lines more, " << queue << " places";
     EXPECT_LE(more, expected + (queue <= 2 ? 0 : 10))
-        << queue << " places: where requests follow closely the write of each of 10 tiles may cost a clock";
+        << queue << " places: where requests follow closely the write of each of 10 tiles may cost a cycle";
   }
 }
 
@@ -52,7 +52,7 @@ TEST(WfoldEngine, CY_2_write_queue_at_n_and_n_minus_1) {
     c.bus.response_cycles = 100;
     const EngineRun run = run_engine(c);
     EXPECT_EQ(run.writer.requests, 2 * 64 * 4 / 64);
-    EXPECT_EQ(cycles_of(run.drain, Activity::kBusy), 8) << "64 bytes of results a clock";
+    EXPECT_EQ(cycles_of(run.drain, Activity::kBusy), 8) << "64 bytes of results a cycle";
     const Cycle waits = cycles_of(run.drain, Activity::kOutstanding);
     if (queue >= 7) {
       EXPECT_EQ(waits, 0) << queue << " requests";
@@ -84,11 +84,11 @@ TEST(WfoldEngine, WF_8_a_narrower_region_port_makes_beats_wait_for_kernels) {
     return cycles_of(run_engine(c).beats, Activity::kWeightLoad);
   };
   EXPECT_EQ(stalls(64), 0);
-  // 36 kernel lines in 2 (4) clocks each from the first clock of the run on, a clock more until the last
+  // 36 kernel lines in 2 (4) cycles each from the first cycle of the run on, a cycle more until the last
   // beat. Before the first beat 4 lines of the map come, which hides some of it.
   EXPECT_LE(stalls(32), 36 * 2 + 1 - 36);
   EXPECT_GT(stalls(32), 36 * 2 + 1 - 36 - 20);
-  EXPECT_EQ(stalls(16) - stalls(32), 36 * 2) << "twice the clocks of a line";
+  EXPECT_EQ(stalls(16) - stalls(32), 36 * 2) << "twice the cycles of a line";
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ class RollingSchedule {
   SumPlace stored_at(const OutputBlock& block, const Step& step, int line) const;
   /// Where it has to be in the end: where elements are read from.
   SumPlace aligned_at(const OutputBlock& block, const Element& element) const;
-  /// Clocks of realignment by rolling: L - 1.
+  /// Cycles of realignment by rolling: L - 1.
   int realignment(const OutputBlock& block) const;
   /// A line of one ring in the result buffer that moves in cycle `cycle` of realignment.
   struct Shift {
@@ -174,7 +174,7 @@ class RollingSchedule {
   Step first_step(const OutputBlock& block, int round) const;
   /// Moves on by one cycle; false after the last one.
   bool advance(const OutputBlock& block, int round, Step& step) const;
-  /// Clocks of a round without waiting, and the beats among them.
+  /// Cycles of a round without waiting, and the beats among them.
   struct Clocks {
     std::int64_t all = 0, beats = 0;
   };
@@ -210,7 +210,7 @@ class RollingSchedule {
   std::vector<Segment> segments_;
 };
 
-/// Clocks of an adder tree over `lanes` products (SPEC RO-6).
+/// Cycles of an adder tree over `lanes` products (SPEC RO-6).
 int adder_tree_clocks(int lanes);
 
 }  // namespace tilebeat::rolling

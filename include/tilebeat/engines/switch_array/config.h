@@ -27,7 +27,7 @@ struct SwitchArrayConfig {
   int parameter_slots = 64;           ///< kernel blocks whose biases and scales the post-processor holds
   std::int64_t output_buffer_bytes = 262144;  ///< both halves together
   int arrangement_queue_words = 128;          ///< words that wait in front of the write port of each bank
-  int drain_clocks_per_lane = 1;              ///< clocks the post-processor takes for one lane of C results
+  int drain_clocks_per_lane = 1;              ///< cycles the post-processor takes for one lane of C results
   int post_latency_cycles = 4;                ///< fixed latency of the post-processing path
 };
 

@@ -115,7 +115,7 @@ class SwitchSchedule {
 /// What a chunk costs at the banks, counted from the schedule and the arrangement for one channel block
 /// (every channel block of an operation cycle makes the same selections).
 struct BankCensus {
-  std::vector<int> cycle_clocks;     ///< by operation cycle: read clocks of kh*kw beats, conflicts included
+  std::vector<int> cycle_clocks;     ///< by operation cycle: read cycles of kh*kw beats, conflicts included
   std::int64_t conflict_clocks = 0;  ///< those of them beyond one a beat
   std::vector<std::int64_t> bank_reads;  ///< by bank: words read
   std::int64_t read_words = 0;           ///< sum of bank_reads

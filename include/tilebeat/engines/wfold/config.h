@@ -30,7 +30,7 @@ struct WfoldConfig {
   int line_bytes = 64;                ///< M
   int first_buffer_lines = 8;         ///< L1 of a slave: map lines
   int second_buffer_lines = 9;        ///< L2 of a slave: kernel lines
-  int weight_port_bytes = 64;         ///< of a region of the second storage, a clock
+  int weight_port_bytes = 64;         ///< of a region of the second storage, a cycle
   int line_queue = 16;                ///< lines read ahead of the first buffers
   std::int64_t transit_bytes = 4096;  ///< both halves of the transit buffer
   int write_queue = 16;               ///< requests to write results that wait

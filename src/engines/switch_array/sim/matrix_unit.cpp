@@ -100,7 +100,7 @@ class SwitchArrayUnit : public MatrixUnit {
                     moved.bytes);
       visitor.counter("engine.output_buffer",
                       reads ? std::string("read_port_busy") : fmt::format("write_port{}_busy", port),
-                      "clocks", moved.accesses);
+                      "cycles", moved.accesses);
     }
   }
   static void visit_banks(StatVisitor& visitor, const char* name, const Banks& banks, Level read,
@@ -109,8 +109,8 @@ class SwitchArrayUnit : public MatrixUnit {
       const BankPortStats& reads = banks[i]->stats(SwitchArrayEngine::kReadPort);
       const BankPortStats& writes = banks[i]->stats(SwitchArrayEngine::kWritePort);
       const std::string bank = fmt::format("{}{}", name, i);
-      visitor.counter(bank, "read_port_busy", "clocks", reads.accesses);
-      visitor.counter(bank, "write_port_busy", "clocks", writes.accesses);
+      visitor.counter(bank, "read_port_busy", "cycles", reads.accesses);
+      visitor.counter(bank, "write_port_busy", "cycles", writes.accesses);
       visitor.bytes(read, reads.bytes);
       visitor.bytes(write, writes.bytes);
     }

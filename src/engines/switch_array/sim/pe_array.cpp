@@ -59,7 +59,7 @@ void PeArray::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) 
 
 // ---- clock granularity ----
 
-// Returns the clocks by which the beat was held back.
+// Returns the cycles by which the beat was held back.
 Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
   const ConvRun& run = message.chunk.run;
   const Beat& beat = message.beat;
@@ -88,7 +88,7 @@ Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
   return stalled;
 }
 
-// The accumulators move to the shadow registers at the end of clock `at` and drain from the next clock on.
+// The accumulators move to the shadow registers at the end of cycle `at` and drain from the next cycle on.
 void PeArray::drain_cycle(const ArrayOperands::OneBeat& message, Cycle at) {
   for (int row = 0; row < config_.rows; ++row) {
     for (int column = 0; column < config_.columns; ++column) {
@@ -125,7 +125,7 @@ void PeArray::trace_pes(Cycle at) {
 
 // ---- tile granularity ----
 
-// Returns the clocks by which its beats were held back.
+// Returns the cycles by which its beats were held back.
 Cycle PeArray::run_chunk(const ArrayOperands::WholeChunk& message) {
   const ConvRun& run = message.chunk.run;
   const ChunkGeometry& g = message.chunk.schedule.geometry();
@@ -143,7 +143,7 @@ Cycle PeArray::run_chunk(const ArrayOperands::WholeChunk& message) {
 
   std::vector<Cycle> last_macs;
   Cycle stalled = 0;
-  Cycle mac = message.first_mac - 1;  // the clock of the latest MAC so far
+  Cycle mac = message.first_mac - 1;  // the cycle of the latest MAC so far
   for (const int clocks : message.cycle_clocks) {
     mac += Cycle{clocks} * g.planes;
     if (!run.last) continue;

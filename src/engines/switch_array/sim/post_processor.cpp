@@ -38,7 +38,7 @@ void PostProcessor::take_parameters(tlm::tlm_generic_payload& payload, sc_core::
 }
 
 void PostProcessor::take_results(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto wait = [this](const WaitsFor& news) {  // the latest drain may go on beyond this clock
+  const auto wait = [this](const WaitsFor& news) {  // the latest drain may go on beyond this cycle
     const Cycle now = context_.clock.cycle_of(now_ps());
     ledger.enter(news.activity, std::max(now, ledger.settled_at()));
   };
@@ -69,14 +69,14 @@ void PostProcessor::begin_results(const ConvRun& run) {
   pixel_bytes_ = run.kernels * dtype_size(setup_.output_type);
 }
 
-// The drain of an operation cycle whose last MAC was in clock `last_mac`.
+// The drain of an operation cycle whose last MAC was in cycle `last_mac`.
 void PostProcessor::book_drain(Cycle last_mac) {
   ledger.enter(Activity::kBusy, last_mac + 1);
   ledger.enter(Activity::kOutputReady, last_mac + 1 + drain_clocks());
   stats.lane_drains += config_.rows;
 }
 
-// The last results of a chunk's instruction drain after clock `last_mac`.
+// The last results of a chunk's instruction drain after cycle `last_mac`.
 void PostProcessor::complete_chunk(const ArrayChunk& chunk, Cycle last_mac) {
   const Cycle drained = last_mac + 1 + drain_clocks();
   if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {

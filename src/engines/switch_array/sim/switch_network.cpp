@@ -87,7 +87,7 @@ void SwitchNetwork::step() {
     case State::kRunning:
       if (mac_stage(now)) advance_pipeline(now);
       return;
-    case State::kStalled:  // the shadow registers are free in this clock and the waiting MAC is done
+    case State::kStalled:  // the shadow registers are free in this cycle and the waiting MAC is done
       state_ = State::kRunning;
       advance_pipeline(now);
       return;
@@ -163,7 +163,7 @@ void SwitchNetwork::finish_chunk(Cycle now) {
 
 // ---- clock granularity ----
 
-// The MAC stage's clock. False: the array cannot copy its accumulators yet and every stage stands still.
+// The MAC stage's cycle. False: the array cannot copy its accumulators yet and every stage stands still.
 bool SwitchNetwork::mac_stage(Cycle now) {
   if (!mac_.valid) {
     ledger.spend(mac_.bubble, 1);
@@ -234,7 +234,7 @@ void SwitchNetwork::load_read_stage() {
   more_beats_ = schedule_->advance(next_beat_);
 }
 
-// One clock of the read stage: the crossbar lets one lane read each bank, lowest lane first.
+// One cycle of the read stage: the crossbar lets one lane read each bank, lowest lane first.
 void SwitchNetwork::read_lanes(Cycle now) {
   std::size_t kept = 0;
   for (const int lane : pending_) {

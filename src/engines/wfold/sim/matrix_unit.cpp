@@ -57,7 +57,7 @@ class WfoldUnit : public MatrixUnit {
     for (std::size_t i = 0; i < engine_->slaves.size(); ++i) {
       const BankPortStats& port = wram_->region_stats(static_cast<int>(i));
       const std::string slave = fmt::format("engine.sl{}", i);
-      visitor.counter(slave, "region_port_busy", "clocks", port.accesses);
+      visitor.counter(slave, "region_port_busy", "cycles", port.accesses);
       visitor.counter(slave, "region_port_read", "bytes", port.bytes);
       visitor.counter(slave, "results", "results", engine_->slaves[i]->results_read);
       visitor.bytes(&MemoryBytes::wram_read, port.bytes);

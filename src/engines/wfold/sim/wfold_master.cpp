@@ -221,8 +221,8 @@ void WfoldMaster::finish_run(Cycle now) {
   begin_next(now);
 }
 
-// The last beat of a step is done in clock `last_beat`, `next` comes after it. The results of a tile drain
-// from the clock after its last beat on.
+// The last beat of a step is done in cycle `last_beat`, `next` comes after it. The results of a tile drain
+// from the cycle after its last beat on.
 void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat) {
   const bool tile_ends = !next.more || next.beat.tile != walk.beat.tile;
   if (tile_ends || next.beat.refill != walk.beat.refill) ++stats.refills;

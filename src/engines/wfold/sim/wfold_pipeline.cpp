@@ -7,7 +7,7 @@
 namespace tilebeat {
 namespace {
 
-// Books the clocks up to `until` on `cause`.
+// Books the cycles up to `until` on `cause`.
 void wait_until(CycleLedger& ledger, Activity cause, Cycle until) {
   if (until > ledger.settled_at()) ledger.spend(cause, until - ledger.settled_at());
 }
@@ -99,7 +99,7 @@ Cycle WfoldPipeline::do_step(Cycle drained_at) {
   return beats.settled_at() - 1;
 }
 
-// The clock in which the kernel line of the next beat is complete.
+// The cycle in which the kernel line of the next beat is complete.
 Cycle WfoldPipeline::fetch_kernel_line(Cycle drained_at) {
   if (schedule_->geometry().post_parameters && walk_.begins_kernel_tile()) {
     wait_until(ports, Activity::kOutputDrain, drained_at + 1);

@@ -77,7 +77,7 @@ void WfoldSlave::replicate(const std::uint8_t* bytes, int count, const WfoldJob&
 
 void WfoldSlave::take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   const auto& clock = message_of<SlaveClock>(payload, control);
-  // The beat works on what the buffers held before this clock.
+  // The beat works on what the buffers held before this cycle.
   if (clock.beat) run_beat(*clock.beat, clock.job);
   if (clock.line) enter_line(*clock.line, clock.job);
   if (clock.port_read) read_port(*clock.port_read, clock.job);

@@ -38,7 +38,7 @@ void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&
     notify_at(wake_, context_.clock, std::max(tile.ready, now + 1));
   };
   const auto take_news = [&](const WaitsFor& idle) {
-    // Known from the next clock on, whichever of the two modules acts first in this one.
+    // Known from the next cycle on, whichever of the two modules acts first in this one.
     hear_news(now);
     news_ = idle.activity, news_at_ = now + 1;
     notify_at(wake_, context_.clock, now + 1);
@@ -118,7 +118,7 @@ void WfoldWriter::begin_tile() {
   begun_ = true;
 }
 
-// Slices [first, end) of the front tile leave the third buffers, one a clock: from every column its kernels
+// Slices [first, end) of the front tile leave the third buffers, one a cycle: from every column its kernels
 // in the order of the channels.
 void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
   const TileResults& front = tiles_.front();
@@ -205,7 +205,7 @@ void WfoldWriter::drain(Cycle now) {
   }
 }
 
-// In the clock of a tile's last slice.
+// In the cycle of a tile's last slice.
 void WfoldWriter::tell_drained(Cycle now) {
   if (told_ || now < drain_free_ - 1) return;
   told_ = true;

@@ -37,12 +37,12 @@ struct ArrayOperands {
   struct WholeChunk {
     ArrayChunk chunk;
     const TileOperands& tile;              ///< read through the switch
-    const std::vector<int>& cycle_clocks;  ///< read clocks of every operation cycle, a channel block
-    Cycle first_mac;  ///< the clock of the first MAC, had every beat taken one read clock
+    const std::vector<int>& cycle_clocks;  ///< read cycles of every operation cycle, a channel block
+    Cycle first_mac;  ///< the cycle of the first MAC, had every beat taken one read cycle
   };
   /// WaitsFor: the switch waits for this, or is at work again.
   std::variant<NewSetup, WaitsFor, OneBeat, WholeChunk> content;
-  Cycle stalled = 0;  ///< answer: clocks by which the array held the switch back (`output_drain`)
+  Cycle stalled = 0;  ///< answer: cycles by which the array held the switch back (`output_drain`)
 };
 
 /// From the PE array to the post-processor.
@@ -54,7 +54,7 @@ struct DrainMessage {
     const std::int32_t* sums;  ///< [row][column] of the array
     int stride;                ///< int32 from a row to the next
     const Beat& beat;          ///< the operation cycle's last beat
-    Cycle last_mac;            ///< its clock
+    Cycle last_mac;            ///< its cycle
     bool chunk_complete;       ///< the results complete the instruction
   };
   /// All results of a chunk (tile granularity); they complete the instruction.
@@ -62,7 +62,7 @@ struct DrainMessage {
     ArrayChunk chunk;
     const std::int32_t* sums;             ///< [pixel][stride] of the chunk
     int stride;                           ///< int32 from a pixel to the next
-    const std::vector<Cycle>& last_macs;  ///< clocks of the last MAC of each operation cycle
+    const std::vector<Cycle>& last_macs;  ///< cycles of the last MAC of each operation cycle
   };
   /// WaitsFor: what the post-processor waits for when it has drained everything.
   std::variant<NewSetup, WaitsFor, OneCycle, WholeChunk> content;

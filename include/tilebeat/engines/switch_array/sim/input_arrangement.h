@@ -20,8 +20,8 @@ namespace tilebeat {
 /// The input arrangement (document 000 [0088], 260; SPEC SW-1): takes the bytes of an NHWC tile from the load
 /// channel, cuts each pixel into words of P channels, and writes each word to its bank and address.
 ///
-/// Throughput: one bus beat a clock while the write queues of the banks have room; each bank writes one word
-/// a clock. Latency: a word is written one clock after its beat was taken, when its queue is empty.
+/// Throughput: one bus beat a cycle while the write queues of the banks have room; each bank writes one word
+/// a cycle. Latency: a word is written one cycle after its beat was taken, when its queue is empty.
 /// Back-pressure: `accepted` of the stream message tells when the beats of a burst were taken. Channels that
 /// fill up a pixel's last word get the tile's `fill` byte.
 class InputArrangement : public sc_core::sc_module {

@@ -20,8 +20,8 @@ namespace tilebeat {
 /// (document 000 [0087], 202; SPEC SW-8). The stream carries the words of a kernel block, word-major, then
 /// column, P bytes each, and after them 16-byte post-parameter records.
 ///
-/// Throughput: one bus beat a clock; each bank writes one word a clock through a queue; the post-processor
-/// takes one record a clock. Latency: one clock from beat to write.
+/// Throughput: one bus beat a cycle; each bank writes one word a cycle through a queue; the post-processor
+/// takes one record a cycle. Latency: one cycle from beat to write.
 class ParameterLoader : public sc_core::sc_module {
  public:
   tlm_utils::simple_target_socket<ParameterLoader> stream;

@@ -19,9 +19,9 @@ namespace tilebeat {
 /// channels of its row's lane with P channels of its column's kernel and accumulating in int32. The PEs are
 /// flat state of this one module.
 ///
-/// Throughput: one beat a clock. In a beat every column reads its word from its bank of the parameter buffer.
+/// Throughput: one beat a cycle. In a beat every column reads its word from its bank of the parameter buffer.
 /// The last beat of an operation cycle copies the accumulators to shadow registers, which each row group
-/// drains one lane at a time, L * drain_clocks_per_lane clocks in all. Back-pressure: a last beat that finds
+/// drains one lane at a time, L * drain_clocks_per_lane cycles in all. Back-pressure: a last beat that finds
 /// the shadow registers still draining is done when they are free; `stalled` tells the switch how long that
 /// is.
 class PeArray : public sc_core::sc_module {
@@ -51,7 +51,7 @@ class PeArray : public sc_core::sc_module {
   ArrayShape shape_;
   int padded_;
   ConvSetup setup_;
-  Cycle shadow_free_ = 0;  ///< the first clock whose end may copy accumulators to the shadow registers
+  Cycle shadow_free_ = 0;  ///< the first cycle whose end may copy accumulators to the shadow registers
 
   BeatAccumulators accumulators_;
   std::vector<std::uint8_t> kernel_words_;

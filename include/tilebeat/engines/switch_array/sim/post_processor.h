@@ -23,7 +23,7 @@ struct PostStats {
 /// The path from the PE array's shadow registers to the output buffer (SPEC SW-8, NU-2): bias, clamp or relu,
 /// requantisation.
 ///
-/// Throughput: each row group delivers one lane of C results every drain_clocks_per_lane clocks. Latency:
+/// Throughput: each row group delivers one lane of C results every drain_clocks_per_lane cycles. Latency:
 /// post_latency_cycles from a lane's drain to its write. Lanes and columns without an output are dropped
 /// here. No back-pressure: the array drains only into space that the program reserved.
 class PostProcessor : public sc_core::sc_module {

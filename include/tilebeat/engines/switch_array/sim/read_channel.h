@@ -18,8 +18,8 @@ namespace tilebeat {
 /// bursts from the interconnect into a landing buffer and streams it, in order, into the module behind it
 /// (input arrangement or parameter buffer).
 ///
-/// Throughput: one request a clock, one bus beat a clock to the sink. Latency: a burst that landed in clock t
-/// is streamed from clock t + 1 on. Back-pressure: a burst is requested only when the landing buffer has room
+/// Throughput: one request a cycle, one bus beat a cycle to the sink. Latency: a burst that landed in cycle t
+/// is streamed from cycle t + 1 on. Back-pressure: a burst is requested only when the landing buffer has room
 /// for it and fewer than `max_outstanding` are under way; a sink that cannot take a beat holds the stream
 /// (`bank_write`). The next instruction's bursts are requested while data of the previous one is still under
 /// way. Two ledgers: `port.ledger` for requests, `data_ledger` for the stream.

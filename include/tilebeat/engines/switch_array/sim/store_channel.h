@@ -17,8 +17,8 @@ namespace tilebeat {
 /// The write channel of the DMA control: takes results from the output buffer (document 000, 204) and writes
 /// them to memory as part of an NHWC tensor.
 ///
-/// Throughput: one bus beat a clock from the output buffer, one request a clock. Latency: a burst is
-/// requested in the clock after its last beat was read. Back-pressure: bursts that were read wait in a
+/// Throughput: one bus beat a cycle from the output buffer, one request a cycle. Latency: a burst is
+/// requested in the cycle after its last beat was read. Back-pressure: bursts that were read wait in a
 /// staging buffer of `buffer_bytes` until the interconnect grants them. The output buffer's space is released
 /// when its last beat has been read; the instruction is done when the last write response has arrived. Two
 /// ledgers: `port.ledger` for requests, `data_ledger` for reading the output buffer.
@@ -38,7 +38,7 @@ class StoreChannel : public CommandedUnit {
   struct Staged {
     std::uint64_t address = 0;
     std::vector<std::uint8_t> data;
-    Cycle ready = 0;    ///< the clock after its last beat was read
+    Cycle ready = 0;    ///< the cycle after its last beat was read
     bool last = false;  ///< the instruction's last burst
   };
   void take(const Instruction& instruction, Cycle next) override;

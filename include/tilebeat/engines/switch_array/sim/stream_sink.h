@@ -11,8 +11,8 @@ namespace tilebeat {
 
 /// Takes a stream message: `begin(instruction)` when an instruction's data begins, and its data beat by beat,
 /// `take_beat(bytes, count, ready)` puts the words of one bus beat into `queues`. Answers when the beats were
-/// taken and written, and books the sink's clocks: busy for a beat, `bank_write` while one waits for a queue.
-/// What it waits for afterwards the channel says in the clock after the last beat.
+/// taken and written, and books the sink's cycles: busy for a beat, `bank_write` while one waits for a queue.
+/// What it waits for afterwards the channel says in the cycle after the last beat.
 template <class Begin, class TakeBeat>
 void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledger, Cycle now,
                  int bytes_per_clock, Begin begin, TakeBeat take_beat) {

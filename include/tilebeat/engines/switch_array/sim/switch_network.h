@@ -31,9 +31,9 @@ struct SwitchStats {
 /// The switch circuit (document 000 [0090, 0099-0104], 240; SPEC SW-2, SW-5, SW-8) with the chunk control of
 /// the array: a full R x R crossbar that picks for every lane, every beat, a word of any bank.
 ///
-/// Pipeline: bank read, switch, MAC; one enable for all three stages. A chunk's first MAC is two clocks after
+/// Pipeline: bank read, switch, MAC; one enable for all three stages. A chunk's first MAC is two cycles after
 /// its first read; operation cycles follow back to back; the next chunk's first read follows the last MAC.
-/// Throughput: one beat a clock; a beat that reads a bank k times takes k read clocks (`bank_conflict`).
+/// Throughput: one beat a cycle; a beat that reads a bank k times takes k read cycles (`bank_conflict`).
 /// Back-pressure: when the array cannot copy its accumulators to the shadow registers, all stages stand still
 /// (`output_drain`). The ledger tells what the MAC stage does.
 class SwitchNetwork : public CommandedUnit {
@@ -73,7 +73,7 @@ class SwitchNetwork : public CommandedUnit {
   void tell_array(Activity waits_for);
   void declare_signals();
 
-  // Clock granularity: one call each a clock.
+  // Clock granularity: one call each a cycle.
   bool mac_stage(Cycle now);
   void advance_pipeline(Cycle now);
   void load_read_stage();
@@ -105,7 +105,7 @@ class SwitchNetwork : public CommandedUnit {
   Cycle chunk_begin_ = 0;
   Stage read_, switch_, mac_;
   std::vector<int> pending_;         // lanes in the read stage that still have to read
-  std::vector<Cycle> bank_read_at_;  // the crossbar's arbiter: one read a bank and clock
+  std::vector<Cycle> bank_read_at_;  // the crossbar's arbiter: one read a bank and cycle
   WordAccess read_word_;
   SignalId beat_signal_ = -1, row_block_signal_ = -1, column_block_signal_ = -1;
   std::vector<SignalId> word_signals_, row_signals_, column_signals_;

@@ -7,29 +7,29 @@
 
 namespace tilebeat {
 
-/// The queues in front of the write ports of a row of banks: each bank writes one word a clock, each queue
-/// holds `depth` words. Words arrive with bus beats; a beat is taken in one clock when all its words find
+/// The queues in front of the write ports of a row of banks: each bank writes one word a cycle, each queue
+/// holds `depth` words. Words arrive with bus beats; a beat is taken in one cycle when all its words find
 /// room, otherwise it waits. Pure arithmetic: the owner asks when a beat is taken and when each of its words
 /// is written.
 class WriteQueues {
  public:
   WriteQueues(int banks, int depth) : depth_(depth), last_write_(static_cast<std::size_t>(banks), -1) {}
 
-  /// Begins a beat that is there from clock `ready` on.
+  /// Begins a beat that is there from cycle `ready` on.
   void begin_beat(Cycle ready) {
     beat_at_ = std::max(ready, next_beat_);
     words_.clear();
   }
   /// Words of the beat for `bank`, one behind the other.
   void add_words(int bank, int count) {
-    // A bank's backlog at clock c is last - c; a beat adds k words to it, so c >= last + k - depth.
+    // A bank's backlog at cycle c is last - c; a beat adds k words to it, so c >= last + k - depth.
     int same = count;
     for (const Words& words : words_) same += words.bank == bank ? words.count : 0;
     beat_at_ = std::max(beat_at_, last_write_[static_cast<std::size_t>(bank)] + same - depth_);
     words_.push_back({bank, count, 0});
   }
-  /// Ends the beat: returns the clock in which it is taken; `write_at(i)` then tells when the first of the
-  /// i-th words is written, the others follow one a clock.
+  /// Ends the beat: returns the cycle in which it is taken; `write_at(i)` then tells when the first of the
+  /// i-th words is written, the others follow one a cycle.
   Cycle end_beat() {
     for (Words& words : words_) {
       Cycle& last = last_write_[static_cast<std::size_t>(words.bank)];
@@ -41,9 +41,9 @@ class WriteQueues {
     return beat_at_;
   }
   Cycle write_at(std::size_t words) const { return words_[words].written; }
-  /// The clock after the last write of all beats so far.
+  /// The cycle after the last write of all beats so far.
   Cycle drained() const { return drained_; }
-  /// The first clock in which another beat can be taken.
+  /// The first cycle in which another beat can be taken.
   Cycle next_beat() const { return next_beat_; }
 
  private:

@@ -22,9 +22,9 @@ struct LineReaderStats {
 /// lines need from the first storage and forms the lines, in the order in which they are broadcast.
 ///
 /// A fetch is one line, or with the transit buffer the row window of a refill. Throughput: one request a
-/// clock; a fetch without requests (padding alone) takes a clock too. Back-pressure: a fetch is begun while
+/// cycle; a fetch without requests (padding alone) takes a cycle too. Back-pressure: a fetch is begun while
 /// fewer than `line_queue` lines, or two halves of the transit buffer, are in use; its place is free in the
-/// clock in which its last line leaves. A line can leave in the clock after the last byte that it needs
+/// cycle in which its last line leaves. A line can leave in the cycle after the last byte that it needs
 /// arrived.
 class LineReader {
  public:
@@ -36,21 +36,21 @@ class LineReader {
 
   /// A run begins: its lines follow. All lines of the run before have left. The job outlives the run.
   void begin(const WfoldJob& job);
-  /// Takes what has arrived before clock `now`.
+  /// Takes what has arrived before cycle `now`.
   void take(Cycle now);
   /// Sends the next request, if there is room and the port takes it; `idle` is booked when nothing is left to
-  /// read. True when the clock was used.
+  /// read. True when the cycle was used.
   bool request(Cycle now, Activity idle);
 
   /// There are lines of the run that have not left.
   bool more_lines() const { return job_ != nullptr && next_tile_ < job_->schedule.tiles(); }
-  /// The first clock in which the next line can leave; -1: not known yet.
+  /// The first cycle in which the next line can leave; -1: not known yet.
   Cycle line_ready() const;
   /// Forms the next line: M bytes, filled up with the zero point. `line_ready` is known.
   void form(std::uint8_t* line);
-  /// The next line leaves in clock `at`.
+  /// The next line leaves in cycle `at`.
   void leave(Cycle at);
-  /// The next clock after `now` in which a fetch can begin that cannot begin now, or -1.
+  /// The next cycle after `now` in which a fetch can begin that cannot begin now, or -1.
   Cycle next_room(Cycle now) const;
 
   LineReaderStats stats;
@@ -60,7 +60,7 @@ class LineReader {
     WfoldFetch fetch;
     std::size_t issued = 0;
     std::vector<std::vector<std::uint8_t>> data;  // of the requests that have arrived
-    std::vector<Cycle> arrived;                   // the clock after each arrival
+    std::vector<Cycle> arrived;                   // the cycle after each arrival
     Cycle begun = 0;
     int lines_left = 0;
   };

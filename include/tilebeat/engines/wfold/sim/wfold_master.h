@@ -31,18 +31,18 @@ struct WfoldStats {
 /// The master of the W-fold engine (document 003 figure 5, 510; SPEC WF-2, WF-4, WF-8): reads map lines from
 /// the first storage, broadcasts them, and steps the slaves through tiles, refills, steps and beats.
 ///
-/// Throughput: one beat, one broadcast line and one read of each region's port a clock. A line that enters a
-/// first buffer, and a kernel line that is complete in a second buffer, can be used in the clock after; the
-/// place of a line that no later step reads is free in the clock after the step's first beat, that of a
-/// kernel line in the clock after its beat. At the beginning of a kernel tile the ports read its records
-/// first, one a clock. The beats of a tile need a free half of the third buffers.
+/// Throughput: one beat, one broadcast line and one read of each region's port a cycle. A line that enters a
+/// first buffer, and a kernel line that is complete in a second buffer, can be used in the cycle after; the
+/// place of a line that no later step reads is free in the cycle after the step's first beat, that of a
+/// kernel line in the cycle after its beat. At the beginning of a kernel tile the ports read its records
+/// first, one a cycle. The beats of a tile need a free half of the third buffers.
 /// Back-pressure: a beat waits for results to drain (`output_drain`), for map lines (`input_load`), for
-/// kernel lines (`weight_load`), in this order. A run's map and kernels are released in the clock after its
+/// kernel lines (`weight_load`), in this order. A run's map and kernels are released in the cycle after its
 /// last beat; the next run's first line is requested then. A run that does not end its sums is done with
 /// that: its half of the third buffers stays as it is, and the next run goes on in it.
 ///
 /// In clock granularity every beat moves data through the slaves' buffers. In tile granularity WfoldPipeline
-/// works the clocks of lines, kernel lines and beats out ahead, and a slave computes a refill at a time.
+/// works the cycles of lines, kernel lines and beats out ahead, and a slave computes a refill at a time.
 class WfoldMaster : public CommandedUnit {
  public:
   LineReader reader;
@@ -75,13 +75,13 @@ class WfoldMaster : public CommandedUnit {
   void finish_run(Cycle now);
   void idle(Activity cause, Cycle now);
   void end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat);
-  // The clock in which the half that the run's tile `tile` uses was drained.
+  // The cycle in which the half that the run's tile `tile` uses was drained.
   Cycle half_drained(std::int64_t tile) const;
   int half_of(std::int64_t tile) const { return static_cast<int>((tiles_before_ + tile) % 2); }
   int record_set_of(const WfoldTile& tile) const { return (kernel_tiles_before_ + tile.kernel_tile) % 2; }
   void schedule(Cycle now, bool requested);
 
-  // Clock granularity: one call a clock.
+  // Clock granularity: one call a cycle.
   void run_clock(Cycle now);
   Activity beat_blocker(Cycle now) const;
   SlaveClock::Beat next_beat() const;

@@ -13,7 +13,7 @@
 
 namespace tilebeat {
 
-/// The run that slaves and writer work for, from its first clock until its last result is stored.
+/// The run that slaves and writer work for, from its first cycle until its last result is stored.
 struct WfoldJob {
   Instruction instruction;
   WfoldRun run;
@@ -21,7 +21,7 @@ struct WfoldJob {
   WfoldSchedule schedule;
 };
 
-/// From the master to a slave: what happens in this clock (clock granularity). The beat works on what the
+/// From the master to a slave: what happens in this cycle (clock granularity). The beat works on what the
 /// buffers held before.
 struct SlaveClock {
   static constexpr const char* kMessageName = "SlaveClock";
@@ -68,11 +68,11 @@ struct SlaveChunk {
   const std::int16_t* lines;  ///< [lines of the refill][line_bytes], widened, without zero point
   int half;
   int record_set;
-  int port_bytes;    ///< of the region's port, a clock: for counting accesses
+  int port_bytes;    ///< of the region's port, a cycle: for counting accesses
   bool new_kernels;  ///< the kernel tile's lines and records come from the region
 };
 
-/// A tile of results in the third buffers: its last beat is in clock `ready` - 1.
+/// A tile of results in the third buffers: its last beat is in cycle `ready` - 1.
 struct TileResults {
   std::shared_ptr<const WfoldJob> job;
   WfoldTile tile;
@@ -98,7 +98,7 @@ struct ResultRead {
   std::int32_t* results = nullptr;  ///< answer: the slave writes them here
 };
 
-/// From the writer to the master: the half of the third buffers that the oldest tile used is free from clock
+/// From the writer to the master: the half of the third buffers that the oldest tile used is free from cycle
 /// `at` + 1 on.
 struct HalfDrained {
   static constexpr const char* kMessageName = "HalfDrained";

@@ -25,26 +25,26 @@ struct WfoldWalk {
   std::int64_t lines_freed(const WfoldSchedule& schedule) const;
 };
 
-/// The clocks of broadcast lines, kernel lines and beats of a run, worked out as soon as what they depend on
-/// is known (SPEC WF-8). Pure arithmetic; WfoldMaster works the same out clock by clock.
+/// The cycles of broadcast lines, kernel lines and beats of a run, worked out as soon as what they depend on
+/// is known (SPEC WF-8). Pure arithmetic; WfoldMaster works the same out cycle by cycle.
 ///
-/// A line enters the first buffers when it is ready, one a clock, into a place that was freed in an earlier
-/// clock. A region's port delivers `port_bytes` a clock of the next kernel line into a slot whose line was
-/// used in an earlier clock; at the beginning of a kernel tile it reads the records first, one a clock. A
+/// A line enters the first buffers when it is ready, one a cycle, into a place that was freed in an earlier
+/// cycle. A region's port delivers `port_bytes` a cycle of the next kernel line into a slot whose line was
+/// used in an earlier cycle; at the beginning of a kernel tile it reads the records first, one a cycle. A
 /// beat is done when its kernel line is complete and, at the beginning of a step, its lines have entered, and
-/// at the beginning of a tile a half of the third buffers was drained, all in earlier clocks.
+/// at the beginning of a tile a half of the third buffers was drained, all in earlier cycles.
 class WfoldPipeline {
  public:
   explicit WfoldPipeline(int port_bytes) : port_bytes_(port_bytes) {}
 
-  /// A run begins in clock `now`. The schedule outlives it.
+  /// A run begins in cycle `now`. The schedule outlives it.
   void begin(const WfoldSchedule& schedule, Cycle now);
-  /// Nothing is to be done: the clocks from `now` on belong to `cause`.
+  /// Nothing is to be done: the cycles from `now` on belong to `cause`.
   void idle(Activity cause, Cycle now);
 
   /// A place for another line is known to become free.
   bool has_place() const { return entered_ - freed_ < schedule_->shape().first_lines; }
-  /// The next line is ready in clock `ready`; returns the clock in which it enters. `has_place()` holds.
+  /// The next line is ready in cycle `ready`; returns the cycle in which it enters. `has_place()` holds.
   Cycle enter(Cycle ready);
   /// All lines of the run have entered.
   void no_more_lines();
@@ -53,8 +53,8 @@ class WfoldPipeline {
   const WfoldWalk& next() const { return walk_; }
   /// Its lines have entered.
   bool lines_there() const { return walk_.more && walk_.lines_needed(*schedule_) <= entered_; }
-  /// Its beats; `drained_at` is the clock in which the half of the third buffers was drained, or less than
-  /// `now` of the run's beginning when it does not wait for that. Returns the clock of the last beat.
+  /// Its beats; `drained_at` is the cycle in which the half of the third buffers was drained, or less than
+  /// `now` of the run's beginning when it does not wait for that. Returns the cycle of the last beat.
   Cycle do_step(Cycle drained_at);
 
   // Busy: a beat; an access of a region's port; a line enters.

@@ -17,7 +17,7 @@ namespace tilebeat {
 /// second buffer of L2 kernel lines, Ncu compute units, third buffer of two tiles of int32 results, and the
 /// post-processing lane at its way out.
 ///
-/// All slaves work in lockstep: the master tells them clock by clock which line enters, what their port
+/// All slaves work in lockstep: the master tells them cycle by cycle which line enters, what their port
 /// reads and which beat is done; each has its own region of the second storage. A beat multiplies Ncu
 /// selected map lines with one kernel line, 2 * Ncu * M bytes, and accumulates Ncu * Ws outputs of one
 /// kernel. Reading a slot that nothing has been written to is a SimulationError. In tile granularity the

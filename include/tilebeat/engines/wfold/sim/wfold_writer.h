@@ -28,10 +28,10 @@ struct WfoldWriterStats {
 /// results of a tile out of the slaves' third buffers, turned from CW to WC, drops surplus columns and
 /// channels, and writes them to the first storage in lines of Pco channels x Wso columns.
 ///
-/// Throughput: M bytes of int32 results a clock, that is one result of every slave with 16 slaves and 64
-/// bytes: all channels of a column, then the next column. Latency: post_latency_cycles from a result's clock
+/// Throughput: M bytes of int32 results a cycle, that is one result of every slave with 16 slaves and 64
+/// bytes: all channels of a column, then the next column. Latency: post_latency_cycles from a result's cycle
 /// to its request. Back-pressure: results leave the third buffers while fewer than `write_queue` requests
-/// wait. A half of the third buffers is free in the clock after its last result left; the run is done when
+/// wait. A half of the third buffers is free in the cycle after its last result left; the run is done when
 /// the last request has been answered. Two ledgers: `port.ledger` for requests, `drain_ledger` for the third
 /// buffers.
 class WfoldWriter : public sc_core::sc_module {
@@ -88,7 +88,7 @@ class WfoldWriter : public sc_core::sc_module {
   bool begun_ = false;             // the front tile's requests are made
   std::vector<Request> requests_;  // of the front tile
   std::size_t next_request_ = 0;
-  int kernels_per_slice_ = 1;  // int32 that leave a clock, and what that makes of a column
+  int kernels_per_slice_ = 1;  // int32 that leave a cycle, and what that makes of a column
   int column_slices_ = 0;
   std::int64_t slices_out_ = 0;
   std::vector<std::uint8_t> tile_bytes_;  // [column][channel], finished
@@ -98,7 +98,7 @@ class WfoldWriter : public sc_core::sc_module {
   std::deque<Staged> staged_;
   std::deque<std::shared_ptr<const WfoldJob>> under_way_;  // what each request completes
   Activity idle_ = Activity::kHost;                        // what is waited for when nothing is left
-  Activity news_ = Activity::kHost;                        // what it is from clock `news_at_` on
+  Activity news_ = Activity::kHost;                        // what it is from cycle `news_at_` on
   Cycle news_at_ = 0;
   MessageSender send_;
   SignalId drain_signal_ = -1;

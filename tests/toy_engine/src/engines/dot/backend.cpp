@@ -30,7 +30,7 @@ class Lowering : public MatrixLowering {
   }
 
  private:
-  static constexpr double kRoundTrip = 8;  // clocks of a write to NRAM, about
+  static constexpr double kRoundTrip = 8;  // cycles of a write to NRAM, about
 
   template <class Op>
   void add(const Op& operation, std::vector<Access> accesses, const TaskCost& cost) {
@@ -102,7 +102,7 @@ class DotLayer : public MatrixLayer {
     return std::make_unique<Lowering>(graph, place, p_, config_.lanes);
   }
   Explanation explain() const override {
-    return {{"dot product", fmt::format("{} clocks an output", clocks_of_output())}};
+    return {{"dot product", fmt::format("{} cycles an output", clocks_of_output())}};
   }
 
  private:

@@ -10,7 +10,7 @@ namespace tilebeat::dot {
 
 template <class V>
 void describe(V& v, DotConfig& c) {
-  v.integer("lanes", c.lanes, {1, 64}, "channels that are multiplied a clock");
+  v.integer("lanes", c.lanes, {1, 64}, "channels that are multiplied a cycle");
   v.integer("kernel_bytes", c.kernel_bytes, {16, 1 << 20},
             "bytes of the kernel register, a multiple of lanes; it holds one kernel");
 }

@@ -18,14 +18,14 @@ struct DotStep {
 };
 
 /// The order in which a run computes: kernel by kernel, in each the output pixels, in each the taps. Pure:
-/// the planner takes clocks from it and the unit its operands.
+/// the planner takes cycles from it and the unit its operands.
 class DotSchedule {
  public:
   DotSchedule(const ConvSetup& setup, const DotRun& run) : setup_(setup), run_(run) {}
 
   std::int64_t steps() const { return std::int64_t{run_.kernels} * outputs() * taps(); }
   DotStep step(std::int64_t index) const;
-  /// Clocks of one step, also of one on padding.
+  /// Cycles of one step, also of one on padding.
   int step_clocks(int lanes) const { return (run_.channels + lanes - 1) / lanes; }
   std::int64_t clocks(int lanes) const { return steps() * step_clocks(lanes); }
   /// Bytes of a kernel in memory: its record and its weights.

@@ -145,7 +145,7 @@ void DotUnit::compute(Cycle now) {
   while (now >= free_at_ && !ahead_.empty() && blocker(now) == Activity::kBusy) {
     Operand operand = std::move(ahead_.front());
     ahead_.pop_front();
-    if (operand.kernel) {  // a transfer between registers, in the clock of the first step
+    if (operand.kernel) {  // a transfer between registers, in the cycle of the first step
       kernel_ = std::move(operand.data);
       ++kernels_loaded;
     } else {

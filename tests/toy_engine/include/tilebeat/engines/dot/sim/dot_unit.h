@@ -18,10 +18,10 @@
 namespace tilebeat::dot {
 
 /// The dot-product engine: one processing element that multiplies `lanes` channels of one pixel and of one
-/// kernel a clock and adds them up. The data lies as DotRun says, the order is that of DotSchedule.
+/// kernel a cycle and adds them up. The data lies as DotRun says, the order is that of DotSchedule.
 ///
-/// Throughput: a step of ceil(channels / lanes) clocks after the other while operands are there, one read and
-/// one write request a clock. Latency: a result can be written in the clock after its last step.
+/// Throughput: a step of ceil(channels / lanes) cycles after the other while operands are there, one read and
+/// one write request a cycle. Latency: a result can be written in the cycle after its last step.
 /// Back-pressure: operands are read ahead for as many steps as bursts may be under way, and as many results
 /// may wait; the step that makes one more waits. Runs do not overlap: the next one begins when all results of
 /// the last one lie in memory. Both granularities are the same code: every step is simulated.
@@ -34,7 +34,7 @@ class DotUnit : public CommandedUnit {
   SC_HAS_PROCESS(DotUnit);
 
   CycleLedger ledger;               ///< of the multipliers
-  std::int64_t beats = 0;           ///< clocks in which they multiply
+  std::int64_t beats = 0;           ///< cycles in which they multiply
   std::int64_t useful_macs = 0;     ///< without what the baseline of inserted zeros adds
   std::int64_t kernels_loaded = 0;  ///< times that the kernel register was filled
 
