@@ -77,7 +77,8 @@ TEST(MappingFile, MA_1_OP_1_choices_of_the_rolling_unit_by_layer) {
           .status,
       0);
   EXPECT_EQ(read_bytes(folder.path("chosen/report.json")), read_bytes(folder.path("written/report.json")));
-  // 16 x 16 x 16 block pairs of 16 beats; a roll through the buffer takes 2 cycles, and two cuts roll at once.
+  // 16 x 16 x 16 block pairs of 16 beats; a roll through the buffer takes 2 cycles, and two cuts roll at
+  // once.
   EXPECT_GE(folder.report("asked").at("total").at("cycles"), 4096 * 16 + 4096 / 2 * 15 * 2);
   EXPECT_EQ(nlohmann::json::parse(read_bytes(written)).at("layers").at(0).at("rolling").at("variant"),
             "right_b_up");

@@ -36,7 +36,8 @@ constexpr int kMappingVersion = 1;
 
 /// The hardware as a layer uses it: with the choices that `request`, which stands at `place`, makes for the
 /// layer. Throws UserError when they contradict the hardware or are those of an engine that it does not have.
-HardwareConfig with_choices(const HardwareConfig& hardware, const MappingRequest& request, const Place& place);
+HardwareConfig with_choices(const HardwareConfig& hardware, const MappingRequest& request,
+                            const Place& place);
 
 /// Reads a mapping file. Throws UserError naming file, JSON path, value and allowed range.
 NetworkMapping load_mapping(const std::string& path);
