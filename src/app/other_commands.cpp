@@ -46,7 +46,7 @@ int plan(const PlanCommand& command) {
   const Workload workload = load_workload(command.layer);
   const PlannedNetwork planned = plan_workload(workload, hardware, command.layer);
   const Plan& made = planned.plan;
-  if (!command.mapping.empty()) write_mapping(command, mapping_text(planned.mappings));
+  if (!command.mapping.empty()) write_mapping(command, mapping_text(planned.mappings, planned.units));
   for (const LayerPlan& layer : made.layers) print_layer(layer);
   for (const ProgramImage& program : made.programs) {
     fmt::print("program {} of {} at {:#x}: {} instructions of {} bytes\n", program.label,

@@ -46,7 +46,44 @@ struct ChoicesValue {
   }
 };
 
+// How single tensors of a unit are held: an object of names.
+struct HoldingsValue {
+  std::map<std::string, Holding>& holdings;
+
+  void read(const Json& json, const Place& place) {
+    if (!json.is_object()) place.fail("expected an object");
+    for (const auto& [tensor, value] : json.items()) {
+      const auto found = value.is_string()
+                             ? std::find(kHoldingNames.begin(), kHoldingNames.end(), value.get<std::string>())
+                             : kHoldingNames.end();
+      if (found == kHoldingNames.end())
+        place.key(tensor).refuse(value.dump(), fmt::format("one of {}", fmt::join(kHoldingNames, ", ")));
+      holdings[tensor] = static_cast<Holding>(found - kHoldingNames.begin());
+    }
+  }
+  OrderedJson write() const {
+    if (holdings.empty()) return {};
+    OrderedJson json = OrderedJson::object();
+    for (const auto& [tensor, holding] : holdings)
+      json[tensor] = kHoldingNames[static_cast<std::size_t>(holding)];
+    return json;
+  }
+  OrderedJson schema() const {
+    return {{"type", "object"}, {"additionalProperties", {{"enum", kHoldingNames}}}};
+  }
+};
+
 }  // namespace
+
+template <class V>
+void describe(V& v, UnitRequest& u) {
+  v.required().names("layers", u.layers, {1, 65536}, "layers that run as one, in the workload's order");
+  v.optional_integer("clusters", u.clusters, kParts, "clusters that share the output's rows");
+  v.optional_integer("step_rows", u.step_rows, kExtent, "output rows that a cluster makes in a step");
+  v.optional_choice("holding", u.holding, kHoldingNames,
+                    "how tensors are held that `holdings` does not name");
+  v.special("holdings", HoldingsValue{u.holdings}, "how single tensors are held in the SRAM, by name");
+}
 
 template <class V>
 void describe(V& v, MappingRequest& m) {
@@ -80,6 +117,7 @@ void describe(V& v, MappingRequest& m) {
 struct MappingFile {
   int version = kMappingVersion;
   std::vector<MappingRequest> layers;
+  std::vector<UnitRequest> units;
 };
 
 template <class V>
@@ -87,6 +125,7 @@ void describe(V& v, MappingFile& file) {
   v.required().integer("tilebeat_mapping", file.version, {kMappingVersion, kMappingVersion},
                        "version of the format");
   v.objects("layers", file.layers, {0, 65536}, "layers whose mapping is not the planner's choice alone");
+  v.objects("units", file.units, {0, 65536}, "fused units; layers in none run by themselves");
 }
 
 NetworkMapping load_mapping(const std::string& path) {
@@ -103,7 +142,16 @@ NetworkMapping load_mapping(const std::string& path) {
       if (value == DataPath::kBroadcast) place.key(key).refuse("\"broadcast\"", "direct or sram");
     }
   }
-  return {path, std::move(file.layers)};
+  seen.clear();
+  for (std::size_t i = 0; i < file.units.size(); ++i) {
+    for (std::size_t k = 0; k < file.units[i].layers.size(); ++k) {
+      const std::string& layer = file.units[i].layers[k];
+      if (!seen.insert(layer).second)
+        Place(path).key("units").item(i).key("layers").item(k).refuse(fmt::format("\"{}\"", layer),
+                                                                      "every layer in one unit, once");
+    }
+  }
+  return {path, std::move(file.layers), std::move(file.units)};
 }
 
 HardwareConfig with_choices(const HardwareConfig& hardware, const MappingRequest& request,
@@ -139,9 +187,11 @@ MappingRequest request_of(const LayerMapping& m) {
   return request;
 }
 
-std::string mapping_text(const std::vector<LayerMapping>& mappings) {
+std::string mapping_text(const std::vector<LayerMapping>& layers, const std::vector<UnitMapping>& units) {
   MappingFile file;
-  for (const LayerMapping& mapping : mappings) file.layers.push_back(request_of(mapping));
+  for (const LayerMapping& mapping : layers) file.layers.push_back(request_of(mapping));
+  for (const UnitMapping& unit : units)
+    file.units.push_back({unit.layers, unit.clusters, unit.step_rows, {}, unit.holdings});
   return ObjectValue<MappingFile>{file}.write().dump(1) + "\n";
 }
 

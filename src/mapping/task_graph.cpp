@@ -71,6 +71,7 @@ BufferId TaskGraph::add_buffer(BufferRole role) {
 }
 
 int TaskGraph::add(Task task) {
+  if (also_) task.accesses.push_back(*also_);
   tasks_.push_back(std::move(task));
   return static_cast<int>(tasks_.size()) - 1;
 }

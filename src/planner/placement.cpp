@@ -55,7 +55,7 @@ WeightPlace unplaced(const WeightImage& image, const HardwareConfig& hardware) {
 DramPlaces::DramPlaces(const HardwareConfig& hardware, Plan& plan)
     : hardware_(hardware), plan_(plan), dram_(kPage, std::int64_t{1} << 60, kPage) {}
 
-void DramPlaces::place_tensors(const Workload& workload) {
+void DramPlaces::place_tensors(const Workload& workload, const std::set<std::string>& on_chip) {
   const auto allocate = [&](const TensorInfo& info) {
     return dram_.allocate(std::max<std::int64_t>(info.size_bytes(), 1));
   };
@@ -65,6 +65,7 @@ void DramPlaces::place_tensors(const Workload& workload) {
     plan_.image.push_back({"input " + name, address, workload.input_data.at(name).bytes});
   }
   for (const Layer& layer : workload.layers) {
+    if (on_chip.count(layer.name) > 0) continue;
     // What only has another shape lies where it lay.
     const bool in_place = std::holds_alternative<Reshape>(layer.operation) && hardware_.chip;
     plan_.tensors[layer.name] = {

@@ -6,6 +6,7 @@
 #include "tilebeat/workload/workload.h"
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,8 @@ class DramPlaces {
  public:
   DramPlaces(const HardwareConfig& hardware, Plan& plan);
 
-  /// Places inputs and results of all layers.
-  void place_tensors(const Workload& workload);
+  /// Places inputs and results of all layers but those that stay on the chip.
+  void place_tensors(const Workload& workload, const std::set<std::string>& on_chip);
   /// Places bytes that the host writes before the run; 0 when there are none. Pieces lie one behind the
   /// other; each is a segment of its own, so that it goes as soon as it is written.
   std::uint64_t place(const std::string& what, std::vector<std::vector<std::uint8_t>> pieces);

@@ -13,6 +13,7 @@
 
 #include "choose_mapping.h"
 #include "estimate.h"
+#include "fusion/fused_unit.h"
 #include "matrix_tasks.h"
 #include "placement.h"
 #include "processors.h"
@@ -27,6 +28,7 @@ struct DecidedLayer {
   const Layer* layer = nullptr;
   std::unique_ptr<MatrixLayer> matrix;
   std::unique_ptr<VectorLayer> vector;
+  const FusedUnit* unit = nullptr;  // of which it is the last layer
   WeightPlace weights;
   LayerMapping mapping;
   std::uint64_t parameters = 0;  // of a vector layer
@@ -50,8 +52,10 @@ class NetworkPlanner {
     Plan& plan = made_.plan;
     plan.name = workload_.name;
     plan.outputs = workload_.outputs;
-    places_.place_tensors(workload_);
+    make_units();
+    places_.place_tensors(workload_, on_chip_);
     for (const Layer& layer : workload_.layers) {
+      if (on_chip_.count(layer.name) > 0) continue;
       try {
         decided_.push_back(decide(layer));
       } catch (const UserError& error) {
@@ -104,6 +108,30 @@ class NetworkPlanner {
     return found == asked_.layers.end() ? nullptr : &*found;
   }
 
+  void make_units() {
+    for (std::size_t i = 0; i < asked_.units.size(); ++i) {
+      try {
+        units_.push_back(std::make_unique<FusedUnit>(workload_, hardware_, asked_.units[i]));
+      } catch (const UserError& error) {
+        throw UserError(fmt::format("{}: units[{}]: {}", asked_.file, i, error.what()));
+      }
+      on_chip_.merge(units_.back()->inner_tensors());
+      made_.units.push_back(units_.back()->mapping());
+    }
+  }
+  FusedUnit* unit_of(const Layer& layer) const {
+    for (const auto& unit : units_) {
+      if (unit->mapping().layers.back() == layer.name) return unit.get();
+    }
+    return nullptr;
+  }
+  void decide_unit(DecidedLayer& d, FusedUnit& unit) {
+    unit.place(places_, made_.plan.tensors);
+    d.unit = &unit;
+    d.plan = unit.plan();
+    for (const int processor : unit.processors()) workers_[d.layer->scene].insert(processor);
+  }
+
   DecidedLayer decide(const Layer& layer) {
     DecidedLayer d;
     d.layer = &layer;
@@ -112,7 +140,9 @@ class NetworkPlanner {
     std::set<int>& workers = workers_[layer.scene];
     d.first = workers.empty();
     workers.insert(0);
-    if (std::holds_alternative<Conv2d>(layer.operation)) {
+    if (FusedUnit* unit = unit_of(layer)) {
+      decide_unit(d, *unit);
+    } else if (std::holds_alternative<Conv2d>(layer.operation)) {
       decide_matrix(d);
     } else if (is_board()) {
       throw UserError(fmt::format("layer '{}': op {} needs a vector unit, which this hardware does not have",
@@ -301,7 +331,9 @@ class NetworkPlanner {
     TaskGraph graph;
     const std::vector<BufferId> stored = stored_buffers(graph);
     PlannedBytes bytes;
-    if (d.matrix != nullptr && is_board()) {
+    if (d.unit != nullptr) {
+      bytes = d.unit->add_tasks(graph, stored);
+    } else if (d.matrix != nullptr && is_board()) {
       const auto lowering = d.matrix->lower(graph, {});
       for (int i = 0; i < jobs_of_board(d.matrix->problem()); ++i) lowering->add(whole_job(d, i));
       const MatrixLowering::ReadBytes read = lowering->read_bytes();
@@ -380,6 +412,8 @@ class NetworkPlanner {
   std::map<std::string, HardwareConfig> chosen_hardware_;  // by layer with choices of its own for the engine
   PlannedNetwork made_;
   DramPlaces places_;
+  std::vector<std::unique_ptr<FusedUnit>> units_;
+  std::set<std::string> on_chip_;  // tensors inside units
   std::vector<DecidedLayer> decided_;
   std::map<std::string, std::set<int>> workers_;  // by scene: the processors that have a program
 };

@@ -40,6 +40,15 @@ Staging::Staging(TaskGraph& graph, const HardwareConfig& hardware, int cluster, 
       memory_(processor_of_memory(*hardware.chip, cluster)),
       sram_(sram_address(cluster), hardware.chip->sram_bytes(), kLeastBuffer) {}
 
+std::uint64_t Staging::reserve(std::int64_t bytes, const std::string& what) {
+  try {
+    return sram_.allocate(bytes);
+  } catch (const UserError& error) {
+    throw UserError(fmt::format("layer '{}' cannot fit: {} in the SRAM: {} (chip.sram.size_bytes is {})",
+                                layer_, what, error.what(), sram_.size()));
+  }
+}
+
 std::int64_t Staging::share(int buffers) const {
   const std::int64_t left = sram_.size() - sram_.used();
   const std::int64_t bytes = left / buffers / kLeastBuffer * kLeastBuffer;

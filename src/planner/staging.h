@@ -32,6 +32,8 @@ class Staging {
   /// `layer` is named in errors.
   Staging(TaskGraph& graph, const HardwareConfig& hardware, int cluster, std::string layer);
 
+  /// The address of `bytes` bytes of the SRAM for the caller's own use; `what` is named when they do not fit.
+  std::uint64_t reserve(std::int64_t bytes, const std::string& what);
   /// Bytes of each of so many buffers that share what is left of the SRAM. Throws UserError when that is too
   /// little.
   std::int64_t share(int buffers) const;

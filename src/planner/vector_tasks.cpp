@@ -26,7 +26,7 @@ class VectorTasks : public VectorLayer {
   int add_tasks(TaskGraph& graph, int cores, DataPath path, std::uint64_t parameters,
                 const std::vector<BufferId>& stored, PlannedBytes& bytes) override {
     std::vector<std::vector<VectorPiece>> pieces;
-    for (int core = 0; core < cores; ++core) pieces.push_back(work_.pieces_of(core, cores));
+    for (int core = 0; core < cores; ++core) pieces.push_back(work_.pieces_of({core, cores, {}, {}}));
     bytes.results = work_.result_bytes();
     return add_pieces(graph, pieces, path, parameters, stored, bytes);
   }
@@ -153,27 +153,10 @@ class VectorTasks : public VectorLayer {
     task.instruction.operation = run;
     task.accesses = {input.read(), result.write()};
     if (!work_.parameters().empty()) task.accesses.push_back({core.factors, 0, AccessKind::kRead});
-    task.cost = run_cost(run, piece);
+    task.cost = run_cost(run, piece, chip_);
     graph.add(std::move(task));
     store.source = nram_address(core.number) + static_cast<std::uint64_t>(to);
     way.store(core, store, result.read(), stored);
-  }
-
-  // A cycle for `lanes` elements, for every tap of a pooling and every pass of a softmax; and the bytes
-  // through the ports.
-  TaskCost run_cost(const VectorRun& run, const VectorPiece& piece) const {
-    const double pixels = static_cast<double>(run.rows) * run.columns;
-    const double steps = static_cast<double>(ceil_div<int>(run.channels, chip_.core.vector.lanes));
-    const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool;
-    const double passes = pooling ? static_cast<double>(run.kernel_h) * run.kernel_w : 1;
-    const double width = chip_.core.bus.bytes_per_clock;
-    const double read = pooling ? pixels * passes * run.channels : static_cast<double>(piece.in_bytes);
-    TaskCost cost;
-    constexpr double kStart = 16;
-    cost.cycles = kStart + std::max({pixels * steps * passes, read / width,
-                                     static_cast<double>(piece.out_bytes) / width});
-    cost.latency = kStart + chip_.core.vector.latency_cycles;
-    return cost;
   }
 
   const HardwareConfig& hardware_;

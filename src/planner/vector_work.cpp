@@ -38,10 +38,10 @@ VectorWork::VectorWork(const Layer& layer, const HardwareConfig& hardware,
   std::visit([&](const auto& operation) { prepare(operation); }, layer_.operation);
 }
 
-std::vector<VectorPiece> VectorWork::pieces_of(int core, int cores) {
-  cores_ = cores;
+std::vector<VectorPiece> VectorWork::pieces_of(const VectorShare& share) {
+  share_ = share;
   pieces_.clear();
-  std::visit([&](const auto& operation) { cut(operation, core); }, layer_.operation);
+  std::visit([&](const auto& operation) { cut(operation); }, layer_.operation);
   return std::move(pieces_);
 }
 
@@ -157,15 +157,29 @@ std::int64_t VectorWork::parameter_room() const {
 }
 // Bytes of fetched and computed data of one step, of which two are there at a time.
 std::int64_t VectorWork::step_bytes() const {
+  if (share_.piece_bytes) return *share_.piece_bytes;
   return std::max<std::int64_t>(0,
                                 (chip_.core.nram.size_bytes - parameter_room()) / 2 - 4 * kBufferAlignment);
 }
 
-void VectorWork::cut(const Pooling& pool, int core) {
-  const auto& shape = inputs_[0].info.shape;
+Interval VectorWork::images() const {
+  if (share_.part) return {share_.part->image, share_.part->image + 1};
+  return {0, static_cast<int>(output_.shape[0])};
+}
+Interval VectorWork::pixels() const {
+  const auto all = static_cast<int>(output_.elements() / channels_);
+  if (!share_.part) return {0, all};
+  const auto height = static_cast<int>(output_.shape[1]), width = static_cast<int>(output_.shape[2]);
+  const int first = share_.part->image * height;
+  return {(first + share_.part->rows.begin) * width, (first + share_.part->rows.end) * width};
+}
+
+void VectorWork::cut(const Pooling& pool) {
   const auto out_height = static_cast<int>(output_.shape[1]), out_width = static_cast<int>(output_.shape[2]);
-  const Interval part = part_of(out_height, std::min(cores_, out_height), core, 1);
-  if (core >= out_height || part.size() == 0) return;
+  const Interval all = share_.part ? share_.part->rows : Interval{0, out_height};
+  if (share_.core >= all.size()) return;
+  Interval part = part_of(all.size(), std::min(share_.cores, all.size()), share_.core, 1);
+  part = {all.begin + part.begin, all.begin + part.end};
   const WindowAxis h = axis(pool, 0), w = axis(pool, 1);
   const auto fits = [&](int rows, int columns) {
     return (std::int64_t{h.span(rows)} * w.span(columns) + std::int64_t{rows} * columns) * channels_ <=
@@ -175,7 +189,7 @@ void VectorWork::cut(const Pooling& pool, int core) {
   while (rows > 1 && !fits(rows, columns)) --rows;
   while (columns > 1 && !fits(rows, columns)) columns = static_cast<int>(ceil_div(columns, 2));
   if (!fits(rows, columns)) beyond_nram("a window and its result");
-  for (int n = 0; n < static_cast<int>(shape[0]); ++n) {
+  for (int n = images().begin; n < images().end; ++n) {
     for (int r = part.begin; r < part.end; r += rows) {
       for (int c = 0; c < out_width; c += columns) {
         add_pooled(n, h.window({r, std::min(part.end, r + rows)}),
@@ -210,12 +224,13 @@ void VectorWork::add_pooled(int image, const Window& h, const Window& w) {
 }
 
 // `pixel`: elements that stay together, one a channel; nothing: elements have no channel.
-void VectorWork::cut_flat(int core, std::optional<int> pixel) {
+void VectorWork::cut_flat(std::optional<int> pixel) {
   constexpr int kGranule = 64;  // elements that a core gets at least
   const int unit = pixel.value_or(1);
-  const std::int64_t units = output_.elements() / unit;
+  const int per_pixel = channels_ / unit, first = pixels().begin * per_pixel;
   const int granule = pixel ? 1 : kGranule;
-  const Interval part = part_of(static_cast<int>(units), cores_, core, granule);
+  Interval part = part_of(pixels().size() * per_pixel, share_.cores, share_.core, granule);
+  part = {first + part.begin, first + part.end};
   const std::int64_t element = dtype_size(base_.a_type) +
                                (inputs_.size() > 1 ? dtype_size(base_.b_type) : 0) +
                                dtype_size(base_.out_type);
@@ -249,9 +264,9 @@ void VectorWork::add_flat(std::int64_t first, std::int64_t elements, int columns
   pieces_.push_back(std::move(piece));
 }
 
-void VectorWork::cut(const Concat&, int core) {
-  const std::int64_t pixels = output_.elements() / channels_;
-  const Interval part = part_of(static_cast<int>(pixels), cores_, core, 1);
+void VectorWork::cut(const Concat&) {
+  Interval part = part_of(pixels().size(), share_.cores, share_.core, 1);
+  part = {pixels().begin + part.begin, pixels().begin + part.end};
   std::int64_t channel = 0;
   for (const Placement& input : inputs_) {
     const std::int64_t depth = input.info.shape.back();
@@ -270,6 +285,21 @@ void VectorWork::cut(const Concat&, int core) {
     }
     channel += depth;
   }
+}
+
+TaskCost run_cost(const VectorRun& run, const VectorPiece& piece, const ChipConfig& chip) {
+  const double pixels = static_cast<double>(run.rows) * run.columns;
+  const double steps = static_cast<double>(ceil_div<int>(run.channels, chip.core.vector.lanes));
+  const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool;
+  const double passes = pooling ? static_cast<double>(run.kernel_h) * run.kernel_w : 1;
+  const double width = chip.core.bus.bytes_per_clock;
+  const double read = pooling ? pixels * passes * run.channels : static_cast<double>(piece.in_bytes);
+  TaskCost cost;
+  constexpr double kStart = 16;
+  cost.cycles = kStart + std::max({pixels * steps * passes, read / width,
+                                   static_cast<double>(piece.out_bytes) / width});
+  cost.latency = kStart + chip.core.vector.latency_cycles;
+  return cost;
 }
 
 }  // namespace tilebeat

@@ -28,6 +28,19 @@ struct VectorPiece {
   CopyShape store;
 };
 
+/// The share of a core: which of how many, of which part of the output, and in which pieces.
+struct VectorShare {
+  int core = 0, cores = 1;
+  /// Rows of one image; nothing: all of the output.
+  struct Rows {
+    int image = 0;
+    Interval rows;
+  };
+  std::optional<Rows> part;
+  std::optional<std::int64_t>
+      piece_bytes;  ///< most bytes of operands and result of a piece; nothing: half of NRAM
+};
+
 /// What a layer asks of vector units: its factors, and its work in pieces that fit NRAM. `layer` and
 /// `hardware` outlive it.
 class VectorWork {
@@ -43,8 +56,8 @@ class VectorWork {
   /// Bytes of maps that the layer touches at least once, results included.
   std::int64_t touched_bytes() const { return touched_; }
   std::int64_t result_bytes() const { return output_.size_bytes(); }
-  /// The work of core `core` of `cores`; may be nothing. Throws UserError when a piece does not fit NRAM.
-  std::vector<VectorPiece> pieces_of(int core, int cores);
+  /// The work of a core; may be nothing. Throws UserError when a piece does not fit.
+  std::vector<VectorPiece> pieces_of(const VectorShare& share);
 
  private:
   [[noreturn]] void cannot_fit(const std::string& what) const;
@@ -65,18 +78,20 @@ class VectorWork {
   void types();
 
   // Elements without a channel of their own are spread one by one, others pixel by pixel.
-  void cut(const Elementwise& /*operation*/, int core) { cut_flat(core, std::nullopt); }
-  void cut(const ByteTable& /*operation*/, int core) { cut_flat(core, std::nullopt); }
-  void cut(const ChannelScale& /*operation*/, int core) { cut_flat(core, channels_); }
-  void cut(const Requantize& /*operation*/, int core) { cut_flat(core, channels_); }
-  void cut(const Softmax& /*operation*/, int core) { cut_flat(core, channels_); }
-  void cut(const Pooling& pool, int core);
-  void cut(const Concat& operation, int core);
-  void cut(const Conv2d& /*operation*/, int /*core*/) {}
-  void cut(const Reshape& /*operation*/, int /*core*/) {}
+  void cut(const Elementwise& /*operation*/) { cut_flat(std::nullopt); }
+  void cut(const ByteTable& /*operation*/) { cut_flat(std::nullopt); }
+  void cut(const ChannelScale& /*operation*/) { cut_flat(channels_); }
+  void cut(const Requantize& /*operation*/) { cut_flat(channels_); }
+  void cut(const Softmax& /*operation*/) { cut_flat(channels_); }
+  void cut(const Pooling& pool);
+  void cut(const Concat& operation);
+  void cut(const Conv2d& /*operation*/) {}
+  void cut(const Reshape& /*operation*/) {}
   std::int64_t step_bytes() const;
+  Interval images() const;
+  Interval pixels() const;  // of the share's part, over all images
   void add_pooled(int image, const Window& h, const Window& w);
-  void cut_flat(int core, std::optional<int> pixel);
+  void cut_flat(std::optional<int> pixel);
   void add_flat(std::int64_t first, std::int64_t elements, int columns, int channels);
 
   const ChipConfig& chip_;
@@ -84,11 +99,16 @@ class VectorWork {
   TensorInfo output_;
   std::vector<Placement> inputs_;
   std::uint64_t output_address_;
-  int channels_ = 0, cores_ = 1;
+  int channels_ = 0;
+  VectorShare share_;
   std::int64_t touched_ = 0;
   VectorRun base_;
   std::vector<std::uint8_t> parameters_;
   std::vector<VectorPiece> pieces_;  // of the core that is being cut
 };
+
+/// What a piece's operation is expected to cost: a cycle for `lanes` elements, for every tap of a pooling and
+/// every pass of a softmax; and the bytes through the ports.
+TaskCost run_cost(const VectorRun& run, const VectorPiece& piece, const ChipConfig& chip);
 
 }  // namespace tilebeat

@@ -2,6 +2,7 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/mapping/layer_mapping.h"
+#include "tilebeat/mapping/unit_mapping.h"
 #include "tilebeat/schema/place.h"
 
 #include <map>
@@ -26,10 +27,19 @@ struct MappingRequest {
   std::optional<DataPath> maps, kernels, results;
 };
 
+/// What a user asks of a fused unit (SPEC MA-1, FU-4).
+struct UnitRequest {
+  std::vector<std::string> layers;
+  std::optional<int> clusters, step_rows;
+  std::optional<Holding> holding;  ///< of tensors that `holdings` does not name
+  std::map<std::string, Holding> holdings;
+};
+
 /// A mapping file: the version of its schema, and the layers that it says something of.
 struct NetworkMapping {
   std::string file;  ///< it was read from; empty: none
   std::vector<MappingRequest> layers;
+  std::vector<UnitRequest> units;
 };
 
 constexpr int kMappingVersion = 1;
@@ -44,7 +54,7 @@ NetworkMapping load_mapping(const std::string& path);
 /// The request for exactly this mapping.
 MappingRequest request_of(const LayerMapping& mapping);
 /// The text of a file that asks for exactly these mappings.
-std::string mapping_text(const std::vector<LayerMapping>& mappings);
+std::string mapping_text(const std::vector<LayerMapping>& layers, const std::vector<UnitMapping>& units = {});
 nlohmann::ordered_json mapping_schema();
 
 }  // namespace tilebeat

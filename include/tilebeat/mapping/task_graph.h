@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace tilebeat {
@@ -77,6 +78,8 @@ class TaskGraph {
   BufferId add_buffer(BufferRole role);
   /// Returns the task's number.
   int add(Task task);
+  /// Tasks that are added from now on make this access besides their own; nothing: no more.
+  void also(std::optional<Access> access) { also_ = access; }
 
   const std::vector<Task>& tasks() const { return tasks_; }
   BufferRole role(BufferId buffer) const { return roles_[static_cast<std::size_t>(buffer)]; }
@@ -85,6 +88,7 @@ class TaskGraph {
  private:
   std::vector<Task> tasks_;
   std::vector<BufferRole> roles_;
+  std::optional<Access> also_;
 };
 
 /// Task `to` waits for an event of task `from`, which was added before it; `cause` is what it waits for.

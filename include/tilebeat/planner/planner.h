@@ -25,10 +25,12 @@ class PlanError : public UserError {
   std::string layer_;
 };
 
-/// A plan, and the mappings that it carries out: those of the layers on matrix units of a chip.
+/// A plan, and the mappings that it carries out: those of fused units, and of the layers on matrix units of a
+/// chip that run by themselves.
 struct PlannedNetwork {
   Plan plan;
   std::vector<LayerMapping> mappings;
+  std::vector<UnitMapping> units;
 };
 
 /// The cycles of one layer of a workload, mapped so, when it is simulated by itself; nothing: it failed.

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "tilebeat/mapping/layer_mapping.h"
+#include "tilebeat/mapping/matrix_backend.h"
+
+#include <cstdint>
+
+namespace tilebeat {
+
+/// What a layer of a fused unit may use in its cluster.
+struct ClusterShare {
+  int rows = 1;  ///< most output rows of a step
+  int cores = 1;
+  std::int64_t operand_bytes = 0;  ///< of a buffer in NRAM for a tile's map
+  std::int64_t result_bytes = 0;   ///< of one for its results
+};
+
+/// How a step's outputs are spread over the cores of a cluster, and in which tiles: the split whose cores
+/// compute least, or move least through the cluster's bus where that takes longer. Throws UserError when not
+/// even one grain of outputs fits.
+LayerMapping split_over_cluster(const MatrixLayer& layer, const ChipConfig& chip, const ClusterShare& share);
+
+}  // namespace tilebeat

@@ -1,0 +1,146 @@
+#include "fused_unit.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "../processors.h"
+
+namespace tilebeat {
+namespace {
+
+std::vector<int> numbers_of(const Workload& workload, const std::vector<std::string>& names) {
+  std::vector<int> numbers;
+  for (const std::string& name : names) {
+    const auto found = std::find_if(workload.layers.begin(), workload.layers.end(),
+                                    [&](const Layer& layer) { return layer.name == name; });
+    if (found == workload.layers.end())
+      throw UserError(fmt::format("layer '{}' is not in the workload", name));
+    numbers.push_back(static_cast<int>(found - workload.layers.begin()));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+}  // namespace
+
+FusedUnit::FusedUnit(const Workload& workload, const HardwareConfig& hardware, const UnitRequest& request)
+    : workload_(workload),
+      hardware_(hardware),
+      graph_(make_unit_graph(workload, numbers_of(workload, request.layers))) {
+  if (!hardware.chip) throw UserError("layers cannot be fused: the hardware has no chip");
+  const ChipConfig& chip = *hardware.chip;
+  for (const UnitLayer& layer : graph_.layers) mapping_.layers.push_back(layer.layer->name);
+  const UnitTensor& output = graph_.tensors[static_cast<std::size_t>(graph_.output())];
+  const int rows = output.images() * output.height();
+  mapping_.clusters = request.clusters.value_or(std::min(chip.clusters, rows));
+  if (mapping_.clusters > chip.clusters)
+    throw UserError(fmt::format("{} clusters, the chip has {}", mapping_.clusters, chip.clusters));
+  mapping_.step_rows = request.step_rows.value_or(
+      static_cast<int>(std::min<std::int64_t>(output.height(), ceil_div(rows, 4 * mapping_.clusters))));
+  for (const auto& [tensor, holding] : request.holdings) {
+    const bool known = std::any_of(graph_.tensors.begin(), graph_.tensors.end(),
+                                   [&name = tensor](const UnitTensor& t) { return t.name == name; });
+    if (!known || tensor == output.name)
+      throw UserError(fmt::format("holdings: '{}' is not a tensor that the unit holds", tensor));
+  }
+  for (const UnitTensor& tensor : graph_.tensors) {
+    if (tensor.name == output.name) continue;
+    const auto asked = request.holdings.find(tensor.name);
+    mapping_.holdings[tensor.name] =
+        asked != request.holdings.end() ? asked->second : request.holding.value_or(Holding::kRolling);
+  }
+}
+
+std::set<std::string> FusedUnit::inner_tensors() const {
+  std::set<std::string> names;
+  for (const UnitTensor& tensor : graph_.tensors) {
+    if (tensor.producer >= 0 && tensor.name != mapping_.layers.back()) names.insert(tensor.name);
+  }
+  return names;
+}
+
+std::vector<int> FusedUnit::processors() const {
+  std::vector<int> processors;
+  for (int i = 0; i < mapping_.clusters * cluster_size(*hardware_.chip); ++i) processors.push_back(i);
+  return processors;
+}
+
+void FusedUnit::place(DramPlaces& places, const std::map<std::string, Placement>& tensors) {
+  for (const UnitTensor& tensor : graph_.tensors) {
+    const auto found = tensors.find(tensor.name);
+    addresses_.push_back(found == tensors.end() ? 0 : found->second.address);
+  }
+  for (const UnitLayer& layer : graph_.layers) {
+    DecidedLayer& decided = layers_.emplace_back();
+    if (std::holds_alternative<Conv2d>(layer.layer->operation)) {
+      decided.matrix = make_matrix_layer(workload_, *layer.layer, hardware_);
+      decided.weights = places.place_weights(layer.layer->name, decided.matrix->pack_weights(), {0});
+      continue;
+    }
+    std::vector<Placement> inputs;
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i)
+      inputs.push_back({unit_address(graph_, addresses_, layer.inputs[i]),
+                        graph_.tensors[static_cast<std::size_t>(layer.inputs[i])].info});
+    decided.vector = std::make_unique<VectorWork>(
+        *layer.layer, hardware_, inputs,
+        Placement{unit_address(graph_, addresses_, layer.output), layer.layer->output});
+    decided.parameters = places.place("factors of " + layer.layer->name, decided.vector->parameters());
+  }
+}
+
+UnitWork FusedUnit::work() const {
+  UnitWork work{workload_, hardware_, graph_, mapping_.clusters, mapping_.step_rows, {}, {}, addresses_};
+  for (const UnitTensor& tensor : graph_.tensors) {
+    const auto found = mapping_.holdings.find(tensor.name);
+    work.holdings.push_back(found == mapping_.holdings.end() ? Holding::kRolling : found->second);
+  }
+  for (const DecidedLayer& layer : layers_)
+    work.layers.push_back({layer.matrix.get(), &layer.weights, layer.vector.get(), layer.parameters});
+  return work;
+}
+
+LayerPlan FusedUnit::plan() const {
+  LayerPlan plan;
+  const UnitLayer& last = graph_.layers.back();
+  plan.name = last.layer->name, plan.op = "fused", plan.scene = last.layer->scene;
+  plan.output_bytes = last.layer->output.size_bytes();
+  std::int64_t bytes = plan.output_bytes;
+  for (const UnitTensor& tensor : graph_.tensors) {
+    if (tensor.producer < 0) bytes += tensor.info.size_bytes();
+  }
+  const UnitWork made = work();
+  for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
+    const Layer& layer = *graph_.layers[l].layer;
+    if (!layers_[l].matrix) continue;
+    const std::int64_t macs = useful_macs(workload_, layer);
+    const UnitTensor& output = graph_.tensors[static_cast<std::size_t>(graph_.layers[l].output)];
+    plan.macs += macs / (output.images() * output.height()) * made_rows(made, graph_.layers[l].output);
+    plan.bound.compute += bound_of(layers_[l].matrix->problem(), layer, macs, hardware_).compute;
+    bytes += static_cast<std::int64_t>(layers_[l].weights.image.blocks.back()) +
+             static_cast<std::int64_t>(layers_[l].weights.image.post_bytes) *
+                 layers_[l].matrix->problem().kernel_blocks() *
+                 (layers_[l].weights.image.post_place == PostPlace::kApart ? 1 : 0);
+  }
+  plan.bound.dram = dram_bound(bytes, hardware_);
+  plan.choices.emplace_back("layers", fmt::format("{}", fmt::join(mapping_.layers, ", ")));
+  plan.choices.emplace_back("clusters", fmt::format("{} of {}, {} output rows a step", mapping_.clusters,
+                                                    hardware_.chip->clusters, mapping_.step_rows));
+  for (const UnitTensor& tensor : graph_.tensors) {
+    const auto found = mapping_.holdings.find(tensor.name);
+    if (found == mapping_.holdings.end()) continue;
+    plan.choices.emplace_back("in SRAM", fmt::format("{}: {}", tensor.name,
+                                                     kHoldingNames[static_cast<std::size_t>(found->second)]));
+  }
+  return plan;
+}
+
+PlannedBytes FusedUnit::add_tasks(TaskGraph& graph, const std::vector<BufferId>& stored) const {
+  return add_unit_tasks(graph, work(), stored);
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,114 @@
+#include "held_tensor.h"
+
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+
+namespace tilebeat {
+namespace {
+
+// Bytes from the first to behind the last byte of one side.
+struct Side {
+  std::int64_t column = 0, row = 0;
+};
+Side side_of(const CopyShape& s, HeldTensor::End end) {
+  return end == HeldTensor::End::kSource ? Side{s.source_column, s.source_row}
+                                         : Side{s.destination_column, s.destination_row};
+}
+std::int64_t extent(const CopyShape& s, HeldTensor::End end) {
+  const Side side = side_of(s, end);
+  return (s.rows - 1) * side.row + (s.columns - 1) * side.column + s.run;
+}
+
+// The parts of a transfer before and from run `at` of its outermost axis that has several, or byte `at` of
+// its only run, on.
+std::pair<Transfer, Transfer> cut(const Transfer& whole, std::int64_t at) {
+  Transfer first = whole, second = whole;
+  const CopyShape& s = whole.shape;
+  const auto move = [&](std::int64_t source, std::int64_t destination) {
+    second.source += static_cast<std::uint64_t>(source),
+        second.destination += static_cast<std::uint64_t>(destination);
+  };
+  if (s.rows > 1) {
+    first.shape.rows = at, second.shape.rows = s.rows - at;
+    move(at * s.source_row, at * s.destination_row);
+  } else if (s.columns > 1) {
+    first.shape.columns = at, second.shape.columns = s.columns - at;
+    move(at * s.source_column, at * s.destination_column);
+  } else {
+    first.shape.run = at, second.shape.run = s.run - at;
+    move(at, at);
+  }
+  return {first, second};
+}
+
+}  // namespace
+
+HeldTensor::HeldTensor(TaskGraph& graph, std::uint64_t origin, std::uint64_t address, std::int64_t row_bytes,
+                       int capacity)
+    : origin_(origin), address_(address), row_bytes_(row_bytes) {
+  for (int i = 0; i < capacity; ++i) places_.push_back(graph.add_buffer(BufferRole::kStaging));
+}
+
+void HeldTensor::make(Interval rows) {
+  shift_ = next_ - rows.begin;
+  next_ += rows.size();
+}
+
+std::vector<Access> HeldTensor::accesses(Interval rows, AccessKind kind) const {
+  std::vector<Access> accesses;
+  const auto places = static_cast<std::int64_t>(places_.size());
+  for (int row = rows.begin; row < rows.end; ++row) {
+    const std::int64_t number = row + shift_;
+    accesses.push_back(
+        {places_[static_cast<std::size_t>(number % places)], static_cast<int>(number / places), kind});
+  }
+  return accesses;
+}
+
+Interval HeldTensor::rows_of(std::uint64_t address, std::int64_t bytes) const {
+  const auto first = static_cast<std::int64_t>(address - origin_);
+  return {static_cast<int>(first / row_bytes_), static_cast<int>(ceil_div(first + bytes, row_bytes_))};
+}
+
+std::vector<Transfer> HeldTensor::placed(const Transfer& transfer, End end) const {
+  std::vector<Transfer> to;
+  add_placed(transfer, end, to);
+  return to;
+}
+
+void HeldTensor::add_placed(const Transfer& transfer, End end, std::vector<Transfer>& to) const {
+  const std::int64_t lap = static_cast<std::int64_t>(places_.size()) * row_bytes_;
+  const auto at = [&](const Transfer& t) {
+    const std::uint64_t address = end == End::kSource ? t.source : t.destination;
+    return static_cast<std::int64_t>(address - origin_) + shift_ * row_bytes_;
+  };
+  const std::int64_t begin = at(transfer), last = begin + extent(transfer.shape, end);
+  const std::int64_t border = (begin / lap + 1) * lap;
+  if (last <= border) {
+    to.push_back(transfer);
+    (end == End::kSource ? to.back().source : to.back().destination) =
+        address_ + static_cast<std::uint64_t>(begin % lap);
+    return;
+  }
+  // Whole runs of the outermost axis in front of the border; the one that crosses it is cut further.
+  const CopyShape& s = transfer.shape;
+  const Side side = side_of(s, end);
+  const std::int64_t step = s.rows > 1 ? side.row : s.columns > 1 ? side.column : 1;
+  const std::int64_t count = s.rows > 1 ? s.rows : s.columns > 1 ? s.columns : s.run;
+  CopyShape inner = s;
+  if (s.rows > 1)
+    inner.rows = 1;
+  else if (s.columns > 1)
+    inner.columns = 1;
+  else
+    inner.run = 1;
+  const std::int64_t fit =
+      border - begin < extent(inner, end) ? 0 : (border - begin - extent(inner, end)) / step + 1;
+  const std::int64_t first = std::min(count - 1, std::max<std::int64_t>(fit, 1));
+  const auto [front, back] = cut(transfer, first);
+  add_placed(front, end, to);
+  add_placed(back, end, to);
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,105 @@
+#include "resident_weights.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+#include "tilebeat/isa/address_map.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "../estimate.h"
+#include "../processors.h"
+
+namespace tilebeat {
+
+ResidentWeights::ResidentWeights(TaskGraph& graph, const UnitWork& work)
+    : graph_(graph), work_(work), chip_(*work.hardware.chip), layers_(work.layers.size()) {
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const VectorWork* vector = work.layers[l].vector;
+    if (vector == nullptr) continue;
+    layers_[l].factors_at = factor_bytes_;
+    layers_[l].factors = graph_.add_buffer(BufferRole::kKernels);
+    factor_bytes_ += vector->parameter_room();
+  }
+}
+
+void ResidentWeights::split(const std::vector<int>& rows, ClusterShare share) {
+  std::uint64_t end = 0;
+  int regions = 1;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const UnitLayerWork& layer = work_.layers[l];
+    if (layer.matrix == nullptr) continue;
+    share.rows = rows[l];
+    layers_[l].mapping = split_over_cluster(*layer.matrix, chip_, share);
+    layer.matrix->cut_jobs(largest_job(*layer.matrix, layers_[l].mapping),
+                           core_path(chip_, work_.hardware.dma), core_memory_bytes(chip_));
+    place_groups(l, end);
+    regions = layer.weights->image.regions;
+  }
+  const std::int64_t bytes = static_cast<std::int64_t>(end) * regions;
+  if (bytes > chip_.core.wram.size_bytes) {
+    throw UserError(
+        fmt::format("the unit of layer '{}' cannot fit: its kernels take {} bytes of a core, "
+                    "chip.core.wram.size_bytes is {}",
+                    work_.graph.layers.back().layer->name, bytes, chip_.core.wram.size_bytes));
+  }
+}
+
+// Cores with different kernels have them at the same places.
+void ResidentWeights::place_groups(std::size_t l, std::uint64_t& end) {
+  const UnitLayerWork& layer = work_.layers[l];
+  OfLayer& of = layers_[l];
+  const Problem& p = layer.matrix->problem();
+  const auto bytes = static_cast<std::uint64_t>(group_bytes(*layer.matrix, *layer.weights, of.mapping) /
+                                                layer.weights->image.regions);
+  std::uint64_t most = 0;
+  for (int part = 0; part < of.mapping.kernel_parts; ++part) {
+    std::uint64_t at = 0;
+    for (const KernelGroup& group :
+         kernel_groups(p, of.mapping, layer.matrix->grain(),
+                       part_of(p.kernel_blocks(), of.mapping.kernel_parts, part, 1))) {
+      of.groups.push_back({group, part, end + at, graph_.add_buffer(BufferRole::kKernels)});
+      at += bytes;
+    }
+    most = std::max(most, at);
+  }
+  end += most;
+}
+
+std::vector<Transfer> ResidentWeights::transfers(std::size_t l, const Group& group) const {
+  const LayerMapping& m = layers_[l].mapping;
+  std::uint64_t cores = 0;
+  for (int c = 0; c < m.cores(); ++c) {
+    if (c % m.kernel_parts == group.part) cores |= std::uint64_t{1} << c;
+  }
+  return weight_transfers(*work_.layers[l].matrix, *work_.layers[l].weights, group.group,
+                          multicast_address(cores, true, group.offset));
+}
+
+Transfer ResidentWeights::transfer_of_factors(std::size_t l) const {
+  const std::uint64_t cores = (std::uint64_t{1} << chip_.cores_per_cluster) - 1;
+  return {work_.layers[l].parameters,
+          multicast_address(cores, false, static_cast<std::uint64_t>(layers_[l].factors_at)),
+          one_run(static_cast<std::int64_t>(work_.layers[l].vector->parameters().size()))};
+}
+
+std::int64_t ResidentWeights::load(Staging& staging) const {
+  std::vector<std::pair<std::vector<Transfer>, BufferId>> loads;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    for (const Group& group : layers_[l].groups) loads.emplace_back(transfers(l, group), group.buffer);
+    const VectorWork* vector = work_.layers[l].vector;
+    if (vector != nullptr && !vector->parameters().empty())
+      loads.emplace_back(std::vector<Transfer>{transfer_of_factors(l)}, layers_[l].factors);
+  }
+  std::int64_t largest = 0, all = 0;
+  for (const auto& [made, buffer] : loads) largest = std::max(largest, bytes_of(made)), all += bytes_of(made);
+  if (loads.empty()) return 0;
+  constexpr int kBuffers = 2;
+  constexpr std::int64_t kLargest = 65536;  // bytes of a buffer: more does not overlap better
+  const int stream = staging.add_stream(std::min({largest, kLargest, staging.share(kBuffers)}), kBuffers);
+  for (const auto& [made, buffer] : loads) staging.broadcast(stream, made, {{buffer, 0, AccessKind::kWrite}});
+  return all;
+}
+
+}  // namespace tilebeat

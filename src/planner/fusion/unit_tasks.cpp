@@ -1,0 +1,414 @@
+#include "unit_tasks.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+#include "tilebeat/isa/address_map.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "../estimate.h"
+#include "../processors.h"
+#include "../staging.h"
+#include "held_tensor.h"
+#include "resident_weights.h"
+
+namespace tilebeat {
+namespace {
+
+constexpr std::uint64_t kVirtual = std::uint64_t{1} << 60;
+constexpr int kVirtualShift = 44;
+
+// Parts of NRAM beside the factors: of each of two buffers for operands and of each of two for results.
+constexpr double kOperands = 0.3, kResults = 0.2;
+constexpr int kBuffers = 2;
+
+// One cluster's part of a unit.
+class ClusterTasks {
+ public:
+  ClusterTasks(TaskGraph& graph, const UnitWork& work, int cluster, std::vector<UnitPart> parts,
+               const std::vector<BufferId>& stored, PlannedBytes& bytes)
+      : graph_(graph),
+        work_(work),
+        unit_(work.graph),
+        chip_(*work.hardware.chip),
+        cluster_(cluster),
+        memory_(processor_of_memory(chip_, cluster)),
+        parts_(std::move(parts)),
+        stored_(stored),
+        bytes_(bytes),
+        copies_(graph, work.hardware),
+        staging_(graph, work.hardware, cluster, unit_.layers.front().layer->name),
+        weights_(graph, work) {
+    const auto axes = row_axes(work.workload, unit_);
+    for (const UnitPart& part : parts_) schedules_.emplace_back(unit_, work.holdings, axes, part);
+    make_cores();
+    hold_tensors();
+    std::vector<int> rows;
+    for (const UnitLayer& layer : unit_.layers) rows.push_back(most_rows(layer.output));
+    weights_.split(rows, {1, chip_.cores_per_cluster, operand_bytes_, result_bytes_});
+    bytes_.kernels += weights_.load(staging_);
+  }
+
+  void run() {
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      for (int step = 0; step < schedules_[p].steps(); ++step) run_step(parts_[p], schedules_[p], step);
+    }
+  }
+
+ private:
+  struct Core {
+    int number = 0, processor = 0;
+    EnginePlace place;
+    BufferRing operands, results;
+    // Of the layer that the matrix unit works on. What the unit holds inside belongs to one layer at a time:
+    // `unit` is a buffer that the layer's setup writes and all its tasks read.
+    std::unique_ptr<MatrixLowering> lowering;
+    std::size_t lowered = 0;
+    BufferId unit = 0;
+    int turns = 0;
+  };
+  // ---- places ----
+
+  std::uint64_t address_of(int tensor) const { return unit_address(unit_, work_.addresses, tensor); }
+
+  void make_cores() {
+    operands_at_ = align_up(weights_.factor_bytes(), kBufferAlignment);
+    const double room = static_cast<double>(chip_.core.nram.size_bytes - operands_at_);
+    const auto share = [&](double part) {
+      return static_cast<std::int64_t>(std::max(0.0, room * part)) / kBufferAlignment * kBufferAlignment;
+    };
+    operand_bytes_ = share(kOperands), result_bytes_ = share(kResults);
+    for (int c = 0; c < chip_.cores_per_cluster; ++c) {
+      Core core;
+      core.number = cluster_ * chip_.cores_per_cluster + c;
+      core.processor = processor_of_core(chip_, core.number);
+      core.place = {core.processor, nram_address(core.number), wram_address(core.number)};
+      core.operands = BufferRing(graph_, BufferRole::kMap, kBuffers);
+      core.results = BufferRing(graph_, BufferRole::kResult, kBuffers);
+      core.unit = graph_.add_buffer(BufferRole::kParameters);
+      cores_.push_back(std::move(core));
+    }
+  }
+
+  // Rows of the next step come in while those of this one are read, where the SRAM has room for both.
+  void hold_tensors() {
+    std::vector<std::int64_t> live, step;
+    std::int64_t bytes = 0;
+    for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
+      std::int64_t rows = 0;
+      for (const RowSchedule& schedule : schedules_)
+        rows = std::max<std::int64_t>(rows, schedule.live_rows(static_cast<int>(t)));
+      if (static_cast<int>(t) == unit_.output()) rows = 0;
+      const bool several = schedules_.size() > 1 || schedules_.front().steps() > 1;
+      live.push_back(rows), step.push_back(rows > 0 && several ? most_rows(static_cast<int>(t)) : 0);
+      bytes += align_up((live.back() + step.back()) * unit_.tensors[t].row_bytes(), kBufferAlignment);
+    }
+    constexpr std::int64_t kWeights = 131072;  // that pass through the SRAM
+    const bool roomy = bytes + kWeights <= chip_.sram_bytes();
+    for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
+      held_.emplace_back();
+      if (live[t] == 0) continue;
+      const UnitTensor& tensor = unit_.tensors[t];
+      const int rows = static_cast<int>(live[t] + (roomy ? step[t] : 0));
+      const std::uint64_t address =
+          staging_.reserve(rows * tensor.row_bytes(), fmt::format("{} rows of '{}'", rows, tensor.name));
+      held_.back().emplace(graph_, address_of(static_cast<int>(t)), address, tensor.row_bytes(), rows);
+    }
+  }
+
+  int most_rows(int tensor) const {
+    int most = 0;
+    for (const RowSchedule& schedule : schedules_) {
+      for (int s = 0; s < schedule.steps(); ++s) most = std::max(most, schedule.made(s, tensor).size());
+    }
+    return most;
+  }
+
+  // ---- steps ----
+
+  void run_step(const UnitPart& part, const RowSchedule& schedule, int step) {
+    for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
+      if (unit_.tensors[t].producer < 0)
+        fetch(static_cast<int>(t), part.image, schedule.made(step, static_cast<int>(t)));
+    }
+    for (std::size_t l = 0; l < unit_.layers.size(); ++l) {
+      const int output = unit_.layers[l].output;
+      const Interval rows = schedule.made(step, output);
+      if (rows.empty()) continue;
+      if (held_[static_cast<std::size_t>(output)])
+        held_[static_cast<std::size_t>(output)]->make(global(output, part.image, rows));
+      if (work_.layers[l].matrix != nullptr)
+        run_matrix(l, part.image, rows);
+      else
+        run_vector(l, part.image, rows);
+    }
+  }
+  // Rows counted over all images.
+  Interval global(int tensor, int image, Interval rows) const {
+    const int first = image * unit_.tensors[static_cast<std::size_t>(tensor)].height();
+    return {first + rows.begin, first + rows.end};
+  }
+
+  // Rows of an input come into the SRAM.
+  void fetch(int number, int image, Interval rows) {
+    if (rows.empty()) return;
+    const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(number)];
+    HeldTensor& held = *held_[static_cast<std::size_t>(number)];
+    const Interval all = global(number, image, rows);
+    held.make(all);
+    Transfer transfer;
+    const std::int64_t offset = all.begin * tensor.row_bytes();
+    transfer.source = work_.addresses[static_cast<std::size_t>(number)] + static_cast<std::uint64_t>(offset);
+    transfer.destination = held.origin() + static_cast<std::uint64_t>(offset);
+    transfer.shape = one_run(all.size() * tensor.row_bytes());
+    bytes_.maps += transfer.shape.bytes();
+    copies_.add(memory_, Unit::kGdma, held.placed(transfer, HeldTensor::End::kDestination),
+                held.accesses(all, AccessKind::kWrite));
+  }
+
+  void run_matrix(std::size_t l, int image, Interval rows) {
+    const UnitLayerWork& layer = work_.layers[l];
+    const Problem& p = layer.matrix->problem();
+    const LayerMapping& m = weights_.mapping(l);
+    const Grain grain = layer.matrix->grain();
+    for (int c = 0; c < m.cores(); ++c) {
+      Interval of_rows = part_of(rows.size(), m.row_parts, c / (m.column_parts * m.kernel_parts), grain.rows);
+      of_rows = {rows.begin + of_rows.begin, rows.begin + of_rows.end};
+      const Interval columns =
+          part_of(p.out_width, m.column_parts, c / m.kernel_parts % m.column_parts, grain.columns);
+      for (int r = of_rows.begin; r < of_rows.end; r += m.tile_rows) {
+        for (int x = columns.begin; x < columns.end; x += m.tile_columns) {
+          const OutputTile tile{image, p.axis_h().window({r, std::min(of_rows.end, r + m.tile_rows)}),
+                                p.axis_w().window({x, std::min(columns.end, x + m.tile_columns)})};
+          run_tile(l, cores_[static_cast<std::size_t>(c)], c % m.kernel_parts, tile);
+        }
+      }
+    }
+  }
+
+  void run_tile(std::size_t l, Core& core, int kernel_part, const OutputTile& tile) {
+    const UnitLayerWork& layer = work_.layers[l];
+    const Problem& p = layer.matrix->problem();
+    std::optional<BufferRing::Filling> map;
+    std::uint64_t map_at = core.place.nram;
+    if (!tile.padding_only()) {
+      map = core.operands.next();
+      map_at += static_cast<std::uint64_t>(operands_at_ + map->place * operand_bytes_);
+      load_map(l, core, tile, *map, map_at);
+    }
+    for (const ResidentWeights::Group& resident : weights_.groups(l)) {
+      if (resident.part != kernel_part) continue;
+      const KernelGroup& group = resident.group;
+      const BufferRing::Filling result = core.results.next();
+      const std::uint64_t result_at = result_address(core, result);
+      MatrixJob job;
+      job.tile = tile, job.tile.image = 0;
+      job.blocks = group.blocks;
+      job.reduction = group.reduction;
+      const std::int64_t row = layer.matrix->ifm_row_bytes(tile.w);
+      job.ifm = {map_at, row * tile.h.ins, row, p.channels};
+      const std::uint64_t offset = resident.offset;
+      job.weights = core.place.wram + offset;
+      if (layer.weights->post != 0) {
+        const auto transfers = weight_transfers(*layer.matrix, *layer.weights, group, offset);
+        job.post = job.weights + (transfers.back().destination - offset);
+      }
+      job.ofm = TensorLayout::dense(result_at, tile.h.outs, tile.w.outs,
+                                    std::int64_t{p.kernels_of(group.blocks)} * p.element_bytes());
+      if (map) job.ifm_read = map->read();
+      job.weights_read = Access{resident.buffer, 0, AccessKind::kRead};
+      job.ofm_write = result.write();
+      add_job(core, l, job);
+      store_tile(l, core, tile, group, result, result_at);
+    }
+  }
+
+  void add_job(Core& core, std::size_t l, const MatrixJob& job) {
+    if (!core.lowering || core.lowered != l) {
+      graph_.also(Access{core.unit, core.turns++, AccessKind::kWrite});
+      core.lowering = work_.layers[l].matrix->lower(graph_, core.place);
+      core.lowered = l;
+    }
+    graph_.also(Access{core.unit, core.turns - 1, AccessKind::kRead});
+    core.lowering->add(job);
+    graph_.also({});
+  }
+
+  void load_map(std::size_t l, const Core& core, const OutputTile& tile, const BufferRing::Filling& map,
+                std::uint64_t map_at) {
+    const MatrixLayer& layer = *work_.layers[l].matrix;
+    const int input = unit_.layers[l].inputs.front();
+    const HeldTensor& held = *held_[static_cast<std::size_t>(input)];
+    const Access into{map.buffer, map.version, AccessKind::kAccumulate};
+    const MapLoad load = layer.load_map(tile, layer.problem().map_layout(held.origin()), map_at);
+    if (load.before) copies_.add(core.processor, *load.before, {map.write()});
+    std::vector<Access> accesses =
+        held.accesses(global(input, tile.image, {tile.h.in, tile.h.in + tile.h.ins}), AccessKind::kRead);
+    accesses.push_back(load.before ? into : map.write());
+    for (const Transfer& transfer : load.transfers)
+      copies_.add(core.processor, Unit::kMvdma, held.placed(transfer, HeldTensor::End::kSource), accesses);
+    if (load.after) copies_.add(core.processor, *load.after, {into});
+  }
+
+  std::uint64_t result_address(const Core& core, const BufferRing::Filling& result) const {
+    return core.place.nram + static_cast<std::uint64_t>(operands_at_ + kBuffers * operand_bytes_ +
+                                                        result.place * result_bytes_);
+  }
+
+  void store_tile(std::size_t l, const Core& core, const OutputTile& tile, const KernelGroup& group,
+                  const BufferRing::Filling& result, std::uint64_t result_at) {
+    const Problem& p = work_.layers[l].matrix->problem();
+    const int element = p.element_bytes(), output = unit_.layers[l].output;
+    const TensorLayout layout = TensorLayout::dense(address_of(output), p.out_height, p.out_width,
+                                                    std::int64_t{p.conv.out_channels} * element);
+    Transfer transfer;
+    CopyShape& shape = transfer.shape;
+    shape = one_run(std::int64_t{p.kernels_of(group.blocks)} * element);
+    shape.columns = tile.w.outs, shape.rows = tile.h.outs;
+    shape.source_column = shape.run, shape.source_row = shape.run * tile.w.outs;
+    shape.destination_column = layout.pixel_stride, shape.destination_row = layout.row_stride;
+    transfer.source = result_at;
+    transfer.destination =
+        layout.at(tile.image, tile.h.out, tile.w.out) +
+        static_cast<std::uint64_t>(std::int64_t{group.blocks.begin} * p.block_kernels * element);
+    store(core, output, transfer, global(output, tile.image, {tile.h.out, tile.h.out + tile.h.outs}),
+          result.read());
+  }
+
+  // Results to the SRAM; those of the last layer to DRAM.
+  void store(const Core& core, int output, const Transfer& transfer, Interval rows, const Access& read) {
+    const std::optional<HeldTensor>& held = held_[static_cast<std::size_t>(output)];
+    if (!held) {
+      copies_.add(core.processor, Unit::kIodma, {transfer},
+                  {read, {stored_[static_cast<std::size_t>(core.processor)], 0, AccessKind::kWrite}});
+      return;
+    }
+    std::vector<Access> accesses = held->accesses(rows, AccessKind::kWrite);
+    accesses.push_back(read);
+    copies_.add(core.processor, Unit::kMvdma, held->placed(transfer, HeldTensor::End::kDestination),
+                accesses);
+  }
+
+  void run_vector(std::size_t l, int image, Interval rows) {
+    VectorWork& work = *work_.layers[l].vector;
+    // Two operands, each of which begins at a multiple of the alignment.
+    const std::int64_t most =
+        std::max<std::int64_t>(0, std::min(operand_bytes_ - 2 * kBufferAlignment, result_bytes_));
+    for (int c = 0; c < chip_.cores_per_cluster; ++c) {
+      for (const VectorPiece& piece :
+           work.pieces_of({c, chip_.cores_per_cluster, VectorShare::Rows{image, rows}, most}))
+        run_piece(l, cores_[static_cast<std::size_t>(c)], piece);
+    }
+  }
+
+  void run_piece(std::size_t l, Core& core, const VectorPiece& piece) {
+    const BufferRing::Filling input = core.operands.next();
+    const std::int64_t from = operands_at_ + input.place * operand_bytes_;
+    for (const VectorPiece::Fetch& fetch : piece.fetches) {
+      const HeldTensor& held = *held_[static_cast<std::size_t>(tensor_at(fetch.source))];
+      const Transfer transfer{fetch.source, core.place.nram + static_cast<std::uint64_t>(from + fetch.offset),
+                              fetch.shape};
+      const CopyShape& s = fetch.shape;
+      const std::int64_t bytes = (s.rows - 1) * s.source_row + (s.columns - 1) * s.source_column + s.run;
+      std::vector<Access> accesses = held.accesses(held.rows_of(fetch.source, bytes), AccessKind::kRead);
+      accesses.push_back(input.write());
+      copies_.add(core.processor, Unit::kMvdma, held.placed(transfer, HeldTensor::End::kSource), accesses);
+    }
+    Transfer result{core.place.nram + static_cast<std::uint64_t>(from), piece.destination, piece.store};
+    Access read = input.read();
+    if (piece.run) {
+      const BufferRing::Filling made = core.results.next();
+      const std::uint64_t to = result_address(core, made);
+      Task task;
+      task.processor = core.processor;
+      VectorRun run = *piece.run;
+      run.a = static_cast<std::uint32_t>(from);
+      run.b = static_cast<std::uint32_t>(from + piece.b_offset);
+      run.destination = static_cast<std::uint32_t>(to - core.place.nram);
+      run.parameters = static_cast<std::uint32_t>(weights_.factors_at(l));
+      task.instruction.operation = run;
+      task.accesses = {input.read(), made.write()};
+      if (!work_.layers[l].vector->parameters().empty())
+        task.accesses.push_back({weights_.factors(l), 0, AccessKind::kRead});
+      task.cost = run_cost(run, piece, chip_);
+      graph_.add(std::move(task));
+      result.source = to, read = made.read();
+    }
+    const int output = unit_.layers[l].output;
+    const CopyShape& s = piece.store;
+    const std::int64_t bytes =
+        (s.rows - 1) * s.destination_row + (s.columns - 1) * s.destination_column + s.run;
+    const std::optional<HeldTensor>& held = held_[static_cast<std::size_t>(output)];
+    store(core, output, result, held ? held->rows_of(piece.destination, bytes) : Interval{}, read);
+  }
+  int tensor_at(std::uint64_t address) const {
+    return static_cast<int>((address - kVirtual) >> kVirtualShift);
+  }
+
+  TaskGraph& graph_;
+  const UnitWork& work_;
+  const UnitGraph& unit_;
+  const ChipConfig& chip_;
+  int cluster_, memory_;
+  std::vector<UnitPart> parts_;
+  std::vector<RowSchedule> schedules_;
+  const std::vector<BufferId>& stored_;
+  PlannedBytes& bytes_;
+  CopyTasks copies_;
+  Staging staging_;
+  ResidentWeights weights_;
+  std::vector<Core> cores_;
+  std::vector<std::optional<HeldTensor>> held_;  // by tensor
+  std::int64_t operands_at_ = 0, operand_bytes_ = 0, result_bytes_ = 0;
+};
+
+// The rows of all images, cluster by cluster.
+std::vector<UnitPart> parts_of_cluster(const UnitWork& work, int cluster) {
+  const UnitTensor& output = work.graph.tensors[static_cast<std::size_t>(work.graph.output())];
+  const Interval rows = part_of(output.images() * output.height(), work.clusters, cluster, 1);
+  std::vector<UnitPart> parts;
+  for (int image = 0; image < output.images(); ++image) {
+    const int first = image * output.height();
+    const Interval part{std::max(rows.begin, first) - first,
+                        std::min(rows.end, first + output.height()) - first};
+    if (!part.empty()) parts.push_back({image, part, work.step_rows});
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::uint64_t unit_address(const UnitGraph& graph, const std::vector<std::uint64_t>& addresses, int tensor) {
+  if (tensor == graph.output()) return addresses[static_cast<std::size_t>(tensor)];
+  return kVirtual + (static_cast<std::uint64_t>(tensor) << kVirtualShift);
+}
+
+std::int64_t made_rows(const UnitWork& work, int tensor) {
+  const auto axes = row_axes(work.workload, work.graph);
+  std::int64_t rows = 0;
+  for (int cluster = 0; cluster < work.clusters; ++cluster) {
+    for (const UnitPart& part : parts_of_cluster(work, cluster)) {
+      const RowSchedule schedule(work.graph, work.holdings, axes, part);
+      rows += schedule.made_rows(tensor);
+    }
+  }
+  return rows;
+}
+
+PlannedBytes add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored) {
+  PlannedBytes bytes;
+  for (int cluster = 0; cluster < work.clusters; ++cluster) {
+    std::vector<UnitPart> parts = parts_of_cluster(work, cluster);
+    if (!parts.empty()) ClusterTasks(graph, work, cluster, std::move(parts), stored, bytes).run();
+  }
+  const UnitTensor& output = work.graph.tensors[static_cast<std::size_t>(work.graph.output())];
+  bytes.results = output.info.size_bytes();
+  return bytes;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "tilebeat/mapping/layer_mapping.h"
+#include "tilebeat/mapping/matrix_backend.h"
+#include "tilebeat/mapping/task_graph.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "../matrix_tasks.h"
+#include "../vector_work.h"
+#include "row_schedule.h"
+
+namespace tilebeat {
+
+/// A layer of a unit, decided: on matrix units or on vector units. What it points to outlives it.
+struct UnitLayerWork {
+  MatrixLayer* matrix = nullptr;
+  const WeightPlace* weights = nullptr;
+  VectorWork* vector = nullptr;  ///< its operands and its result have the addresses of unit_address
+  std::uint64_t parameters = 0;  ///< of a vector layer, in DRAM
+};
+
+/// A fused unit on a chip.
+struct UnitWork {
+  const Workload& workload;
+  const HardwareConfig& hardware;
+  const UnitGraph& graph;
+  int clusters = 1, step_rows = 1;  ///< as UnitMapping
+  std::vector<Holding> holdings;    ///< by tensor; that of the output has no meaning
+  std::vector<UnitLayerWork> layers;
+  std::vector<std::uint64_t> addresses;  ///< by tensor: in DRAM; of those on the chip without meaning
+};
+
+/// The address under which layers of a unit know tensor `tensor`: the output's in DRAM, virtual ones of all
+/// others, which lie in the SRAM of a cluster row by row (HeldTensor).
+std::uint64_t unit_address(const UnitGraph& graph, const std::vector<std::uint64_t>& addresses, int tensor);
+
+/// Rows of a tensor that all clusters make, those that are made again included.
+std::int64_t made_rows(const UnitWork& work, int tensor);
+
+/// Adds the tasks of a fused unit (SPEC FU-4): every cluster makes a part of the output's rows. It loads the
+/// unit's weights once, and the rows of its inputs into the SRAM; its cores load tiles from there, compute,
+/// and store results there, those of the last layer to DRAM. Throws UserError that says which buffer does not
+/// fit. `stored`: as in add_matrix_tasks.
+PlannedBytes add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored);
+
+}  // namespace tilebeat

@@ -1,0 +1,147 @@
+// Random networks of which random layers run as fused units, on random chips: the bytes of every output are
+// the reference's, in both granularities, and DRAM moves what was planned (SPEC FU-1, FU-4, FU-5, FU-8).
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/reference/reference.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "checked_run.h"
+#include "random_chip.h"
+#include "random_network.h"
+#include "tilebeat_command.h"
+
+namespace tilebeat::testing {
+namespace {
+
+bool reads(const Layer& layer, const std::string& tensor) {
+  return std::count(layer.inputs.begin(), layer.inputs.end(), tensor) > 0;
+}
+
+// Only what nobody reads leaves the network.
+void keep_last_outputs(Workload& workload) {
+  workload.outputs.clear();
+  for (const Layer& layer : workload.layers) {
+    const bool read = std::any_of(workload.layers.begin(), workload.layers.end(),
+                                  [&](const Layer& other) { return reads(other, layer.name); });
+    if (!read) workload.outputs.push_back(layer.name);
+  }
+}
+
+// Layers behind which nothing but `taken` reads, from a random last one backwards.
+UnitRequest random_unit(const Workload& workload) {
+  const auto is_map = [](const Layer& layer) { return !std::holds_alternative<Reshape>(layer.operation); };
+  std::vector<std::size_t> ends;
+  for (std::size_t i = 0; i < workload.layers.size(); ++i) {
+    if (is_map(workload.layers[i])) ends.push_back(i);
+  }
+  UnitRequest unit;
+  std::set<std::size_t> taken;
+  for (const std::size_t end : ends) {
+    std::set<std::size_t> unit_of_end{end};
+    for (std::size_t i = end; i-- > 0;) {
+      const Layer& layer = workload.layers[i];
+      bool inside = is_map(layer) && !one_in(10), feeds = false;
+      for (std::size_t k = i + 1; k < workload.layers.size(); ++k) {
+        if (!reads(workload.layers[k], layer.name)) continue;
+        feeds = true;
+        inside = inside && unit_of_end.count(k) > 0;
+      }
+      if (inside && feeds) unit_of_end.insert(i);
+    }
+    if (unit_of_end.size() > taken.size() || one_in(8)) taken = unit_of_end;
+  }
+  if (taken.empty()) return unit;
+  for (const std::size_t i : taken) unit.layers.push_back(workload.layers[i].name);
+  if (one_in(2)) unit.step_rows = skewed(6);
+  if (one_in(2)) unit.holding = static_cast<Holding>(number(0, 2));
+  for (const std::size_t i : taken) {
+    if (i != *taken.rbegin() && one_in(3))
+      unit.holdings[workload.layers[i].name] = static_cast<Holding>(number(0, 2));
+  }
+  return unit;
+}
+
+struct FusedTally : Refusals {
+  int layers = 0, joins = 0, steps = 0;
+};
+
+// What the DMA engines read from and wrote to DRAM is what the planner counted: maps, kernels and factors.
+void check_planned_bytes(const Plan& plan, const SimulatedRun& run) {
+  std::int64_t read = 0, written = 0, planned_read = 0, planned_written = 0;
+  for (const auto& counter : run.report.at("counters")) {
+    const std::string module = counter.at("module"), name = counter.at("name");
+    const bool dma = module.find(".iodma") != std::string::npos || module.find(".gdma") != std::string::npos;
+    if (module.substr(0, 4) != "noc." || !dma) continue;
+    if (name == "read") read += counter.at("value").get<std::int64_t>();
+    if (name == "written") written += counter.at("value").get<std::int64_t>();
+  }
+  for (const LayerPlan& layer : plan.layers) {
+    planned_read += layer.input_bytes + layer.kernel_bytes;
+    planned_written += layer.output_bytes;
+  }
+  RC_ASSERT(read == planned_read);
+  RC_ASSERT(written == planned_written);
+}
+
+void check_fused(HardwareConfig hardware, FusedTally& tally) {
+  const RandomNetwork network(number(3, 10));
+  Workload workload = network.load();
+  keep_last_outputs(workload);
+  NetworkMapping asked;
+  asked.file = "random";
+  asked.units = {random_unit(workload)};
+  if (asked.units.front().layers.empty()) return;
+  RC_LOG() << network.text() << "\n" << mapping_text({}, {{asked.units.front().layers, 1, 1, {}}}) << "\n";
+  RC_LOG() << hardware_to_json(hardware).dump() << "\n";
+  check_hardware(hardware, "random hardware");
+  ++tally.cases;
+  std::optional<PlannedNetwork> planned;
+  try {
+    planned = plan_network(workload, hardware, asked);
+  } catch (const UserError& error) {
+    check_refusal(error.what(), {"chip.", "NRAM", "switch_array.", "dram."});
+    ++tally.refused;
+    return;
+  }
+  const UnitMapping& unit = planned->units.front();
+  tally.layers += static_cast<int>(unit.layers.size());
+  tally.steps += unit.step_rows < 4 ? 1 : 0;
+  for (const Layer& layer : workload.layers) {
+    const bool fused = std::count(unit.layers.begin(), unit.layers.end(), layer.name) > 0;
+    tally.joins +=
+        fused && std::set<std::string>(layer.inputs.begin(), layer.inputs.end()).size() > 1 ? 1 : 0;
+  }
+  check_planned_bytes(planned->plan, check_both_granularities(workload, hardware, planned->plan, 20));
+}
+
+TEST(FusedUnits, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference) {
+  FusedTally tally;
+  check_cases(300, [&] { check_fused(random_chip(), tally); });
+  EXPECT_LE(tally.refused * 2, tally.cases) << "units that cannot fit are the exception";
+  EXPECT_GE(tally.layers, 2 * (tally.cases - tally.refused)) << "units have several layers";
+  EXPECT_GE(tally.joins, 20) << "layers with two inputs";
+  EXPECT_GE(tally.steps, 20) << "units in several steps";
+}
+
+TEST(FusedUnits, FU_8_five_convolutions_and_two_poolings_of_VGG_16_move_953344_bytes_of_maps) {
+  const Workload workload = load_workload(source_path("models/vgg16.json"));
+  NetworkMapping asked;
+  asked.units = {{{"conv1_1", "conv1_2", "pool1", "conv2_1", "conv2_2", "pool2", "conv3_1"},
+                  {},
+                  7,
+                  Holding::kRolling,
+                  {}}};
+  const Plan plan = plan_network(workload, load_hardware(source_path("configs/cluster4.json")), asked).plan;
+  EXPECT_EQ(plan.layers.front().input_bytes, 150528);
+  EXPECT_EQ(plan.layers.front().output_bytes, 802816);
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
