@@ -185,7 +185,8 @@ void VectorWork::cut(const Pooling& pool, int core) {
   }
 }
 
-void VectorWork::add_pooled(int image, const Window& h, const Window& w) {
+// The transfers of a part of a map's outputs and of the inputs that they need.
+VectorPiece VectorWork::piece_of_map(int image, const Window& h, const Window& w) const {
   const auto& in = inputs_[0].info.shape;
   const std::int64_t pixel = (image * in[1] + h.in) * in[2] + w.in;
   const std::int64_t result = (image * output_.shape[1] + h.out) * output_.shape[2] + w.out;
@@ -195,17 +196,21 @@ void VectorWork::add_pooled(int image, const Window& h, const Window& w) {
   piece.fetches.push_back({inputs_[0].address + static_cast<std::uint64_t>(pixel * channels_), 0, shape});
   piece.in_bytes = shape.run * h.ins;
   piece.out_bytes = std::int64_t{h.outs} * w.outs * channels_;
-  piece.run = base_;
-  piece.run->rows = static_cast<std::uint16_t>(h.outs),
-  piece.run->columns = static_cast<std::uint16_t>(w.outs);
-  piece.run->channels = static_cast<std::uint16_t>(channels_);
-  piece.run->height = static_cast<std::uint16_t>(h.ins), piece.run->width = static_cast<std::uint16_t>(w.ins);
-  piece.run->h_offset = static_cast<std::int16_t>(h.offset),
-  piece.run->w_offset = static_cast<std::int16_t>(w.offset);
   piece.destination = output_address_ + static_cast<std::uint64_t>(result * channels_);
   piece.store = one_run(std::int64_t{w.outs} * channels_);
   piece.store.rows = h.outs, piece.store.source_row = piece.store.run;
   piece.store.destination_row = output_.shape[2] * channels_;
+  return piece;
+}
+
+void VectorWork::add_pooled(int image, const Window& h, const Window& w) {
+  VectorRun run = base_;
+  run.rows = static_cast<std::uint16_t>(h.outs), run.columns = static_cast<std::uint16_t>(w.outs);
+  run.channels = static_cast<std::uint16_t>(channels_);
+  run.height = static_cast<std::uint16_t>(h.ins), run.width = static_cast<std::uint16_t>(w.ins);
+  run.h_offset = static_cast<std::int16_t>(h.offset), run.w_offset = static_cast<std::int16_t>(w.offset);
+  VectorPiece piece = piece_of_map(image, h, w);
+  piece.run = run;
   pieces_.push_back(std::move(piece));
 }
 
@@ -240,10 +245,10 @@ void VectorWork::add_flat(std::int64_t first, std::int64_t elements, int columns
   }
   const int size = dtype_size(output_.dtype);
   piece.out_bytes = elements * size;
-  piece.run = base_;
-  piece.run->rows = 1;
-  piece.run->columns = static_cast<std::uint16_t>(columns);
-  piece.run->channels = static_cast<std::uint16_t>(channels);
+  VectorRun run = base_;
+  run.rows = 1;
+  run.columns = static_cast<std::uint16_t>(columns), run.channels = static_cast<std::uint16_t>(channels);
+  piece.run = run;
   piece.destination = output_address_ + static_cast<std::uint64_t>(first * size);
   piece.store = one_run(piece.out_bytes);
   pieces_.push_back(std::move(piece));

@@ -6,12 +6,19 @@
 #include "tilebeat/program/plan.h"
 #include "tilebeat/workload/workload.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "resize_axis.h"
+
 namespace tilebeat {
+
+/// What a vector unit executes.
+using VectorInstruction = std::variant<VectorRun, VectorResize>;
 
 /// One step of a core: what it fetches into a buffer, computes and stores.
 struct VectorPiece {
@@ -22,8 +29,8 @@ struct VectorPiece {
   };
   std::vector<Fetch> fetches;
   std::int64_t in_bytes = 0, out_bytes = 0;
-  std::optional<VectorRun> run;  ///< nothing: what was fetched is stored as it is
-  std::int64_t b_offset = 0;     ///< of the second operand in the buffer
+  std::optional<VectorInstruction> run;  ///< nothing: what was fetched is stored as it is
+  std::int64_t b_offset = 0;             ///< of the second operand in the buffer
   std::uint64_t destination = 0;
   CopyShape store;
 };
@@ -60,6 +67,7 @@ class VectorWork {
   void prepare(const Concat& /*operation*/) {}
   void prepare(const Conv2d& /*operation*/) {}
   void prepare(const Reshape& /*operation*/) {}
+  void prepare(const Resize& resize);
   WindowAxis axis(const Pooling& pool, std::size_t number) const;
   void need_row() const;
   void types();
@@ -72,10 +80,13 @@ class VectorWork {
   void cut(const Softmax& /*operation*/, int core) { cut_flat(core, channels_); }
   void cut(const Pooling& pool, int core);
   void cut(const Concat& operation, int core);
+  void cut(const Resize& resize, int core);
   void cut(const Conv2d& /*operation*/, int /*core*/) {}
   void cut(const Reshape& /*operation*/, int /*core*/) {}
   std::int64_t step_bytes() const;
   void add_pooled(int image, const Window& h, const Window& w);
+  void add_resized(const Resize& resize, int image, Interval rows, Interval columns);
+  VectorPiece piece_of_map(int image, const Window& h, const Window& w) const;
   void cut_flat(int core, std::optional<int> pixel);
   void add_flat(std::int64_t first, std::int64_t elements, int columns, int channels);
 
@@ -87,6 +98,7 @@ class VectorWork {
   int channels_ = 0, cores_ = 1;
   std::int64_t touched_ = 0;
   VectorRun base_;
+  std::array<ResizeAxis, 2> resize_axes_;
   std::vector<std::uint8_t> parameters_;
   std::vector<VectorPiece> pieces_;  // of the core that is being cut
 };

@@ -47,6 +47,8 @@ OperatorSpec parameters_of(Operator op) {
       return ReshapeSpec{};
     case Operator::kConcat:
       return ConcatSpec{};
+    case Operator::kResize:
+      return ResizeSpec{};
     case Operator::kGlobalMaxPool:
     case Operator::kGlobalAveragePool:
     case Operator::kRelu:

@@ -36,10 +36,11 @@ enum class Operator : std::uint8_t {
   kReshape,
   kDropout,
   kConcat,
+  kResize,
 };
 
 /// By the number of the Operator.
-constexpr std::array<std::string_view, 25> kOperatorNames{"conv2d",
+constexpr std::array<std::string_view, 26> kOperatorNames{"conv2d",
                                                           "fully_connected",
                                                           "matmul",
                                                           "max_pool",
@@ -63,7 +64,8 @@ constexpr std::array<std::string_view, 25> kOperatorNames{"conv2d",
                                                           "flatten",
                                                           "reshape",
                                                           "dropout",
-                                                          "concat"};
+                                                          "concat",
+                                                          "resize"};
 
 constexpr std::string_view operator_name(Operator op) {
   return kOperatorNames[static_cast<std::size_t>(op)];

@@ -43,6 +43,7 @@ void load_operator(const BatchnormSpec& spec, const LayerSource& source, Layer& 
 void load_operator(const RequantizeSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const SoftmaxSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const ReshapeSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const ResizeSpec& spec, const LayerSource& source, Layer& layer);
 
 // The operators without parameters.
 void load_global_pool(Pooling::Kind kind, const LayerSource& source, Layer& layer);

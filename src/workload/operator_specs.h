@@ -22,6 +22,13 @@ constexpr Bounds kVariance{0, 1e12};
 constexpr Bounds kEpsilon{1e-12, 1e3};
 constexpr Bounds kSlope{-1e6, 1e6};
 
+// By the numbers of the enums of Resize.
+constexpr std::array<std::string_view, 2> kResizeModeNames{"nearest", "bilinear"};
+constexpr std::array<std::string_view, 4> kResizeCoordinatesNames{"half_pixel", "pytorch_half_pixel",
+                                                                  "align_corners", "asymmetric"};
+constexpr std::array<std::string_view, 4> kResizeRoundingNames{"round_prefer_floor", "round_prefer_ceil",
+                                                               "floor", "ceil"};
+
 struct Conv2dSpec {
   static constexpr Count kInputs = kOneInput;
   Conv2d conv;  ///< without tensors
@@ -111,10 +118,18 @@ struct ReshapeSpec {
   std::vector<std::int64_t> shape;
 };
 
+struct ResizeSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::array<int, 2> size{1, 1};
+  Resize::Mode mode = Resize::Mode::kNearest;
+  ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
+  std::optional<Resize::Rounding> rounding;
+};
+
 using OperatorSpec =
     std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, ProductSpec, MaxPoolSpec, AveragePoolSpec,
                  PlainSpec, ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec, ScaleSpec,
-                 BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec>;
+                 BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec, ResizeSpec>;
 
 template <class V>
 void describe(V& v, Requant& r) {
@@ -279,6 +294,16 @@ void describe(V& v, SoftmaxSpec& s) {
   v.optional_object("requant", s.requant,
                     "saturate(round_half_even(probability * scale) + zero_point); without it scale 256, "
                     "zero_point -128, int8");
+}
+
+template <class V>
+void describe(V& v, ResizeSpec& s) {
+  v.required().integers("size", s.size, kTapExtent, "[height, width] of the output in pixels");
+  v.choice("mode", s.mode, kResizeModeNames, "the nearest pixel, or a mean of the four around the place");
+  v.choice("coordinate_mode", s.coordinates, kResizeCoordinatesNames,
+           "where the output's pixels lie on the input, as in ONNX");
+  v.optional_choice("nearest_mode", s.rounding, kResizeRoundingNames,
+                    "which pixel is the nearest, as in ONNX; without it round_prefer_floor");
 }
 
 template <class V>

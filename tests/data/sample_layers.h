@@ -45,6 +45,8 @@ inline std::map<std::string, nlohmann::json> sample_layers() {
   add("requantize", R"({"input_scale": 0.5, "requant": {"scale": 0.5}})");
   add("softmax", R"({"input_scale": 0.1, "requant": {"scale": 255, "dtype": "uint8"}})");
   add("reshape", R"({"shape": [2, 4, 4]})");
+  add("resize",
+      R"({"size": [3, 7], "mode": "nearest", "coordinate_mode": "asymmetric", "nearest_mode": "ceil"})");
   add("concat", "{}", R"(["a", "b", "a"])");
   return layers;
 }

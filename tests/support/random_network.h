@@ -78,7 +78,7 @@ class RandomNetwork {
   void add_layer() {
     const Map map = pick();
     if (map.wide) return requantize(map);
-    switch (number(0, 11)) {
+    switch (number(0, 12)) {
       case 0:
       case 1:
       case 2:
@@ -99,6 +99,8 @@ class RandomNetwork {
         return function(map);
       case 10:
         return requantize(map);
+      case 11:
+        return resize(map);
       default:
         return plain(map);
     }
@@ -195,6 +197,16 @@ class RandomNetwork {
   void function(Map map) {
     json layer{{"op", one_in(2) ? "sigmoid" : "hard_swish"}, {"inputs", {map.name}}, {"input_scale", 0.05}};
     requantise(layer, map, 100);
+    finish(layer, map);
+  }
+  void resize(Map map) {
+    json layer{{"op", "resize"}, {"inputs", {map.name}}, {"mode", one_in(2) ? "bilinear" : "nearest"}};
+    const char* const coordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"};
+    const char* const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+    layer["coordinate_mode"] = coordinates[number(0, 3)];
+    if (layer["mode"] == "nearest") layer["nearest_mode"] = roundings[number(0, 3)];
+    map.shape[1] = skewed(28), map.shape[2] = skewed(28);
+    layer["size"] = {map.shape[1], map.shape[2]};
     finish(layer, map);
   }
   void requantize(Map map) {

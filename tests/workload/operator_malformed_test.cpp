@@ -66,7 +66,7 @@ const SpoiltLayer kSpoiltLayers[] = {
     {"add", {"/input_scale", "1", R"(/layers/0/input_scale: key "input_scale" of op add)"}},
     {"gelu", {"/input_scal", "1", R"(unknown key "input_scal", the nearest known name is "input_scale")"}},
     {"relu", {"/op", "\"relu6\"", R"(/layers/0/op: "relu6" is not allowed, allowed is one of "conv2d", )"}},
-    {"relu", {"/op", "\"resize\"", R"(/layers/0/op: "resize" is not allowed, allowed is one of "conv2d", )"}},
+    {"relu", {"/op", "\"lrn\"", R"(/layers/0/op: "lrn" is not allowed, allowed is one of "conv2d", )"}},
     // Fully connected.
     {"fully_connected", {"/out_features", "0", "/layers/0/out_features: 0 is not allowed"}},
     {"fully_connected", {"/out_features", nullptr, "/layers/0/out_features: is missing"}},
@@ -162,6 +162,23 @@ const SpoiltLayer kSpoiltLayers[] = {
     {"reshape", {"/shape", "[-1, 32]", "/layers/0/shape/0: -1"}},
     {"reshape", {"/shape", "[]", "/layers/0/shape: []"}},
     {"reshape", {"/shape", nullptr, "/layers/0/shape: is missing"}},
+    // Resized maps.
+    {"resize", {"/size", nullptr, "/layers/0/size: is missing"}},
+    {"resize",
+     {"/size", "[0, 7]", "/layers/0/size/0: 0 is not allowed, allowed is a whole number from 1 to 65535"}},
+    {"resize", {"/size", "[3, 65536]", "/layers/0/size/1: 65536 is not allowed"}},
+    {"resize", {"/size", "[3]", "/layers/0/size: [3] is not allowed, allowed is a list of 2 entries"}},
+    {"resize",
+     {"/mode", "\"cubic\"",
+      R"(/layers/0/mode: "cubic" is not allowed, allowed is one of "nearest", "bilinear")"}},
+    {"resize",
+     {"/mode", "\"bilinear\"",
+      R"(/layers/0/nearest_mode: a nearest_mode with mode "bilinear" is not allowed, allowed is mode "nearest")"}},
+    {"resize", {"/coordinate_mode", "\"tf_crop_and_resize\"", R"(allowed is one of "half_pixel", )"}},
+    {"resize", {"/nearest_mode", "\"round\"", R"(allowed is one of "round_prefer_floor", )"}},
+    {"resize", {"/scales", "[2, 2]", R"(/layers/0/scales: unknown key "scales")"}},
+    {"resize", {"/inputs", R"(["flat"])", R"("flat" with shape [32] is not allowed, allowed is a map)"}},
+    {"resize", {"/inputs", R"(["sums"])", R"("sums" with int32 accumulators)"}},
 };
 
 TEST_F(Malformed, UI_6_operators) {

@@ -37,7 +37,8 @@ TEST(WorkloadOperators, UI_6_shapes_and_types) {
                                             {"global_average_pool", {1, 1, 1, 2}},
                                             {"flatten", {1, 1, 1, 32}},
                                             {"reshape", {2, 4, 4}},
-                                            {"concat", {1, 4, 4, 6}}};
+                                            {"concat", {1, 4, 4, 6}},
+                                            {"resize", {1, 3, 7, 2}}};
   for (const auto& [op, layer] : sample_layers()) {
     const Workload workload = load(sample_workload(layer));
     const TensorInfo& y = workload.tensor("y");

@@ -141,11 +141,37 @@ struct Softmax {
 /// flatten, reshape, dropout: the bytes of the input under the output's shape.
 struct Reshape {};
 
+/// Where the pixels of a resized map lie on its source (ONNX, coordinate_transformation_mode): output o of
+/// `out` pixels made of `in`.
+enum class ResizeCoordinates : std::uint8_t {
+  kHalfPixel,         ///< (o + 1/2) * in / out - 1/2
+  kPytorchHalfPixel,  ///< the same; 0 where there is one output
+  kAlignCorners,      ///< o * (in - 1) / (out - 1); 0 where there is one output
+  kAsymmetric         ///< o * in / out
+};
+
+/// resize of height and width. The place of every output is an exact fraction. Nearest: the pixel at that
+/// place, rounded as `rounding` says. Bilinear: sat(round(sum / weights) + zx), where sum is the exact sum of
+/// (x - zx) times whole weights over the four pixels around the place; one division. Beyond the edges lie
+/// copies of the first and the last pixel. dtype and zero point are the input's.
+struct Resize {
+  enum class Mode : std::uint8_t { kNearest, kBilinear };
+  enum class Rounding : std::uint8_t {
+    kPreferFloor,
+    kPreferCeil,
+    kFloor,
+    kCeil
+  };  ///< preferences: of halves
+  Mode mode = Mode::kNearest;
+  ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
+  Rounding rounding = Rounding::kPreferFloor;
+};
+
 /// concat over channels of inputs with one dtype and zero point.
 struct Concat {};
 
 /// What a layer computes. (What a processor executes is an Operation, isa/operation.h.)
-using LayerOperation =
-    std::variant<Conv2d, Pooling, Elementwise, ByteTable, ChannelScale, Requantize, Softmax, Reshape, Concat>;
+using LayerOperation = std::variant<Conv2d, Pooling, Elementwise, ByteTable, ChannelScale, Requantize,
+                                    Softmax, Reshape, Concat, Resize>;
 
 }  // namespace tilebeat
