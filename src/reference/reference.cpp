@@ -15,6 +15,7 @@ class Dispatch {
   Dispatch(const std::vector<Operand>& inputs, const TensorInfo& output) : inputs_(inputs), output_(output) {}
 
   Tensor operator()(const Conv2d& conv) const {
+    if (conv.form == ConvForm::kTransposed) return reference_conv_transpose(x(), conv, output_);
     if (conv.pixels == PixelAxes::kMap) return reference_conv2d(x().tensor, x().info, conv);
     if (conv.pixels == PixelAxes::kMatrices) return reference_matmul(inputs_, conv, output_);
     // Rows of A are pixels of one channel after the other.

@@ -49,6 +49,8 @@ OperatorSpec parameters_of(Operator op) {
       return ConcatSpec{};
     case Operator::kResize:
       return ResizeSpec{};
+    case Operator::kConvTranspose:
+      return ConvTransposeSpec{};
     case Operator::kGlobalMaxPool:
     case Operator::kGlobalAveragePool:
     case Operator::kRelu:

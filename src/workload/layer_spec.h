@@ -37,10 +37,11 @@ enum class Operator : std::uint8_t {
   kDropout,
   kConcat,
   kResize,
+  kConvTranspose,
 };
 
 /// By the number of the Operator.
-constexpr std::array<std::string_view, 26> kOperatorNames{"conv2d",
+constexpr std::array<std::string_view, 27> kOperatorNames{"conv2d",
                                                           "fully_connected",
                                                           "matmul",
                                                           "max_pool",
@@ -65,7 +66,8 @@ constexpr std::array<std::string_view, 26> kOperatorNames{"conv2d",
                                                           "reshape",
                                                           "dropout",
                                                           "concat",
-                                                          "resize"};
+                                                          "resize",
+                                                          "conv_transpose"};
 
 constexpr std::string_view operator_name(Operator op) {
   return kOperatorNames[static_cast<std::size_t>(op)];

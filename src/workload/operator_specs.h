@@ -35,6 +35,11 @@ struct Conv2dSpec {
   WeightsSpec weights;
   std::optional<SourceSpec> bias;
 };
+struct ConvTransposeSpec {
+  static constexpr Count kInputs = kOneInput;
+  Conv2dSpec layer;  ///< its stride is that of the output, its pads are cut off there
+  std::array<int, 2> output_padding{0, 0};
+};
 struct FullyConnectedSpec {
   static constexpr Count kInputs = kOneInput;
   Conv2dSpec layer;  ///< `out_features` are its out_channels; the kernel follows from the input
@@ -129,7 +134,7 @@ struct ResizeSpec {
 using OperatorSpec =
     std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, ProductSpec, MaxPoolSpec, AveragePoolSpec,
                  PlainSpec, ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec, ScaleSpec,
-                 BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec, ResizeSpec>;
+                 BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec, ResizeSpec, ConvTransposeSpec>;
 
 template <class V>
 void describe(V& v, Requant& r) {
@@ -172,6 +177,22 @@ void describe(V& v, Conv2dSpec& s) {
   v.required().object("weights", s.weights, "kernels [out_channels, height, width, channels / groups]");
   v.optional_object("bias", s.bias, "int32 [out_channels]");
   describe_accumulators(v, s);
+}
+
+template <class V>
+void describe(V& v, ConvTransposeSpec& s) {
+  Conv2d& conv = s.layer.conv;
+  v.required().integer("out_channels", conv.out_channels, kExtent, "kernels");
+  v.required().integers("kernel", conv.kernel, kTapExtent, "[height, width] in taps");
+  v.integers("stride", conv.stride, kTapExtent,
+             "[height, width] in pixels of the output, from one pixel of the input to the next");
+  v.integers("pads", conv.pads, kPadding,
+             "[top, left, bottom, right] in pixels that the output lacks, less than the kernel");
+  v.integers("output_padding", s.output_padding, kPadding,
+             "[height, width] in pixels that the output has more, at its end, less than the stride");
+  v.required().object("weights", s.layer.weights, "kernels [out_channels, height, width, channels]");
+  v.optional_object("bias", s.layer.bias, "int32 [out_channels]");
+  describe_accumulators(v, s.layer);
 }
 
 template <class V>

@@ -25,6 +25,9 @@ inline std::map<std::string, nlohmann::json> sample_layers() {
   add("conv2d", R"({"out_channels": 4, "kernel": [3, 2], "stride": [1, 2], "dilation": [1, 2],
     "pads": [1, 0, 1, 0], "groups": 2, "weights": {"random": {"seed": 2}}, "bias": {"random": {"seed": 3}},
     "activation": "relu", "requant": {"scale": 0.01}})");
+  add("conv_transpose", R"({"out_channels": 3, "kernel": [3, 4], "stride": [2, 3], "pads": [1, 0, 2, 3],
+    "output_padding": [1, 2], "weights": {"random": {"seed": 2}, "zero_point": 1},
+    "bias": {"random": {"seed": 3}}, "activation": "relu", "requant": {"scale": [0.01, 0.02, 0.03]}})");
   add("fully_connected", R"({"out_features": 3, "weights": {"random": {"seed": 2}, "zero_point": 1},
     "bias": {"random": {"seed": 3}}, "activation": {"clamp": [-9, 99]}, "requant": {"scale": [1, 2, 3]}})");
   add("matmul",

@@ -78,7 +78,7 @@ class RandomNetwork {
   void add_layer() {
     const Map map = pick();
     if (map.wide) return requantize(map);
-    switch (number(0, 12)) {
+    switch (number(0, 13)) {
       case 0:
       case 1:
       case 2:
@@ -101,6 +101,8 @@ class RandomNetwork {
         return requantize(map);
       case 11:
         return resize(map);
+      case 12:
+        return conv_transpose(map);
       default:
         return plain(map);
     }
@@ -136,6 +138,28 @@ class RandomNetwork {
     if (one_in(2)) layer["bias"] = seed();
     if (one_in(2)) layer["activation"] = "relu";
     map.shape[3] = out, map.zero = 0, map.wide = one_in(4), map.type = "int32";
+    if (!map.wide) requantise(layer, map, number(1, 4000) * 1e-6);
+    finish(layer, map);
+  }
+  void conv_transpose(Map map) {
+    json layer{{"op", "conv_transpose"}, {"inputs", {map.name}}, {"weights", seed()}};
+    std::vector<int> kernel, stride, before, after, more;
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      const int k = skewed(5), s = skewed(4), b = number(0, k - 1), a = number(0, k - 1),
+                m = number(0, s - 1);
+      const int outs = (map.shape[1 + axis] - 1) * s + k + m - b - a;
+      if (outs < 1 || outs > 40) return plain(map);
+      kernel.push_back(k), stride.push_back(s), before.push_back(b), after.push_back(a), more.push_back(m);
+    }
+    for (std::size_t axis = 0; axis < 2; ++axis)
+      map.shape[1 + axis] =
+          (map.shape[1 + axis] - 1) * stride[axis] + kernel[axis] + more[axis] - before[axis] - after[axis];
+    layer["kernel"] = kernel, layer["stride"] = stride, layer["output_padding"] = more;
+    layer["pads"] = {before[0], before[1], after[0], after[1]};
+    layer["out_channels"] = map.shape[3] = skewed(40);
+    if (one_in(2)) layer["bias"] = seed();
+    if (one_in(2)) layer["activation"] = "relu";
+    map.zero = 0, map.wide = one_in(4), map.type = "int32";
     if (!map.wide) requantise(layer, map, number(1, 4000) * 1e-6);
     finish(layer, map);
   }

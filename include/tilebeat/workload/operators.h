@@ -66,12 +66,21 @@ enum class KernelSource : std::uint8_t {
   kInput     ///< B of a product: the second input
 };
 
+/// Which way the taps of a kernel go.
+enum class ConvForm : std::uint8_t {
+  kGathered,   ///< an output is a sum over the pixels under the kernel
+  kTransposed  ///< conv_transpose: every pixel of the input adds the whole kernel, times itself, to the
+               ///< output
+};
+
 /// conv2d; fully_connected: that is a convolution whose kernel covers the whole map, without stride, pads
 /// and groups (the bytes of its weights [Co, K] are those of [Co, H, W, C]); and matmul: that is a
 /// convolution with kernels of one tap, whose pixels are the rows of A and whose kernels are the columns of
-/// B.
+/// B. conv_transpose: pixel (h, w) meets tap (i, j) at output (h * stride + i - top, w * stride + j - left);
+/// without dilation and groups.
 struct Conv2d {
   PixelAxes pixels = PixelAxes::kMap;
+  ConvForm form = ConvForm::kGathered;
   std::array<int, 2> kernel{1, 1};
   std::array<int, 2> stride{1, 1};
   std::array<int, 2> dilation{1, 1};
