@@ -167,49 +167,62 @@ void VectorWork::cut(const Pooling& pool, int core) {
   const Interval part = part_of(out_height, std::min(cores_, out_height), core, 1);
   if (core >= out_height || part.size() == 0) return;
   const WindowAxis h = axis(pool, 0), w = axis(pool, 1);
-  const auto fits = [&](int rows, int columns) {
-    return (std::int64_t{h.span(rows)} * w.span(columns) + std::int64_t{rows} * columns) * channels_ <=
+  int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = out_width;
+  int channels = channels_;
+  const auto fits = [&] {
+    return (std::int64_t{h.span(rows)} * w.span(columns) + std::int64_t{rows} * columns) * channels <=
            step_bytes();
   };
-  int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = out_width;
-  while (rows > 1 && !fits(rows, columns)) --rows;
-  while (columns > 1 && !fits(rows, columns)) columns = static_cast<int>(ceil_div(columns, 2));
-  if (!fits(rows, columns)) beyond_nram("a window and its result");
+  while (rows > 1 && !fits()) --rows;
+  while (columns > 1 && !fits()) columns = static_cast<int>(ceil_div(columns, 2));
+  while (channels > 1 && !fits()) channels = ceil_div(channels, 2);
+  if (!fits()) beyond_nram("a window and its result");
   for (int n = 0; n < static_cast<int>(shape[0]); ++n) {
     for (int r = part.begin; r < part.end; r += rows) {
       for (int c = 0; c < out_width; c += columns) {
-        add_pooled(n, h.window({r, std::min(part.end, r + rows)}),
-                   w.window({c, std::min(out_width, c + columns)}));
+        const Window high = h.window({r, std::min(part.end, r + rows)}),
+                     wide = w.window({c, std::min(out_width, c + columns)});
+        for (int k = 0; k < channels_; k += channels)
+          add_pooled(n, high, wide, {k, std::min(channels_, k + channels)});
       }
     }
   }
 }
 
 // The transfers of a part of a map's outputs and of the inputs that they need.
-VectorPiece VectorWork::piece_of_map(int image, const Window& h, const Window& w) const {
+VectorPiece VectorWork::piece_of_map(int image, const Window& h, const Window& w, Interval channels) const {
   const auto& in = inputs_[0].info.shape;
   const std::int64_t pixel = (image * in[1] + h.in) * in[2] + w.in;
   const std::int64_t result = (image * output_.shape[1] + h.out) * output_.shape[2] + w.out;
+  const auto address = [&](std::uint64_t map, std::int64_t first) {
+    return map + static_cast<std::uint64_t>(first * channels_ + channels.begin);
+  };
   VectorPiece piece;
-  CopyShape shape = one_run(std::int64_t{w.ins} * channels_);
-  shape.rows = h.ins, shape.source_row = in[2] * channels_, shape.destination_row = shape.run;
-  piece.fetches.push_back({inputs_[0].address + static_cast<std::uint64_t>(pixel * channels_), 0, shape});
-  piece.in_bytes = shape.run * h.ins;
-  piece.out_bytes = std::int64_t{h.outs} * w.outs * channels_;
-  piece.destination = output_address_ + static_cast<std::uint64_t>(result * channels_);
-  piece.store = one_run(std::int64_t{w.outs} * channels_);
+  piece.in_bytes = std::int64_t{h.ins} * w.ins * channels.size();
+  piece.out_bytes = std::int64_t{h.outs} * w.outs * channels.size();
+  CopyShape fetch = one_run(std::int64_t{w.ins} * channels.size());
+  piece.store = one_run(std::int64_t{w.outs} * channels.size());
+  fetch.rows = h.ins, fetch.source_row = in[2] * channels_, fetch.destination_row = fetch.run;
   piece.store.rows = h.outs, piece.store.source_row = piece.store.run;
   piece.store.destination_row = output_.shape[2] * channels_;
+  if (channels.size() < channels_) {  // pixels are apart in DRAM
+    fetch.run = fetch.destination_column = channels.size();
+    fetch.columns = w.ins, fetch.source_column = channels_;
+    piece.store.run = piece.store.source_column = channels.size();
+    piece.store.columns = w.outs, piece.store.destination_column = channels_;
+  }
+  piece.fetches.push_back({address(inputs_[0].address, pixel), 0, fetch});
+  piece.destination = address(output_address_, result);
   return piece;
 }
 
-void VectorWork::add_pooled(int image, const Window& h, const Window& w) {
+void VectorWork::add_pooled(int image, const Window& h, const Window& w, Interval channels) {
   VectorRun run = base_;
   run.rows = static_cast<std::uint16_t>(h.outs), run.columns = static_cast<std::uint16_t>(w.outs);
-  run.channels = static_cast<std::uint16_t>(channels_);
+  run.channels = static_cast<std::uint16_t>(channels.size());
   run.height = static_cast<std::uint16_t>(h.ins), run.width = static_cast<std::uint16_t>(w.ins);
   run.h_offset = static_cast<std::int16_t>(h.offset), run.w_offset = static_cast<std::int16_t>(w.offset);
-  VectorPiece piece = piece_of_map(image, h, w);
+  VectorPiece piece = piece_of_map(image, h, w, channels);
   piece.run = run;
   pieces_.push_back(std::move(piece));
 }

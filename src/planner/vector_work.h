@@ -84,9 +84,9 @@ class VectorWork {
   void cut(const Conv2d& /*operation*/, int /*core*/) {}
   void cut(const Reshape& /*operation*/, int /*core*/) {}
   std::int64_t step_bytes() const;
-  void add_pooled(int image, const Window& h, const Window& w);
+  void add_pooled(int image, const Window& h, const Window& w, Interval channels);
   void add_resized(const Resize& resize, int image, Interval rows, Interval columns);
-  VectorPiece piece_of_map(int image, const Window& h, const Window& w) const;
+  VectorPiece piece_of_map(int image, const Window& h, const Window& w, Interval channels) const;
   void cut_flat(int core, std::optional<int> pixel);
   void add_flat(std::int64_t first, std::int64_t elements, int columns, int channels);
 

@@ -65,7 +65,7 @@ void VectorWork::add_resized(const Resize& resize, int image, Interval rows, Int
   run.w_step = static_cast<std::uint32_t>(resize_axes_[1].step);
   run.h_divisor = static_cast<std::uint32_t>(resize_axes_[0].divisor);
   run.w_divisor = static_cast<std::uint32_t>(resize_axes_[1].divisor);
-  VectorPiece piece = piece_of_map(image, h, w);
+  VectorPiece piece = piece_of_map(image, h, w, {0, channels_});
   piece.run = run;
   pieces_.push_back(std::move(piece));
 }
