@@ -29,6 +29,8 @@ struct VectorPiece {
   };
   std::vector<Fetch> fetches;
   std::int64_t in_bytes = 0, out_bytes = 0;
+  /// The buffer holds this byte in every place that no fetch fills; nothing: they fill it.
+  std::optional<std::uint8_t> fill;
   std::optional<VectorInstruction> run;  ///< nothing: what was fetched is stored as it is
   std::int64_t b_offset = 0;             ///< of the second operand in the buffer
   std::uint64_t destination = 0;
@@ -67,6 +69,7 @@ class VectorWork {
   void prepare(const Concat& /*operation*/) {}
   void prepare(const Conv2d& /*operation*/) {}
   void prepare(const Reshape& /*operation*/) {}
+  void prepare(const Pad& /*operation*/) {}
   void prepare(const Resize& resize);
   WindowAxis axis(const Pooling& pool, std::size_t number) const;
   void need_row() const;
@@ -81,10 +84,12 @@ class VectorWork {
   void cut(const Pooling& pool, int core);
   void cut(const Concat& operation, int core);
   void cut(const Resize& resize, int core);
+  void cut(const Pad& pad, int core);
   void cut(const Conv2d& /*operation*/, int /*core*/) {}
   void cut(const Reshape& /*operation*/, int /*core*/) {}
   std::int64_t step_bytes() const;
   void add_pooled(int image, const Window& h, const Window& w, Interval channels);
+  void add_padded(const Pad& pad, int image, Interval rows, Interval columns);
   void add_resized(const Resize& resize, int image, Interval rows, Interval columns);
   VectorPiece piece_of_map(int image, const Window& h, const Window& w, Interval channels) const;
   void cut_flat(int core, std::optional<int> pixel);

@@ -37,6 +37,7 @@ class Dispatch {
   Tensor operator()(const Softmax& operation) const { return reference_softmax(x(), operation, output_); }
   Tensor operator()(const Reshape&) const { return {output_.shape, output_.dtype, x().tensor.bytes}; }
   Tensor operator()(const Resize& resize) const { return reference_resize(x(), resize, output_); }
+  Tensor operator()(const Pad& pad) const { return reference_pad(x(), pad, output_); }
   Tensor operator()(const Concat&) const { return reference_concat(inputs_, output_); }
 
  private:

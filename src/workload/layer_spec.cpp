@@ -51,6 +51,8 @@ OperatorSpec parameters_of(Operator op) {
       return ResizeSpec{};
     case Operator::kConvTranspose:
       return ConvTransposeSpec{};
+    case Operator::kPad:
+      return PadSpec{};
     case Operator::kGlobalMaxPool:
     case Operator::kGlobalAveragePool:
     case Operator::kRelu:

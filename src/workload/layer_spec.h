@@ -38,10 +38,11 @@ enum class Operator : std::uint8_t {
   kConcat,
   kResize,
   kConvTranspose,
+  kPad,
 };
 
 /// By the number of the Operator.
-constexpr std::array<std::string_view, 27> kOperatorNames{"conv2d",
+constexpr std::array<std::string_view, 28> kOperatorNames{"conv2d",
                                                           "fully_connected",
                                                           "matmul",
                                                           "max_pool",
@@ -67,7 +68,8 @@ constexpr std::array<std::string_view, 27> kOperatorNames{"conv2d",
                                                           "dropout",
                                                           "concat",
                                                           "resize",
-                                                          "conv_transpose"};
+                                                          "conv_transpose",
+                                                          "pad"};
 
 constexpr std::string_view operator_name(Operator op) {
   return kOperatorNames[static_cast<std::size_t>(op)];

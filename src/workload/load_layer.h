@@ -43,6 +43,7 @@ void load_operator(const ScaleSpec& spec, const LayerSource& source, Layer& laye
 void load_operator(const BatchnormSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const RequantizeSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const SoftmaxSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const PadSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const ReshapeSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const ResizeSpec& spec, const LayerSource& source, Layer& layer);
 

@@ -131,10 +131,16 @@ struct ResizeSpec {
   std::optional<Resize::Rounding> rounding;
 };
 
-using OperatorSpec =
-    std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, ProductSpec, MaxPoolSpec, AveragePoolSpec,
-                 PlainSpec, ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec, ScaleSpec,
-                 BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec, ResizeSpec, ConvTransposeSpec>;
+struct PadSpec {
+  static constexpr Count kInputs = kOneInput;
+  Pad pad;
+  std::optional<std::int32_t> value;
+};
+
+using OperatorSpec = std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, ProductSpec, MaxPoolSpec,
+                                  AveragePoolSpec, PlainSpec, ConcatSpec, ElementwiseSpec, ClampSpec,
+                                  FunctionSpec, LeakyReluSpec, ScaleSpec, BatchnormSpec, RequantizeSpec,
+                                  SoftmaxSpec, ReshapeSpec, ResizeSpec, ConvTransposeSpec, PadSpec>;
 
 template <class V>
 void describe(V& v, Requant& r) {
@@ -325,6 +331,13 @@ void describe(V& v, ResizeSpec& s) {
            "where the output's pixels lie on the input, as in ONNX");
   v.optional_choice("nearest_mode", s.rounding, kResizeRoundingNames,
                     "which pixel is the nearest, as in ONNX; without it round_prefer_floor");
+}
+
+template <class V>
+void describe(V& v, PadSpec& s) {
+  v.required().integers("pads", s.pad.pads, kPadding, "[top, left, bottom, right] in pixels");
+  v.integers("channel_pads", s.pad.channel_pads, kPadding, "[before, after] in channels of every pixel");
+  v.optional_integer("value", s.value, kZeroPoint, "element of the border; without it the zero point");
 }
 
 template <class V>

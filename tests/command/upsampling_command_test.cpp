@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-/// x, 1 x 2 pixels of three fours, is enlarged in two ways.
+/// x, 1 x 2 pixels of three fours, is enlarged in three ways.
 json model() {
   const auto constant = [](int value) {
     return json{{"random", {{"seed", 1}, {"min", value}, {"max", value}}}};
@@ -33,8 +33,9 @@ json model() {
          {"out_channels", 2},
          {"kernel", {1, 3}},
          {"stride", {1, 2}},
-         {"weights", constant(5)}}}},
-      {"outputs", {"bilinear", "transposed"}}};
+         {"weights", constant(5)}},
+        {{"name", "framed"}, {"op", "pad"}, {"inputs", {"x"}}, {"pads", {0, 1, 0, 0}}, {"value", 6}}}},
+      {"outputs", {"bilinear", "transposed", "framed"}}};
 }
 
 class UpsamplingOn : public ::testing::TestWithParam<const char*> {};
@@ -58,6 +59,8 @@ TEST_P(UpsamplingOn, OP_2_CY_3_writes_the_same_results_in_both_granularities) {
     EXPECT_EQ(sums.shape, (std::vector<std::int64_t>{1, 1, 5, 2}));
     for (std::int64_t i = 0; i < 10; ++i)
       EXPECT_EQ(sums.at(i), i / 2 == 2 ? 120 : 60) << "3 channels of 4 * 5, twice where two kernels meet";
+    EXPECT_EQ(read_npy(folder.path("tilebeat-out/outputs/framed.npy")).bytes,
+              (std::vector<std::uint8_t>{6, 6, 6, 4, 4, 4, 4, 4, 4}));
     files[granularity] = folder.files();
   }
   EXPECT_TRUE(files["tile"] == files["clock"]) << "report and outputs are the same bytes";
@@ -72,7 +75,7 @@ TEST(UpsamplingCommand, OP_2_a_board_refuses_transposed_convolutions) {
   for (const char* board : {"{}", R"({"dataflow": "rolling"})"}) {
     const CommandFolder folder;
     json file = model();
-    file["layers"].erase(0), file["outputs"] = {"transposed"};
+    file["layers"] = {file["layers"][1]}, file["outputs"] = {"transposed"};
     const CommandResult result = folder.run({"run", "--config", folder.write("hardware.json", board),
                                              "--layer", folder.write("model.json", file.dump())});
     EXPECT_EQ(result.status, 2) << result.out;

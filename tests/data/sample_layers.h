@@ -48,6 +48,7 @@ inline std::map<std::string, nlohmann::json> sample_layers() {
   add("requantize", R"({"input_scale": 0.5, "requant": {"scale": 0.5}})");
   add("softmax", R"({"input_scale": 0.1, "requant": {"scale": 255, "dtype": "uint8"}})");
   add("reshape", R"({"shape": [2, 4, 4]})");
+  add("pad", R"({"pads": [1, 0, 2, 3], "channel_pads": [2, 1], "value": -9})");
   add("resize",
       R"({"size": [3, 7], "mode": "nearest", "coordinate_mode": "asymmetric", "nearest_mode": "ceil"})");
   add("concat", "{}", R"(["a", "b", "a"])");

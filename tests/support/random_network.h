@@ -78,7 +78,7 @@ class RandomNetwork {
   void add_layer() {
     const Map map = pick();
     if (map.wide) return requantize(map);
-    switch (number(0, 13)) {
+    switch (number(0, 14)) {
       case 0:
       case 1:
       case 2:
@@ -103,6 +103,8 @@ class RandomNetwork {
         return resize(map);
       case 12:
         return conv_transpose(map);
+      case 13:
+        return pad(map);
       default:
         return plain(map);
     }
@@ -221,6 +223,20 @@ class RandomNetwork {
   void function(Map map) {
     json layer{{"op", one_in(2) ? "sigmoid" : "hard_swish"}, {"inputs", {map.name}}, {"input_scale", 0.05}};
     requantise(layer, map, 100);
+    finish(layer, map);
+  }
+  void pad(Map map) {
+    json layer{{"op", "pad"}, {"inputs", {map.name}}};
+    std::vector<int> pads;
+    for (int side = 0; side < 4; ++side) pads.push_back(one_in(3) ? 0 : skewed(6));
+    layer["pads"] = pads;
+    map.shape[1] += pads[0] + pads[2], map.shape[2] += pads[1] + pads[3];
+    if (one_in(3)) {
+      const int before = skewed(9), after = skewed(9);
+      layer["channel_pads"] = {before, after};
+      map.shape[3] += before + after;
+    }
+    if (one_in(2)) layer["value"] = zero_of(map.type);
     finish(layer, map);
   }
   void resize(Map map) {

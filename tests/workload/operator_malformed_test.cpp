@@ -183,6 +183,16 @@ const SpoiltLayer kSpoiltLayers[] = {
       R"(/layers/0: layer "y" with accumulators of up to)"}},
     {"conv_transpose",
      {"/inputs", R"(["flat"])", R"("flat" with shape [32] is not allowed, allowed is a map)"}},
+    // Borders.
+    {"pad", {"/pads", nullptr, "/layers/0/pads: is missing"}},
+    {"pad", {"/pads", "[1, 2]", "/layers/0/pads: [1,2] is not allowed, allowed is a list of 4 entries"}},
+    {"pad", {"/pads", "[0, -1, 0, 0]", "/layers/0/pads/1: -1 is not allowed"}},
+    {"pad", {"/channel_pads", "[0, 40000]", "/layers/0/channel_pads/1: 40000 is not allowed"}},
+    {"pad",
+     {"/value", "128", "/layers/0/value: 128 is not allowed, allowed is -128 to 127, the range of int8"}},
+    {"pad", {"/value", "0.5", "/layers/0/value: 0.5"}},
+    {"pad", {"/mode", "\"edge\"", R"(key "mode" of op pad is not allowed)"}},
+    {"pad", {"/inputs", R"(["flat"])", R"("flat" with shape [32] is not allowed, allowed is a map)"}},
     // Resized maps.
     {"resize", {"/size", nullptr, "/layers/0/size: is missing"}},
     {"resize",

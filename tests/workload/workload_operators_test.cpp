@@ -39,7 +39,8 @@ TEST(WorkloadOperators, UI_6_shapes_and_types) {
                                             {"reshape", {2, 4, 4}},
                                             {"concat", {1, 4, 4, 6}},
                                             {"resize", {1, 3, 7, 2}},
-                                            {"conv_transpose", {1, 7, 12, 3}}};
+                                            {"conv_transpose", {1, 7, 12, 3}},
+                                            {"pad", {1, 7, 7, 5}}};
   for (const auto& [op, layer] : sample_layers()) {
     const Workload workload = load(sample_workload(layer));
     const TensorInfo& y = workload.tensor("y");

@@ -176,11 +176,19 @@ struct Resize {
   Rounding rounding = Rounding::kPreferFloor;
 };
 
+/// pad: the input within a border of `value`, which is `pads` pixels wide and, on every pixel, channel_pads
+/// [before, after] channels. dtype and zero point are the input's.
+struct Pad {
+  std::array<int, 4> pads{0, 0, 0, 0};
+  std::array<int, 2> channel_pads{0, 0};
+  std::int32_t value = 0;
+};
+
 /// concat over channels of inputs with one dtype and zero point.
 struct Concat {};
 
 /// What a layer computes. (What a processor executes is an Operation, isa/operation.h.)
 using LayerOperation = std::variant<Conv2d, Pooling, Elementwise, ByteTable, ChannelScale, Requantize,
-                                    Softmax, Reshape, Concat, Resize>;
+                                    Softmax, Reshape, Concat, Resize, Pad>;
 
 }  // namespace tilebeat
