@@ -58,6 +58,15 @@ TEST_P(Chip, FU_7_runs_mobilenet_v1) {
 TEST_P(Chip, FU_7_runs_mobilenet_v2) {
   expect_runs("mobilenet_v2", GetParam());
 }
+TEST_P(Chip, FU_7_runs_fsrcnn) {
+  expect_runs("fsrcnn", GetParam());
+}
+TEST_P(Chip, FU_7_runs_a_segmentation_network) {
+  expect_runs("deeplab_v3", GetParam());
+}
+TEST_P(Chip, FU_7_runs_a_matting_network) {
+  expect_runs("matting_unet", GetParam());
+}
 INSTANTIATE_TEST_SUITE_P(Chips, Chip, ::testing::Values("core1", "cluster4", "cluster4x4"),
                          [](const auto& chip) { return chip.param; });
 

@@ -64,7 +64,8 @@ TEST_P(MadeNetwork, FU_7_every_layer_stays_lively) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Networks, MadeNetwork,
-                         ::testing::Values("resnet18", "resnet50", "mobilenet_v1", "mobilenet_v2"),
+                         ::testing::Values("resnet18", "resnet50", "mobilenet_v1", "mobilenet_v2", "fsrcnn",
+                                           "deeplab_v3", "matting_unet"),
                          [](const auto& network) { return network.param; });
 
 }  // namespace
