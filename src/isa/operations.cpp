@@ -69,8 +69,23 @@ std::string VectorRun::subject() const {
                      channels);
 }
 
+void VectorResize::describe(FieldVisitor& visit) {
+  visit("kind", kind, 1), visit("type", type, 2), visit("zero", zero, 16);
+  visit("a", a, 32), visit("destination", destination, 32);
+  visit("rows", rows, 16), visit("columns", columns, 16), visit("channels", channels, 16);
+  visit("height", height, 16), visit("width", width, 16);
+  visit("h_first", h_first, 32), visit("w_first", w_first, 32);
+  visit("h_step", h_step, 20), visit("w_step", w_step, 20);
+  visit("h_divisor", h_divisor, 20), visit("w_divisor", w_divisor, 20);
+}
+
+std::string VectorResize::subject() const {
+  return fmt::format("{} {}x{}x{}", kResizeKindNames[static_cast<std::size_t>(kind)], rows, columns,
+                     channels);
+}
+
 std::vector<const OperationType*> core_operations() {
-  return operation_types<ConvSetup, LayerEnd, Halt, Barrier, Signal, Copy, VectorRun>();
+  return operation_types<ConvSetup, LayerEnd, Halt, Barrier, Signal, Copy, VectorRun, VectorResize>();
 }
 
 }  // namespace tilebeat

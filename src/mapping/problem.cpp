@@ -16,7 +16,7 @@ namespace {
 // A convolution's parameters without its weights, which can be large.
 Conv2d without_weights(const Conv2d& conv) {
   Conv2d copy;
-  copy.pixels = conv.pixels;
+  copy.pixels = conv.pixels, copy.form = conv.form;
   copy.kernel = conv.kernel, copy.stride = conv.stride, copy.dilation = conv.dilation, copy.pads = conv.pads;
   copy.groups = conv.groups, copy.out_channels = conv.out_channels;
   copy.product = conv.product, copy.kernels = conv.kernels;
@@ -115,6 +115,24 @@ void set_product(Problem& p, const Workload& workload, const Layer& layer) {
     kernels.kernel_stride = product.inner;
 }
 
+// A transposed convolution is computed as a sub-pixel convolution.
+Problem transposed_problem(const Workload& workload, const Layer& layer, int block_kernels) {
+  const auto& conv = std::get<Conv2d>(layer.operation);
+  SubpixelConv made = subpixel_conv(conv, layer.output.shape);
+  Problem p;
+  p.name = layer.name, p.block_kernels = block_kernels;
+  p.weights = std::make_shared<const Tensor>(std::move(made.conv.weights));
+  p.conv = without_weights(made.conv);
+  p.interleaving = made.interleaving;
+  p.useful_taps = useful_taps(conv);
+  p.input = workload.tensor(layer.inputs.front()), p.output = layer.output;
+  const auto& shape = p.input.shape;
+  p.batch = static_cast<int>(shape[0]), p.channels = static_cast<int>(shape[3]);
+  p.height = static_cast<int>(shape[1]), p.width = static_cast<int>(shape[2]);
+  p.out_height = made.outs[0], p.out_width = made.outs[1];
+  return p;
+}
+
 }  // namespace
 
 Problem make_problem(const Workload& workload, const Layer& layer, const PlannerConfig& planner,
@@ -122,6 +140,7 @@ Problem make_problem(const Workload& workload, const Layer& layer, const Planner
   Problem p;
   p.name = layer.name;
   const auto& conv = std::get<Conv2d>(layer.operation);
+  if (conv.form == ConvForm::kTransposed) return transposed_problem(workload, layer, block_kernels);
   p.conv = without_weights(conv);
   p.weights = std::shared_ptr<const Tensor>(std::shared_ptr<const Tensor>(), &conv.weights);
   p.useful_taps = p.taps();

@@ -45,6 +45,7 @@ class JobCosts {
     place.nram = job.ifm.address, place.wram = job.weights;
     const auto lowering = layer_.lower(graph, place);
     job.ifm_read.reset(), job.weights_read.reset(), job.ofm_write.reset();
+    job.stored.reset();
     for (int i = 0; i < count; ++i) {
       lowering->add(job);
       job.ifm.address += 64;
@@ -67,7 +68,7 @@ class CoarseLowering : public MatrixLowering {
     Task task;
     task.processor = place_.processor;
     task.instruction.operation = ConvSetup{};  // of the matrix unit
-    for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write}) {
+    for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write, job.stored}) {
       if (access) task.accesses.push_back(*access);
     }
     task.cost = costs_.of(job);

@@ -11,6 +11,7 @@
 #include "buffer_cache.h"
 #include "core_steps.h"
 #include "processors.h"
+#include "result_stores.h"
 #include "staging.h"
 
 namespace tilebeat {
@@ -326,34 +327,30 @@ class MatrixTasks {
     if (core.map) job.ifm_read = core.map->read();
     job.weights_read = core.weights->read();
     job.ofm_write = core.result->write();
+    if (step.group.reduction.last && stores_of(core, step).empty())
+      job.stored = stored_by(core.place.processor);
     core.lowering->add(job);
+  }
+  std::vector<Transfer> stores_of(const Core& core, const CoreStep& step) const {
+    return store_transfers(p_, work_.output, step.tile, step.group.blocks,
+                           result_address(core, core.result->place));
+  }
+  Access stored_by(int processor) const {
+    return {stored_[static_cast<std::size_t>(processor)], 0, AccessKind::kWrite};
   }
 
   void store(Core& core, std::size_t number) {
     const CoreStep& step = core.steps[number];
     if (!step.group.reduction.last) return;
-    const int element = p_.element_bytes();
-    const OutputTile& tile = step.tile;
-    Transfer transfer;
-    CopyShape& shape = transfer.shape;
-    shape = one_run(std::int64_t{p_.kernels_of(step.group.blocks)} * element);
-    shape.columns = tile.w.outs, shape.rows = tile.h.outs;
-    shape.source_column = shape.run, shape.source_row = shape.run * tile.w.outs;
-    shape.destination_column = work_.output.pixel_stride, shape.destination_row = work_.output.row_stride;
-    transfer.source = result_address(core, core.result->place);
-    transfer.destination =
-        work_.output.at(tile.image, tile.h.out, tile.w.out) +
-        static_cast<std::uint64_t>(std::int64_t{step.group.blocks.begin} * p_.block_kernels * element);
-    const auto done = [&](int processor) {
-      return Access{stored_[static_cast<std::size_t>(processor)], 0, AccessKind::kWrite};
-    };
+    const std::vector<Transfer> transfers = stores_of(core, step);
+    if (transfers.empty()) return;
     if (m_.results == DataPath::kDirect) {
-      copies_.add(core.place.processor, Unit::kIodma, {transfer},
-                  {core.result->read(), done(core.place.processor)});
+      copies_.add(core.place.processor, Unit::kIodma, transfers,
+                  {core.result->read(), stored_by(core.place.processor)});
     } else {
       staging_.at(core.cluster)
-          .store(store_streams_.at(core.number), core.place.processor, {transfer}, core.result->read(),
-                 done(processor_of_memory(chip_, core.cluster)));
+          .store(store_streams_.at(core.number), core.place.processor, transfers, core.result->read(),
+                 stored_by(processor_of_memory(chip_, core.cluster)));
     }
   }
 

@@ -170,10 +170,12 @@ BoundCycles bound_of(const Problem& p, const Layer& layer, std::int64_t macs,
                      const HardwareConfig& hardware) {
   const std::int64_t peak = hardware.macs_per_clock() * (hardware.chip ? hardware.chip->cores() : 1);
   const auto& c = std::get<Conv2d>(layer.operation);
+  const bool transposed = c.form == ConvForm::kTransposed;
   // The layer's own taps: those of the zero-inserted baseline are not needed.
   const WindowAxis h{p.height, c.kernel[0], c.stride[0], c.dilation[0], c.pads[0]};
   const WindowAxis w{p.width, c.kernel[1], c.stride[1], c.dilation[1], c.pads[1]};
-  const std::int64_t pixels = h.touched(p.out_height) * w.touched(p.out_width);
+  const std::int64_t pixels = transposed ? p.axis_h().touched(p.out_height) * p.axis_w().touched(p.out_width)
+                                         : h.touched(p.out_height) * w.touched(p.out_width);
   const std::int64_t maps =
       c.pixels == PixelAxes::kMatrices ? p.input.size_bytes() : p.batch * pixels * p.channels;
   const std::int64_t kernels = p.kernel_tensor ? p.kernel_tensor->info.size_bytes() : c.weights.elements();

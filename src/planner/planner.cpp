@@ -284,9 +284,15 @@ class NetworkPlanner {
   }
 
   std::pair<TensorLayout, TensorLayout> layouts(const Layer& layer, const Problem& p) const {
-    return {p.map_layout(made_.plan.tensors.at(layer.inputs.front()).address),
-            TensorLayout::dense(made_.plan.tensors.at(layer.name).address, p.out_height, p.out_width,
-                                std::int64_t{p.conv.out_channels} * p.element_bytes())};
+    const TensorLayout input = p.map_layout(made_.plan.tensors.at(layer.inputs.front()).address);
+    const std::uint64_t output = made_.plan.tensors.at(layer.name).address;
+    const int element = p.element_bytes();
+    if (p.interleaving) {
+      const Interleaving& i = *p.interleaving;
+      return {input, TensorLayout::dense(output, i.height, i.width, std::int64_t{i.channels} * element)};
+    }
+    return {input, TensorLayout::dense(output, p.out_height, p.out_width,
+                                       std::int64_t{p.conv.out_channels} * element)};
   }
 
   // Nothing on a board moves bytes but its unit itself.
@@ -298,6 +304,7 @@ class NetworkPlanner {
     };
     if (p.kernel_tensor) refuse("a product of two tensors");
     if (p.map_order == MatrixOrder::kTransposed) refuse("transpose_a");
+    if (p.interleaving) refuse("conv_transpose");
   }
 
   // All images with the same kernels are one job of a unit that works on DRAM; with several sets each is one.

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <map>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "processors.h"
 #include "staging.h"
@@ -95,6 +97,16 @@ class VectorTasks : public VectorLayer {
           streams_[number] = {staging.add_stream(bytes, 2), staging.add_stream(bytes, 2)};
       }
     }
+    // The whole buffer of a piece, at offset `to` of NRAM: a copy that is all border.
+    void fill(const Core& core, std::int64_t to, const VectorPiece& piece, const Access& written) {
+      Copy copy;
+      copy.unit = Unit::kIodma;
+      copy.source = piece.destination;  // it reads nothing there
+      copy.destination = nram_address(core.number) + static_cast<std::uint64_t>(to);
+      copy.run_bytes = static_cast<std::uint32_t>(piece.in_bytes);
+      copy.outer_count = 0, copy.pad_top = 1, copy.fill = *piece.fill;
+      copies_.add(core.processor, copy, {written});
+    }
     void load(const Core& core, const std::vector<Transfer>& transfers, const Access& written) {
       if (staging_.empty()) {
         copies_.add(core.processor, Unit::kIodma, transfers, {written});
@@ -135,7 +147,10 @@ class VectorTasks : public VectorLayer {
                          nram_address(core.number) + static_cast<std::uint64_t>(from + fetch.offset),
                          fetch.shape});
     bytes.maps += bytes_of(fetches);
-    way.load(core, fetches, input.write());
+    if (piece.fill) way.fill(core, from, piece, input.write());
+    const Access written{input.buffer, input.version,
+                         piece.fill ? AccessKind::kAccumulate : AccessKind::kWrite};
+    if (!fetches.empty()) way.load(core, fetches, written);
     Transfer store{nram_address(core.number) + static_cast<std::uint64_t>(from), piece.destination,
                    piece.store};
     if (!piece.run) {
@@ -144,16 +159,10 @@ class VectorTasks : public VectorLayer {
     }
     const BufferRing::Filling result = core.results.next();
     const std::int64_t to = work_.parameter_room() + 2 * core.in + result.place * core.out;
-    Task task;
+    Task task = vector_task(piece, from, to, 0, chip_);
     task.processor = core.processor;
-    VectorRun run = *piece.run;
-    run.a = static_cast<std::uint32_t>(from);
-    run.b = static_cast<std::uint32_t>(from + piece.b_offset);
-    run.destination = static_cast<std::uint32_t>(to);
-    task.instruction.operation = run;
     task.accesses = {input.read(), result.write()};
     if (!work_.parameters().empty()) task.accesses.push_back({core.factors, 0, AccessKind::kRead});
-    task.cost = run_cost(run, piece, chip_);
     graph.add(std::move(task));
     store.source = nram_address(core.number) + static_cast<std::uint64_t>(to);
     way.store(core, store, result.read(), stored);

@@ -174,52 +174,75 @@ Interval VectorWork::pixels() const {
   return {(first + share_.part->rows.begin) * width, (first + share_.part->rows.end) * width};
 }
 
+Interval VectorWork::rows() const {
+  const Interval all = share_.part ? share_.part->rows : Interval{0, static_cast<int>(output_.shape[1])};
+  if (share_.core >= all.size()) return {};
+  const Interval part = part_of(all.size(), std::min(share_.cores, all.size()), share_.core, 1);
+  return {all.begin + part.begin, all.begin + part.end};
+}
+
 void VectorWork::cut(const Pooling& pool) {
-  const auto out_height = static_cast<int>(output_.shape[1]), out_width = static_cast<int>(output_.shape[2]);
-  const Interval all = share_.part ? share_.part->rows : Interval{0, out_height};
-  if (share_.core >= all.size()) return;
-  Interval part = part_of(all.size(), std::min(share_.cores, all.size()), share_.core, 1);
-  part = {all.begin + part.begin, all.begin + part.end};
+  const auto out_width = static_cast<int>(output_.shape[2]);
+  const Interval part = rows();
+  if (part.empty()) return;
   const WindowAxis h = axis(pool, 0), w = axis(pool, 1);
-  const auto fits = [&](int rows, int columns) {
-    return (std::int64_t{h.span(rows)} * w.span(columns) + std::int64_t{rows} * columns) * channels_ <=
+  int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = out_width;
+  int channels = channels_;
+  const auto fits = [&] {
+    return (std::int64_t{h.span(rows)} * w.span(columns) + std::int64_t{rows} * columns) * channels <=
            step_bytes();
   };
-  int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = out_width;
-  while (rows > 1 && !fits(rows, columns)) --rows;
-  while (columns > 1 && !fits(rows, columns)) columns = static_cast<int>(ceil_div(columns, 2));
-  if (!fits(rows, columns)) beyond_nram("a window and its result");
+  while (rows > 1 && !fits()) --rows;
+  while (columns > 1 && !fits()) columns = static_cast<int>(ceil_div(columns, 2));
+  while (channels > 1 && !fits()) channels = ceil_div(channels, 2);
+  if (!fits()) beyond_nram("a window and its result");
   for (int n = images().begin; n < images().end; ++n) {
     for (int r = part.begin; r < part.end; r += rows) {
       for (int c = 0; c < out_width; c += columns) {
-        add_pooled(n, h.window({r, std::min(part.end, r + rows)}),
-                   w.window({c, std::min(out_width, c + columns)}));
+        const Window high = h.window({r, std::min(part.end, r + rows)}),
+                     wide = w.window({c, std::min(out_width, c + columns)});
+        for (int k = 0; k < channels_; k += channels)
+          add_pooled(n, high, wide, {k, std::min(channels_, k + channels)});
       }
     }
   }
 }
 
-void VectorWork::add_pooled(int image, const Window& h, const Window& w) {
+// The transfers of a part of a map's outputs and of the inputs that they need.
+VectorPiece VectorWork::piece_of_map(int image, const Window& h, const Window& w, Interval channels) const {
   const auto& in = inputs_[0].info.shape;
   const std::int64_t pixel = (image * in[1] + h.in) * in[2] + w.in;
   const std::int64_t result = (image * output_.shape[1] + h.out) * output_.shape[2] + w.out;
+  const auto address = [&](std::uint64_t map, std::int64_t first) {
+    return map + static_cast<std::uint64_t>(first * channels_ + channels.begin);
+  };
   VectorPiece piece;
-  CopyShape shape = one_run(std::int64_t{w.ins} * channels_);
-  shape.rows = h.ins, shape.source_row = in[2] * channels_, shape.destination_row = shape.run;
-  piece.fetches.push_back({inputs_[0].address + static_cast<std::uint64_t>(pixel * channels_), 0, shape});
-  piece.in_bytes = shape.run * h.ins;
-  piece.out_bytes = std::int64_t{h.outs} * w.outs * channels_;
-  piece.run = base_;
-  piece.run->rows = static_cast<std::uint16_t>(h.outs),
-  piece.run->columns = static_cast<std::uint16_t>(w.outs);
-  piece.run->channels = static_cast<std::uint16_t>(channels_);
-  piece.run->height = static_cast<std::uint16_t>(h.ins), piece.run->width = static_cast<std::uint16_t>(w.ins);
-  piece.run->h_offset = static_cast<std::int16_t>(h.offset),
-  piece.run->w_offset = static_cast<std::int16_t>(w.offset);
-  piece.destination = output_address_ + static_cast<std::uint64_t>(result * channels_);
-  piece.store = one_run(std::int64_t{w.outs} * channels_);
+  piece.in_bytes = std::int64_t{h.ins} * w.ins * channels.size();
+  piece.out_bytes = std::int64_t{h.outs} * w.outs * channels.size();
+  CopyShape fetch = one_run(std::int64_t{w.ins} * channels.size());
+  piece.store = one_run(std::int64_t{w.outs} * channels.size());
+  fetch.rows = h.ins, fetch.source_row = in[2] * channels_, fetch.destination_row = fetch.run;
   piece.store.rows = h.outs, piece.store.source_row = piece.store.run;
   piece.store.destination_row = output_.shape[2] * channels_;
+  if (channels.size() < channels_) {  // pixels are apart in DRAM
+    fetch.run = fetch.destination_column = channels.size();
+    fetch.columns = w.ins, fetch.source_column = channels_;
+    piece.store.run = piece.store.source_column = channels.size();
+    piece.store.columns = w.outs, piece.store.destination_column = channels_;
+  }
+  piece.fetches.push_back({address(inputs_[0].address, pixel), 0, fetch});
+  piece.destination = address(output_address_, result);
+  return piece;
+}
+
+void VectorWork::add_pooled(int image, const Window& h, const Window& w, Interval channels) {
+  VectorRun run = base_;
+  run.rows = static_cast<std::uint16_t>(h.outs), run.columns = static_cast<std::uint16_t>(w.outs);
+  run.channels = static_cast<std::uint16_t>(channels.size());
+  run.height = static_cast<std::uint16_t>(h.ins), run.width = static_cast<std::uint16_t>(w.ins);
+  run.h_offset = static_cast<std::int16_t>(h.offset), run.w_offset = static_cast<std::int16_t>(w.offset);
+  VectorPiece piece = piece_of_map(image, h, w, channels);
+  piece.run = run;
   pieces_.push_back(std::move(piece));
 }
 
@@ -255,10 +278,10 @@ void VectorWork::add_flat(std::int64_t first, std::int64_t elements, int columns
   }
   const int size = dtype_size(output_.dtype);
   piece.out_bytes = elements * size;
-  piece.run = base_;
-  piece.run->rows = 1;
-  piece.run->columns = static_cast<std::uint16_t>(columns);
-  piece.run->channels = static_cast<std::uint16_t>(channels);
+  VectorRun run = base_;
+  run.rows = 1;
+  run.columns = static_cast<std::uint16_t>(columns), run.channels = static_cast<std::uint16_t>(channels);
+  piece.run = run;
   piece.destination = output_address_ + static_cast<std::uint64_t>(first * size);
   piece.store = one_run(piece.out_bytes);
   pieces_.push_back(std::move(piece));
@@ -285,21 +308,6 @@ void VectorWork::cut(const Concat&) {
     }
     channel += depth;
   }
-}
-
-TaskCost run_cost(const VectorRun& run, const VectorPiece& piece, const ChipConfig& chip) {
-  const double pixels = static_cast<double>(run.rows) * run.columns;
-  const double steps = static_cast<double>(ceil_div<int>(run.channels, chip.core.vector.lanes));
-  const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool;
-  const double passes = pooling ? static_cast<double>(run.kernel_h) * run.kernel_w : 1;
-  const double width = chip.core.bus.bytes_per_clock;
-  const double read = pooling ? pixels * passes * run.channels : static_cast<double>(piece.in_bytes);
-  TaskCost cost;
-  constexpr double kStart = 16;
-  cost.cycles = kStart + std::max({pixels * steps * passes, read / width,
-                                   static_cast<double>(piece.out_bytes) / width});
-  cost.latency = kStart + chip.core.vector.latency_cycles;
-  return cost;
 }
 
 }  // namespace tilebeat

@@ -6,12 +6,19 @@
 #include "tilebeat/program/plan.h"
 #include "tilebeat/workload/workload.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "resize_axis.h"
+
 namespace tilebeat {
+
+/// What a vector unit executes.
+using VectorInstruction = std::variant<VectorRun, VectorResize>;
 
 /// One step of a core: what it fetches into a buffer, computes and stores.
 struct VectorPiece {
@@ -22,8 +29,10 @@ struct VectorPiece {
   };
   std::vector<Fetch> fetches;
   std::int64_t in_bytes = 0, out_bytes = 0;
-  std::optional<VectorRun> run;  ///< nothing: what was fetched is stored as it is
-  std::int64_t b_offset = 0;     ///< of the second operand in the buffer
+  /// The buffer holds this byte in every place that no fetch fills; nothing: they fill it.
+  std::optional<std::uint8_t> fill;
+  std::optional<VectorInstruction> run;  ///< nothing: what was fetched is stored as it is
+  std::int64_t b_offset = 0;             ///< of the second operand in the buffer
   std::uint64_t destination = 0;
   CopyShape store;
 };
@@ -73,6 +82,8 @@ class VectorWork {
   void prepare(const Concat& /*operation*/) {}
   void prepare(const Conv2d& /*operation*/) {}
   void prepare(const Reshape& /*operation*/) {}
+  void prepare(const Pad& /*operation*/) {}
+  void prepare(const Resize& resize);
   WindowAxis axis(const Pooling& pool, std::size_t number) const;
   void need_row() const;
   void types();
@@ -85,12 +96,19 @@ class VectorWork {
   void cut(const Softmax& /*operation*/) { cut_flat(channels_); }
   void cut(const Pooling& pool);
   void cut(const Concat& operation);
+  void cut(const Resize& resize);
+  void cut(const Pad& pad);
   void cut(const Conv2d& /*operation*/) {}
   void cut(const Reshape& /*operation*/) {}
   std::int64_t step_bytes() const;
+  // Of the share: images, output rows of the core, and pixels of the part over all images.
   Interval images() const;
-  Interval pixels() const;  // of the share's part, over all images
-  void add_pooled(int image, const Window& h, const Window& w);
+  Interval rows() const;
+  Interval pixels() const;
+  void add_pooled(int image, const Window& h, const Window& w, Interval channels);
+  void add_padded(const Pad& pad, int image, Interval rows, Interval columns);
+  void add_resized(const Resize& resize, int image, Interval rows, Interval columns);
+  VectorPiece piece_of_map(int image, const Window& h, const Window& w, Interval channels) const;
   void cut_flat(std::optional<int> pixel);
   void add_flat(std::int64_t first, std::int64_t elements, int columns, int channels);
 
@@ -103,12 +121,15 @@ class VectorWork {
   VectorShare share_;
   std::int64_t touched_ = 0;
   VectorRun base_;
+  std::array<ResizeAxis, 2> resize_axes_;
   std::vector<std::uint8_t> parameters_;
   std::vector<VectorPiece> pieces_;  // of the core that is being cut
 };
 
-/// What a piece's operation is expected to cost: a cycle for `lanes` elements, for every tap of a pooling and
-/// every pass of a softmax; and the bytes through the ports.
-TaskCost run_cost(const VectorRun& run, const VectorPiece& piece, const ChipConfig& chip);
+/// The operation of a piece that has one, on a core: its operands lie at `from` in NRAM, its result goes to
+/// `to`, factors lie at `parameters`. With what it is expected to cost; processor and accesses are the
+/// caller's.
+Task vector_task(const VectorPiece& piece, std::int64_t from, std::int64_t to, std::int64_t parameters,
+                 const ChipConfig& chip);
 
 }  // namespace tilebeat

@@ -15,6 +15,9 @@ Tensor reference_table(const Operand& x, const ByteTable& table, const TensorInf
 Tensor reference_scale(const Operand& x, const ChannelScale& operation, const TensorInfo& output);
 Tensor reference_requantize(const Operand& x, const Requantize& operation, const TensorInfo& output);
 Tensor reference_softmax(const Operand& x, const Softmax& operation, const TensorInfo& output);
+Tensor reference_conv_transpose(const Operand& x, const Conv2d& conv, const TensorInfo& output);
+Tensor reference_pad(const Operand& x, const Pad& pad, const TensorInfo& output);
+Tensor reference_resize(const Operand& x, const Resize& resize, const TensorInfo& output);
 Tensor reference_concat(const std::vector<Operand>& inputs, const TensorInfo& output);
 
 }  // namespace tilebeat

@@ -15,6 +15,7 @@ class Dispatch {
   Dispatch(const std::vector<Operand>& inputs, const TensorInfo& output) : inputs_(inputs), output_(output) {}
 
   Tensor operator()(const Conv2d& conv) const {
+    if (conv.form == ConvForm::kTransposed) return reference_conv_transpose(x(), conv, output_);
     if (conv.pixels == PixelAxes::kMap) return reference_conv2d(x().tensor, x().info, conv);
     if (conv.pixels == PixelAxes::kMatrices) return reference_matmul(inputs_, conv, output_);
     // Rows of A are pixels of one channel after the other.
@@ -35,6 +36,8 @@ class Dispatch {
   }
   Tensor operator()(const Softmax& operation) const { return reference_softmax(x(), operation, output_); }
   Tensor operator()(const Reshape&) const { return {output_.shape, output_.dtype, x().tensor.bytes}; }
+  Tensor operator()(const Resize& resize) const { return reference_resize(x(), resize, output_); }
+  Tensor operator()(const Pad& pad) const { return reference_pad(x(), pad, output_); }
   Tensor operator()(const Concat&) const { return reference_concat(inputs_, output_); }
 
  private:

@@ -55,6 +55,31 @@ double VectorMath::factor(std::size_t number) const {
   return value;
 }
 
+void VectorMath::run(const Operation& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
+                     const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results) {
+  if (const auto* resized = operation.get_if<VectorResize>()) {
+    resize(*resized, step, a, results);
+  } else {
+    run(operation.get<VectorRun>(), step, a, b, results);
+  }
+}
+
+// The sum of weighted taps is exact, the quotient is rounded once.
+void VectorMath::resize(const VectorResize& operation, const VectorStep& step,
+                        const std::vector<std::uint8_t>& a, std::vector<std::uint8_t>& results) {
+  const auto channels = static_cast<std::size_t>(operation.channels);
+  if (step.first) row_.assign(channels, 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const std::int32_t x = element(a, i, operation.type) - operation.zero;
+    row_[i % channels] += step.weights.at(i / channels) * x;
+  }
+  if (!step.last) return;
+  for (const std::int64_t sum : row_) {
+    const double value = static_cast<double>(sum) / static_cast<double>(step.divisor);
+    append(requantize_real(value, 1.0, operation.zero, operation.type), operation.type, results);
+  }
+}
+
 void VectorMath::run(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
                      const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results) {
   switch (operation.kind) {
@@ -89,7 +114,7 @@ void VectorMath::finish_pool(const VectorRun& operation, const VectorStep& step,
     const std::int32_t result =
         operation.kind == VectorKind::kMaxPool
             ? static_cast<std::int32_t>(value)
-            : result_of(static_cast<double>(value) / step.average_count, 1.0, operation);
+            : result_of(static_cast<double>(value) / static_cast<double>(step.divisor), 1.0, operation);
     append(result, operation.out_type, results);
   }
 }

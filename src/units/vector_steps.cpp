@@ -142,7 +142,7 @@ void VectorSteps::make_pooling() {
   left_ -= step_.taps;
   step_.first = first;
   step_.last = left_ <= 0;
-  step_.average_count = std::max(count_, 1);
+  step_.divisor = std::max(count_, 1);
   step_.results = run_.channels;
   step_.result = run_.destination + static_cast<std::uint64_t>(at_ * run_.channels);
   step_.clocks = step_.taps * passes(run_.channels);

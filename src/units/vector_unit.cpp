@@ -37,23 +37,44 @@ void VectorUnit::check(const VectorRun& run) const {
     throw SimulationError(fmt::format("vector.run: {} of int32 elements",
                                       kVectorKindNames[static_cast<std::size_t>(run.kind)]));
   }
-  const int longest = std::min(config_.row_elements, ports_.buffer_bytes);
-  if ((pooling || run.kind == VectorKind::kSoftmax) && run.channels > longest)
-    throw SimulationError(
-        fmt::format("vector.run: {} channels, the row buffer holds {}", run.channels, longest));
+  if (pooling || run.kind == VectorKind::kSoftmax) check_row(run.channels, "vector.run");
   if (VectorSteps::parameter_bytes(run) > config_.parameter_bytes) {
     throw SimulationError(fmt::format("vector.run: {} bytes of parameters, there is room for {}",
                                       VectorSteps::parameter_bytes(run), config_.parameter_bytes));
   }
 }
 
+void VectorUnit::check_row(int channels, const char* operation) const {
+  const int longest = std::min(config_.row_elements, ports_.buffer_bytes);
+  if (channels > longest)
+    throw SimulationError(
+        fmt::format("{}: {} channels, the row buffer holds {}", operation, channels, longest));
+}
+
+void VectorUnit::check(const VectorResize& run) const {
+  if (run.rows == 0 || run.columns == 0 || run.channels == 0 || run.height == 0 || run.width == 0) {
+    throw SimulationError(fmt::format("vector.resize: {} x {} x {} elements from {} x {} pixels", run.rows,
+                                      run.columns, run.channels, run.height, run.width));
+  }
+  if (run.h_divisor == 0 || run.w_divisor == 0) throw SimulationError("vector.resize: a divisor of 0");
+  if (run.type == DType::kInt32) throw SimulationError("vector.resize: of int32 elements");
+  check_row(run.channels, "vector.resize");
+}
+
 void VectorUnit::take(const Instruction& instruction, Cycle next) {
-  const auto& run = instruction.operation.get<VectorRun>();
-  check(run);
   Job job;
   job.instruction = instruction;
   job.began = next;
-  job.unwritten = std::int64_t{run.rows} * run.columns * run.channels * dtype_size(run.out_type);
+  const auto admit = [&](const auto& run, DType out_type) {
+    check(run);
+    job.unwritten = std::int64_t{run.rows} * run.columns * run.channels * dtype_size(out_type);
+  };
+  if (const auto* resize = instruction.operation.get_if<VectorResize>()) {
+    admit(*resize, resize->type);
+  } else {
+    const auto& run = instruction.operation.get<VectorRun>();
+    admit(run, run.out_type);
+  }
   jobs_.push_back(job);
 }
 
@@ -115,14 +136,13 @@ void VectorUnit::compute(Cycle now) {
     ++first_step_;
     operand_bytes_ -= current.step.a_bytes + current.step.b_bytes;
     Job& job = jobs_[to_compute_];
-    const auto& operation = job.instruction.operation.get<VectorRun>();
     if (current.step.parameters) {
       math_.load(current.a.data);
       continue;  // a register transfer, hidden under the operands' way
     }
     Result computed;
     computed.address = nram_ + current.step.result;
-    math_.run(operation, current.step, current.a.data, current.b.data, computed.data);
+    math_.run(job.instruction.operation, current.step, current.a.data, current.b.data, computed.data);
     lanes_free_ = now + current.step.clocks;
     lane_clocks += current.step.clocks;
     if (!computed.data.empty()) {
@@ -150,8 +170,7 @@ void VectorUnit::make_steps() {
   while (true) {
     if (!stepping_) {
       if (to_step_ == jobs_.size()) return;
-      stepping_.emplace(jobs_[to_step_].instruction.operation.get<VectorRun>(), config_.lanes,
-                        ports_.burst_bytes);
+      stepping_ = steps_of(jobs_[to_step_].instruction.operation, config_.lanes, ports_.burst_bytes);
       ++to_step_;
     }
     const VectorStep& next = stepping_->step();

@@ -47,6 +47,12 @@ OperatorSpec parameters_of(Operator op) {
       return ReshapeSpec{};
     case Operator::kConcat:
       return ConcatSpec{};
+    case Operator::kResize:
+      return ResizeSpec{};
+    case Operator::kConvTranspose:
+      return ConvTransposeSpec{};
+    case Operator::kPad:
+      return PadSpec{};
     case Operator::kGlobalMaxPool:
     case Operator::kGlobalAveragePool:
     case Operator::kRelu:

@@ -36,10 +36,13 @@ enum class Operator : std::uint8_t {
   kReshape,
   kDropout,
   kConcat,
+  kResize,
+  kConvTranspose,
+  kPad,
 };
 
 /// By the number of the Operator.
-constexpr std::array<std::string_view, 25> kOperatorNames{"conv2d",
+constexpr std::array<std::string_view, 28> kOperatorNames{"conv2d",
                                                           "fully_connected",
                                                           "matmul",
                                                           "max_pool",
@@ -63,7 +66,10 @@ constexpr std::array<std::string_view, 25> kOperatorNames{"conv2d",
                                                           "flatten",
                                                           "reshape",
                                                           "dropout",
-                                                          "concat"};
+                                                          "concat",
+                                                          "resize",
+                                                          "conv_transpose",
+                                                          "pad"};
 
 constexpr std::string_view operator_name(Operator op) {
   return kOperatorNames[static_cast<std::size_t>(op)];

@@ -91,6 +91,31 @@ void check_accumulators(const std::string& name, const Conv2d& conv, const Tenso
   check_bound(name, bound, place);
 }
 
+void check_transposed_accumulators(const std::string& name, const Conv2d& conv, const TensorInfo& input,
+                                   const Place& place) {
+  const std::int64_t depth = conv.weights.shape.back();
+  const auto tap = [&](std::int64_t kernel, int row, int column) {
+    const std::int64_t at = ((kernel * conv.kernel[0] + row) * conv.kernel[1] + column) * depth;
+    return kernel_size(&conv.weights.bytes[static_cast<std::size_t>(at)], depth, conv.weight_zero_point);
+  };
+  std::int64_t bound = 0;
+  for (std::int64_t kernel = 0; kernel < conv.out_channels; ++kernel) {
+    const std::int64_t bias = conv.bias.empty() ? 0 : conv.bias[static_cast<std::size_t>(kernel)];
+    bound = std::max(bound, std::abs(bias));
+    for (int r = 0; r < std::min(conv.stride[0], conv.kernel[0]); ++r) {
+      for (int c = 0; c < std::min(conv.stride[1], conv.kernel[1]); ++c) {
+        std::int64_t sum = 0;
+        for (int row = r; row < conv.kernel[0]; row += conv.stride[0]) {
+          for (int column = c; column < conv.kernel[1]; column += conv.stride[1])
+            sum += tap(kernel, row, column);
+        }
+        bound = std::max(bound, std::abs(bias) + sum * farthest(input));
+      }
+    }
+  }
+  check_bound(name, bound, place);
+}
+
 void check_accumulators(const std::string& name, const Conv2d& conv, const TensorInfo& a, const TensorInfo& b,
                         const Place& place) {
   std::int64_t bias = 0;

@@ -24,6 +24,9 @@ void load_bias(const SourceSpec& source, const Place& place, Conv2d& conv);
 /// `input` describes.
 void check_accumulators(const std::string& name, const Conv2d& conv, const TensorInfo& input,
                         const Place& place);
+/// The same of a transposed convolution: an output adds up the taps that are a stride apart.
+void check_transposed_accumulators(const std::string& name, const Conv2d& conv, const TensorInfo& input,
+                                   const Place& place);
 /// The same of a product whose kernels are the second input.
 void check_accumulators(const std::string& name, const Conv2d& conv, const TensorInfo& a, const TensorInfo& b,
                         const Place& place);

@@ -27,6 +27,7 @@ Layer load_layer(const LayerSource& source);
 // checked to be int8 or uint8 maps [N, H, W, C], but for requantize, which also reads int32, and reshape
 // and matmul, which read any shape.
 void load_operator(const Conv2dSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const ConvTransposeSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const FullyConnectedSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const MatmulSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const ProductSpec& spec, const LayerSource& source, Layer& layer);
@@ -42,7 +43,9 @@ void load_operator(const ScaleSpec& spec, const LayerSource& source, Layer& laye
 void load_operator(const BatchnormSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const RequantizeSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const SoftmaxSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const PadSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const ReshapeSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const ResizeSpec& spec, const LayerSource& source, Layer& layer);
 
 // The operators without parameters.
 void load_global_pool(Pooling::Kind kind, const LayerSource& source, Layer& layer);

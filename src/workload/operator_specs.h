@@ -22,11 +22,23 @@ constexpr Bounds kVariance{0, 1e12};
 constexpr Bounds kEpsilon{1e-12, 1e3};
 constexpr Bounds kSlope{-1e6, 1e6};
 
+// By the numbers of the enums of Resize.
+constexpr std::array<std::string_view, 2> kResizeModeNames{"nearest", "bilinear"};
+constexpr std::array<std::string_view, 4> kResizeCoordinatesNames{"half_pixel", "pytorch_half_pixel",
+                                                                  "align_corners", "asymmetric"};
+constexpr std::array<std::string_view, 4> kResizeRoundingNames{"round_prefer_floor", "round_prefer_ceil",
+                                                               "floor", "ceil"};
+
 struct Conv2dSpec {
   static constexpr Count kInputs = kOneInput;
   Conv2d conv;  ///< without tensors
   WeightsSpec weights;
   std::optional<SourceSpec> bias;
+};
+struct ConvTransposeSpec {
+  static constexpr Count kInputs = kOneInput;
+  Conv2dSpec layer;  ///< its stride is that of the output, its pads are cut off there
+  std::array<int, 2> output_padding{0, 0};
 };
 struct FullyConnectedSpec {
   static constexpr Count kInputs = kOneInput;
@@ -111,10 +123,24 @@ struct ReshapeSpec {
   std::vector<std::int64_t> shape;
 };
 
-using OperatorSpec =
-    std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, ProductSpec, MaxPoolSpec, AveragePoolSpec,
-                 PlainSpec, ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec, ScaleSpec,
-                 BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec>;
+struct ResizeSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::array<int, 2> size{1, 1};
+  Resize::Mode mode = Resize::Mode::kNearest;
+  ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
+  std::optional<Resize::Rounding> rounding;
+};
+
+struct PadSpec {
+  static constexpr Count kInputs = kOneInput;
+  Pad pad;
+  std::optional<std::int32_t> value;
+};
+
+using OperatorSpec = std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, ProductSpec, MaxPoolSpec,
+                                  AveragePoolSpec, PlainSpec, ConcatSpec, ElementwiseSpec, ClampSpec,
+                                  FunctionSpec, LeakyReluSpec, ScaleSpec, BatchnormSpec, RequantizeSpec,
+                                  SoftmaxSpec, ReshapeSpec, ResizeSpec, ConvTransposeSpec, PadSpec>;
 
 template <class V>
 void describe(V& v, Requant& r) {
@@ -157,6 +183,22 @@ void describe(V& v, Conv2dSpec& s) {
   v.required().object("weights", s.weights, "kernels [out_channels, height, width, channels / groups]");
   v.optional_object("bias", s.bias, "int32 [out_channels]");
   describe_accumulators(v, s);
+}
+
+template <class V>
+void describe(V& v, ConvTransposeSpec& s) {
+  Conv2d& conv = s.layer.conv;
+  v.required().integer("out_channels", conv.out_channels, kExtent, "kernels");
+  v.required().integers("kernel", conv.kernel, kTapExtent, "[height, width] in taps");
+  v.integers("stride", conv.stride, kTapExtent,
+             "[height, width] in pixels of the output, from one pixel of the input to the next");
+  v.integers("pads", conv.pads, kPadding,
+             "[top, left, bottom, right] in pixels that the output lacks, less than the kernel");
+  v.integers("output_padding", s.output_padding, kPadding,
+             "[height, width] in pixels that the output has more, at its end, less than the stride");
+  v.required().object("weights", s.layer.weights, "kernels [out_channels, height, width, channels]");
+  v.optional_object("bias", s.layer.bias, "int32 [out_channels]");
+  describe_accumulators(v, s.layer);
 }
 
 template <class V>
@@ -279,6 +321,23 @@ void describe(V& v, SoftmaxSpec& s) {
   v.optional_object("requant", s.requant,
                     "saturate(round_half_even(probability * scale) + zero_point); without it scale 256, "
                     "zero_point -128, int8");
+}
+
+template <class V>
+void describe(V& v, ResizeSpec& s) {
+  v.required().integers("size", s.size, kTapExtent, "[height, width] of the output in pixels");
+  v.choice("mode", s.mode, kResizeModeNames, "the nearest pixel, or a mean of the four around the place");
+  v.choice("coordinate_mode", s.coordinates, kResizeCoordinatesNames,
+           "where the output's pixels lie on the input, as in ONNX");
+  v.optional_choice("nearest_mode", s.rounding, kResizeRoundingNames,
+                    "which pixel is the nearest, as in ONNX; without it round_prefer_floor");
+}
+
+template <class V>
+void describe(V& v, PadSpec& s) {
+  v.required().integers("pads", s.pad.pads, kPadding, "[top, left, bottom, right] in pixels");
+  v.integers("channel_pads", s.pad.channel_pads, kPadding, "[before, after] in channels of every pixel");
+  v.optional_integer("value", s.value, kZeroPoint, "element of the border; without it the zero point");
 }
 
 template <class V>

@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -41,12 +42,24 @@ const TensorInfo& Workload::tensor(const std::string& tensor_name) const {
   throw SimulationError("workload " + name + " has no tensor " + tensor_name);
 }
 
+std::int64_t useful_taps(const Conv2d& conv) {
+  const std::int64_t taps = std::int64_t{conv.kernel[0]} * conv.kernel[1];
+  if (conv.form == ConvForm::kGathered) return taps;
+  return std::max<std::int64_t>(1, taps / (std::int64_t{conv.stride[0]} * conv.stride[1]));
+}
+
 std::int64_t useful_macs(const Workload& workload, const Layer& layer) {
   const auto* conv = std::get_if<Conv2d>(&layer.operation);
   if (conv == nullptr) return 0;
   if (conv->pixels == PixelAxes::kMatrices) return layer.output.elements() * conv->product.inner;
   const std::int64_t channels = workload.tensor(layer.inputs.front()).shape.back();
-  return layer.output.elements() * conv->kernel[0] * conv->kernel[1] * (channels / conv->groups);
+  std::int64_t outputs = layer.output.elements();
+  for (std::size_t axis = 0; conv->form == ConvForm::kTransposed && axis < 2; ++axis) {
+    const std::int64_t out = layer.output.shape[1 + axis], stride = conv->stride[axis];
+    const std::int64_t strides = (conv->pads[axis] + out - 1) / stride - conv->pads[axis] / stride + 1;
+    outputs = outputs / out * strides * stride;
+  }
+  return outputs * useful_taps(*conv) * (channels / conv->groups);
 }
 
 }  // namespace tilebeat

@@ -25,6 +25,9 @@ inline std::map<std::string, nlohmann::json> sample_layers() {
   add("conv2d", R"({"out_channels": 4, "kernel": [3, 2], "stride": [1, 2], "dilation": [1, 2],
     "pads": [1, 0, 1, 0], "groups": 2, "weights": {"random": {"seed": 2}}, "bias": {"random": {"seed": 3}},
     "activation": "relu", "requant": {"scale": 0.01}})");
+  add("conv_transpose", R"({"out_channels": 3, "kernel": [3, 4], "stride": [2, 3], "pads": [1, 0, 2, 3],
+    "output_padding": [1, 2], "weights": {"random": {"seed": 2}, "zero_point": 1},
+    "bias": {"random": {"seed": 3}}, "activation": "relu", "requant": {"scale": [0.01, 0.02, 0.03]}})");
   add("fully_connected", R"({"out_features": 3, "weights": {"random": {"seed": 2}, "zero_point": 1},
     "bias": {"random": {"seed": 3}}, "activation": {"clamp": [-9, 99]}, "requant": {"scale": [1, 2, 3]}})");
   add("matmul",
@@ -45,6 +48,9 @@ inline std::map<std::string, nlohmann::json> sample_layers() {
   add("requantize", R"({"input_scale": 0.5, "requant": {"scale": 0.5}})");
   add("softmax", R"({"input_scale": 0.1, "requant": {"scale": 255, "dtype": "uint8"}})");
   add("reshape", R"({"shape": [2, 4, 4]})");
+  add("pad", R"({"pads": [1, 0, 2, 3], "channel_pads": [2, 1], "value": -9})");
+  add("resize",
+      R"({"size": [3, 7], "mode": "nearest", "coordinate_mode": "asymmetric", "nearest_mode": "ceil"})");
   add("concat", "{}", R"(["a", "b", "a"])");
   return layers;
 }

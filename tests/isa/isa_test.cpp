@@ -115,6 +115,20 @@ VectorRun any_vector_run() {
   return v;
 }
 
+VectorResize any_vector_resize() {
+  constexpr std::uint32_t k20Bits = (1U << 20) - 1;
+  VectorResize v;
+  v.kind = any<bool>() ? ResizeKind::kBilinear : ResizeKind::kNearest;
+  v.type = any_type(), v.zero = any<std::int16_t>();
+  v.a = any<std::uint32_t>(), v.destination = any<std::uint32_t>();
+  v.rows = any<std::uint16_t>(), v.columns = any<std::uint16_t>(), v.channels = any<std::uint16_t>();
+  v.height = any<std::uint16_t>(), v.width = any<std::uint16_t>();
+  v.h_first = any<std::int32_t>(), v.w_first = any<std::int32_t>();
+  v.h_step = any<std::uint32_t>() & k20Bits, v.w_step = any<std::uint32_t>() & k20Bits;
+  v.h_divisor = any<std::uint32_t>() & k20Bits, v.w_divisor = any<std::uint32_t>() & k20Bits;
+  return v;
+}
+
 WfoldRun any_wfold_run() {
   WfoldRun r;
   r.map = any<std::uint32_t>(), r.row_bytes = any<std::uint32_t>(), r.lead_bytes = any<std::int32_t>();
@@ -132,7 +146,7 @@ WfoldRun any_wfold_run() {
   return r;
 }
 
-constexpr int kOperations = 12;
+constexpr int kOperations = 13;
 Instruction any_instruction(int operation) {
   Instruction instruction;
   for (Semaphores* tokens : {&instruction.waits, &instruction.release_signals, &instruction.done_signals}) {
@@ -171,6 +185,9 @@ Instruction any_instruction(int operation) {
       break;
     case 10:
       instruction.operation = any_wfold_run();
+      break;
+    case 11:
+      instruction.operation = any_vector_resize();
       break;
     default:
       instruction.operation = Halt{};
@@ -246,8 +263,8 @@ std::string refused(const InstructionBytes& bytes) {
 }
 
 TEST(Isa, HI_2_illegal_opcodes_are_refused) {
-  const std::set<int> legal{0x01, 0x02, 0x03, 0x05, 0x06, 0x10, 0x11, 0x12, 0x20,
-                            0x21, 0x22, 0x23, 0x30, 0x31, 0x32, 0x33, 0x34, 0x40};
+  const std::set<int> legal{0x01, 0x02, 0x03, 0x05, 0x06, 0x10, 0x11, 0x12, 0x20, 0x21,
+                            0x22, 0x23, 0x30, 0x31, 0x32, 0x33, 0x34, 0x40, 0x41};
   for (int opcode = 0; opcode < 256; ++opcode) {
     InstructionBytes bytes{};
     bytes[0] = static_cast<std::uint8_t>(opcode);

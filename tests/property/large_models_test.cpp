@@ -1,5 +1,5 @@
 // What takes longer than a minute in all: the largest models of models/, whose reports and outputs must not
-// depend on the granularity (SPEC CY-3), and AlexNet whole on chips (SPEC FU-7).
+// depend on the granularity (SPEC CY-3), and whole networks on chips (SPEC FU-7).
 #include <map>
 #include <string>
 
@@ -31,17 +31,43 @@ INSTANTIATE_TEST_SUITE_P(Models, LargeModel,
                                            "resnet50_conv1", "vgg16_conv3_2"),
                          [](const auto& model) { return model.param; });
 
-class Chip : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(Chip, FU_7_runs_alexnet) {
+/// A network of models/ whole on a chip of configs/, checked.
+void expect_runs(const std::string& model, const std::string& chip) {
   const CommandFolder folder;
-  const CommandResult result = folder.run_layer(std::string("configs/") + GetParam() + ".json",
-                                                "models/alexnet.json", {"--check", "on"});
+  const CommandResult result =
+      folder.run_layer("configs/" + chip + ".json", "models/" + model + ".json", {"--check", "on"});
   ASSERT_EQ(result.status, 0) << result.out << result.err;
   const nlohmann::json report = folder.report();
   for (const auto& layer : report.at("layers")) EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
 }
-INSTANTIATE_TEST_SUITE_P(Chips, Chip, ::testing::Values("core1", "cluster4x4"),
+
+class Chip : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Chip, FU_7_runs_alexnet) {
+  expect_runs("alexnet", GetParam());
+}
+TEST_P(Chip, FU_7_runs_resnet18) {
+  expect_runs("resnet18", GetParam());
+}
+TEST_P(Chip, FU_7_runs_resnet50) {
+  expect_runs("resnet50", GetParam());
+}
+TEST_P(Chip, FU_7_runs_mobilenet_v1) {
+  expect_runs("mobilenet_v1", GetParam());
+}
+TEST_P(Chip, FU_7_runs_mobilenet_v2) {
+  expect_runs("mobilenet_v2", GetParam());
+}
+TEST_P(Chip, FU_7_runs_fsrcnn) {
+  expect_runs("fsrcnn", GetParam());
+}
+TEST_P(Chip, FU_7_runs_a_segmentation_network) {
+  expect_runs("deeplab_v3", GetParam());
+}
+TEST_P(Chip, FU_7_runs_a_matting_network) {
+  expect_runs("matting_unet", GetParam());
+}
+INSTANTIATE_TEST_SUITE_P(Chips, Chip, ::testing::Values("core1", "cluster4", "cluster4x4"),
                          [](const auto& chip) { return chip.param; });
 
 }  // namespace

@@ -41,5 +41,32 @@ TEST_P(Network, FU_7_activations_stay_lively) {
 INSTANTIATE_TEST_SUITE_P(Networks, Network, ::testing::Values("alexnet", "vgg16", "alexnet_small"),
                          [](const auto& network) { return network.param; });
 
+/// Networks with residual sums and depthwise convolutions, written by scripts/make-networks.
+class MadeNetwork : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(MadeNetwork, FU_7_every_layer_stays_lively) {
+  const Workload workload = load_workload(std::string(TILEBEAT_SOURCE_DIR "/models/") + GetParam() + ".json");
+  const auto outputs = run_reference(workload);
+  for (const Layer& layer : workload.layers) {
+    if (layer.op == "softmax") continue;
+    const Tensor& y = outputs.at(layer.name);
+    double sum = 0, squares = 0, saturated = 0;
+    const auto count = static_cast<double>(y.elements());
+    for (std::int64_t i = 0; i < y.elements(); ++i) {
+      const int value = y.at(i) - layer.output.zero_point;
+      sum += value, squares += value * value;
+      saturated += y.at(i) == dtype_max(y.dtype) || y.at(i) == dtype_min(y.dtype) ? 1 : 0;
+    }
+    const double mean = sum / count, deviation = std::sqrt(squares / count - mean * mean);
+    EXPECT_GT(deviation, 10) << layer.name;
+    EXPECT_LT(deviation, 80) << layer.name;
+    EXPECT_LT(saturated / count, 0.05) << layer.name;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Networks, MadeNetwork,
+                         ::testing::Values("resnet18", "resnet50", "mobilenet_v1", "mobilenet_v2", "fsrcnn",
+                                           "deeplab_v3", "matting_unet"),
+                         [](const auto& network) { return network.param; });
+
 }  // namespace
 }  // namespace tilebeat

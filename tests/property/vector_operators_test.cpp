@@ -1,24 +1,14 @@
 // Every operation of the vector unit on random shapes against the reference operators (SPEC HI-2, NU-1,
 // NU-2).
-#include "tilebeat/fabric/interconnect.h"
-#include "tilebeat/fabric/scratchpad.h"
-#include "tilebeat/reference/reference.h"
-#include "tilebeat/units/vector_unit.h"
-
 #include <cmath>
 #include <cstring>
 
 #include <gtest/gtest.h>
 
-#include "random_cases.h"
-#include "unit_driver.h"
+#include "vector_bench.h"
 
 namespace tilebeat::testing {
 namespace {
-
-constexpr std::uint64_t kNram = std::uint64_t{1} << 42;
-constexpr std::int64_t kNramBytes = 1 << 18;
-constexpr std::uint32_t kA = 3, kB = 70001, kDestination = 140003, kParameters = 210000;
 
 /// One operation: the layer, its operands, the instruction and its parameters.
 struct Case {
@@ -36,23 +26,14 @@ struct Case {
   }
 };
 
-DType random_byte_type() {
-  return one_in(2) ? DType::kInt8 : DType::kUint8;
-}
-int random_zero(DType type) {
-  return number(static_cast<int>(dtype_min(type)), static_cast<int>(dtype_max(type)));
-}
 double random_factor() {
   return (one_in(3) ? -1.0 : 1.0) * number(1, 4000) * (one_in(4) ? 0.5 : 1e-3);
 }
 
 /// Adds an operand of that shape.
 const TensorInfo& add_operand(Case& c, const std::vector<std::int64_t>& shape, DType type) {
-  TensorInfo info{shape, type, type == DType::kInt32 ? 0 : random_zero(type)};
-  Tensor tensor{shape, type, std::vector<std::uint8_t>(static_cast<std::size_t>(info.size_bytes()))};
-  for (auto& byte : tensor.bytes) byte = static_cast<std::uint8_t>(number(0, 255));
-  c.infos.push_back(info);
-  c.tensors.push_back(tensor);
+  c.infos.push_back({shape, type, type == DType::kInt32 ? 0 : random_zero(type)});
+  c.tensors.push_back(random_bytes(c.infos.back()));
   return c.infos.back();
 }
 
@@ -230,87 +211,26 @@ std::int64_t lane_clocks(const Case& c, int lanes, int burst_bytes) {
   return taps * passes(run.channels);
 }
 
-/// A vector unit on the bus of a core with its NRAM.
-struct Bench {
-  Bench(const VectorConfig& config, const DmaConfig& ports, const InterconnectConfig& bus_config)
-      : bus("bus", bus_config, context, {"a", "b", "result", "loader"}, {{kNram, kNram + kNramBytes, 0}}),
-        nram("nram", context, {kNramBytes, 8, 16, 1}, kNramBytes, kNram, bus_config.bytes_per_clock),
-        unit("unit", context, config, ports, kNram) {
-    bus.target_ports[0].bind(nram.socket);
-    unit.a.socket.bind(bus.initiator_ports[0]);
-    unit.b.socket.bind(bus.initiator_ports[1]);
-    unit.result.socket.bind(bus.initiator_ports[2]);
-    loader.socket.bind(bus.initiator_ports[3]);
-    driver.command.bind(unit.command);
-    unit.completion.bind(driver.completion);
-  }
-  void access(tlm::tlm_command command, std::uint32_t offset, std::vector<std::uint8_t>& bytes) {
-    if (bytes.empty()) return;
-    tlm::tlm_generic_payload payload;
-    payload.set_command(command);
-    payload.set_address(kNram + offset);
-    payload.set_data_ptr(bytes.data());
-    payload.set_data_length(static_cast<unsigned>(bytes.size()));
-    if (loader.socket->transport_dbg(payload) != bytes.size()) throw std::logic_error("loader");
-  }
-  SimContext context{ClockDomain(1000)};
-  Interconnect bus;
-  Scratchpad nram;
-  VectorUnit unit;
-  UnitDriver driver{"driver", context};
-  ScriptedInitiator loader{"loader", context};
-};
-
 /// Runs a case; nothing, or what is wrong.
 std::string run_case(Case& c, const VectorConfig& config, const DmaConfig& ports,
                      const InterconnectConfig& bus) {
-  strict_systemc();
-  Bench bench(config, ports, bus);
-  std::vector<std::uint8_t> memory(kNramBytes, 0x5a);
-  const auto place = [&](std::uint32_t at, const std::vector<std::uint8_t>& bytes) {
-    std::copy(bytes.begin(), bytes.end(), memory.begin() + at);
-  };
-  place(kA, c.tensors[0].bytes);
-  if (c.tensors.size() > 1) place(kB, c.tensors[1].bytes);
-  place(kParameters, c.parameters);
-  bench.access(tlm::TLM_WRITE_COMMAND, 0, memory);
   VectorRun& run = c.run;
-  run.a = kA, run.b = kB, run.destination = kDestination, run.parameters = kParameters;
+  run.a = kVectorA, run.b = kVectorB, run.destination = kVectorDestination,
+  run.parameters = kVectorParameters;
   run.a_type = c.infos[0].dtype, run.a_zero = static_cast<std::int16_t>(c.infos[0].zero_point);
   if (c.infos.size() > 1)
     run.b_type = c.infos[1].dtype, run.b_zero = static_cast<std::int16_t>(c.infos[1].zero_point);
-  bench.driver.send(5, run);
-  sc_core::sc_start(to_sc_time(1'000'000'000));
-  if (bench.driver.done(1) < 0) return "not done";
   std::vector<Operand> operands;
   for (std::size_t i = 0; i < c.tensors.size(); ++i) operands.push_back({c.tensors[i], c.infos[i]});
-  const Tensor expected = reference_layer(c.layer, operands);
-  place(kDestination, expected.bytes);
-  std::vector<std::uint8_t> after(kNramBytes);
-  bench.access(tlm::TLM_READ_COMMAND, 0, after);
-  const auto wrong = std::mismatch(after.begin(), after.end(), memory.begin());
-  if (wrong.first != after.end()) {
-    return "byte " + std::to_string(wrong.first - after.begin() - kDestination) + " of the result is " +
-           std::to_string(*wrong.first) + ", not " + std::to_string(*wrong.second);
-  }
-  if (bench.unit.results != expected.elements()) return "results counted";
-  const std::int64_t clocks = lane_clocks(c, config.lanes, ports.burst_bytes);
-  if (bench.unit.lane_clocks != clocks)
-    return "lane cycles " + std::to_string(bench.unit.lane_clocks) + ", not " + std::to_string(clocks);
-  return "";
+  return run_vector_operation(run, operands, c.parameters, reference_layer(c.layer, operands),
+                              lane_clocks(c, config.lanes, ports.burst_bytes), {config, ports, bus});
 }
 
 void check_operator(int cases, Case (*make)()) {
   check_cases(cases, [make] {
     Case c = make();
-    VectorConfig config;
-    config.lanes = skewed(80), config.latency_cycles = number(0, 6), config.row_elements = 96;
-    const InterconnectConfig bus{16 << number(0, 2), number(1, 3), number(1, 3), number(1, 16)};
-    DmaConfig ports;
-    ports.burst_bytes = bus.bytes_per_clock << number(0, 4);
-    ports.buffer_bytes = std::max(2 * ports.burst_bytes, 96) + number(0, 200);
-    ports.max_outstanding = number(1, 8);
-    const std::string wrong = in_child([&] { return run_case(c, config, ports, bus); });
+    const VectorBenchConfig config = random_vector_bench();
+    const std::string wrong = in_child([&] { return run_case(c, config.unit, config.ports, config.bus); });
     RC_ASSERT(wrong == "");
   });
 }

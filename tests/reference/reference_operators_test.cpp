@@ -269,6 +269,19 @@ TEST(ReferenceShapes, UI_6_flatten_reshape_dropout_keep_the_bytes) {
   }
 }
 
+TEST(ReferenceShapes, OP_2_pad_puts_a_border_around_pixels_and_channels) {
+  const Elements map{{2, 1, 2, 1}, {1, 2, 3, 4}, DType::kInt8, 7};
+  EXPECT_EQ(computed({{"op", "pad"}, {"pads", {1, 0, 0, 1}}}, {map}),
+            (Values{7, 7, 7, 1, 2, 7, 7, 7, 7, 3, 4, 7}))
+      << "a row above, a column to the right, of the zero point";
+  EXPECT_EQ(
+      computed({{"op", "pad"}, {"pads", {0, 1, 0, 0}}, {"channel_pads", {1, 2}}, {"value", -128}}, {map}),
+      (Values{-128, -128, -128, -128, -128, 1, -128, -128, -128, 2, -128, -128,
+              -128, -128, -128, -128, -128, 3, -128, -128, -128, 4, -128, -128}));
+  const Elements bytes{{1, 1, 1, 1}, {5}, DType::kUint8, 200};
+  EXPECT_EQ(computed({{"op", "pad"}, {"pads", {0, 0, 0, 1}}}, {bytes}), (Values{5, 200}));
+}
+
 TEST(ReferenceShapes, UI_6_concat_joins_channels) {
   const Elements a{{1, 1, 2, 1}, {1, 2}, DType::kUint8, 7},
       b{{1, 1, 2, 2}, {10, 11, 12, 13}, DType::kUint8, 7};

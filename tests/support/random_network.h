@@ -78,7 +78,7 @@ class RandomNetwork {
   void add_layer() {
     const Map map = pick();
     if (map.wide) return requantize(map);
-    switch (number(0, 11)) {
+    switch (number(0, 14)) {
       case 0:
       case 1:
       case 2:
@@ -99,6 +99,12 @@ class RandomNetwork {
         return function(map);
       case 10:
         return requantize(map);
+      case 11:
+        return resize(map);
+      case 12:
+        return conv_transpose(map);
+      case 13:
+        return pad(map);
       default:
         return plain(map);
     }
@@ -134,6 +140,28 @@ class RandomNetwork {
     if (one_in(2)) layer["bias"] = seed();
     if (one_in(2)) layer["activation"] = "relu";
     map.shape[3] = out, map.zero = 0, map.wide = one_in(4), map.type = "int32";
+    if (!map.wide) requantise(layer, map, number(1, 4000) * 1e-6);
+    finish(layer, map);
+  }
+  void conv_transpose(Map map) {
+    json layer{{"op", "conv_transpose"}, {"inputs", {map.name}}, {"weights", seed()}};
+    std::vector<int> kernel, stride, before, after, more;
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      const int k = skewed(5), s = skewed(4), b = number(0, k - 1), a = number(0, k - 1),
+                m = number(0, s - 1);
+      const int outs = (map.shape[1 + axis] - 1) * s + k + m - b - a;
+      if (outs < 1 || outs > 40) return plain(map);
+      kernel.push_back(k), stride.push_back(s), before.push_back(b), after.push_back(a), more.push_back(m);
+    }
+    for (std::size_t axis = 0; axis < 2; ++axis)
+      map.shape[1 + axis] =
+          (map.shape[1 + axis] - 1) * stride[axis] + kernel[axis] + more[axis] - before[axis] - after[axis];
+    layer["kernel"] = kernel, layer["stride"] = stride, layer["output_padding"] = more;
+    layer["pads"] = {before[0], before[1], after[0], after[1]};
+    layer["out_channels"] = map.shape[3] = skewed(40);
+    if (one_in(2)) layer["bias"] = seed();
+    if (one_in(2)) layer["activation"] = "relu";
+    map.zero = 0, map.wide = one_in(4), map.type = "int32";
     if (!map.wide) requantise(layer, map, number(1, 4000) * 1e-6);
     finish(layer, map);
   }
@@ -195,6 +223,30 @@ class RandomNetwork {
   void function(Map map) {
     json layer{{"op", one_in(2) ? "sigmoid" : "hard_swish"}, {"inputs", {map.name}}, {"input_scale", 0.05}};
     requantise(layer, map, 100);
+    finish(layer, map);
+  }
+  void pad(Map map) {
+    json layer{{"op", "pad"}, {"inputs", {map.name}}};
+    std::vector<int> pads;
+    for (int side = 0; side < 4; ++side) pads.push_back(one_in(3) ? 0 : skewed(6));
+    layer["pads"] = pads;
+    map.shape[1] += pads[0] + pads[2], map.shape[2] += pads[1] + pads[3];
+    if (one_in(3)) {
+      const int before = skewed(9), after = skewed(9);
+      layer["channel_pads"] = {before, after};
+      map.shape[3] += before + after;
+    }
+    if (one_in(2)) layer["value"] = zero_of(map.type);
+    finish(layer, map);
+  }
+  void resize(Map map) {
+    json layer{{"op", "resize"}, {"inputs", {map.name}}, {"mode", one_in(2) ? "bilinear" : "nearest"}};
+    const char* const coordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"};
+    const char* const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+    layer["coordinate_mode"] = coordinates[number(0, 3)];
+    if (layer["mode"] == "nearest") layer["nearest_mode"] = roundings[number(0, 3)];
+    map.shape[1] = skewed(28), map.shape[2] = skewed(28);
+    layer["size"] = {map.shape[1], map.shape[2]};
     finish(layer, map);
   }
   void requantize(Map map) {

@@ -59,7 +59,7 @@ class VectorUnitTest : public ::testing::Test {
     return run;
   }
   Cycle clocks(const CycleLedger& ledger, Activity activity) { return cycles_of(ledger.cycles(), activity); }
-  std::string refusal(const VectorRun& run) {
+  std::string refusal(const Operation& run) {
     build();
     driver_->send(kSent, run);
     return error_of_run(3000, kPeriod);
@@ -144,6 +144,30 @@ TEST_F(VectorUnitTest, HI_2_softmax_takes_three_passes) {
   EXPECT_EQ(result().bytes[8192], 256 / kChannels) << "equal elements have equal shares";
 }
 
+TEST_F(VectorUnitTest, OP_2_bilinear_pixels_are_made_of_runs_of_source_rows) {
+  build();
+  VectorResize run;
+  run.kind = ResizeKind::kBilinear;
+  run.rows = 1, run.columns = 2, run.channels = 32;
+  run.height = 2, run.width = 4;
+  run.h_first = 1, run.h_divisor = 2;                  // between the rows
+  run.w_first = 1, run.w_step = 1, run.w_divisor = 2;  // between two columns, then on the second one
+  run.destination = 8192;
+  driver_->send(kSent, run);
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    for (std::uint64_t c = 0; c < 32; ++c) a().bytes[32 * i + c] = static_cast<std::uint8_t>(10 * i);
+  }
+  this->run(200);
+  ASSERT_EQ(a().arrivals.size(), 4U) << "two rows of two taps, two rows of one";
+  EXPECT_EQ(a().arrivals[0].address, 0U);
+  EXPECT_EQ(a().arrivals[1].address, 128U);
+  EXPECT_EQ(a().arrivals[2].address, 32U);
+  EXPECT_EQ(a().arrivals[3].address, 160U);
+  EXPECT_EQ(unit_->lane_clocks, 6 * 32 / config_.lanes) << "six taps";
+  EXPECT_EQ(result().bytes[8192], 25) << "the mean of 0, 10, 40, 50";
+  EXPECT_EQ(result().bytes[8192 + 32], 30) << "the mean of 10 and 50";
+}
+
 /// Operand buffers and result buffers that fill up.
 class VectorBufferTest : public VectorUnitTest {
  protected:
@@ -220,6 +244,27 @@ TEST_F(VectorUnitTest, HI_2_refuses_parameters_that_are_too_large) {
   run.kind = VectorKind::kScale;
   run.channels = 256;
   EXPECT_THAT(refusal(run), HasSubstr("vector.run: 4104 bytes of parameters, there is room for 4096"));
+}
+TEST_F(VectorUnitTest, OP_2_refuses_a_resize_without_source) {
+  VectorResize run;
+  run.rows = run.columns = run.channels = run.height = 1;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.resize: 1 x 1 x 1 elements from 1 x 0 pixels"));
+}
+TEST_F(VectorUnitTest, OP_2_refuses_a_resize_with_a_divisor_of_0) {
+  VectorResize run;
+  run.rows = run.columns = run.channels = run.height = run.width = 1, run.w_divisor = 0;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.resize: a divisor of 0"));
+}
+TEST_F(VectorUnitTest, OP_2_refuses_a_resize_of_accumulators) {
+  VectorResize run;
+  run.rows = run.columns = run.channels = run.height = run.width = 1, run.type = DType::kInt32;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.resize: of int32 elements"));
+}
+TEST_F(VectorUnitTest, OP_2_refuses_a_resize_of_more_channels_than_the_row_buffer_holds) {
+  config_.row_elements = 63;
+  VectorResize run;
+  run.rows = run.columns = run.height = run.width = 1, run.channels = 64;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.resize: 64 channels, the row buffer holds 63"));
 }
 TEST_F(VectorUnitTest, HI_2_refuses_int32_where_bytes_are_needed) {
   VectorRun run = pool(4);

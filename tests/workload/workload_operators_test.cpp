@@ -37,7 +37,10 @@ TEST(WorkloadOperators, UI_6_shapes_and_types) {
                                             {"global_average_pool", {1, 1, 1, 2}},
                                             {"flatten", {1, 1, 1, 32}},
                                             {"reshape", {2, 4, 4}},
-                                            {"concat", {1, 4, 4, 6}}};
+                                            {"concat", {1, 4, 4, 6}},
+                                            {"resize", {1, 3, 7, 2}},
+                                            {"conv_transpose", {1, 7, 12, 3}},
+                                            {"pad", {1, 7, 7, 5}}};
   for (const auto& [op, layer] : sample_layers()) {
     const Workload workload = load(sample_workload(layer));
     const TensorInfo& y = workload.tensor("y");
@@ -187,9 +190,35 @@ TEST(WorkloadOperators, UI_6_expected_tensors_may_lack_extents_of_one) {
 TEST(WorkloadOperators, UI_4_only_convolutions_have_useful_macs) {
   for (const auto& [op, layer] : sample_layers()) {
     const Workload workload = load(sample_workload(layer));
-    const bool convolves = op == "conv2d" || op == "fully_connected" || op == "matmul";
+    const bool convolves =
+        op == "conv2d" || op == "conv_transpose" || op == "fully_connected" || op == "matmul";
     EXPECT_EQ(useful_macs(workload, workload.layers[0]) > 0, convolves) << op;
   }
+}
+
+TEST(WorkloadOperators, OP_2_useful_macs_of_conv_transpose_count_the_mean_number_of_taps) {
+  json layer = sample_layers().at("conv_transpose");  // 3 x 4 taps, 2 x 3 strides: 2 an output
+  Workload workload = load(sample_workload(layer));
+  EXPECT_EQ(useful_macs(workload, workload.layers[0]), 8 * 12 * 3 * 2 * 2)
+      << "7 rows are those of 4 pairs, of which the first row is cut off; 12 columns, 3 kernels, 2 channels";
+  layer["stride"] = {4, 4}, layer["output_padding"] = {3, 3}, layer["pads"] = {0, 0, 0, 0};
+  workload = load(sample_workload(layer));
+  EXPECT_EQ(useful_macs(workload, workload.layers[0]), 20 * 20 * 3 * 2) << "at least one tap";
+}
+
+TEST(WorkloadOperators, NU_3_outputs_of_conv_transpose_add_up_the_taps_of_a_stride) {
+  // 4 taps of 127 * 255 each; two of them meet in an output.
+  json layer = sample_layers().at("conv_transpose");
+  layer.erase("requant"), layer.erase("output_padding");
+  layer["out_channels"] = 1, layer["kernel"] = {1, 4}, layer["stride"] = {1, 2}, layer["pads"] = {0, 0, 0, 0};
+  layer["weights"] = {{"random", {{"seed", 1}, {"min", 127}, {"max", 127}}}};
+  const std::int64_t pair = 2 * 2 * 127 * 128;
+  const auto with_bias = [&](std::int64_t bias) {
+    layer["bias"] = {{"random", {{"seed", 1}, {"min", bias}, {"max", bias}}}};
+    return complaint(sample_workload(layer));
+  };
+  EXPECT_EQ(with_bias(INT32_MAX - pair), "");
+  EXPECT_NE(with_bias(INT32_MAX - pair + 1).find("accumulators of up to 2147483648"), std::string::npos);
 }
 
 struct Network {

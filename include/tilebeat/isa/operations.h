@@ -95,6 +95,33 @@ struct VectorRun {
   std::string subject() const;
 };
 
+/// What a pixel of a resized map is made of: the source pixel at its place, or the up to four around it.
+enum class ResizeKind : std::uint8_t { kNearest, kBilinear };
+constexpr std::array<std::string_view, 2> kResizeKindNames{"nearest", "bilinear"};
+constexpr FieldChoices choices_of(ResizeKind) {
+  return {"kind of resize", kResizeKindNames.data(), kResizeKindNames.size()};
+}
+
+/// Makes `rows` x `columns` pixels of `channels` elements of a source of `height` x `width` pixels, both in
+/// NRAM without gaps. Row i of the result lies at (h_first + i * h_step) / h_divisor of the source, columns
+/// likewise; the formulas are in docs/vector.md.
+struct VectorResize {
+  static constexpr OperationKind kKind{"vector.resize", 0x41, Unit::kVector};
+
+  ResizeKind kind = ResizeKind::kNearest;
+  DType type = DType::kInt8;                          ///< of source and result
+  std::int16_t zero = 0;                              ///< zero point of both
+  std::uint32_t a = 0, destination = 0;               ///< byte offsets in NRAM
+  std::uint16_t rows = 0, columns = 0, channels = 0;  ///< of the result
+  std::uint16_t height = 0, width = 0;                ///< of the source
+  std::int32_t h_first = 0, w_first = 0;
+  std::uint32_t h_step = 1, w_step = 1;
+  std::uint32_t h_divisor = 1, w_divisor = 1;
+
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+};
+
 /// Arrives at barrier `id` of the chip and waits until `participants` processors have (SPEC HI-5). Later
 /// instructions are not decoded before that.
 struct Barrier {

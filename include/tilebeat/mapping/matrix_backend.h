@@ -81,6 +81,7 @@ struct MatrixJob {
   std::uint64_t post = 0;     ///< of the first block; 0: none apart
   TensorLayout ofm;           ///< of the tile's outputs; channel 0 is the first kernel
   std::optional<Access> ifm_read, weights_read, ofm_write;  ///< absent: nobody else uses these places
+  std::optional<Access> stored;  ///< written, too, when nothing of the results is stored afterwards
 };
 
 /// Where the engine sits: its processor, and in a core the addresses of its memories.

@@ -2,6 +2,7 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/isa/instruction.h"
+#include "tilebeat/mapping/subpixel.h"
 #include "tilebeat/mapping/tensor_layout.h"
 #include "tilebeat/mapping/window.h"
 #include "tilebeat/workload/workload.h"
@@ -30,12 +31,14 @@ struct Problem {
   /// [sets, Co, Kh, Kw, Ci/groups], zeros inserted likewise; empty when there is a kernel tensor.
   std::shared_ptr<const Tensor> weights;
   std::optional<KernelTensor> kernel_tensor;
+  /// Of a transposed convolution: its results are pixels of several pixels of the output.
+  std::optional<Interleaving> interleaving;
   /// Of a product, by image of the output: the image of the map and the set of kernels that it is made of.
   /// Empty: every image of its own map, with the only set.
   std::vector<int> map_images, kernel_sets;
   int sets = 1;                                 ///< of kernels
   MatrixOrder map_order = MatrixOrder::kPlain;  ///< kTransposed: the pixels of a channel are neighbours
-  std::int64_t useful_taps = 0;                 ///< taps that are useful work: all but inserted zeros
+  std::int64_t useful_taps = 0;                 ///< of an output that are useful work: all but inserted zeros
   int batch = 1, height = 0, width = 0, channels = 0, out_height = 0, out_width = 0;
   int block_kernels = 1;  ///< kernels of a kernel block
 

@@ -16,10 +16,14 @@ class VectorMath {
   void load(const std::vector<std::uint8_t>& parameters) { parameters_ = parameters; }
   /// Takes the operands of one step through the lanes; appends the results' bytes when it is the last of its
   /// row.
-  void run(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
+  void run(const Operation& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
            const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results);
 
  private:
+  void run(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
+           const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results);
+  void resize(const VectorResize& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
+              std::vector<std::uint8_t>& results);
   double factor(std::size_t number) const;
   void pool(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a);
   void finish_pool(const VectorRun& operation, const VectorStep& step, std::vector<std::uint8_t>& results);

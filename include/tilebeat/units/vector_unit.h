@@ -9,17 +9,17 @@
 #include "tilebeat/units/vector_steps.h"
 
 #include <deque>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include <systemc>
 
 namespace tilebeat {
 
-/// The vector unit of a core (SPEC HI-2): elementwise operations, tables, scaling, pooling and softmax from
-/// NRAM to NRAM, as VectorRun says.
+/// The vector unit of a core (SPEC HI-2): elementwise operations, tables, scaling, pooling, softmax and
+/// resizing from NRAM to NRAM, as VectorRun and VectorResize say.
 ///
-/// Throughput: `lanes` elements a cycle and pass (see VectorSteps), one read request a cycle and operand
+/// Throughput: `lanes` elements a cycle and pass (see vector_steps.h), one read request a cycle and operand
 /// port, one write request a cycle. Latency: the results of a step whose last cycle in the lanes is t can be
 /// written in cycle t + 1 + `latency_cycles`. Back-pressure: operands are requested while the operand buffer
 /// of `buffer_bytes` has room for a whole step; a step enters the lanes when all its operands are there and
@@ -67,6 +67,8 @@ class VectorUnit : public CommandedUnit {
   };
   void take(const Instruction& instruction, Cycle next) override;
   void check(const VectorRun& run) const;
+  void check(const VectorResize& run) const;
+  void check_row(int channels, const char* operation) const;
   void step();
   void take_operands(BurstPort& port, std::deque<std::size_t>& order, Operand Step::*operand, Cycle now);
   void take_responses(Cycle now);
@@ -82,10 +84,10 @@ class VectorUnit : public CommandedUnit {
   DmaConfig ports_;
   std::uint64_t nram_;
 
-  std::deque<Job> jobs_;        // not done, oldest first
-  std::size_t to_step_ = 0;     // the first job whose steps have not begun
-  std::size_t to_compute_ = 0;  // the job that is in the lanes next
-  std::optional<VectorSteps> stepping_;
+  std::deque<Job> jobs_;                       // not done, oldest first
+  std::size_t to_step_ = 0;                    // the first job whose steps have not begun
+  std::size_t to_compute_ = 0;                 // the job that is in the lanes next
+  std::unique_ptr<StepSequence> stepping_;     // of job to_step_ - 1
   std::deque<Step> steps_;                     // with operands requested or there, oldest first
   std::size_t first_step_ = 0;                 // number of the front one
   std::deque<std::size_t> a_order_, b_order_;  // step numbers of the bursts under way

@@ -66,12 +66,21 @@ enum class KernelSource : std::uint8_t {
   kInput     ///< B of a product: the second input
 };
 
+/// Which way the taps of a kernel go.
+enum class ConvForm : std::uint8_t {
+  kGathered,   ///< an output is a sum over the pixels under the kernel
+  kTransposed  ///< conv_transpose: every pixel of the input adds the whole kernel, times itself, to the
+               ///< output
+};
+
 /// conv2d; fully_connected: that is a convolution whose kernel covers the whole map, without stride, pads
 /// and groups (the bytes of its weights [Co, K] are those of [Co, H, W, C]); and matmul: that is a
 /// convolution with kernels of one tap, whose pixels are the rows of A and whose kernels are the columns of
-/// B.
+/// B. conv_transpose: pixel (h, w) meets tap (i, j) at output (h * stride + i - top, w * stride + j - left);
+/// without dilation and groups.
 struct Conv2d {
   PixelAxes pixels = PixelAxes::kMap;
+  ConvForm form = ConvForm::kGathered;
   std::array<int, 2> kernel{1, 1};
   std::array<int, 2> stride{1, 1};
   std::array<int, 2> dilation{1, 1};
@@ -141,11 +150,45 @@ struct Softmax {
 /// flatten, reshape, dropout: the bytes of the input under the output's shape.
 struct Reshape {};
 
+/// Where the pixels of a resized map lie on its source (ONNX, coordinate_transformation_mode): output o of
+/// `out` pixels made of `in`.
+enum class ResizeCoordinates : std::uint8_t {
+  kHalfPixel,         ///< (o + 1/2) * in / out - 1/2
+  kPytorchHalfPixel,  ///< the same; 0 where there is one output
+  kAlignCorners,      ///< o * (in - 1) / (out - 1); 0 where there is one output
+  kAsymmetric         ///< o * in / out
+};
+
+/// resize of height and width. The place of every output is an exact fraction. Nearest: the pixel at that
+/// place, rounded as `rounding` says. Bilinear: sat(round(sum / weights) + zx), where sum is the exact sum of
+/// (x - zx) times whole weights over the four pixels around the place; one division. Beyond the edges lie
+/// copies of the first and the last pixel. dtype and zero point are the input's.
+struct Resize {
+  enum class Mode : std::uint8_t { kNearest, kBilinear };
+  enum class Rounding : std::uint8_t {
+    kPreferFloor,
+    kPreferCeil,
+    kFloor,
+    kCeil
+  };  ///< preferences: of halves
+  Mode mode = Mode::kNearest;
+  ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
+  Rounding rounding = Rounding::kPreferFloor;
+};
+
+/// pad: the input within a border of `value`, which is `pads` pixels wide and, on every pixel, channel_pads
+/// [before, after] channels. dtype and zero point are the input's.
+struct Pad {
+  std::array<int, 4> pads{0, 0, 0, 0};
+  std::array<int, 2> channel_pads{0, 0};
+  std::int32_t value = 0;
+};
+
 /// concat over channels of inputs with one dtype and zero point.
 struct Concat {};
 
 /// What a layer computes. (What a processor executes is an Operation, isa/operation.h.)
-using LayerOperation =
-    std::variant<Conv2d, Pooling, Elementwise, ByteTable, ChannelScale, Requantize, Softmax, Reshape, Concat>;
+using LayerOperation = std::variant<Conv2d, Pooling, Elementwise, ByteTable, ChannelScale, Requantize,
+                                    Softmax, Reshape, Concat, Resize, Pad>;
 
 }  // namespace tilebeat

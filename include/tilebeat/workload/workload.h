@@ -37,8 +37,12 @@ struct Workload {
 /// and allowed range.
 Workload load_workload(const std::string& path);
 
-/// Useful multiply-accumulates: N*Ho*Wo*Co*Kh*Kw*Ci/groups, taps on padding included; of a product its
-/// elements times k; 0 for operators that are no convolution.
+/// Taps of an output that are useful work: the kernel's; of a transposed convolution the mean over the
+/// outputs, taps / (stride[0] * stride[1]) rounded down, at least 1.
+std::int64_t useful_taps(const Conv2d& conv);
+/// Useful multiply-accumulates: N*Ho*Wo*Co*Ci/groups times the useful taps, taps on padding included; of a
+/// product its elements times k; 0 for operators that are no convolution. The outputs of a transposed
+/// convolution are whole strides: pixels that `pads` cuts off beside existing ones are made, too.
 std::int64_t useful_macs(const Workload& workload, const Layer& layer);
 
 }  // namespace tilebeat

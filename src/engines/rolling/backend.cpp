@@ -74,7 +74,7 @@ class Lowering : public MatrixLowering {
   void add(const MatrixJob& job) override {
     const RollingRun run = run_of(job);
     std::vector<Access> accesses;
-    for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write}) {
+    for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write, job.stored}) {
       if (access) accesses.push_back(*access);
     }
     const RollingSchedule schedule = schedule_of(shape_of(config_), conv_, setup_, run);

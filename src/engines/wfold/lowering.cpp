@@ -61,7 +61,9 @@ class Lowering : public MatrixLowering {
     for (const auto& access : {job.ifm_read, job.weights_read}) {
       if (access) task.accesses.push_back(*access);
     }
-    if (job.ofm_write && job.reduction.last) task.accesses.push_back(*job.ofm_write);
+    for (const auto& access : {job.ofm_write, job.stored}) {
+      if (access && job.reduction.last) task.accesses.push_back(*access);
+    }
     task.cost = costs_.of(setup_, run);
     graph_.add(std::move(task));
   }

@@ -38,11 +38,16 @@ std::optional<WindowAxis> row_axis(const Workload& workload, const Layer& layer,
   if (map.shape.size() != kMapAxes || layer.output.shape.size() != kMapAxes) return std::nullopt;
   const int height = static_cast<int>(map.shape[1]);
   if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
-    if (conv->pixels != PixelAxes::kMap || conv->kernels != KernelSource::kWeights) return std::nullopt;
+    const bool plain = conv->pixels == PixelAxes::kMap && conv->kernels == KernelSource::kWeights &&
+                       conv->form == ConvForm::kGathered;
+    if (!plain) return std::nullopt;
     return window_axis(*conv, height);
   }
   if (const auto* pool = std::get_if<Pooling>(&layer.operation)) return window_axis(*pool, height);
-  if (std::holds_alternative<Reshape>(layer.operation)) return std::nullopt;
+  const bool moves = std::holds_alternative<Reshape>(layer.operation) ||
+                     std::holds_alternative<Resize>(layer.operation) ||
+                     std::holds_alternative<Pad>(layer.operation);
+  if (moves) return std::nullopt;
   return same_row(height);
 }
 

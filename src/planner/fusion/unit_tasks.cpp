@@ -13,6 +13,7 @@
 
 #include "../estimate.h"
 #include "../processors.h"
+#include "../result_stores.h"
 #include "../staging.h"
 #include "held_tensor.h"
 #include "resident_weights.h"
@@ -263,21 +264,12 @@ class ClusterTasks {
   void store_tile(std::size_t l, const Core& core, const OutputTile& tile, const KernelGroup& group,
                   const BufferRing::Filling& result, std::uint64_t result_at) {
     const Problem& p = work_.layers[l].matrix->problem();
-    const int element = p.element_bytes(), output = unit_.layers[l].output;
+    const int output = unit_.layers[l].output;
     const TensorLayout layout = TensorLayout::dense(address_of(output), p.out_height, p.out_width,
-                                                    std::int64_t{p.conv.out_channels} * element);
-    Transfer transfer;
-    CopyShape& shape = transfer.shape;
-    shape = one_run(std::int64_t{p.kernels_of(group.blocks)} * element);
-    shape.columns = tile.w.outs, shape.rows = tile.h.outs;
-    shape.source_column = shape.run, shape.source_row = shape.run * tile.w.outs;
-    shape.destination_column = layout.pixel_stride, shape.destination_row = layout.row_stride;
-    transfer.source = result_at;
-    transfer.destination =
-        layout.at(tile.image, tile.h.out, tile.w.out) +
-        static_cast<std::uint64_t>(std::int64_t{group.blocks.begin} * p.block_kernels * element);
-    store(core, output, transfer, global(output, tile.image, {tile.h.out, tile.h.out + tile.h.outs}),
-          result.read());
+                                                    std::int64_t{p.conv.out_channels} * p.element_bytes());
+    for (const Transfer& transfer : store_transfers(p, layout, tile, group.blocks, result_at))
+      store(core, output, transfer, global(output, tile.image, {tile.h.out, tile.h.out + tile.h.outs}),
+            result.read());
   }
 
   // Results to the SRAM; those of the last layer to DRAM.
@@ -324,18 +316,12 @@ class ClusterTasks {
     if (piece.run) {
       const BufferRing::Filling made = core.results.next();
       const std::uint64_t to = result_address(core, made);
-      Task task;
+      Task task = vector_task(piece, from, static_cast<std::int64_t>(to - core.place.nram),
+                              weights_.factors_at(l), chip_);
       task.processor = core.processor;
-      VectorRun run = *piece.run;
-      run.a = static_cast<std::uint32_t>(from);
-      run.b = static_cast<std::uint32_t>(from + piece.b_offset);
-      run.destination = static_cast<std::uint32_t>(to - core.place.nram);
-      run.parameters = static_cast<std::uint32_t>(weights_.factors_at(l));
-      task.instruction.operation = run;
       task.accesses = {input.read(), made.write()};
       if (!work_.layers[l].vector->parameters().empty())
         task.accesses.push_back({weights_.factors(l), 0, AccessKind::kRead});
-      task.cost = run_cost(run, piece, chip_);
       graph_.add(std::move(task));
       result.source = to, read = made.read();
     }

@@ -20,7 +20,7 @@ class Lowering : public MatrixLowering {
   void add(const MatrixJob& job) override {
     const DotRun run = run_of(job);
     std::vector<Access> accesses;
-    for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write}) {
+    for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write, job.stored}) {
       if (access) accesses.push_back(*access);
     }
     TaskCost cost;

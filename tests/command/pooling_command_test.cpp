@@ -1,0 +1,43 @@
+// Poolings with the real program whose windows do not fit NRAM with all their channels (SPEC HI-2).
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tilebeat_command.h"
+
+namespace tilebeat::testing {
+namespace {
+
+using nlohmann::json;
+
+TEST(PoolingCommand, HI_2_CY_3_channels_of_large_windows_are_pooled_in_parts) {
+  const json x{{"name", "x"}, {"shape", {1, 9, 7, 600}}, {"zero_point", 5}, {"random", {{"seed", 1}}}};
+  const json file{{"inputs", {x}},
+                  {"layers",
+                   {{{"name", "mean"}, {"op", "global_average_pool"}, {"inputs", {"x"}}},
+                    {{"name", "peaks"},
+                     {"op", "max_pool"},
+                     {"inputs", {"x"}},
+                     {"kernel", {8, 7}},
+                     {"stride", {1, 1}},
+                     {"pads", {0, 1, 0, 0}}}}},
+                  {"outputs", {"mean", "peaks"}}};
+  std::map<std::string, std::map<std::string, std::string>> files;
+  for (const std::string granularity : {"tile", "clock"}) {
+    const CommandFolder folder;
+    const std::string chip = folder.write(
+        "small.json", R"({"chip": {"cores_per_cluster": 2, "core": {"nram": {"size_bytes": 32768}}}})");
+    const CommandResult result =
+        folder.run({"run", "--config", chip, "--layer", folder.write("model.json", file.dump()), "--check",
+                    "on", "--granularity", granularity});
+    ASSERT_EQ(result.status, 0) << result.out << result.err;
+    const json report = folder.report();
+    for (const auto& layer : report.at("layers")) EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
+    files[granularity] = folder.files();
+  }
+  EXPECT_TRUE(files["tile"] == files["clock"]) << "report and outputs are the same bytes";
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
