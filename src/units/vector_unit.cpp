@@ -37,6 +37,12 @@ void VectorUnit::check(const VectorRun& run) const {
     throw SimulationError(fmt::format("vector.run: {} of int32 elements",
                                       kVectorKindNames[static_cast<std::size_t>(run.kind)]));
   }
+  const bool sums = run.kind == VectorKind::kAddSums || run.kind == VectorKind::kEndSums;
+  const bool added = run.kind != VectorKind::kAddSums || run.out_type == DType::kInt32;
+  if (sums && (run.a_type != DType::kInt32 || run.b_type != DType::kInt32 || !added)) {
+    throw SimulationError(fmt::format("vector.run: {} of elements that are not int32",
+                                      kVectorKindNames[static_cast<std::size_t>(run.kind)]));
+  }
   const int longest = std::min(config_.row_elements, ports_.buffer_bytes);
   if ((pooling || run.kind == VectorKind::kSoftmax) && run.channels > longest)
     throw SimulationError(
