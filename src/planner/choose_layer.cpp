@@ -4,6 +4,7 @@
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -30,7 +31,10 @@ class LayerChooser {
   ChosenLayer run() {
     look_at_whole();
     if (!asked_team() || *asked_team() > 1) look_at_teams();
-    if (best_) return std::move(*best_);
+    if (best_) {
+      best_->reason += team_sizes();
+      return std::move(*best_);
+    }
     if (failure_.empty())
       throw UserError(
           fmt::format("mapping: kernels_per_block {} is not one of {}, the sizes that the engine "
@@ -59,10 +63,12 @@ class LayerChooser {
     }
   }
 
-  // Where outputs do not give all cores work, and there is enough of it.
+  // Where outputs do not give all cores work, and there is enough of it; and where the layer does not fit,
+  // but for what is asked for.
   void look_at_teams() {
     const ChipConfig& chip = *q_.hardware.chip;
     if (asked_team()) return look_at_team(*asked_team());
+    if (!best_ && q_.request != nullptr) return;
     const int largest = largest_team(*q_.whole, chip);
     for (int cores = 2; cores <= largest; cores *= 2) {
       if (best_ && (cycles_ < 2 * kWorthATeamCycles || parts_ * cores > chip.cores())) return;
@@ -100,11 +106,22 @@ class LayerChooser {
   void look_at(SharedLayer layer, double faster, double fewer) {
     const ChosenMapping chosen =
         choose_mapping({layer, q_.hardware, q_.output, q_.first_of_program, q_.request}, q_.trial);
+    const auto [fastest, first] = of_teams_.try_emplace(layer.cores(), chosen.cycles);
+    if (!first) fastest->second = std::min(fastest->second, chosen.cycles);
     if (layer.adds_sums() && best_ && best_->layer.adds_sums()) faster = kClearlyFaster, fewer = 0;
     if (layer.adds_sums() && best_) fewer += kWorthAProcessor * more_processors(chosen.mapping);
     if (best_ && (chosen.cycles >= faster * cycles_ || chosen.cycles + fewer > cycles_)) return;
     best_ = ChosenLayer{std::move(layer), chosen.mapping, chosen.reason};
     cycles_ = chosen.cycles;
+  }
+
+  // Where there were several: what each was expected to take.
+  std::string team_sizes() const {
+    if (of_teams_.size() < 2) return "";
+    std::string text;
+    for (const auto& [cores, cycles] : of_teams_)
+      text += fmt::format("{} {} at {:.0f}", text.empty() ? "; teams of" : ",", cores, cycles);
+    return text;
   }
 
   // Processors that nothing but this mapping needs.
@@ -119,8 +136,9 @@ class LayerChooser {
 
   const LayerQuestion& q_;
   std::optional<ChosenLayer> best_;
-  double cycles_ = 0;       // of the best
-  std::int64_t parts_ = 0;  // of the outputs that cores can compute by themselves
+  double cycles_ = 0;               // of the best
+  std::map<int, double> of_teams_;  // cycles, by cores of a team
+  std::int64_t parts_ = 0;          // of the outputs that cores can compute by themselves
   std::string failure_, offered_;
 };
 

@@ -315,10 +315,13 @@ class Candidates {
         align_up(p_.axis_h().span(rows) * layer_.ifm_row_bytes(p_.axis_w().inner(columns)), kBufferAlignment);
     const std::int64_t result =
         align_up(std::int64_t{rows} * columns * p_.kernels_of({0, 1}) * p_.element_bytes(), kBufferAlignment);
+    Footprint unused;
+    const std::int64_t sums = sums_bytes(q_.layer, m, std::int64_t{rows} * columns, unused);
     throw UserError(
-        fmt::format("layer '{}' cannot fit: a tile of {} x {} outputs with its inputs takes {} bytes, "
+        fmt::format("layer '{}' cannot fit: a tile of {} x {} outputs with its inputs{} takes {} bytes, "
                     "chip.core.nram.size_bytes is {}",
-                    p_.name, rows, columns, map + 2 * result, chip_.core.nram.size_bytes));
+                    p_.name, rows, columns, sums > 0 ? " and sums of other cores" : "",
+                    map + 2 * result + sums, chip_.core.nram.size_bytes));
   }
 
   const MappingQuestion& q_;
