@@ -94,10 +94,12 @@ void describe(V& v, MappingRequest& m) {
       v.special(engine.key, ChoicesValue{engine, m.engine_choices},
                 "choices of the engine for the layer, instead of those of the hardware file");
   }
-  v.optional_integer("row_parts", m.row_parts, kParts, "parts of the output rows, one a core");
-  v.optional_integer("column_parts", m.column_parts, kParts, "parts of the output columns, one a core");
-  v.optional_integer("kernel_parts", m.kernel_parts, kParts, "parts of the kernel blocks, one a core");
-  v.optional_integer("image_parts", m.image_parts, kParts, "parts of the images of a batch, one a core");
+  v.optional_integer("row_parts", m.row_parts, kParts, "parts of the output rows, one a team of cores");
+  v.optional_integer("column_parts", m.column_parts, kParts, "parts of the output columns, one a team");
+  v.optional_integer("kernel_parts", m.kernel_parts, kParts, "parts of the kernel blocks, one a team");
+  v.optional_integer("image_parts", m.image_parts, kParts, "parts of the images of a batch, one a team");
+  v.optional_integer("reduction_parts", m.reduction_parts, kParts,
+                     "cores of a team: parts of the input channels, one a core, whose sums are added up");
   v.optional_integer("kernels_per_block", m.kernels_per_block, kExtent,
                      "kernels of a kernel block: a size that the engine offers for the layer");
   v.optional_integer("tile_rows", m.tile_rows, kExtent, "output rows of a full tile in NRAM");
@@ -105,7 +107,7 @@ void describe(V& v, MappingRequest& m) {
   v.optional_integer("blocks_per_load", m.blocks_per_load, kExtent,
                      "kernel blocks that are loaded into WRAM together");
   v.optional_integer("channel_parts", m.channel_parts, kParts,
-                     "parts of the input channels that are added up one after the other");
+                     "parts of a core's input channels that are added up one after the other");
   v.optional_integer("map_buffers", m.map_buffers, kBuffers, "buffers for tiles of the map in NRAM");
   v.optional_integer("kernel_buffers", m.kernel_buffers, kBuffers, "buffers for kernels in WRAM");
   v.optional_choice("order", m.order, kStepOrderNames, "the outer loop over a core's steps");
@@ -178,6 +180,7 @@ MappingRequest request_of(const LayerMapping& m) {
   }
   request.row_parts = m.row_parts, request.column_parts = m.column_parts;
   request.kernel_parts = m.kernel_parts, request.image_parts = m.image_parts;
+  request.reduction_parts = m.reduction_parts;
   request.kernels_per_block = m.kernels_per_block;
   request.tile_rows = m.tile_rows, request.tile_columns = m.tile_columns;
   request.blocks_per_load = m.blocks_per_load, request.channel_parts = m.channel_parts;

@@ -43,10 +43,15 @@ MapLoad MatrixLayer::load_map(const OutputTile& tile, const TensorLayout& source
   Transfer transfer;
   transfer.source = source.at(tile.image, tile.h.in, tile.w.in);
   transfer.destination = destination;
-  transfer.shape = one_run(std::int64_t{tile.w.ins} * problem().channels);
-  transfer.shape.rows = tile.h.ins;
-  transfer.shape.source_row = source.row_stride;
-  transfer.shape.destination_row = ifm_row_bytes(tile.w);
+  CopyShape& shape = transfer.shape;
+  const std::int64_t pixel = problem().channels;
+  shape = one_run(tile.w.ins * pixel);
+  if (source.pixel_stride != pixel) {  // a part of the channels
+    shape.run = pixel, shape.columns = tile.w.ins;
+    shape.source_column = source.pixel_stride, shape.destination_column = pixel;
+  }
+  shape.rows = tile.h.ins;
+  shape.source_row = source.row_stride, shape.destination_row = ifm_row_bytes(tile.w);
   return {{}, {}, {transfer}};
 }
 

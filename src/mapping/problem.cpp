@@ -108,11 +108,11 @@ void set_product(Problem& p, const Workload& workload, const Layer& layer) {
   if (p.conv.kernels == KernelSource::kWeights) return;
   KernelTensor& kernels = p.kernel_tensor.emplace();
   kernels.info = workload.tensor(layer.inputs.at(1));
-  kernels.set_stride = product.inner * p.conv.out_channels;
-  if (product.b == MatrixOrder::kPlain)
-    kernels.channel_stride = p.conv.out_channels;
-  else
-    kernels.kernel_stride = product.inner;
+  // As B lies there: `inner` may be a part of its channels.
+  const std::vector<std::int64_t>& stored = kernels.info.shape;
+  const std::int64_t row = stored.back();
+  kernels.set_stride = stored[stored.size() - 2] * row;
+  (product.b == MatrixOrder::kPlain ? kernels.channel_stride : kernels.kernel_stride) = row;
 }
 
 // A transposed convolution is computed as a sub-pixel convolution.

@@ -85,31 +85,36 @@ class CoarseLowering : public MatrixLowering {
 
 double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double limit) {
   const ChipConfig& chip = *q.hardware.chip;
-  const MatrixWork work{q.layer, q.hardware, m, q.weights, q.input, q.output};
-  q.layer.cut_jobs(largest_job(q.layer, m), core_path(chip, q.hardware.dma), core_memory_bytes(chip));
-  const Problem& p = q.layer.problem();
-  const CorePart part = largest_part(p, q.layer.grain(), m);
+  const MatrixWork work{q.layer, q.hardware, m, q.output};
+  cut_jobs(q.layer, m, q.hardware);
+  const CorePart part = largest_part(q.layer.problem, q.layer.largest().layer->grain(), m);
   const std::int64_t jobs = std::int64_t{m.cores()} * part.images.size() *
                             ceil_div(part.rows.size(), m.tile_rows) *
                             ceil_div(part.columns.size(), m.tile_columns) *
                             ceil_div(part.blocks.size(), m.blocks_per_load) * m.channel_parts;
-  JobCosts costs(q.layer, part.blocks.size() <= m.blocks_per_load && m.channel_parts == 1);
+  std::vector<JobCosts> costs;
+  for (const LayerShare& share : q.layer.shares)
+    costs.emplace_back(*share.layer, part.blocks.size() <= m.blocks_per_load && m.channel_parts == 1);
   TaskGraph graph;
   std::vector<BufferId> stored;
   for (int i = 0; i < chip.processors(); ++i) stored.push_back(graph.add_buffer(BufferRole::kStored));
   add_matrix_tasks(
       graph, work,
-      [&](TaskGraph& g, const EnginePlace& place) -> std::unique_ptr<MatrixLowering> {
-        if (jobs <= kFewJobs) return q.layer.lower(g, place);
-        return std::make_unique<CoarseLowering>(g, place, costs);
+      [&](TaskGraph& g, const EnginePlace& place, int number) -> std::unique_ptr<MatrixLowering> {
+        const auto share = static_cast<std::size_t>(number);
+        if (jobs <= kFewJobs) return q.layer.shares[share].layer->lower(g, place);
+        return std::make_unique<CoarseLowering>(g, place, costs[share]);
       },
       stored);
   const std::vector<int> started = q.first_of_program ? processors_of(chip, m) : std::vector<int>{};
   return schedule(graph, dependencies_of(graph), machine_of(q.hardware, started), limit).cycles;
 }
 
-double core_memory_bytes(const ChipConfig& chip) {
-  return chip.core.bus.bytes_per_clock;
+void cut_jobs(const SharedLayer& layer, const LayerMapping& m, const HardwareConfig& hardware) {
+  const ChipConfig& chip = *hardware.chip;
+  for (const LayerShare& share : layer.shares)
+    share.layer->cut_jobs(largest_job(*share.layer, m), core_path(chip, hardware.dma),
+                          chip.core.bus.bytes_per_clock);
 }
 
 std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& m) {

@@ -20,7 +20,7 @@ Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& start
 /// The processors that work in a mapping.
 std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& mapping);
 
-/// Bytes a cycle at which the memory of a core answers its matrix unit.
-double core_memory_bytes(const ChipConfig& chip);
+/// Lets the engine decide how it cuts the jobs of a layer that is mapped so. Throws UserError when it cannot.
+void cut_jobs(const SharedLayer& layer, const LayerMapping& mapping, const HardwareConfig& hardware);
 
 }  // namespace tilebeat

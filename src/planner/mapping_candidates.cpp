@@ -25,17 +25,19 @@ class Candidates {
  public:
   explicit Candidates(const MappingQuestion& question)
       : q_(question),
-        layer_(question.layer),
-        p_(question.layer.problem()),
+        cores_(question.layer.cores()),
+        share_(question.layer.largest()),
+        layer_(*share_.layer),
+        p_(layer_.problem()),
         hardware_(question.hardware),
         chip_(*question.hardware.chip),
-        grain_(question.layer.grain()),
+        grain_(layer_.grain()),
         asked_(question.request != nullptr ? *question.request : MappingRequest{}) {
-    const auto& offsets = question.weights.image.blocks;
+    const WeightImage& image = share_.weights.image;
+    const auto& offsets = image.blocks;
     for (std::size_t b = 0; b + 1 < offsets.size(); ++b)
       block_bytes_ = std::max(block_bytes_, static_cast<std::int64_t>(offsets[b + 1] - offsets[b]));
-    block_bytes_ = align_up(block_bytes_ + question.weights.image.post_bytes,
-                            kBufferAlignment * question.weights.image.regions);
+    block_bytes_ = align_up(block_bytes_ + image.post_bytes, kBufferAlignment * image.regions);
   }
 
   std::vector<MappingCandidate> run() {
@@ -53,13 +55,13 @@ class Candidates {
     const MappingRequest& asked = asked_;
     const auto most_rows = static_cast<int>(ceil_div(p_.out_height, grain_.rows)),
                most_columns = static_cast<int>(ceil_div(p_.out_width, grain_.columns));
-    const int cores = chip_.cores();
-    check_parts("kernel_parts", asked.kernel_parts, std::min(cores, p_.kernel_blocks()));
-    check_parts("row_parts", asked.row_parts, std::min(cores, most_rows));
-    check_parts("column_parts", asked.column_parts, std::min(cores, most_columns));
-    check_parts("image_parts", asked.image_parts, std::min(cores, p_.batch));
+    const int teams = teams_of(chip_, cores_);
+    check_parts("kernel_parts", asked.kernel_parts, std::min(teams, p_.kernel_blocks()));
+    check_parts("row_parts", asked.row_parts, std::min(teams, most_rows));
+    check_parts("column_parts", asked.column_parts, std::min(teams, most_columns));
+    check_parts("image_parts", asked.image_parts, std::min(teams, p_.batch));
     for (const int images : image_splits()) {
-      const int left = cores / images;
+      const int left = teams / images;
       for (int kernels = 1; kernels <= std::min(left, p_.kernel_blocks()); ++kernels) {
         for (int rows = 1; rows <= std::min(left / kernels, most_rows); ++rows) {
           for (int columns = 1; columns <= std::min(left / kernels / rows, most_columns); ++columns) {
@@ -77,7 +79,7 @@ class Candidates {
   std::vector<int> image_splits() const {
     if (asked_.image_parts) return {*asked_.image_parts};
     std::vector<int> splits{1};
-    for (int parts = 2; p_.sets > 1 && parts <= std::min(chip_.cores(), p_.batch); ++parts) {
+    for (int parts = 2; p_.sets > 1 && parts <= std::min(teams_of(chip_, cores_), p_.batch); ++parts) {
       if (ceil_div(p_.batch, parts) < ceil_div(p_.batch, splits.back())) splits.push_back(parts);
     }
     return splits;
@@ -92,8 +94,9 @@ class Candidates {
     LayerMapping split;
     split.layer = p_.name, split.kernels_per_block = p_.block_kernels;
     split.row_parts = rows, split.column_parts = columns, split.kernel_parts = kernels,
-    split.image_parts = images;
+    split.image_parts = images, split.reduction_parts = cores_;
     if (!place_kernels(split)) return;
+    if (q_.layer.adds_sums()) split.blocks_per_load = std::min(split.blocks_per_load, most_blocks_added());
     split.blocks_per_load = asked_.blocks_per_load.value_or(split.blocks_per_load);
     split.kernel_buffers = asked_.kernel_buffers.value_or(split.kernel_buffers);
     split.channel_parts = asked_.channel_parts.value_or(split.channel_parts);
@@ -119,6 +122,12 @@ class Candidates {
     }
   }
 
+  // Of a load, so that the vector unit holds the post-parameters of their kernels.
+  int most_blocks_added() const {
+    const int records = (chip_.core.vector.parameter_bytes - kClampBytes) / kPostParameterBytes;
+    return std::max(1, records / p_.block_kernels);
+  }
+
   // Kernels stay in WRAM, in several loads so that computing begins with the first, and those of the next set
   // are loaded meanwhile; or half of it is filled while the other half is used; or channels are cut.
   bool place_kernels(LayerMapping& m) const {
@@ -141,10 +150,10 @@ class Candidates {
     if (!layer_.reduces()) return false;
     m.blocks_per_load = 1;
     m.channel_parts = ceil_div(p_.channels, grain_.channels);
-    if (group_bytes(layer_, q_.weights, m) > wram / 2) return false;
+    if (group_bytes(*share_.layer, share_.weights, m) > wram / 2) return false;
     m.channel_parts =
         static_cast<int>(std::min<std::int64_t>(m.channel_parts, ceil_div(2 * block_bytes_, wram)));
-    while (group_bytes(layer_, q_.weights, m) > wram / 2) ++m.channel_parts;
+    while (group_bytes(*share_.layer, share_.weights, m) > wram / 2) ++m.channel_parts;
     return true;
   }
 
@@ -154,7 +163,9 @@ class Candidates {
     const int kernels = std::min(m.blocks_per_load * p_.block_kernels, p_.conv.out_channels);
     const std::int64_t result =
         align_up(std::int64_t{rows} * columns * kernels * p_.element_bytes(), kBufferAlignment);
-    return m.map_buffers * map + 2 * result <= chip_.core.nram.size_bytes;
+    Footprint unused;
+    const std::int64_t sums = sums_bytes(q_.layer, m, std::int64_t{rows} * columns, unused);
+    return m.map_buffers * map + 2 * result + sums <= chip_.core.nram.size_bytes;
   }
   // Whole rows first, as many as make `tiles` tiles of the part; columns are cut when the fewest rows do not
   // fit (SPEC SW-7).
@@ -197,7 +208,7 @@ class Candidates {
 
   std::int64_t loaded_bytes(const LayerMapping& m) const {
     const auto [found, added] = loaded_bytes_.try_emplace({m.blocks_per_load, m.channel_parts}, 0);
-    if (added) found->second = group_bytes(layer_, q_.weights, m);
+    if (added) found->second = group_bytes(*share_.layer, share_.weights, m);
     return found->second;
   }
 
@@ -211,7 +222,7 @@ class Candidates {
       return {{through, stays && 2 * group <= sram / 2 ? broadcast : through, through}};
     std::vector<Paths> paths{{direct, direct, direct}};
     if (!may_use_memory_cores(chip_)) return paths;
-    const bool share_kernels = stays && m.cores() > m.kernel_parts && 2 * group <= sram;
+    const bool share_kernels = stays && m.teams() > m.kernel_parts && 2 * group <= sram;
     const bool share_maps = m.kernel_parts > 1;
     if (share_kernels) paths.emplace_back(direct, broadcast, direct);
     if (share_maps) paths.emplace_back(through, direct, direct);
@@ -238,7 +249,8 @@ class Candidates {
     const int clusters = ceil_div(m.cores(), chip_.cores_per_cluster);
     const bool maps_shared = m.maps == DataPath::kSram, kernels_shared = m.kernels != DataPath::kDirect;
     const double different_maps = maps_shared ? ceil_div(in_cluster, m.kernel_parts) : in_cluster;
-    const double different_kernels = kernels_shared ? std::min(m.kernel_parts, in_cluster) : in_cluster;
+    const double different_kernels =
+        kernels_shared ? std::min(m.kernel_parts * cores_, in_cluster) : in_cluster;
     const double port = hardware_.interconnect.bytes_per_clock;
     const double direct = (maps_shared ? 0 : maps) + (kernels_shared ? 0 : kernels) +
                           (m.results == DataPath::kSram ? 0 : results);
@@ -257,7 +269,14 @@ class Candidates {
         std::max({direct / port, staged / port, staged / cluster_port, dram / dram_rate()});
     const double steps = tiles * (tile_outer ? 1 : groups);
     const double serial = std::min(compute, transfers) / (m.map_buffers > 1 ? steps : 1);
-    return std::max(compute, transfers) + serial + start_cycles(m);
+    return std::max(compute, transfers) + serial + exchange_cycles(m) + start_cycles(m);
+  }
+  // The sums of a team: all but its own slice go out of a core, and as much comes in.
+  double exchange_cycles(const LayerMapping& m) const {
+    if (!q_.layer.adds_sums()) return 0;
+    constexpr double kWays = 300;  // from core to core, through the vector unit
+    const double sums = static_cast<double>(p_.output.size_bytes()) / m.teams();
+    return kWays + 2 * sums * (cores_ - 1) / cores_ / chip_.cluster_bus.bytes_per_clock;
   }
   double dram_rate() const { return machine_of(hardware_, {}).dram_bytes_per_clock; }
   double start_cycles(const LayerMapping& m) const {
@@ -271,15 +290,16 @@ class Candidates {
     return bus_bytes(rows, dram_path(hardware_, chip_.core.copy, Direction::kRead), 0);
   }
   double result_bus_bytes(const LayerMapping& m) const {
-    const std::int64_t pixel = std::int64_t{p_.conv.out_channels} * p_.element_bytes();
-    const std::int64_t run = std::min<std::int64_t>(
-        pixel, std::int64_t{m.blocks_per_load} * p_.block_kernels * p_.element_bytes());
+    const int element = q_.layer.problem.element_bytes();
+    const std::int64_t pixel = std::int64_t{p_.conv.out_channels} * element;
+    const std::int64_t run =
+        std::min<std::int64_t>(pixel, std::int64_t{m.blocks_per_load} * p_.block_kernels * element);
     const Runs runs = merged_runs(run, m.tile_columns, pixel, m.tile_rows, p_.out_width * pixel);
     const double tile = bus_bytes(runs, dram_path(hardware_, chip_.core.copy, Direction::kWrite), 0);
     return tile / static_cast<double>(runs.run * runs.count) * result_bytes(m);
   }
   double result_bytes(const LayerMapping& m) const {
-    return static_cast<double>(p_.output.size_bytes()) / m.cores();
+    return static_cast<double>(q_.layer.problem.output.size_bytes()) / m.cores();
   }
 
   [[noreturn]] void refuse() const {
@@ -295,13 +315,18 @@ class Candidates {
         align_up(p_.axis_h().span(rows) * layer_.ifm_row_bytes(p_.axis_w().inner(columns)), kBufferAlignment);
     const std::int64_t result =
         align_up(std::int64_t{rows} * columns * p_.kernels_of({0, 1}) * p_.element_bytes(), kBufferAlignment);
+    Footprint unused;
+    const std::int64_t sums = sums_bytes(q_.layer, m, std::int64_t{rows} * columns, unused);
     throw UserError(
-        fmt::format("layer '{}' cannot fit: a tile of {} x {} outputs with its inputs takes {} bytes, "
+        fmt::format("layer '{}' cannot fit: a tile of {} x {} outputs with its inputs{} takes {} bytes, "
                     "chip.core.nram.size_bytes is {}",
-                    p_.name, rows, columns, map + 2 * result, chip_.core.nram.size_bytes));
+                    p_.name, rows, columns, sums > 0 ? " and sums of other cores" : "",
+                    map + 2 * result + sums, chip_.core.nram.size_bytes));
   }
 
   const MappingQuestion& q_;
+  int cores_;  // of a team
+  const LayerShare& share_;
   const MatrixLayer& layer_;
   const Problem& p_;
   const HardwareConfig& hardware_;

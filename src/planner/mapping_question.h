@@ -1,16 +1,16 @@
 #pragma once
 
 #include "tilebeat/mapping/mapping_file.h"
-#include "tilebeat/mapping/matrix_backend.h"
+
+#include "layer_share.h"
 
 namespace tilebeat {
 
-/// A layer that a mapping is wanted for. What it refers to outlives it.
+/// A layer, for teams of some size, that a mapping is wanted for. What it refers to outlives it.
 struct MappingQuestion {
-  MatrixLayer& layer;
+  const SharedLayer& layer;
   const HardwareConfig& hardware;
-  const WeightPlace& weights;
-  TensorLayout input, output;
+  TensorLayout output;
   bool first_of_program = false;            ///< its processors are started for it
   const MappingRequest* request = nullptr;  ///< what is asked for; nothing: all is free
 };

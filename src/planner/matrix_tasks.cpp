@@ -10,6 +10,7 @@
 
 #include "buffer_cache.h"
 #include "core_steps.h"
+#include "core_sums.h"
 #include "processors.h"
 #include "result_stores.h"
 #include "staging.h"
@@ -30,19 +31,19 @@ class MatrixTasks {
       : graph_(graph),
         work_(work),
         m_(work.mapping),
-        layer_(work.layer),
-        p_(work.layer.problem()),
+        p_(work.layer.problem),
         chip_(work.chip()),
         footprint_(footprint_of(work)),
         copies_(graph, work.hardware),
+        sums_(graph, work, footprint_),
         stored_(stored) {
-    const Grain grain = layer_.grain();
+    const Grain grain = work.layer.largest().layer->grain();
     for (int core = 0; core < m_.cores(); ++core) {
       const CorePart part = part_of_core(p_, grain, m_, core);
       if (part.empty()) continue;
-      cores_.push_back(make_core(core, part, grain));
+      cores_.push_back(make_core(core, part));
       Core& made = cores_.back();
-      made.lowering = lowering(graph_, made.place);
+      made.lowering = lowering(graph_, made.place, core % m_.reduction_parts);
     }
     make_staging();
   }
@@ -56,10 +57,12 @@ class MatrixTasks {
       for (Core& core : cores_) {
         if (step < core.steps.size()) compute(core, step);
       }
+      if (work_.layer.adds_sums()) add_sums(step);
       for (Core& core : cores_) {
-        if (step < core.steps.size()) store(core, step);
+        if (step < core.steps.size() && !work_.layer.adds_sums()) store(core, step);
       }
     }
+    bytes_.kernels += sums_.loaded_bytes();
     bytes_.results = p_.output.size_bytes();
     return bytes_;
   }
@@ -67,6 +70,8 @@ class MatrixTasks {
  private:
   struct Core {
     int number = 0, cluster = 0;
+    const LayerShare* share = nullptr;
+    int same_maps = 0, same_kernels = 0;  // numbers that cores with the same maps, kernels have in common
     EnginePlace place;
     std::vector<CoreStep> steps;
     BufferCache<int> maps, kernels;
@@ -78,12 +83,16 @@ class MatrixTasks {
     std::unique_ptr<MatrixLowering> lowering;
   };
 
-  Core make_core(int number, const CorePart& part, const Grain& grain) {
+  Core make_core(int number, const CorePart& part) {
     Core core;
     core.number = number;
     core.cluster = number / chip_.cores_per_cluster;
+    const int cores = m_.reduction_parts, team = number / cores, share = number % cores;
+    core.share = &work_.layer.shares[static_cast<std::size_t>(share)];
+    core.same_maps = team / m_.kernel_parts * cores + share;
+    core.same_kernels = team % m_.kernel_parts * cores + share;
     core.place = {processor_of_core(chip_, number), nram_address(number), wram_address(number)};
-    core.steps = core_steps(p_, m_, grain, part);
+    core.steps = core_steps(core.share->layer->problem(), m_, core.share->layer->grain(), part);
     core.maps = BufferCache<int>(graph_, BufferRole::kMap, m_.map_buffers);
     core.kernels = BufferCache<int>(graph_, BufferRole::kKernels, m_.kernel_buffers);
     core.cleared = BufferRing(graph_, BufferRole::kKernels, m_.kernel_buffers);
@@ -101,13 +110,14 @@ class MatrixTasks {
            static_cast<std::uint64_t>(m_.map_buffers * footprint_.map + place * footprint_.result);
   }
   std::uint64_t weights_offset(int place) const {
-    return static_cast<std::uint64_t>(place * footprint_.kernels / work_.weights.image.regions);
+    const int regions = work_.layer.shares.front().weights.image.regions;
+    return static_cast<std::uint64_t>(place * footprint_.kernels / regions);
   }
 
   // ---- the memory of a cluster ----
 
   void make_staging() {
-    if (!m_.uses_memory_cores()) return;
+    if (!m_.uses_memory_cores() && !work_.layer.adds_sums()) return;
     for (int cluster = 0; cluster < chip_.clusters; ++cluster) {
       std::vector<int> cores;
       for (const Core& core : cores_) {
@@ -120,44 +130,37 @@ class MatrixTasks {
       if (m_.kernels == DataPath::kBroadcast) {
         broadcasts_[cluster] = staging.add_stream(footprint_.kernels, 2);
       }
-      const int streams = stream_count(cluster);
-      if (streams == 0) continue;
-      const std::int64_t bytes = staging.share(2 * streams);
+      std::vector<int*> streams;
       if (m_.maps == DataPath::kSram) {
         for (const auto& [key, users] : map_users(cluster, 0))
-          map_streams_[{cluster, users.front()}] = staging.add_stream(bytes, 2);
+          streams.push_back(&map_streams_[{cluster, users.front()}]);
       }
       if (m_.kernels == DataPath::kSram) {
         for (const auto& [key, users] : kernel_users(cluster))
-          kernel_streams_[{cluster, key}] = staging.add_stream(bytes, 2);
+          streams.push_back(&kernel_streams_[{cluster, key}]);
       }
       if (m_.results == DataPath::kSram) {
-        for (const int core : cores) store_streams_[core] = staging.add_stream(bytes, 2);
+        for (const int core : cores) streams.push_back(&store_streams_[core]);
       }
+      const int buffers = 2 * static_cast<int>(streams.size());
+      sums_.add_streams(staging, cores, buffers);
+      const std::int64_t bytes = streams.empty() ? 0 : staging.share(buffers);
+      for (int* stream : streams) *stream = staging.add_stream(bytes, 2);
     }
-  }
-  int stream_count(int cluster) const {
-    int count = 0;
-    if (m_.maps == DataPath::kSram) count += static_cast<int>(map_users(cluster, 0).size());
-    if (m_.kernels == DataPath::kSram) count += static_cast<int>(kernel_users(cluster).size());
-    if (m_.results == DataPath::kSram) {
-      for (const Core& core : cores_) count += core.cluster == cluster ? 1 : 0;
-    }
-    return count;
   }
   // Cores of a cluster whose step is on the same tile, and those that use the same kernels, by number.
   std::map<std::pair<int, int>, std::vector<int>> map_users(int cluster, std::size_t step) const {
     std::map<std::pair<int, int>, std::vector<int>> users;
     for (const Core& core : cores_) {
       if (core.cluster == cluster && step < core.steps.size())
-        users[{core.number / m_.kernel_parts, core.steps[step].tile_number}].push_back(core.number);
+        users[{core.same_maps, core.steps[step].tile_number}].push_back(core.number);
     }
     return users;
   }
   std::map<int, std::vector<int>> kernel_users(int cluster) const {
     std::map<int, std::vector<int>> users;
     for (const Core& core : cores_) {
-      if (core.cluster == cluster) users[core.number % m_.kernel_parts].push_back(core.number);
+      if (core.cluster == cluster) users[core.same_kernels].push_back(core.number);
     }
     return users;
   }
@@ -176,8 +179,7 @@ class MatrixTasks {
     for (Core& core : cores_) {
       if (step >= core.steps.size() || !core.loads_weights) continue;
       const KernelGroup& group = core.steps[step].group;
-      const std::vector<Transfer> transfers = weight_transfers(
-          layer_, work_.weights, group, core.place.wram + weights_offset(core.weights->place));
+      const std::vector<Transfer> transfers = kernel_transfers(core, group);
       if (m_.kernels == DataPath::kDirect) {
         bytes_.kernels += bytes_of(transfers);
         copies_.add(core.place.processor, Unit::kIodma, transfers, kernel_accesses(core));
@@ -187,9 +189,13 @@ class MatrixTasks {
     }
   }
 
+  std::vector<Transfer> kernel_transfers(const Core& core, const KernelGroup& group) const {
+    return weight_transfers(*core.share->layer, core.share->weights, group,
+                            core.place.wram + weights_offset(core.weights->place));
+  }
   void clear_kernels(Core& core, const KernelGroup& group) {
     core.clearing.reset();
-    for (const Copy& copy : cleared_kernels(layer_, work_.weights, group,
+    for (const Copy& copy : cleared_kernels(*core.share->layer, core.share->weights, group,
                                             core.place.wram + weights_offset(core.weights->place))) {
       if (!core.clearing) core.clearing = core.cleared.next();
       copies_.add(core.place.processor, copy, {core.weights->write(), core.clearing->write()});
@@ -206,13 +212,14 @@ class MatrixTasks {
   void share_kernels(const Core& first, std::size_t step, const KernelGroup& group) {
     std::vector<Core*> users;
     for (Core& core : cores_) {
-      if (core.cluster == first.cluster && core.number % m_.kernel_parts == first.number % m_.kernel_parts &&
+      if (core.cluster == first.cluster && core.same_kernels == first.same_kernels &&
           step < core.steps.size() && core.loads_weights &&
           core.steps[step].group_number == first.steps[step].group_number)
         users.push_back(&core);
     }
     Staging& staging = staging_.at(first.cluster);
-    const std::vector<Transfer> from_dram = weight_transfers(layer_, work_.weights, group, 0);
+    const LayerShare& share = *first.share;
+    const std::vector<Transfer> from_dram = weight_transfers(*share.layer, share.weights, group, 0);
     bytes_.kernels += bytes_of(from_dram);
     if (m_.kernels == DataPath::kBroadcast) {
       std::uint64_t cores = 0;
@@ -223,19 +230,16 @@ class MatrixTasks {
         core->loads_weights = false;
       }
       const std::uint64_t wram = multicast_address(cores, true, weights_offset(first.weights->place));
-      staging.broadcast(broadcasts_.at(first.cluster), weight_transfers(layer_, work_.weights, group, wram),
-                        written);
+      staging.broadcast(broadcasts_.at(first.cluster),
+                        weight_transfers(*share.layer, share.weights, group, wram), written);
       return;
     }
     std::vector<Staging::Reader> readers;
     for (Core* core : users) {
-      readers.push_back({core->place.processor,
-                         weight_transfers(layer_, work_.weights, group,
-                                          core->place.wram + weights_offset(core->weights->place)),
-                         kernel_accesses(*core)});
+      readers.push_back({core->place.processor, kernel_transfers(*core, group), kernel_accesses(*core)});
       core->loads_weights = false;
     }
-    staging.load(kernel_streams_.at({first.cluster, first.number % m_.kernel_parts}), readers);
+    staging.load(kernel_streams_.at({first.cluster, first.same_kernels}), readers);
   }
 
   void load_maps(std::size_t step) {
@@ -258,7 +262,7 @@ class MatrixTasks {
   }
   MapLoad map_load(const Core& core, OutputTile tile) const {
     tile.image = p_.map_image(tile.image);
-    return layer_.load_map(tile, work_.input, map_address(core, core.map->place));
+    return core.share->layer->load_map(tile, core.share->input, map_address(core, core.map->place));
   }
   void begin_map(const Core& core, const MapLoad& load) {
     if (load.before) copies_.add(core.place.processor, *load.before, {core.map->write()});
@@ -285,8 +289,7 @@ class MatrixTasks {
     std::vector<std::pair<Core*, MapLoad>> loads;
     for (Core& core : cores_) {
       if (core.cluster != first.cluster || step >= core.steps.size() || !core.loads_map ||
-          core.number / m_.kernel_parts != first.number / m_.kernel_parts ||
-          core.steps[step].tile_number != first.steps[step].tile_number)
+          core.same_maps != first.same_maps || core.steps[step].tile_number != first.steps[step].tile_number)
         continue;
       loads.emplace_back(&core, map_load(core, core.steps[step].tile));
     }
@@ -298,7 +301,7 @@ class MatrixTasks {
     }
     const auto users = map_users(first.cluster, 0);
     for (const auto& [key, numbers] : users) {
-      if (key.first == first.number / m_.kernel_parts)
+      if (key.first == first.same_maps)
         staging_.at(first.cluster).load(map_streams_.at({first.cluster, numbers.front()}), readers);
     }
     for (const auto& [core, load] : loads) end_map(*core, load);
@@ -308,20 +311,22 @@ class MatrixTasks {
 
   void compute(Core& core, std::size_t number) {
     const CoreStep& step = core.steps[number];
-    const int element = p_.element_bytes();
+    const MatrixLayer& layer = *core.share->layer;
+    const Problem& p = layer.problem();
     if (step.group.reduction.first) core.result = core.results.next();
-    const std::int64_t pixel = std::int64_t{p_.kernels_of(step.group.blocks)} * element;
+    const std::int64_t pixel = std::int64_t{p.kernels_of(step.group.blocks)} * p.element_bytes();
     MatrixJob job;
     job.tile = step.tile, job.tile.image = 0;
     job.blocks = step.group.blocks;
     job.reduction = step.group.reduction;
-    const std::int64_t row = layer_.ifm_row_bytes(step.tile.w);
+    const std::int64_t row = layer.ifm_row_bytes(step.tile.w);
     const std::uint64_t map = core.map ? map_address(core, core.map->place) : core.place.nram;
-    job.ifm = {map, row * step.tile.h.ins, row, p_.channels};
+    job.ifm = {map, row * step.tile.h.ins, row, p.channels};
     const std::uint64_t wram = weights_offset(core.weights->place);
     job.weights = core.place.wram + wram;
-    if (work_.weights.post != 0 && step.group.reduction.last)
-      job.post = job.weights + post_offset(weight_transfers(layer_, work_.weights, step.group, wram), wram);
+    const WeightPlace& weights = core.share->weights;
+    if (weights.post != 0 && step.group.reduction.last)
+      job.post = job.weights + post_offset(weight_transfers(layer, weights, step.group, wram), wram);
     job.ofm = TensorLayout::dense(result_address(core, core.result->place), step.tile.h.outs,
                                   step.tile.w.outs, pixel);
     if (core.map) job.ifm_read = core.map->read();
@@ -343,25 +348,45 @@ class MatrixTasks {
     const CoreStep& step = core.steps[number];
     if (!step.group.reduction.last) return;
     const std::vector<Transfer> transfers = stores_of(core, step);
-    if (transfers.empty()) return;
+    if (!transfers.empty()) store(core, transfers, core.result->read());
+  }
+  void store(const Core& core, const std::vector<Transfer>& transfers, const Access& read) {
     if (m_.results == DataPath::kDirect) {
-      copies_.add(core.place.processor, Unit::kIodma, transfers,
-                  {core.result->read(), stored_by(core.place.processor)});
+      copies_.add(core.place.processor, Unit::kIodma, transfers, {read, stored_by(core.place.processor)});
     } else {
       staging_.at(core.cluster)
-          .store(store_streams_.at(core.number), core.place.processor, transfers, core.result->read(),
+          .store(store_streams_.at(core.number), core.place.processor, transfers, read,
                  stored_by(processor_of_memory(chip_, core.cluster)));
+    }
+  }
+
+  // Every team adds up its sums; each of its cores stores a part of the results.
+  void add_sums(std::size_t number) {
+    const std::size_t size = work_.layer.shares.size();
+    for (std::size_t first = 0; first < cores_.size(); first += size) {
+      const std::vector<CoreStep>& steps = cores_[first].steps;
+      if (number >= steps.size() || !steps[number].group.reduction.last) continue;
+      std::vector<CoreSums::Member> team;
+      for (std::size_t i = first; i < first + size; ++i) {
+        const Core& core = cores_[i];
+        team.push_back({core.number, core.place, *core.result, result_address(core, core.result->place)});
+      }
+      const std::vector<CoreSums::Result> results =
+          sums_.add(staging_.at(cores_[first].cluster), team, steps[number].tile, steps[number].group.blocks);
+      for (std::size_t i = 0; i < size; ++i) {
+        if (!results[i].transfers.empty()) store(cores_[first + i], results[i].transfers, results[i].read);
+      }
     }
   }
 
   TaskGraph& graph_;
   const MatrixWork& work_;
   const LayerMapping& m_;
-  const MatrixLayer& layer_;
   const Problem& p_;
   const ChipConfig& chip_;
   Footprint footprint_;
   CopyTasks copies_;
+  CoreSums sums_;
   const std::vector<BufferId>& stored_;
   std::vector<Core> cores_;
   std::map<int, Staging> staging_;  // by cluster

@@ -14,8 +14,9 @@ struct PlannedBytes {
   std::int64_t maps = 0, kernels = 0, results = 0;
 };
 
-/// Makes the lowering of one core.
-using LoweringFactory = std::function<std::unique_ptr<MatrixLowering>(TaskGraph&, const EnginePlace&)>;
+/// Makes the lowering of one core, which computes that share of the layer.
+using LoweringFactory =
+    std::function<std::unique_ptr<MatrixLowering>(TaskGraph&, const EnginePlace&, int share)>;
 
 /// Adds the tasks of the layer: loads, jobs and stores of all cores, step by step. `stored` has a buffer for
 /// every processor, which the last tasks of a result write.

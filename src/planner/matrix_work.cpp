@@ -24,13 +24,33 @@ std::int64_t result_bytes(const MatrixLayer& layer, const LayerMapping& m) {
   return align_up(std::int64_t{m.tile_rows} * m.tile_columns * kernels * p.element_bytes(), kBufferAlignment);
 }
 
+[[noreturn]] void refuse(const Problem& p, const std::string& why) {
+  throw UserError(fmt::format("layer '{}' cannot be mapped so: {}", p.name, why));
+}
+
+// Whether a core's channels can be added up in parts.
+void check_channels(const MatrixLayer& layer, const LayerMapping& m) {
+  if (m.channel_parts == 1) return;
+  const Problem& p = layer.problem();
+  const Grain grain = layer.grain();
+  if (!layer.reduces()) refuse(p, "the engine does not add up parts of the channels");
+  if (m.channel_parts > ceil_div(p.channels, grain.channels))
+    refuse(p, fmt::format("{} parts of {} channels", m.channel_parts, p.channels));
+  if (m.tile_rows > grain.rows || m.tile_columns > grain.columns)
+    refuse(p,
+           fmt::format("parts of the channels are added up for {} x {} outputs at a time, tiles have {} x {}",
+                       grain.rows, grain.columns, m.tile_rows, m.tile_columns));
+  if (m.blocks_per_load > 1)
+    refuse(p, "parts of the channels need a load for every kernel block (blocks_per_load 1)");
+}
+
 }  // namespace
 
 CorePart part_of_core(const Problem& p, const Grain& grain, const LayerMapping& m, int core) {
-  const int of_rows = core / (m.column_parts * m.kernel_parts);
+  const int team = core / m.reduction_parts, of_rows = team / (m.column_parts * m.kernel_parts);
   return {part_of(p.out_height, m.row_parts, of_rows % m.row_parts, grain.rows),
-          part_of(p.out_width, m.column_parts, core / m.kernel_parts % m.column_parts, grain.columns),
-          part_of(p.kernel_blocks(), m.kernel_parts, core % m.kernel_parts, 1),
+          part_of(p.out_width, m.column_parts, team / m.kernel_parts % m.column_parts, grain.columns),
+          part_of(p.kernel_blocks(), m.kernel_parts, team % m.kernel_parts, 1),
           part_of(p.batch, m.image_parts, of_rows / m.row_parts, 1)};
 }
 
@@ -53,50 +73,63 @@ MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& m) {
 
 std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, const LayerMapping& m) {
   std::int64_t most = 0;
-  const Grain grain = layer.grain();
-  for (const KernelGroup& group :
-       kernel_groups(layer.problem(), m, grain, {0, layer.problem().kernel_blocks()}))
+  const Problem& p = layer.problem();
+  for (const KernelGroup& group : kernel_groups(p, m, layer.grain(), {0, p.kernel_blocks()}))
     most = std::max(most, buffer_bytes(layer, weights, group));
   return most;
+}
+
+std::int64_t sums_bytes(const SharedLayer& layer, const LayerMapping& m, std::int64_t pixels, Footprint& f) {
+  if (!layer.adds_sums()) return 0;
+  const Problem& p = layer.problem;
+  const std::int64_t outputs =
+      ceil_div<std::int64_t>(pixels, layer.cores()) * p.kernels_of({0, m.blocks_per_load});
+  f.slice = align_up(outputs * dtype_size(DType::kInt32), kBufferAlignment);
+  f.ended = align_up(outputs * p.element_bytes(), kBufferAlignment);
+  f.post = align_up(std::int64_t{kClampBytes} + p.kernels_of({0, m.blocks_per_load}) * kPostParameterBytes,
+                    kBufferAlignment);
+  const int loads =
+      ceil_div(largest_part_of(p.kernel_blocks(), m.kernel_parts, 1), std::max(1, m.blocks_per_load));
+  return slice_buffers(layer.cores()) * f.slice + kResultBuffers * f.ended + loads * f.post;
 }
 
 Footprint footprint_of(const MatrixWork& work) {
   const LayerMapping& m = work.mapping;
   const ChipConfig& chip = work.chip();
+  const Problem& p = work.layer.problem;
   Footprint f;
-  f.map = map_bytes(work.layer, m), f.result = result_bytes(work.layer, m);
-  f.kernels = group_bytes(work.layer, work.weights, m);
-  f.nram = m.map_buffers * f.map + kResultBuffers * f.result;
+  for (const LayerShare& share : work.layer.shares) {
+    check_channels(*share.layer, m);
+    f.map = std::max(f.map, map_bytes(*share.layer, m));
+    f.result = std::max(f.result, result_bytes(*share.layer, m));
+    f.kernels = std::max(f.kernels, group_bytes(*share.layer, share.weights, m));
+  }
+  const std::int64_t sums = sums_bytes(work.layer, m, std::int64_t{m.tile_rows} * m.tile_columns, f);
+  f.nram = m.map_buffers * f.map + kResultBuffers * f.result + sums;
   f.wram = m.kernel_buffers * f.kernels;
-  const std::string& name = work.layer.problem().name;
-  const Problem& p = work.layer.problem();
-  const CorePart part = largest_part(p, work.layer.grain(), m);
-  const auto refuse = [&](const std::string& why) {
-    throw UserError(fmt::format("layer '{}' cannot be mapped so: {}", name, why));
-  };
-  if (m.channel_parts > 1 && !work.layer.reduces())
-    refuse("the engine does not add up parts of the channels");
-  if (m.channel_parts > ceil_div(p.channels, work.layer.grain().channels))
-    refuse(fmt::format("{} parts of {} channels", m.channel_parts, p.channels));
-  const Grain grain = work.layer.grain();
-  if (m.channel_parts > 1 && (m.tile_rows > grain.rows || m.tile_columns > grain.columns))
-    refuse(fmt::format("parts of the channels are added up for {} x {} outputs at a time, tiles have {} x {}",
-                       grain.rows, grain.columns, m.tile_rows, m.tile_columns));
-  if (m.channel_parts > 1 && m.blocks_per_load > 1)
-    refuse("parts of the channels need a load for every kernel block (blocks_per_load 1)");
+  const CorePart part = largest_part(p, work.layer.largest().layer->grain(), m);
   if (m.kernels == DataPath::kBroadcast && m.blocks_per_load * m.kernel_buffers < part.blocks.size())
-    refuse("kernels are broadcast only when all of a core's stay in its WRAM");
+    refuse(p, "kernels are broadcast only when all of a core's stay in its WRAM");
+  if (m.teams() > teams_of(chip, m.reduction_parts))
+    refuse(p,
+           fmt::format("{} teams of {} cores, each in one cluster, are more than {}, those that the chip has",
+                       m.teams(), m.reduction_parts, teams_of(chip, m.reduction_parts)));
+  if (f.post > chip.core.vector.parameter_bytes)
+    refuse(p, fmt::format("post-parameters of the kernels that are loaded together take {} bytes, "
+                          "chip.core.vector.parameter_bytes is {}",
+                          f.post, chip.core.vector.parameter_bytes));
   if (f.nram > chip.core.nram.size_bytes)
     throw UserError(fmt::format(
         "layer '{}' cannot fit: a tile of {} x {} outputs takes {} x {} bytes of inputs and {} x {} bytes of "
-        "results, chip.core.nram.size_bytes is {}",
-        name, m.tile_rows, m.tile_columns, m.map_buffers, f.map, kResultBuffers, f.result,
+        "results{}, chip.core.nram.size_bytes is {}",
+        p.name, m.tile_rows, m.tile_columns, m.map_buffers, f.map, kResultBuffers, f.result,
+        sums > 0 ? fmt::format(", and {} bytes for sums of other cores", sums) : "",
         chip.core.nram.size_bytes));
   if (f.wram > chip.core.wram.size_bytes)
     throw UserError(
         fmt::format("layer '{}' cannot fit: {} buffers of {} bytes for the kernels of {} blocks, "
                     "chip.core.wram.size_bytes is {}",
-                    name, m.kernel_buffers, f.kernels, m.blocks_per_load, chip.core.wram.size_bytes));
+                    p.name, m.kernel_buffers, f.kernels, m.blocks_per_load, chip.core.wram.size_bytes));
   return f;
 }
 

@@ -6,40 +6,50 @@
 #include <cstdint>
 
 #include "kernel_loads.h"
+#include "layer_share.h"
 
 namespace tilebeat {
 
 /// A matrix layer on a chip: where its tensors lie in DRAM, and how it is mapped. What it refers to outlives
 /// it.
 struct MatrixWork {
-  const MatrixLayer& layer;
+  const SharedLayer& layer;
   const HardwareConfig& hardware;
   const LayerMapping& mapping;
-  const WeightPlace& weights;
-  TensorLayout input, output;
+  TensorLayout output;
   const ChipConfig& chip() const { return *hardware.chip; }
 };
 
-/// Outputs and kernel blocks that one core computes, and of which images.
+/// Outputs and kernel blocks that one team of cores computes, and of which images.
 struct CorePart {
   Interval rows, columns, blocks, images;
   bool empty() const { return rows.empty() || columns.empty() || blocks.empty() || images.empty(); }
 };
 CorePart part_of_core(const Problem& problem, const Grain& grain, const LayerMapping& mapping, int core);
-/// The largest part of a core.
+/// The largest part of a team.
 CorePart largest_part(const Problem& problem, const Grain& grain, const LayerMapping& mapping);
 
 constexpr int kResultBuffers = 2;  ///< of a core, in NRAM
+/// Of a core that adds up sums of a team of `cores`: for those of others, one more than are added at a time.
+inline int slice_buffers(int cores) {
+  return cores;
+}
 
 /// Bytes of the buffers that a mapping takes.
 struct Footprint {
   std::int64_t map = 0, result = 0, kernels = 0;  ///< of one buffer
+  std::int64_t slice = 0, ended = 0;              ///< likewise: sums of another core, and results of them
+  std::int64_t post = 0;                          ///< post-parameters of one load of kernels
   std::int64_t nram = 0, wram = 0;                ///< of all
 };
 /// Throws UserError that says which buffer does not fit, and which limit that is.
 Footprint footprint_of(const MatrixWork& work);
-/// The bytes of the largest group of kernel blocks, as it lies in WRAM.
+/// The bytes of the largest group of kernel blocks of a share, as it lies in WRAM.
 std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, const LayerMapping& mapping);
+/// Bytes of a core's NRAM for sums of other cores and what becomes of them, with tiles of so many pixels.
+/// Sets `slice`, `ended` and `post`.
+std::int64_t sums_bytes(const SharedLayer& layer, const LayerMapping& mapping, std::int64_t pixels,
+                        Footprint& footprint);
 /// The job of the largest tile and the most kernels.
 MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& mapping);
 

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "choose_mapping.h"
+#include "choose_layer.h"
 #include "estimate.h"
 #include "fusion/fused_unit.h"
 #include "matrix_tasks.h"
@@ -26,10 +26,11 @@ namespace {
 // A layer that is decided and not yet lowered.
 struct DecidedLayer {
   const Layer* layer = nullptr;
-  std::unique_ptr<MatrixLayer> matrix;
+  std::shared_ptr<MatrixLayer> matrix;
+  SharedLayer shared;   // on a chip: the same, as its cores compute it
+  WeightPlace weights;  // on a board
   std::unique_ptr<VectorLayer> vector;
   const FusedUnit* unit = nullptr;  // of which it is the last layer
-  WeightPlace weights;
   LayerMapping mapping;
   std::uint64_t parameters = 0;  // of a vector layer
   DataPath path = DataPath::kDirect;
@@ -159,77 +160,53 @@ class NetworkPlanner {
   void decide_matrix(DecidedLayer& d) {
     const Layer& layer = *d.layer;
     const auto chosen = chosen_hardware_.find(layer.name);
-    d.matrix =
-        make_matrix_layer(workload_, layer, chosen == chosen_hardware_.end() ? hardware_ : chosen->second);
+    const HardwareConfig& engine_hardware = chosen == chosen_hardware_.end() ? hardware_ : chosen->second;
+    d.matrix = make_matrix_layer(workload_, layer, engine_hardware);
     d.plan.macs = useful_macs(workload_, layer);
     d.plan.bound = bound_of(d.matrix->problem(), layer, d.plan.macs, hardware_);
-    if (is_board()) check_board(d.matrix->problem());
-    WeightImage image;
     if (is_board()) {
-      image = d.matrix->pack_weights();
-      d.weights = unplaced(image, hardware_);
+      check_board(d.matrix->problem());
+      WeightImage packed = d.matrix->pack_weights();
+      d.weights = unplaced(packed, hardware_);
       d.matrix->cut_jobs(whole_job(d, 0), dram_path(hardware_, hardware_.dma, Direction::kRead),
                          machine_of(hardware_, {}).dram_bytes_per_clock);
+      d.weights = places_.place_weights(layer.name, std::move(packed), {0});
     } else {
-      image = choose(d);
-      d.matrix->cut_jobs(largest_job(*d.matrix, d.mapping), core_path(*hardware_.chip, hardware_.dma),
-                         core_memory_bytes(*hardware_.chip));
-      for (const int processor : processors_of(*hardware_.chip, d.mapping))
-        workers_[layer.scene].insert(processor);
-      d.plan.choices.insert(d.plan.choices.begin(), {"cores", in_words(d.mapping)});
-      made_.mappings.push_back(d.mapping);
+      choose(d, engine_hardware);
     }
-    const Problem& p = d.matrix->problem();
-    std::vector<int> parts;  // of the kernels: the first block of each
-    for (int part = 0; part < d.mapping.kernel_parts; ++part)
-      parts.push_back(part_of(p.kernel_blocks(), d.mapping.kernel_parts, part, 1).begin);
-    const std::optional<std::uint64_t> tensor = d.weights.tensor;
-    d.weights = places_.place_weights(layer.name, std::move(image), parts);
-    d.weights.tensor = tensor;
-    for (auto& choice : d.matrix->explain()) d.plan.choices.push_back(std::move(choice));
+    const MatrixLayer& explained = is_board() ? *d.matrix : *d.shared.largest().layer;
+    for (auto& choice : explained.explain()) d.plan.choices.push_back(std::move(choice));
   }
 
-  // Mapping and size of kernel blocks; the packed kernels.
-  WeightImage choose(DecidedLayer& d) const {
-    std::vector<std::unique_ptr<MatrixLayer>> sizes = d.matrix->other_block_sizes();
-    sizes.insert(sizes.begin(), std::move(d.matrix));
-    const MappingRequest* asked = asked_of(d.layer->name);
-    std::optional<ChosenMapping> best;
-    WeightImage packed;
-    std::string failure, offered;
-    for (std::unique_ptr<MatrixLayer>& size : sizes) {
-      const int kernels = size->problem().block_kernels;
-      offered += fmt::format("{}{}", offered.empty() ? "" : ", ", kernels);
-      if (asked != nullptr && asked->kernels_per_block.value_or(kernels) != kernels) continue;
-      try {
-        WeightImage image = size->pack_weights();
-        WeightPlace weights = unplaced(image, hardware_);
-        if (size->problem().kernel_tensor) {
-          size->kernel_parts(0, {0, size->problem().channels});  // refuses where the engine has none
-          weights.tensor = made_.plan.tensors.at(d.layer->inputs.at(1)).address;
-        }
-        const auto [input, output] = layouts(*d.layer, size->problem());
-        const ChosenMapping chosen =
-            choose_mapping({*size, hardware_, weights, input, output, d.first, asked}, trial_of(*d.layer));
-        if (best && chosen.cycles >= kClearlyFaster * best->cycles) continue;
-        best = chosen, packed = std::move(image);
-        d.matrix = std::move(size), d.weights = std::move(weights);
-      } catch (const UserError& error) {
-        if (failure.empty()) failure = error.what();
-      }
-    }
-    if (!best) {
-      throw UserError(!failure.empty()
-                          ? failure
-                          : fmt::format("mapping: kernels_per_block {} is not one of {}, the sizes "
-                                        "that the engine offers for layer '{}'",
-                                        *asked->kernels_per_block, offered, d.layer->name));
-    }
-    d.mapping = best->mapping;
+  // How cores compute the layer, with the places of its kernels.
+  void choose(DecidedLayer& d, const HardwareConfig& engine_hardware) {
+    const Layer& layer = *d.layer;
+    const Problem& p = d.matrix->problem();
+    const auto [input, output] = layouts(layer, p);
+    OperandPlaces places{input, std::nullopt};
+    if (p.kernel_tensor) places.kernels = made_.plan.tensors.at(layer.inputs.at(1)).address;
+    ChosenLayer chosen =
+        choose_layer({workload_, layer, hardware_, engine_hardware, d.matrix, places, output, d.first,
+                      workers_.at(layer.scene), asked_of(layer.name), trial_of(layer)});
+    d.shared = std::move(chosen.layer), d.mapping = chosen.mapping;
+    cut_jobs(d.shared, d.mapping, hardware_);
     d.mapping.engine = hardware_.dataflow;
-    d.mapping.engine_choices = d.matrix->choices();
-    d.plan.choices.emplace_back("chosen", best->reason);
-    return packed;
+    d.mapping.engine_choices = d.shared.largest().layer->choices();
+    for (const int processor : processors_of(*hardware_.chip, d.mapping))
+      workers_[layer.scene].insert(processor);
+    d.plan.choices.emplace_back("cores", in_words(d.mapping));
+    if (d.shared.adds_sums()) d.plan.choices.emplace_back("sums", sums_in_words(d.shared));
+    d.plan.choices.emplace_back("chosen", chosen.reason);
+    made_.mappings.push_back(d.mapping);
+    std::vector<int> parts;  // of the kernels of each share: the first block
+    int first = 0;
+    for (const WeightImage& packed : d.shared.packed) {
+      for (int part = 0; part < d.mapping.kernel_parts; ++part)
+        parts.push_back(first +
+                        part_of(d.shared.problem.kernel_blocks(), d.mapping.kernel_parts, part, 1).begin);
+      first += static_cast<int>(packed.blocks.size()) - 1;
+    }
+    set_places(d.shared, places_.place_weights(layer.name, take_packed(d.shared), parts));
   }
 
   LayerTrial trial_of(const Layer& layer) const {
@@ -245,15 +222,25 @@ class NetworkPlanner {
 
   std::string in_words(const LayerMapping& m) const {
     return fmt::format(
-        "{} of {} cores: {} x {} parts of the map, {} of the kernels{}; tiles of {} x {} outputs in NRAM, {} "
+        "{} of {} cores: {} x {} parts of the map, {} of the kernels{}{}; tiles of {} x {} outputs in NRAM, "
+        "{} "
         "kernel "
         "blocks a load{}; maps {}, kernels {}, results {}",
         m.cores(), hardware_.chip->cores(), m.row_parts, m.column_parts, m.kernel_parts,
-        m.image_parts > 1 ? fmt::format(", {} of the images", m.image_parts) : "", m.tile_rows,
+        m.image_parts > 1 ? fmt::format(", {} of the images", m.image_parts) : "",
+        m.reduction_parts > 1 ? fmt::format(", {} of the channels", m.reduction_parts) : "", m.tile_rows,
         m.tile_columns, m.blocks_per_load,
         m.channel_parts > 1 ? fmt::format(", channels in {} parts", m.channel_parts) : "",
         kDataPathNames[static_cast<std::size_t>(m.maps)], kDataPathNames[static_cast<std::size_t>(m.kernels)],
         kDataPathNames[static_cast<std::size_t>(m.results)]);
+  }
+
+  static std::string sums_in_words(const SharedLayer& layer) {
+    return fmt::format(
+        "{} cores of a cluster each add up at most {} of {} channels; they exchange the int32 sums "
+        "through its SRAM and their vector units add them{}",
+        layer.cores(), layer.largest().layer->problem().channels, layer.problem.channels,
+        layer.post_parameters != 0 ? " and make results of them" : "");
   }
 
   void decide_vector(DecidedLayer& d) {
@@ -346,10 +333,12 @@ class NetworkPlanner {
       const MatrixLowering::ReadBytes read = lowering->read_bytes();
       bytes.maps = read.maps, bytes.kernels = read.kernels;
     } else if (d.matrix != nullptr) {
-      const auto [input, output] = layouts(*d.layer, d.matrix->problem());
-      const MatrixWork work{*d.matrix, hardware_, d.mapping, d.weights, input, output};
+      const MatrixWork work{d.shared, hardware_, d.mapping, layouts(*d.layer, d.matrix->problem()).second};
       bytes = add_matrix_tasks(
-          graph, work, [&](TaskGraph& g, const EnginePlace& place) { return d.matrix->lower(g, place); },
+          graph, work,
+          [&](TaskGraph& g, const EnginePlace& place, int share) {
+            return d.shared.shares[static_cast<std::size_t>(share)].layer->lower(g, place);
+          },
           stored);
     } else if (d.vector != nullptr) {
       d.vector->add_tasks(graph, d.mapping.cores(), d.path, d.parameters, stored, bytes);
@@ -376,7 +365,7 @@ class NetworkPlanner {
       if (workers.size() > 1) program.push_back({{}, {}, {}, barrier(number, 1, workers)});
     }
     made_.plan.layers.push_back(std::move(d.plan));
-    d.matrix.reset(), d.vector.reset();
+    d.matrix.reset(), d.vector.reset(), d.shared = {};
   }
 
   // Nobody reads what others have not stored. The second barrier of a layer holds the others back until

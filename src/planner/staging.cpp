@@ -122,4 +122,15 @@ void Staging::store(int number, int processor, const std::vector<Transfer>& tran
   }
 }
 
+void Staging::pass(int number, const Transfer& transfer, int from, const Access& read, int to,
+                   const Access& written) {
+  Stream& stream = streams_[static_cast<std::size_t>(number)];
+  for (const std::vector<Transfer>& part : parts_of({transfer}, stream.bytes)) {
+    const BufferRing::Filling filling = stream.ring.next();
+    const std::uint64_t sram = address_of(stream, filling);
+    copies_.add(from, Unit::kMvdma, into_buffer(part, sram), {read, filling.write()});
+    copies_.add(to, Unit::kMvdma, out_of_buffer(part, sram), {filling.read(), written});
+  }
+}
+
 }  // namespace tilebeat

@@ -54,6 +54,9 @@ class Staging {
   /// From the memory of `processor`'s core to DRAM; `stored` is written when it lies there.
   void store(int stream, int processor, const std::vector<Transfer>& transfers, const Access& read,
              const Access& stored);
+  /// From the memory of one core to that of another one of the cluster, as `transfer` says.
+  void pass(int stream, const Transfer& transfer, int from, const Access& read, int to,
+            const Access& written);
 
  private:
   struct Stream {

@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/numerics.h"
+#include "tilebeat/units/post_processing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -80,6 +81,17 @@ void VectorMath::resize(const VectorResize& operation, const VectorStep& step,
   }
 }
 
+std::int32_t VectorMath::end_sum(std::int32_t sum, std::size_t channel, const VectorRun& operation) const {
+  const std::uint8_t* record = parameters_.data() + kClampBytes + channel * kPostParameterBytes;
+  ConvSetup setup;
+  setup.post_parameters = setup.clamp = true;
+  setup.clamp_low = element(parameters_, 0, DType::kInt32);
+  setup.clamp_high = element(parameters_, 1, DType::kInt32);
+  setup.requantise = operation.out_type != DType::kInt32;
+  setup.output_type = operation.out_type, setup.output_zero_point = operation.out_zero;
+  return post_process(sum, setup, decode_post_parameter(record));
+}
+
 void VectorMath::run(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
                      const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results) {
   switch (operation.kind) {
@@ -148,6 +160,16 @@ void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
     const auto index = static_cast<std::size_t>(i);
     if (operation.kind == VectorKind::kTable) {
       results.push_back(parameters_.at(a[index]));
+      continue;
+    }
+    if (operation.kind == VectorKind::kAddSums || operation.kind == VectorKind::kEndSums) {
+      // They wrap, as those in a matrix unit do.
+      std::int32_t sum =
+          static_cast<std::int32_t>(static_cast<std::uint32_t>(element(a, index, operation.a_type)) +
+                                    static_cast<std::uint32_t>(element(b, index, operation.b_type)));
+      if (operation.kind == VectorKind::kEndSums)
+        sum = end_sum(sum, static_cast<std::size_t>((first + i) % operation.channels), operation);
+      append(sum, operation.out_type, results);
       continue;
     }
     const std::int64_t x = std::int64_t{element(a, index, operation.a_type)} - operation.a_zero;

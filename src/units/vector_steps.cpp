@@ -11,7 +11,8 @@ bool pools(VectorKind kind) {
   return kind == VectorKind::kMaxPool || kind == VectorKind::kAveragePool;
 }
 bool has_two_operands(VectorKind kind) {
-  return kind == VectorKind::kAdd || kind == VectorKind::kSub || kind == VectorKind::kMul;
+  return kind == VectorKind::kAdd || kind == VectorKind::kSub || kind == VectorKind::kMul ||
+         kind == VectorKind::kAddSums || kind == VectorKind::kEndSums;
 }
 
 }  // namespace
@@ -29,8 +30,11 @@ int VectorSteps::parameter_bytes(const VectorRun& run) {
       return 3 * kFactor;
     case VectorKind::kSoftmax:
       return kSoftmaxBytes;
+    case VectorKind::kEndSums:
+      return kClampBytes + run.channels * kPostParameterBytes;
     case VectorKind::kMaxPool:
     case VectorKind::kAveragePool:
+    case VectorKind::kAddSums:
       return 0;
   }
   return 0;

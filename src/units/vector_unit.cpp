@@ -38,6 +38,12 @@ void VectorUnit::check(const VectorRun& run) const {
                                       kVectorKindNames[static_cast<std::size_t>(run.kind)]));
   }
   if (pooling || run.kind == VectorKind::kSoftmax) check_row(run.channels, "vector.run");
+  const bool sums = run.kind == VectorKind::kAddSums || run.kind == VectorKind::kEndSums;
+  const bool added = run.kind != VectorKind::kAddSums || run.out_type == DType::kInt32;
+  if (sums && (run.a_type != DType::kInt32 || run.b_type != DType::kInt32 || !added)) {
+    throw SimulationError(fmt::format("vector.run: {} of elements that are not int32",
+                                      kVectorKindNames[static_cast<std::size_t>(run.kind)]));
+  }
   if (VectorSteps::parameter_bytes(run) > config_.parameter_bytes) {
     throw SimulationError(fmt::format("vector.run: {} bytes of parameters, there is room for {}",
                                       VectorSteps::parameter_bytes(run), config_.parameter_bytes));

@@ -2,6 +2,7 @@
 // NU-2).
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -17,6 +18,7 @@ struct Case {
   std::vector<Tensor> tensors;
   VectorRun run;
   std::vector<std::uint8_t> parameters;
+  std::optional<Tensor> expected;  ///< where no layer says it
 
   template <class T>
   void parameter(T value) {
@@ -185,6 +187,49 @@ Case pool_case() {
   return c;
 }
 
+/// Sums of two cores: kept, or made results of as SPEC NU-2 says.
+Case sums_case() {
+  Case c;
+  const bool ends = one_in(2);
+  const DType type = !ends || one_in(4) ? DType::kInt32 : random_byte_type();
+  const std::int64_t pixels = skewed(60), channels = skewed(90);
+  for (int i = 0; i < 2; ++i) {
+    add_operand(c, {pixels, channels}, DType::kInt32);
+    for (std::size_t e = 3; e < c.tensors.back().bytes.size(); e += 4)  // sums that do not leave int32
+      c.tensors.back().bytes[e] = static_cast<std::uint8_t>(one_in(2) ? number(0, 60) : -number(1, 60));
+  }
+  VectorRun& run = c.run;
+  run.kind = ends ? VectorKind::kEndSums : VectorKind::kAddSums;
+  run.out_type = type,
+  run.out_zero = static_cast<std::int16_t>(type == DType::kInt32 ? 0 : random_zero(type));
+  run.rows = 1, run.columns = static_cast<std::uint16_t>(pixels);
+  run.channels = static_cast<std::uint16_t>(channels);
+  const std::int32_t low = one_in(2) ? INT32_MIN : number(-2000, 0),
+                     high = one_in(2) ? INT32_MAX : number(0, 1 << 30);
+  std::vector<PostParameter> records;
+  if (ends) {
+    c.parameter(low), c.parameter(high), c.parameter(std::uint64_t{0});
+    for (int i = 0; i < channels; ++i) {
+      records.push_back({number(1, 1000) * 1e-8, number(-100000, 100000)});
+      c.parameter(records.back().scale), c.parameter(records.back().bias), c.parameter(std::int32_t{0});
+    }
+  }
+  Tensor& expected = c.expected.emplace(Tensor{{pixels, channels}, type, {}});
+  for (std::int64_t i = 0; i < pixels * channels; ++i) {
+    std::int64_t v = std::int64_t{c.tensors[0].at(i)} + c.tensors[1].at(i);
+    if (ends) {
+      const PostParameter& record = records[static_cast<std::size_t>(i % channels)];
+      v = std::clamp<std::int64_t>(v + record.bias, low, high);
+      if (type != DType::kInt32)
+        v = std::clamp<std::int64_t>(std::llrint(static_cast<double>(v) * record.scale) + run.out_zero,
+                                     dtype_min(type), dtype_max(type));
+    }
+    for (int byte = 0; byte < dtype_size(type); ++byte)
+      expected.bytes.push_back(static_cast<std::uint8_t>(v >> (8 * byte)));
+  }
+  return c;
+}
+
 /// Cycles of the lanes after docs/vector.md.
 std::int64_t lane_clocks(const Case& c, int lanes, int burst_bytes) {
   const auto passes = [lanes](std::int64_t elements) { return (elements + lanes - 1) / lanes; };
@@ -222,7 +267,8 @@ std::string run_case(Case& c, const VectorConfig& config, const DmaConfig& ports
     run.b_type = c.infos[1].dtype, run.b_zero = static_cast<std::int16_t>(c.infos[1].zero_point);
   std::vector<Operand> operands;
   for (std::size_t i = 0; i < c.tensors.size(); ++i) operands.push_back({c.tensors[i], c.infos[i]});
-  return run_vector_operation(run, operands, c.parameters, reference_layer(c.layer, operands),
+  return run_vector_operation(run, operands, c.parameters,
+                              c.expected ? *c.expected : reference_layer(c.layer, operands),
                               lane_clocks(c, config.lanes, ports.burst_bytes), {config, ports, bus});
 }
 
@@ -243,6 +289,9 @@ TEST(VectorOperators, HI_2_scale_and_requantize) {
 }
 TEST(VectorOperators, HI_2_add_sub_mul) {
   check_operator(60, elementwise_case);
+}
+TEST(VectorOperators, HI_2_NU_2_sums) {
+  check_operator(80, sums_case);
 }
 TEST(VectorOperators, HI_2_pooling) {
   check_operator(100, pool_case);

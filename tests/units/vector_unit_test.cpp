@@ -168,6 +168,104 @@ TEST_F(VectorUnitTest, OP_2_bilinear_pixels_are_made_of_runs_of_source_rows) {
   EXPECT_EQ(result().bytes[8192 + 32], 30) << "the mean of 10 and 50";
 }
 
+/// Sums of matrix units: one pixel of kSums channels of int32.
+class VectorSumsTest : public VectorUnitTest {
+ protected:
+  static constexpr int kSums = 32;  // two steps of 64 bytes, each one pass of 16 lanes
+  static constexpr std::uint64_t kRecords = 16384 + 16;
+  static VectorRun sums(VectorKind kind, DType type) {
+    VectorRun run;
+    run.kind = kind;
+    run.a_type = run.b_type = DType::kInt32, run.out_type = type;
+    run.rows = run.columns = 1, run.channels = kSums;
+    run.a = 64, run.b = 4096, run.destination = 8192, run.parameters = 16384;
+    return run;
+  }
+  template <class T>
+  static void put(ScriptedTarget& memory, std::uint64_t address, T value) {
+    for (std::size_t i = 0; i < sizeof value; ++i)
+      memory.bytes[address + i] = reinterpret_cast<const std::uint8_t*>(&value)[i];
+  }
+  std::int32_t sum_at(std::uint64_t address) {
+    std::uint32_t value = 0;
+    for (std::uint64_t i = 0; i < 4; ++i) value |= std::uint32_t{result().bytes[address + i]} << (8 * i);
+    return static_cast<std::int32_t>(value);
+  }
+};
+
+TEST_F(VectorSumsTest, HI_2_RO_6_sums_of_two_cores_latency_pair) {
+  build();
+  put<std::int32_t>(a(), 64, 1'000'000), put<std::int32_t>(b(), 4096, -3);
+  put<std::int32_t>(a(), 64 + 4 * 31, INT32_MAX), put<std::int32_t>(b(), 4096 + 4 * 31, 2);
+  driver_->send(kSent, sums(VectorKind::kAddSums, DType::kInt32));
+  // The first step's operands come one a port; no parameters are read.
+  const Cycle enters = kFirst + kRead + 1, ready = enters + 1 + config_.latency_cycles;
+  sc_core::sc_start(to_sc_time(context_.clock.at(ready) - 1));
+  EXPECT_TRUE(result().arrivals.empty()) << "not before cycle " << ready;
+  run(100);
+  ASSERT_EQ(result().arrivals.size(), 2U);
+  EXPECT_EQ(result().arrivals[0].cycle, ready);
+  EXPECT_EQ(result().arrivals[1].cycle, ready + 1) << "steps follow one another";
+  EXPECT_EQ(a().arrivals.size(), 2U);
+  EXPECT_EQ(b().arrivals.size(), 2U);
+  EXPECT_EQ(unit_->lane_clocks, 2);
+  EXPECT_EQ(driver_->released(1), enters + 1);
+  EXPECT_EQ(driver_->done(1), ready + 1 + kWrite + 1);
+  EXPECT_EQ(sum_at(8192), 999'997);
+  EXPECT_EQ(sum_at(8192 + 4 * 31), INT32_MIN + 1) << "sums wrap as in a matrix unit";
+}
+
+TEST_F(VectorSumsTest, HI_2_NU_2_the_last_ones_become_results_behind_their_records) {
+  build();
+  put<std::int32_t>(a(), 16384, 0), put<std::int32_t>(a(), 16384 + 4, 1000);  // relu, and an upper bound
+  for (std::uint64_t channel = 0; channel < kSums; ++channel) {
+    put<double>(a(), kRecords + 16 * channel, 0.5);
+    put<std::int32_t>(a(), kRecords + 16 * channel + 8, static_cast<std::int32_t>(10 * channel));
+  }
+  put<std::int32_t>(a(), 64, 5), put<std::int32_t>(b(), 4096, 8);                  // 13 / 2: 6.5 to even
+  put<std::int32_t>(a(), 64 + 4, -100), put<std::int32_t>(b(), 4096 + 4, 50);      // below 0
+  put<std::int32_t>(a(), 64 + 8, 180), put<std::int32_t>(b(), 4096 + 8, 3);        // 203 / 2: 101.5
+  put<std::int32_t>(a(), 64 + 12, 50'000), put<std::int32_t>(b(), 4096 + 12, 50);  // above 1000, saturates
+  VectorRun run_sums = sums(VectorKind::kEndSums, DType::kInt8);
+  run_sums.out_zero = -7;
+  driver_->send(kSent, run_sums);
+  // 528 bytes of parameters in bursts of 64, then the first operand on the same port.
+  constexpr int kBursts = (16 + 16 * kSums + 63) / 64;
+  const Cycle ready = kFirst + kBursts + kRead + 1 + 1 + config_.latency_cycles;
+  sc_core::sc_start(to_sc_time(context_.clock.at(ready) - 1));
+  EXPECT_TRUE(result().arrivals.empty()) << "not before cycle " << ready;
+  run(200);
+  ASSERT_EQ(result().arrivals.size(), 2U) << "bytes of a step together";
+  EXPECT_EQ(result().arrivals[0].cycle, ready);
+  EXPECT_EQ(a().arrivals.size(), kBursts + 2U);
+  const auto value = [&](std::uint64_t i) { return static_cast<std::int8_t>(result().bytes[8192 + i]); };
+  EXPECT_EQ(value(0), 6 - 7);
+  EXPECT_EQ(value(1), 0 - 7);
+  EXPECT_EQ(value(2), 102 - 7);
+  EXPECT_EQ(value(3), 127);
+  EXPECT_EQ(value(20), 100 - 7) << "the bias alone";
+}
+
+TEST_F(VectorSumsTest, HI_2_refuses_sums_that_are_no_int32) {
+  VectorRun run = sums(VectorKind::kEndSums, DType::kInt8);
+  run.b_type = DType::kInt8;
+  EXPECT_THAT(refusal(run), ::testing::HasSubstr("vector.run: endsums of elements that are not int32"));
+}
+TEST_F(VectorSumsTest, HI_2_refuses_sums_whose_result_is_no_int32) {
+  EXPECT_THAT(refusal(sums(VectorKind::kAddSums, DType::kUint8)),
+              ::testing::HasSubstr("vector.run: addsums of elements that are not int32"));
+}
+TEST_F(VectorSumsTest, HI_2_takes_records_that_just_fit) {
+  config_.parameter_bytes = 16 + 16 * kSums;
+  EXPECT_EQ(refusal(sums(VectorKind::kEndSums, DType::kInt32)), "");
+  EXPECT_GT(driver_->done(1), 0);
+}
+TEST_F(VectorSumsTest, HI_2_refuses_records_that_are_too_many) {
+  config_.parameter_bytes = 16 + 16 * kSums - 1;
+  EXPECT_THAT(refusal(sums(VectorKind::kEndSums, DType::kInt32)),
+              ::testing::HasSubstr("vector.run: 528 bytes of parameters, there is room for 527"));
+}
+
 /// Operand buffers and result buffers that fill up.
 class VectorBufferTest : public VectorUnitTest {
  protected:

@@ -108,6 +108,8 @@ struct PostParameter {
   std::int32_t bias = 0;
 };
 constexpr int kPostParameterBytes = 16;
+/// In front of the records of an `endsums`: the bounds of the clamp, two int32, low first; padding.
+constexpr int kClampBytes = 16;
 std::array<std::uint8_t, kPostParameterBytes> encode(const PostParameter& parameter);
 PostParameter decode_post_parameter(const std::uint8_t* bytes);
 

@@ -64,9 +64,20 @@ struct Copy {
 };
 
 /// What the vector unit computes; the formulas are in docs/vector.md.
-enum class VectorKind : std::uint8_t { kTable, kScale, kAdd, kSub, kMul, kMaxPool, kAveragePool, kSoftmax };
-constexpr std::array<std::string_view, 8> kVectorKindNames{"table", "scale",   "add",         "sub",
-                                                           "mul",   "maxpool", "averagepool", "softmax"};
+enum class VectorKind : std::uint8_t {
+  kTable,
+  kScale,
+  kAdd,
+  kSub,
+  kMul,
+  kMaxPool,
+  kAveragePool,
+  kSoftmax,
+  kAddSums,  ///< of matrix units
+  kEndSums   ///< adds the last ones and makes results of them, as a matrix unit does
+};
+constexpr std::array<std::string_view, 10> kVectorKindNames{
+    "table", "scale", "add", "sub", "mul", "maxpool", "averagepool", "softmax", "addsums", "endsums"};
 constexpr FieldChoices choices_of(VectorKind) {
   return {"vector operation", kVectorKindNames.data(), kVectorKindNames.size()};
 }
@@ -75,7 +86,8 @@ constexpr FieldChoices choices_of(VectorKind) {
 /// there without gaps. For pooling `height` x `width` is the source map and the rest as in ConvRun; otherwise
 /// the sources have the shape of the result. `parameters` is where tables and factors lie: 256 bytes (table),
 /// the output's factor and 16 bytes a channel (scale: factor and offset), 24 bytes (add, sub, mul: two input
-/// factors and the output's), 2056 bytes (softmax: 256 exponentials and the output's factor).
+/// factors and the output's), 2056 bytes (softmax: 256 exponentials and the output's factor), the clamp's
+/// bounds in 16 bytes and a PostParameter a channel (endsums).
 struct VectorRun {
   static constexpr OperationKind kKind{"vector.run", 0x40, Unit::kVector};
 

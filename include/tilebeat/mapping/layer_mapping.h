@@ -25,8 +25,11 @@ constexpr std::array<std::string_view, 2> kStepOrderNames{"tile_outer", "kernel_
 struct LayerMapping {
   std::string layer;
   std::string engine;  ///< the name of its dataflow
-  /// Cores: parts of the output rows, columns and kernel blocks and of the images, one a core.
+  /// Cores: parts of the output rows, columns and kernel blocks and of the images, one a team.
   int row_parts = 1, column_parts = 1, kernel_parts = 1, image_parts = 1;
+  /// Cores of a team: parts of the input channels, one a core, whose sums they add up. They follow one
+  /// another in a cluster.
+  int reduction_parts = 1;
   /// What the engine chose of its own for the layer: a JSON object with fields of its part of the hardware
   /// file; empty: nothing.
   std::string engine_choices;
@@ -38,7 +41,8 @@ struct LayerMapping {
   StepOrder order = StepOrder::kTileOuter;
   DataPath maps = DataPath::kDirect, kernels = DataPath::kDirect, results = DataPath::kDirect;
 
-  int cores() const { return row_parts * column_parts * kernel_parts * image_parts; }
+  int teams() const { return row_parts * column_parts * kernel_parts * image_parts; }
+  int cores() const { return teams() * reduction_parts; }
   bool uses_memory_cores() const {
     return maps != DataPath::kDirect || kernels != DataPath::kDirect || results != DataPath::kDirect;
   }

@@ -132,7 +132,8 @@ class MatrixLayer {
   /// Bytes of a row of a tile's map in the core's memory: its pixels as they are.
   virtual std::int64_t ifm_row_bytes(const Window& w) const;
   /// The way of a tile's map, which lies at `source`, to `destination`: one transfer, to rows of
-  /// ifm_row_bytes; of a map whose channels lie apart one for every row, or for all.
+  /// ifm_row_bytes; of a map whose channels lie apart one for every row, or for all. The layer may have a
+  /// part of the channels that a pixel has there.
   virtual MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
                            std::uint64_t destination) const;
 

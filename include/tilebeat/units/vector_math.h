@@ -25,6 +25,7 @@ class VectorMath {
   void resize(const VectorResize& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
               std::vector<std::uint8_t>& results);
   double factor(std::size_t number) const;
+  std::int32_t end_sum(std::int32_t sum, std::size_t channel, const VectorRun& operation) const;
   void pool(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a);
   void finish_pool(const VectorRun& operation, const VectorStep& step, std::vector<std::uint8_t>& results);
   void softmax(const VectorRun& operation, const std::vector<std::uint8_t>& a,

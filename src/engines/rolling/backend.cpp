@@ -176,7 +176,11 @@ class RollingLayer : public MatrixLayer {
         config_(config_of(p_, hardware)),
         choice_(choose_order(product_of(p_, pixels(), group_channels(p_), {0, p_.conv.out_channels}), config_,
                              records_if(p_.has_post_parameters()))) {
-    p_.block_kernels = shape_of(config_).lines(choice_.order.variant);
+    const Shape shape = shape_of(config_);
+    p_.block_kernels = shape.lines(choice_.order.variant);
+    // An output block has a column of PEs for each of its kernels then; it has to be one where sums are kept.
+    if (choice_.order.scheme == Scheme::kOutputStationary)
+      p_.block_kernels = std::min(p_.block_kernels, shape.lanes(Variant::kRightBUp));
   }
 
   const Problem& problem() const override { return p_; }

@@ -54,9 +54,10 @@ class WfoldLayer : public MatrixLayer {
       transfer.destination += static_cast<std::uint64_t>(lead_bytes(p_, tile.w));
     } else {
       // To the tail of its place, from where the fold engine moves it to the head.
-      transfer.destination += static_cast<std::uint64_t>(
-          (transfer.shape.destination_row - transfer.shape.run) * transfer.shape.rows);
-      transfer.shape.destination_row = transfer.shape.run;
+      const std::int64_t raw = std::int64_t{tile.w.ins} * p_.channels;
+      transfer.destination +=
+          static_cast<std::uint64_t>((transfer.shape.destination_row - raw) * transfer.shape.rows);
+      transfer.shape.destination_row = raw;
       load.after = folded(tile, transfer.destination, destination);
     }
     return load;

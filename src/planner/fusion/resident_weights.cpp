@@ -12,7 +12,6 @@
 #include "../processors.h"
 
 namespace tilebeat {
-
 ResidentWeights::ResidentWeights(TaskGraph& graph, const UnitWork& work)
     : graph_(graph), work_(work), chip_(*work.hardware.chip), layers_(work.layers.size()) {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
@@ -33,7 +32,7 @@ void ResidentWeights::split(const std::vector<int>& rows, ClusterShare share) {
     share.rows = rows[l];
     layers_[l].mapping = split_over_cluster(*layer.matrix, chip_, share);
     layer.matrix->cut_jobs(largest_job(*layer.matrix, layers_[l].mapping),
-                           core_path(chip_, work_.hardware.dma), core_memory_bytes(chip_));
+                           core_path(chip_, work_.hardware.dma), chip_.core.bus.bytes_per_clock);
     place_groups(l, end);
     regions = layer.weights->image.regions;
   }

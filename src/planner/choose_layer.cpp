@@ -1,0 +1,151 @@
+#include "choose_layer.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "estimate.h"
+
+namespace tilebeat {
+namespace {
+
+// Larger teams must take less than this share of the time without, and save so many cycles: there is more in
+// their way that estimates do not know.
+constexpr double kWorthATeam = 0.95;
+constexpr double kWorthATeamCycles = 200;
+// And so many more for every processor that has no other work in the program: it is started, and fetches and
+// waits at the barriers of all other layers.
+constexpr double kWorthAProcessor = 150;
+
+class LayerChooser {
+ public:
+  explicit LayerChooser(const LayerQuestion& question) : q_(question) {}
+
+  ChosenLayer run() {
+    look_at_whole();
+    if (!asked_team() || *asked_team() > 1) look_at_teams();
+    if (best_) {
+      best_->reason += team_sizes();
+      return std::move(*best_);
+    }
+    if (failure_.empty())
+      throw UserError(
+          fmt::format("mapping: kernels_per_block {} is not one of {}, the sizes that the engine "
+                      "offers for layer '{}'",
+                      *q_.request->kernels_per_block, offered_, q_.layer.name));
+    throw UserError(failure_);
+  }
+
+ private:
+  std::optional<int> asked_team() const {
+    return q_.request == nullptr ? std::nullopt : q_.request->reduction_parts;
+  }
+
+  void look_at_whole() {
+    std::vector<std::shared_ptr<MatrixLayer>> sizes{q_.whole};
+    for (auto& size : q_.whole->other_block_sizes()) sizes.push_back(std::move(size));
+    const Grain grain = q_.whole->grain();
+    for (const auto& size : sizes) {
+      const Problem& p = size->problem();
+      const std::int64_t images = p.sets > 1 ? p.batch : 1;
+      parts_ = std::max(parts_, images * ceil_div(p.out_height, grain.rows) *
+                                    ceil_div(p.out_width, grain.columns) * p.kernel_blocks());
+      if (asked_team().value_or(1) > 1) continue;
+      attempt([&] { look_at(whole_layer(size, q_.places, q_.hardware), kClearlyFaster, 0); },
+              p.block_kernels);
+    }
+  }
+
+  // Where outputs do not give all cores work, and there is enough of it; and where the layer does not fit,
+  // but for what is asked for.
+  void look_at_teams() {
+    const ChipConfig& chip = *q_.hardware.chip;
+    if (asked_team()) return look_at_team(*asked_team());
+    if (!best_ && q_.request != nullptr) return;
+    const int largest = largest_team(*q_.whole, chip);
+    for (int cores = 2; cores <= largest; cores *= 2) {
+      if (best_ && (cycles_ < 2 * kWorthATeamCycles || parts_ * cores > chip.cores())) return;
+      look_at_team(cores);
+    }
+  }
+  void look_at_team(int cores) {
+    attempt(
+        [&] {
+          for (SharedLayer& layer :
+               shared_layers(q_.workload, q_.layer, q_.engine_hardware, *q_.whole, cores, q_.places)) {
+            const int kernels = layer.problem.block_kernels;
+            attempt([&] { look_at(std::move(layer), kWorthATeam, kWorthATeamCycles); }, kernels);
+          }
+        },
+        std::nullopt);
+  }
+
+  // Looks at something, unless kernel blocks of another size are asked for. What cannot be is remembered.
+  template <class Look>
+  void attempt(const Look& look, std::optional<int> block_kernels) {
+    if (block_kernels) {
+      offered_ += fmt::format("{}{}", offered_.empty() ? "" : ", ", *block_kernels);
+      if (q_.request != nullptr && q_.request->kernels_per_block.value_or(*block_kernels) != *block_kernels)
+        return;
+    }
+    try {
+      look();
+    } catch (const UserError& error) {
+      if (failure_.empty()) failure_ = error.what();
+    }
+  }
+
+  // Takes it when it is faster than this share of the best so far, by so many cycles.
+  void look_at(SharedLayer layer, double faster, double fewer) {
+    const ChosenMapping chosen =
+        choose_mapping({layer, q_.hardware, q_.output, q_.first_of_program, q_.request}, q_.trial);
+    const auto [fastest, first] = of_teams_.try_emplace(layer.cores(), chosen.cycles);
+    if (!first) fastest->second = std::min(fastest->second, chosen.cycles);
+    if (layer.adds_sums() && best_ && best_->layer.adds_sums()) faster = kClearlyFaster, fewer = 0;
+    if (layer.adds_sums() && best_) fewer += kWorthAProcessor * more_processors(chosen.mapping);
+    if (best_ && (chosen.cycles >= faster * cycles_ || chosen.cycles + fewer > cycles_)) return;
+    best_ = ChosenLayer{std::move(layer), chosen.mapping, chosen.reason};
+    cycles_ = chosen.cycles;
+  }
+
+  // Where there were several: what each was expected to take.
+  std::string team_sizes() const {
+    if (of_teams_.size() < 2) return "";
+    std::string text;
+    for (const auto& [cores, cycles] : of_teams_)
+      text += fmt::format("{} {} at {:.0f}", text.empty() ? "; teams of" : ",", cores, cycles);
+    return text;
+  }
+
+  // Processors that nothing but this mapping needs.
+  int more_processors(const LayerMapping& mapping) const {
+    const ChipConfig& chip = *q_.hardware.chip;
+    std::set<int> known = q_.workers;
+    for (const int processor : processors_of(chip, best_->mapping)) known.insert(processor);
+    int more = 0;
+    for (const int processor : processors_of(chip, mapping)) more += known.count(processor) == 0 ? 1 : 0;
+    return more;
+  }
+
+  const LayerQuestion& q_;
+  std::optional<ChosenLayer> best_;
+  double cycles_ = 0;               // of the best
+  std::map<int, double> of_teams_;  // cycles, by cores of a team
+  std::int64_t parts_ = 0;          // of the outputs that cores can compute by themselves
+  std::string failure_, offered_;
+};
+
+}  // namespace
+
+ChosenLayer choose_layer(const LayerQuestion& question) {
+  return LayerChooser(question).run();
+}
+
+}  // namespace tilebeat

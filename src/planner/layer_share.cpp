@@ -1,0 +1,214 @@
+#include "layer_share.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+#include "tilebeat/mapping/mapping_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "placement.h"
+
+namespace tilebeat {
+namespace {
+
+constexpr std::uint64_t kUnplaced = 4096;  // some address: places come later
+
+// Everything that the layer of a share refers to.
+struct Source {
+  Workload workload;
+  Layer layer;
+  HardwareConfig hardware;
+  std::vector<std::unique_ptr<MatrixLayer>> sizes;  // in kernel blocks of every size
+};
+
+// Channels `channels` of kernels, which are the last axis.
+Tensor kernels_over(const Tensor& kernels, Interval channels) {
+  const auto all = static_cast<std::size_t>(kernels.shape.back());
+  const auto begin = static_cast<std::size_t>(channels.begin),
+             size = static_cast<std::size_t>(channels.size());
+  Tensor part{kernels.shape, kernels.dtype, {}};
+  part.shape.back() = channels.size();
+  part.bytes.resize(kernels.bytes.size() / all * size);
+  for (std::size_t kernel = 0; kernel < kernels.bytes.size() / all; ++kernel)
+    std::memcpy(part.bytes.data() + kernel * size, kernels.bytes.data() + kernel * all + begin, size);
+  return part;
+}
+
+// The sums of a layer over channels `channels`: what follows them is left out.
+std::shared_ptr<Source> sums_over(const Workload& workload, const Layer& layer, Interval channels) {
+  auto made = std::make_shared<Source>();
+  for (const std::string& name : layer.inputs) made->workload.inputs[name] = workload.tensor(name);
+  made->layer = layer;
+  made->layer.output.dtype = DType::kInt32, made->layer.output.zero_point = 0;
+  auto& conv = std::get<Conv2d>(made->layer.operation);
+  conv.bias.clear(), conv.activation = {}, conv.requant.reset();
+  conv.product.inner = channels.size();
+  if (conv.kernels == KernelSource::kWeights) conv.weights = kernels_over(conv.weights, channels);
+  if (conv.pixels != PixelAxes::kMatrices)
+    made->workload.inputs[layer.inputs.front()].shape.back() = channels.size();
+  return made;
+}
+
+std::vector<std::unique_ptr<MatrixLayer>> in_all_sizes(std::unique_ptr<MatrixLayer> layer) {
+  std::vector<std::unique_ptr<MatrixLayer>> sizes = layer->other_block_sizes();
+  sizes.insert(sizes.begin(), std::move(layer));
+  return sizes;
+}
+
+// The hardware as all shares use it: with what the engine chose for the whole layer.
+HardwareConfig hardware_of_shares(const HardwareConfig& hardware, const MatrixLayer& whole) {
+  LayerMapping chosen;
+  chosen.engine = hardware.dataflow, chosen.engine_choices = whole.choices();
+  return with_choices(hardware, request_of(chosen), Place("choices of layer " + whole.problem().name));
+}
+
+void add_share(SharedLayer& shared, std::shared_ptr<MatrixLayer> layer, const OperandPlaces& places,
+               const HardwareConfig& hardware) {
+  if (layer->problem().kernel_tensor)  // refuses where the engine has none
+    layer->kernel_parts(0, {0, layer->problem().channels});
+  shared.packed.push_back(layer->pack_weights());
+  WeightPlace weights = unplaced(shared.packed.back(), hardware);
+  weights.tensor = places.kernels;
+  shared.shares.push_back({std::move(layer), std::move(weights), places.input});
+}
+
+// The places of the operands' channels from `channel` on.
+OperandPlaces places_from(int channel, const Problem& p, OperandPlaces places) {
+  places.input.address += static_cast<std::uint64_t>(channel * places.input.channel_stride);
+  if (places.kernels)
+    *places.kernels += static_cast<std::uint64_t>(channel * p.kernel_tensor->channel_stride);
+  return places;
+}
+
+void check_team(const MatrixLayer& layer, const ChipConfig& chip, int cores) {
+  const Problem& p = layer.problem();
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(fmt::format("layer '{}' cannot be mapped so: reduction_parts {} {}", p.name, cores, why));
+  };
+  const int grain = layer.grain().channels;
+  if (!layer.reduces()) refuse("needs sums over parts of the channels, which groups of them do not have");
+  if (p.interleaving) refuse("is not there for transposed convolutions");
+  if (cores > ceil_div(p.channels, grain))
+    refuse(fmt::format("is more than {}, the parts of {} channels in multiples of {}",
+                       ceil_div(p.channels, grain), p.channels, grain));
+  if (cores > chip.cores_per_cluster)
+    refuse(fmt::format("is more than {}, chip.cores_per_cluster: sums pass through the memory of a cluster",
+                       chip.cores_per_cluster));
+}
+
+}  // namespace
+
+const LayerShare& SharedLayer::largest() const {
+  return *std::max_element(shares.begin(), shares.end(), [](const LayerShare& a, const LayerShare& b) {
+    return a.layer->problem().channels < b.layer->problem().channels;
+  });
+}
+
+SharedLayer whole_layer(std::shared_ptr<MatrixLayer> layer, const OperandPlaces& places,
+                        const HardwareConfig& hardware) {
+  SharedLayer made;
+  made.problem = layer->problem();
+  add_share(made, std::move(layer), places, hardware);
+  return made;
+}
+
+std::vector<SharedLayer> shared_layers(const Workload& workload, const Layer& layer,
+                                       const HardwareConfig& hardware, const MatrixLayer& whole, int cores,
+                                       const OperandPlaces& places) {
+  check_team(whole, *hardware.chip, cores);
+  const Problem& p = whole.problem();
+  const HardwareConfig chosen = hardware_of_shares(hardware, whole);
+  std::vector<Interval> channels;
+  std::vector<std::shared_ptr<Source>> sources;
+  for (int core = 0; core < cores; ++core) {
+    channels.push_back(part_of(p.channels, cores, core, whole.grain().channels));
+    sources.push_back(sums_over(workload, layer, channels.back()));
+    Source& made = *sources.back();
+    made.hardware = chosen;
+    made.sizes = in_all_sizes(make_matrix_layer(made.workload, made.layer, made.hardware));
+  }
+  std::vector<SharedLayer> versions;
+  for (const auto& first : sources.front()->sizes) {
+    SharedLayer made;
+    made.problem = p;
+    made.problem.block_kernels = first->problem().block_kernels;
+    made.post_parameters = post_parameters_of(p).empty() ? 0 : kUnplaced;
+    for (std::size_t core = 0; core < sources.size(); ++core) {
+      for (const auto& size : sources[core]->sizes) {
+        if (size->problem().block_kernels != made.problem.block_kernels) continue;
+        add_share(made, std::shared_ptr<MatrixLayer>(sources[core], size.get()),
+                  places_from(channels[core].begin, p, places), hardware);
+        break;
+      }
+    }
+    if (made.cores() == cores) versions.push_back(std::move(made));
+  }
+  if (versions.empty())
+    throw UserError(
+        fmt::format("layer '{}' cannot be mapped so: reduction_parts {}: the engine has no size of "
+                    "kernel blocks for all parts of the channels",
+                    p.name, cores));
+  return versions;
+}
+
+WeightImage take_packed(SharedLayer& layer) {
+  WeightImage all = std::move(layer.packed.front());
+  for (std::size_t share = 1; share < layer.packed.size(); ++share) {
+    WeightImage& next = layer.packed[share];
+    const std::uint64_t begin = all.blocks.back();
+    all.blocks.pop_back();
+    for (const std::uint64_t block : next.blocks) all.blocks.push_back(begin + block);
+    std::move(next.pieces.begin(), next.pieces.end(), std::back_inserter(all.pieces));
+  }
+  layer.packed.clear();
+  if (layer.adds_sums()) all.post = post_parameters_of(layer.problem);
+  return all;
+}
+
+void set_places(SharedLayer& layer, const WeightPlace& place) {
+  if (!layer.adds_sums()) {
+    const std::optional<std::uint64_t> tensor = layer.shares.front().weights.tensor;
+    layer.shares.front().weights = place;
+    layer.shares.front().weights.tensor = tensor;
+    return;
+  }
+  auto next = place.blocks.begin();
+  for (LayerShare& share : layer.shares) {
+    std::copy_n(next, share.weights.blocks.size(), share.weights.blocks.begin());
+    next += static_cast<std::ptrdiff_t>(share.weights.blocks.size());
+  }
+  layer.post_parameters = place.post;
+}
+
+int largest_team(const MatrixLayer& layer, const ChipConfig& chip) {
+  if (!layer.reduces() || layer.problem().interleaving) return 1;
+  return std::min(chip.cores_per_cluster, ceil_div(layer.problem().channels, layer.grain().channels));
+}
+
+int teams_of(const ChipConfig& chip, int cores) {
+  // Cores are numbered through: where teams do not fill a cluster, the next one has none.
+  const int in_cluster = chip.cores_per_cluster / cores;
+  return chip.cores_per_cluster % cores == 0 ? in_cluster * chip.clusters : in_cluster;
+}
+
+std::vector<std::uint8_t> post_parameters_of(const Problem& p) {
+  const ConvSetup setup = conv_setup(p);
+  if (!setup.post_parameters && !setup.clamp) return {};
+  const std::array<std::int32_t, 2> bounds{setup.clamp ? setup.clamp_low : INT32_MIN,
+                                           setup.clamp ? setup.clamp_high : INT32_MAX};
+  std::vector<std::uint8_t> bytes(kClampBytes);
+  std::memcpy(bytes.data(), bounds.data(), sizeof bounds);
+  for (int kernel = 0; kernel < p.conv.out_channels; ++kernel) {
+    const auto record = encode(post_parameter(p, kernel));
+    bytes.insert(bytes.end(), record.begin(), record.end());
+  }
+  return bytes;
+}
+
+}  // namespace tilebeat

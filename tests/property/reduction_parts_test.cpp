@@ -1,0 +1,129 @@
+// Channels split over cores, on every matrix engine: random products and convolutions whose mapping asks for
+// it, outputs against the reference, everything of one granularity against the other, other orders of
+// processes (SPEC MA_1, RO_6, OP_1, HI_3, NU_2, CY_3, CY_4).
+#include <array>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "checked_run.h"
+#include "random_product.h"
+#include "random_rolling.h"
+
+namespace tilebeat::testing {
+namespace {
+
+enum class Engine { kSwitchArray, kWfold, kRolling };
+
+struct Tally {
+  int shared = 0;        // layers that teams compute
+  int cut = 0, raw = 0;  // of these with parts of a core's channels, with int32 results
+};
+
+class ReductionPartsOn : public ::testing::TestWithParam<Engine> {
+ protected:
+  static HardwareConfig random_hardware() {
+    constexpr int kClusters = 2, kCores = 5;
+    HardwareConfig hardware = GetParam() == Engine::kSwitchArray ? random_chip()
+                              : GetParam() == Engine::kWfold     ? random_wfold_chip(kClusters, kCores)
+                                                                 : random_rolling_chip(kClusters, kCores);
+    ChipConfig& chip = *hardware.chip;
+    chip.cores_per_cluster = std::max(2, chip.cores_per_cluster);
+    chip.core.nram = random_memory(64, chip.core.bus.bytes_per_clock);
+    return hardware;
+  }
+
+  /// Every layer on matrix units by teams of two or more.
+  static NetworkMapping asked_of(const Workload& workload, const HardwareConfig& hardware) {
+    NetworkMapping mapping{"random", {}};
+    for (const Layer& layer : workload.layers) {
+      if (!std::holds_alternative<Conv2d>(layer.operation)) continue;
+      MappingRequest request;
+      request.layer = layer.name;
+      request.reduction_parts = number(2, std::min(4, hardware.chip->cores_per_cluster));
+      if (one_in(4))
+        request.channel_parts = 2, request.blocks_per_load = 1;
+      else if (one_in(3))
+        request.tile_rows = number(1, 3);
+      mapping.layers.push_back(request);
+    }
+    return mapping;
+  }
+
+  static void check(const Workload& workload, const HardwareConfig& hardware, Tally& tally) {
+    RC_LOG() << hardware_to_json(hardware).dump() << "\n";
+    check_hardware(hardware, "random hardware");
+    NetworkMapping asked = asked_of(workload, hardware);
+    PlannedNetwork planned;
+    for (bool refused = true; refused;) {  // without a layer that cannot be mapped so
+      try {
+        planned = plan_network(workload, hardware, asked);
+        refused = false;
+      } catch (const PlanError& error) {
+        const std::string message = error.what();
+        RC_LOG() << message << "\n";
+        RC_ASSERT(message.find("cannot") != std::string::npos);
+        const auto layer = std::find_if(asked.layers.begin(), asked.layers.end(),
+                                        [&](const auto& r) { return r.layer == error.layer(); });
+        if (layer == asked.layers.end() || !layer->reduction_parts) return;
+        *layer = MappingRequest{};
+        layer->layer = error.layer();
+      }
+    }
+    RC_LOG() << mapping_text(planned.mappings) << "\n";
+    for (std::size_t i = 0; i < planned.mappings.size(); ++i) {
+      const LayerMapping& mapping = planned.mappings[i];
+      RC_ASSERT(mapping.reduction_parts == asked.layers[i].reduction_parts.value_or(mapping.reduction_parts));
+      if (mapping.reduction_parts == 1) continue;
+      ++tally.shared;
+      tally.cut += mapping.channel_parts > 1 ? 1 : 0;
+      tally.raw += workload.tensor(mapping.layer).dtype == DType::kInt32 ? 1 : 0;
+    }
+    const SimulatedRun run = check_both_granularities(workload, hardware, planned.plan, 60);
+    SimulationOptions options;
+    options.granularity = one_in(2) ? Granularity::kTile : Granularity::kClock;
+    options.jitter_seed = static_cast<std::uint32_t>(number(1, 1000));
+    options.build_order_seed = static_cast<std::uint32_t>(number(1, 1000));
+    RC_ASSERT(simulate_in_child(hardware, planned.plan, options, 60).report_text == run.report_text);
+  }
+};
+
+TEST_P(ReductionPartsOn, MA_1_OP_1_products) {
+  Tally tally;
+  check_cases(60, [&] {
+    const RandomProducts products({20, 500, 30, 3});
+    RC_LOG() << products.text() << "\n";
+    HardwareConfig hardware = random_hardware();
+    MemoryConfig& wram = hardware.chip->core.wram;
+    const std::int64_t row = std::int64_t{wram.banks} * wram.bank_bytes;
+    if (one_in(2)) wram.size_bytes = row * std::max<std::int64_t>(1, 512 * number(2, 8) / row);
+    check(products.load(), hardware, tally);
+  });
+  EXPECT_GE(tally.shared, 15);
+  EXPECT_GE(tally.raw, 2) << "results are the sums";
+  EXPECT_GE(tally.cut, 1) << "a core's channels are cut again";
+}
+
+TEST_P(ReductionPartsOn, MA_1_HI_3_convolutions) {
+  Tally tally;
+  check_cases(60, [&] {
+    const HardwareConfig hardware = random_hardware();
+    ConvShape shape = random_layer(spec_array(hardware), {1500, 5, 3, 3, 4, 120});
+    shape.groups = 1;
+    RC_LOG() << to_text(shape) << "\n";
+    check(conv_workload(shape), hardware, tally);
+  });
+  EXPECT_GE(tally.shared, 20);
+}
+
+std::string engine_name(const ::testing::TestParamInfo<Engine>& info) {
+  constexpr std::array<const char*, 3> kNames{"switch_array", "wfold", "rolling"};
+  return kNames.at(static_cast<std::size_t>(info.param));
+}
+INSTANTIATE_TEST_SUITE_P(Engines, ReductionPartsOn,
+                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling),
+                         engine_name);
+
+}  // namespace
+}  // namespace tilebeat::testing
