@@ -1,6 +1,8 @@
 #include "lowering.h"
 
 #include "tilebeat/engines/switch_array/operations.h"
+#include "tilebeat/engines/switch_array/schedule.h"
+#include "tilebeat/engines/switch_array/write_queues.h"
 #include "tilebeat/isa/address_map.h"
 
 #include <algorithm>
@@ -91,6 +93,37 @@ class Lowering : public MatrixLowering {
   std::uint16_t narrowed(std::int64_t value, const char* what) const { return narrow(p_, value, what); }
   double clocks(double cycles) const { return std::max(cycles, 1.0); }
 
+  // Cycles in which the banks take a map: all words of a pixel go to one bank, one a cycle, behind a queue.
+  double arranging_cycles(const LoadInput& load) {
+    const auto [found, added] = arranging_.try_emplace({load.height, load.width, load.channels});
+    if (!added) return found->second;
+    const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
+    const Arrangement arrangement(array_, load.height, load.width, aware ? load.stride_h : 1,
+                                  aware ? load.stride_w : 1);
+    WriteQueues queues(config_.rows, config_.arrangement_queue_words);
+    // Words arrive with the beat that brings their last byte; pixels that lie apart begin a beat each.
+    const bool apart = load.pixel_stride != load.channels;
+    std::int64_t byte = 0, beat = -1;
+    for (int row = 0; row < load.height; ++row) {
+      byte = align_up<std::int64_t>(byte, path_.width);
+      for (int column = 0; column < load.width; ++column) {
+        if (apart) byte = align_up<std::int64_t>(byte, path_.width);
+        const int bank = arrangement.place(row, column).bank.value();
+        for (int at = 0; at < load.channels; at += array_.port_channels) {
+          byte += std::min<int>(array_.port_channels, load.channels - at);
+          if ((byte - 1) / path_.width != beat) {
+            if (beat >= 0) queues.end_beat();
+            queues.begin_beat(0);
+            beat = (byte - 1) / path_.width;
+          }
+          queues.add_words(bank, 1);
+        }
+      }
+    }
+    if (beat >= 0) queues.end_beat();
+    return found->second = static_cast<double>(queues.next_beat());
+  }
+
   void load_input(const Chunk& chunk) {
     const OutputTile& t = tile_of(chunk);
     const Interval channels = channels_loaded(chunk);
@@ -110,13 +143,10 @@ class Lowering : public MatrixLowering {
     filling = inputs_.next();
     std::vector<Access> accesses{filling.write()};
     also(accesses, job_->ifm_read);
-    // Bank words: those of a row go to the L banks of its half, one a cycle each.
     const Runs runs =
         merged_runs(channels.size(), width, job_->ifm.pixel_stride, height, job_->ifm.row_stride);
-    const double words = static_cast<double>(height) * width *
-                         ceil_div(channels.size(), array_.port_channels) / array_.lanes();
     TaskCost cost = transfer_cost(runs, load.address);
-    cost.cycles = std::max(cost.cycles, words);
+    cost.cycles = std::max(cost.cycles, arranging_cycles(load));
     add(load, std::move(accesses), cost, TaskEvent::kDone);
   }
 
@@ -263,6 +293,7 @@ class Lowering : public MatrixLowering {
   const Tiling& tiling_;
   const SwitchArrayConfig& config_;
   PortPath path_;
+  std::map<std::tuple<int, int, int>, double> arranging_;  // cycles by height, width and channels
   ArrayShape array_;
   int slot_words_;
   ChunkMaker maker_;

@@ -135,7 +135,7 @@ class Search {
     const std::vector<Chunk> chunks =
         ChunkMaker(array_, tiling, slots)
             .chunks(job_, static_cast<int>(tiles.size()), planes, {}, true, true);
-    double beats = 0, input = 0, kernels = 0, output = 0;
+    double beats = 0, input = 0, written = 0, kernels = 0, output = 0;
     for (const Chunk& chunk : chunks) {
       const OutputTile& tile = tiles[static_cast<std::size_t>(chunk.tile)];
       constexpr double kChunkOverhead = 4;
@@ -146,7 +146,11 @@ class Search {
                                  ? p_.channels
                                  : std::min(p_.channels, chunk.planes.end * array_.port_channels) -
                                        chunk.planes.begin * array_.port_channels;
-        input += static_cast<double>(tile.h.ins) * tile.w.ins * channels;
+        const double pixels = static_cast<double>(tile.h.ins) * tile.w.ins;
+        input += pixels * channels;
+        // Words of a pixel go to one bank, one a cycle; a queue takes some.
+        written +=
+            pixels * std::max(0, ceil_div(channels, array_.port_channels) - config_.arrangement_queue_words);
       }
       if (chunk.loads_kernels) {
         kernels +=
@@ -164,7 +168,7 @@ class Search {
     const double last = output / static_cast<double>(tiles.size()) / std::min(bus, memory);
     const double bytes = input + kernels + stored_bus_bytes(tiling, output);
     const double clocks =
-        first + std::max({beats, input / bus, kernels / bus, output / bus, bytes / memory}) + last;
+        first + std::max({beats, input / bus, written, kernels / bus, output / bus, bytes / memory}) + last;
     return {tiling, clocks, static_cast<std::int64_t>(bytes)};
   }
   // What storing costs on the DRAM's bus: a run of a pixel's channels that does not fill whole DRAM bursts

@@ -2,7 +2,7 @@
 
 #include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/engines/switch_array/sim/write_queues.h"
+#include "tilebeat/engines/switch_array/write_queues.h"
 #include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"

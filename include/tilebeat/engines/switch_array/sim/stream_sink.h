@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tilebeat/base/overloaded.h"
-#include "tilebeat/engines/switch_array/sim/write_queues.h"
+#include "tilebeat/engines/switch_array/write_queues.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/units/messages.h"
 
