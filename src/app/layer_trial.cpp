@@ -39,7 +39,7 @@ constexpr int kCannotBe = 2;  // status of a trial whose mapping does not fit
 
 Cycle simulate_alone(const Workload& workload, HardwareConfig hardware, const LayerMapping& mapping) {
   hardware.planner.search = 0;
-  PlannedNetwork planned = plan_network(workload, hardware, {"", {request_of(mapping)}, {}});
+  PlannedNetwork planned = plan_network(workload, hardware, {"", {request_of(mapping)}});
   const RunResult result = simulate(hardware, std::move(planned.plan), {});
   if (!result.failures.empty()) throw SimulationError(result.failures.front());
   return result.cycles;

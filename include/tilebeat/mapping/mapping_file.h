@@ -39,7 +39,7 @@ struct UnitRequest {
 struct NetworkMapping {
   std::string file;  ///< it was read from; empty: none
   std::vector<MappingRequest> layers;
-  std::vector<UnitRequest> units;
+  std::vector<UnitRequest> units = {};
 };
 
 constexpr int kMappingVersion = 1;
