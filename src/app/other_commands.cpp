@@ -1,5 +1,6 @@
 #include "tilebeat/config/hardware_file.h"
 #include "tilebeat/report/report.h"
+#include "tilebeat/report/text_table.h"
 #include "tilebeat/schema/fields.h"
 #include "tilebeat/workload/workload_schema.h"
 
@@ -27,6 +28,27 @@ void print_layer(const LayerPlan& layer) {
   fmt::print("  estimate         {} cycles\n\n", layer.estimated_cycles);
 }
 
+void print_fusion(const PlannedNetwork& planned, const FusionConfig& config) {
+  const FusionSummary& f = *planned.fusion;
+  std::size_t layers = 0;
+  for (const UnitMapping& unit : planned.units) layers += unit.layers.size();
+  const std::string_view planner = kFusionPlannerNames[static_cast<std::size_t>(config.planner)];
+  fmt::print("fusion, planner {}: {} units of {} layers, {} layers by themselves\n", planner,
+             planned.units.size(), layers, planned.plan.layers.size() - planned.units.size());
+  if (config.planner == FusionPlanner::kOptimal) {
+    fmt::print("least {}, {} units estimated\n",
+               kFusionObjectiveNames[static_cast<std::size_t>(config.objective)], f.visited);
+  }
+  const auto row = [](const FusionSummary::Totals& t, const char* name, const std::string& cycles) {
+    return std::vector<std::string>{name, grouped(t.maps), grouped(t.kernels), grouped(t.maps + t.kernels),
+                                    cycles};
+  };
+  fmt::print("\n{}\n", format_rows({{"over DRAM, bytes", "maps", "kernels", "all", "cycles"},
+                                    row(f.alone, "layer by layer", grouped(f.alone.cycles)),
+                                    row(f.fused, "fused", grouped(f.fused.cycles)),
+                                    row(f.compulsory, "inputs, outputs, weights once", "")}));
+}
+
 void write_mapping(const PlanCommand& command, const std::string& text) {
   for (const std::string& input : files_read(command.config, command.layer)) {
     std::error_code ignored;
@@ -48,6 +70,7 @@ int plan(const PlanCommand& command) {
   const Plan& made = planned.plan;
   if (!command.mapping.empty()) write_mapping(command, mapping_text(planned.mappings, planned.units));
   for (const LayerPlan& layer : made.layers) print_layer(layer);
+  if (planned.fusion) print_fusion(planned, hardware.fusion);
   for (const ProgramImage& program : made.programs) {
     fmt::print("program {} of {} at {:#x}: {} instructions of {} bytes\n", program.label,
                processor_name(hardware.chip, program.processor), program.address, program.instructions.size(),

@@ -173,11 +173,33 @@ void describe(V& v, ChipConfig& c) {
 }
 
 template <class V>
+void describe(V& v, FusionConfig& c) {
+  v.choice("planner", c.planner, kFusionPlannerNames,
+           "chooses the units: by the rules of document 001, or those that take least");
+  v.choice("objective", c.objective, kFusionObjectiveNames, "what the optimal planner makes least");
+  v.choice("start", c.start, kStartRuleNames, "the layer that a unit begins with, of those in no unit");
+  v.integers("rules_off", c.rules_off, {4, 19}, {0, 16}, "rules of document 001 that do not apply");
+  v.integer("least_main_layers", c.least_main_layers, {1, 64},
+            "products, convolutions and poolings of a unit (rule 5)");
+  v.integer("redundancy_percent", c.redundancy_percent, {0, 10000},
+            "bytes that may be loaded on top because unit maps overlap (rule 11)");
+  v.boolean("share_in_and_out", c.share_in_and_out,
+            "a unit map and its result use the same places (rule 12)");
+  v.integer("most_maps", c.most_maps, {1, 1024}, "maps at a time (rule 18)");
+  v.integer("stride_redundancy", c.stride_redundancy, {0, 1024},
+            "pixels that all kernels of a unit may reach beyond their strides (rule 19)");
+  v.integers(
+      "ratios", c.ratios, {1, 99}, {1, 16},
+      "per cent by which a map that is too large is cut, one after the other, the last again and again");
+}
+
+template <class V>
 void describe(V& v, HardwareConfig& c) {
   v.name("name", c.name, "name of the hardware, shown in reports");
   v.number("clock_mhz", c.clock_mhz, kClockMhz, "clock of the NPU in MHz");
   v.special("dataflow", EngineNameValue{c.dataflow}, "engine that runs the matrix work");
-  v.boolean("fused", c.fused, "fuse layers");
+  v.boolean("fused", c.fused, "fuse layers of networks, on a chip");
+  v.object("fusion", c.fusion, "which layers are fused");
   for (std::size_t i = 0; i < c.engines.size(); ++i) {
     const EngineDescription& engine = engine_descriptions()[i];
     v.special(engine.key, EngineValue{c.engines[i]}, engine.doc);

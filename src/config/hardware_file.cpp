@@ -118,10 +118,8 @@ Picoseconds HardwareConfig::clock_ps() const {
 
 void check_hardware(const HardwareConfig& config, const std::string& file) {
   const Place root(file);
-  if (config.fused) {
-    root.key("fused").refuse(
-        "true", fmt::format("false: fused layers are not available with dataflow {}", config.dataflow));
-  }
+  if (config.fused && !config.chip)
+    root.key("fused").refuse("true", "false: layers are fused in the memories of a chip, which is not there");
   for (std::size_t i = 0; i < config.engines.size(); ++i) config.engines[i].check(config, root);
   check_transfers(config, root);
   check_dram(config.dram, root.key("dram"));

@@ -17,6 +17,8 @@ double estimated_cycles(const MappingQuestion& question, const LayerMapping& map
 
 /// What tasks of the machine share, with the processors `started` started by the host first.
 Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started);
+/// Cycles of the fence and the barriers behind a layer that so many processors work on.
+Cycle end_cycles(const HardwareConfig& hardware, int processors);
 /// The processors that work in a mapping.
 std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& mapping);
 

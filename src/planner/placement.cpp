@@ -12,17 +12,24 @@ constexpr std::int64_t kPage =
 
 // Bytes that are left free before each part of the kernels. Parts of equal size would often lie a multiple of
 // all banks apart; streams that read them side by side would then meet in one bank of one controller, row
-// against row, to the end. So every part begins at a phase of its own, the nearest that is not taken.
+// against row, to the end. So every part begins at a phase of its own, the nearest that is not taken. Parts
+// that are too short to go through many banks begin at different controllers, as many at each.
 std::vector<std::int64_t> gaps_before(const WeightImage& image, const std::vector<int>& parts,
                                       const HardwareConfig& hardware) {
   std::vector<std::int64_t> gaps(parts.size(), 0);
-  const std::int64_t round = dram_bank_round(hardware);
   const auto count = static_cast<std::int64_t>(parts.size());
   const auto bytes = static_cast<std::int64_t>(image.blocks.back());
-  constexpr std::int64_t kLong = 4;  // a part shorter than one of so many shares of the banks is no stream
-  if (count < 2 || bytes / count < round / kLong) return gaps;
+  constexpr std::int64_t kLong = 4;  // shares of all banks; a part that is shorter than one is short
+  if (count < 2) return gaps;
+  std::int64_t round = dram_bank_round(hardware);
+  const bool is_short = bytes / count < round / kLong;
+  if (is_short)
+    round = kPage * hardware.dram.channels * (hardware.chip ? hardware.chip->memory_controllers : 1);
   std::vector<std::int64_t> phases;
-  for (std::int64_t i = 0; i < count; ++i) phases.push_back((round / kPage * i / count + i) * kPage % round);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t page = is_short ? i : round / kPage * i / count + i;
+    phases.push_back(page * kPage % round);
+  }
   std::int64_t shift = 0;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     const auto begin = static_cast<std::int64_t>(image.blocks[static_cast<std::size_t>(parts[part])]) + shift;

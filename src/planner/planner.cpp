@@ -13,6 +13,7 @@
 
 #include "choose_layer.h"
 #include "estimate.h"
+#include "fusion/choose_units.h"
 #include "fusion/fused_unit.h"
 #include "matrix_tasks.h"
 #include "placement.h"
@@ -64,6 +65,7 @@ class NetworkPlanner {
       }
     }
     for (DecidedLayer& layer : decided_) lower(layer);
+    if (made_.fusion) made_.fusion->fused = totals_of(plan);
     for (ProgramImage& program : plan.programs) program.instructions.push_back({{}, {}, {}, Halt{}});
     places_.place_programs();
     plan.dram_bytes = places_.used();
@@ -109,16 +111,38 @@ class NetworkPlanner {
     return found == asked_.layers.end() ? nullptr : &*found;
   }
 
+  // Those of the mapping file; where it names none, those that the rules choose.
   void make_units() {
     for (std::size_t i = 0; i < asked_.units.size(); ++i) {
       try {
-        units_.push_back(std::make_unique<FusedUnit>(workload_, hardware_, asked_.units[i]));
+        add_unit(asked_.units[i]);
       } catch (const UserError& error) {
         throw UserError(fmt::format("{}: units[{}]: {}", asked_.file, i, error.what()));
       }
-      on_chip_.merge(units_.back()->inner_tensors());
-      made_.units.push_back(units_.back()->mapping());
     }
+    if (!hardware_.fused || !asked_.units.empty()) return;
+    HardwareConfig unfused = hardware_;
+    unfused.fused = false;
+    const Plan alone = plan_network(workload_, unfused, asked_, trial_).plan;
+    ChosenUnits chosen = choose_units(workload_, hardware_, alone);
+    for (ChosenUnit& unit : chosen.units) {
+      add_unit(unit.request);
+      reasons_[units_.back().get()] = std::move(unit.reasons);
+    }
+    made_.fusion = FusionSummary{totals_of(alone), {}, compulsory_bytes(workload_), chosen.visited};
+  }
+  static FusionSummary::Totals totals_of(const Plan& plan) {
+    FusionSummary::Totals totals;
+    for (const LayerPlan& layer : plan.layers) {
+      totals.maps += layer.input_bytes + layer.output_bytes, totals.kernels += layer.kernel_bytes;
+      totals.cycles += layer.estimated_cycles;
+    }
+    return totals;
+  }
+  void add_unit(const UnitRequest& request) {
+    units_.push_back(std::make_unique<FusedUnit>(workload_, hardware_, request));
+    on_chip_.merge(units_.back()->inner_tensors());
+    made_.units.push_back(units_.back()->mapping());
   }
   FusedUnit* unit_of(const Layer& layer) const {
     for (const auto& unit : units_) {
@@ -130,6 +154,7 @@ class NetworkPlanner {
     unit.place(places_, made_.plan.tensors);
     d.unit = &unit;
     d.plan = unit.plan();
+    for (auto& reason : reasons_[&unit]) d.plan.choices.push_back(std::move(reason));
     for (const int processor : unit.processors()) workers_[d.layer->scene].insert(processor);
   }
 
@@ -326,7 +351,11 @@ class NetworkPlanner {
     const std::vector<BufferId> stored = stored_buffers(graph);
     PlannedBytes bytes;
     if (d.unit != nullptr) {
-      bytes = d.unit->add_tasks(graph, stored);
+      const UnitUse use = d.unit->add_tasks(graph, stored);
+      bytes = use.bytes;
+      d.plan.choices.emplace_back(
+          "takes", fmt::format("{} of {} bytes of a cluster's SRAM, {} of {} of a core's WRAM", use.sram,
+                               hardware_.chip->sram_bytes(), use.wram, hardware_.chip->core.wram.size_bytes));
     } else if (d.matrix != nullptr && is_board()) {
       const auto lowering = d.matrix->lower(graph, {});
       for (int i = 0; i < jobs_of_board(d.matrix->problem()); ++i) lowering->add(whole_job(d, i));
@@ -353,7 +382,8 @@ class NetworkPlanner {
                  machine_of(hardware_,
                             d.first ? std::vector<int>(workers.begin(), workers.end()) : std::vector<int>{}));
     d.plan.estimated_cycles =
-        std::max<Cycle>(std::llround(times.cycles) + end_cycles(workers), d.plan.bound.cycles());
+        std::max<Cycle>(std::llround(times.cycles) + end_cycles(hardware_, static_cast<int>(workers.size())),
+                        d.plan.bound.cycles());
     for (auto& [processor, instructions] :
          synchronise(graph, dependencies, times, is_board() ? 1 : cluster_size(*hardware_.chip))) {
       std::vector<Instruction>& program = program_of(d.layer->scene, processor);
@@ -385,12 +415,6 @@ class NetworkPlanner {
       graph.add(std::move(task));
     }
   }
-  // Cycles of the fence and the barriers behind a layer.
-  Cycle end_cycles(const std::set<int>& workers) const {
-    constexpr Cycle kFence = 8;
-    return workers.size() == 1 ? kFence : kFence + 2 * hardware_.chip->sync_cycles;
-  }
-
   std::vector<Instruction>& program_of(const std::string& scene, int processor) {
     auto& programs = made_.plan.programs;
     const auto found = std::find_if(programs.begin(), programs.end(), [&](const ProgramImage& p) {
@@ -409,6 +433,7 @@ class NetworkPlanner {
   PlannedNetwork made_;
   DramPlaces places_;
   std::vector<std::unique_ptr<FusedUnit>> units_;
+  std::map<const FusedUnit*, std::vector<std::pair<std::string, std::string>>> reasons_;
   std::set<std::string> on_chip_;  // tensors inside units
   std::vector<DecidedLayer> decided_;
   std::map<std::string, std::set<int>> workers_;  // by scene: the processors that have a program

@@ -34,6 +34,8 @@ class Staging {
 
   /// The address of `bytes` bytes of the SRAM for the caller's own use; `what` is named when they do not fit.
   std::uint64_t reserve(std::int64_t bytes, const std::string& what);
+  /// Bytes of the SRAM in use.
+  std::int64_t used() const { return sram_.used(); }
   /// Bytes of each of so many buffers that share what is left of the SRAM. Throws UserError when that is too
   /// little.
   std::int64_t share(int buffers) const;

@@ -1,12 +1,11 @@
 #include "tilebeat/report/report.h"
+#include "tilebeat/report/text_table.h"
 #include "tilebeat/schema/place.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "text_table.h"
 
 namespace tilebeat {
 namespace {

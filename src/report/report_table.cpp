@@ -1,11 +1,10 @@
 #include "tilebeat/report/report.h"
+#include "tilebeat/report/text_table.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include <fmt/format.h>
-
-#include "text_table.h"
 
 namespace tilebeat {
 namespace {

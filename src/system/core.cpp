@@ -98,7 +98,9 @@ void Core::collect(Snapshot& snapshot) {
   visitor.counter("vector", "results", "elements", vector_->results);
   visitor.counter("vector", "lane_clocks", "cycles", vector_->lane_clocks);
   visitor.counter("iodma", "written", "bytes", iodma->bytes);
+  visitor.counter("iodma", "filled", "bytes", iodma->filled);
   visitor.counter("mvdma", "written", "bytes", mvdma->bytes);
+  visitor.counter("mvdma", "filled", "bytes", mvdma->filled);
 }
 
 }  // namespace tilebeat

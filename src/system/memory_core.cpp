@@ -100,8 +100,11 @@ void MemoryCore::collect(Snapshot& snapshot) {
   visitor.scratchpad("sram", *sram_, &MemoryBytes::sram_read, &MemoryBytes::sram_write);
   visitor.control_counters(*control);
   visitor.counter("gdma", "written", "bytes", gdma->bytes);
+  visitor.counter("gdma", "filled", "bytes", gdma->filled);
   visitor.counter("cdma", "written", "bytes", cdma->bytes);
+  visitor.counter("cdma", "filled", "bytes", cdma->filled);
   visitor.counter("mvdma", "written", "bytes", mvdma->bytes);
+  visitor.counter("mvdma", "filled", "bytes", mvdma->filled);
   for (const auto& [module, bridge] :
        {std::pair("broadcast", broadcast.get()), std::pair("cdma_in", cdma_in.get())}) {
     visitor.counter(module, "transfers", "bursts", bridge->stats.transfers);

@@ -182,6 +182,7 @@ void CopyEngine::take_data(Cycle now) {
     const Piece piece = pieces_.front();
     if (piece.port == nullptr) {
       data_.insert(data_.end(), static_cast<std::size_t>(piece.bytes), piece.fill);
+      filled += piece.bytes;
     } else {
       if (!piece.port->ready(tlm::TLM_READ_COMMAND, now)) return;
       std::vector<std::uint8_t> data = piece.port->take(tlm::TLM_READ_COMMAND);

@@ -8,7 +8,13 @@
 namespace tilebeat::testing {
 namespace {
 
-bool holds(int rule, const UnitFacts& facts, const FusionRules& rules = {}) {
+FusionConfig all_rules() {
+  FusionConfig config;
+  config.rules_off.clear();
+  return config;
+}
+
+bool holds(int rule, const UnitFacts& facts, const FusionConfig& rules = all_rules()) {
   return !violation(rule, facts, rules);
 }
 
@@ -64,14 +70,14 @@ TEST(FusionRules, FU_3_FU_6_start_rules_on_the_AlexNet_of_figure_6) {
 TEST(FusionRules, FU_2_FU_6_a_map_of_100k_into_40k) {
   constexpr int kParts = 8;
   constexpr std::int64_t kPart = 12500, kLimit = 40000;
-  EXPECT_EQ(cut_by_ratios(kParts, kPart, kLimit, {0.5}) * kPart, 25000);
-  EXPECT_EQ(cut_by_ratios(kParts, kPart, kLimit, {0.5, 0.75}) * kPart, 37500);
-  EXPECT_EQ(cut_by_ratios(kParts, kPart, kLimit, {0.5, 0.75, 0.8}) * kPart, 37500);
+  EXPECT_EQ(cut_by_ratios(kParts, kPart, kLimit, {50}) * kPart, 25000);
+  EXPECT_EQ(cut_by_ratios(kParts, kPart, kLimit, {50, 75}) * kPart, 37500);
+  EXPECT_EQ(cut_by_ratios(kParts, kPart, kLimit, {50, 75, 80}) * kPart, 37500);
 }
 TEST(FusionRules, FU_2_what_just_fits_is_not_cut) {
-  EXPECT_EQ(cut_by_ratios(8, 5000, 40000, {0.5}), 8);
-  EXPECT_EQ(cut_by_ratios(8, 5000, 39999, {0.5}), 4);
-  EXPECT_EQ(cut_by_ratios(1, 5000, 4999, {0.5}), 0);
+  EXPECT_EQ(cut_by_ratios(8, 5000, 40000, {50}), 8);
+  EXPECT_EQ(cut_by_ratios(8, 5000, 39999, {50}), 4);
+  EXPECT_EQ(cut_by_ratios(1, 5000, 4999, {50}), 0);
 }
 
 TEST(FusionRules, FU_3_rule_4_one_output) {
@@ -120,7 +126,7 @@ TEST(FusionRules, FU_3_rule_10_weights_fit_WRAM) {
   EXPECT_FALSE(holds(10, facts));
 }
 TEST(FusionRules, FU_3_rule_11_redundancy_of_large_maps) {
-  FusionRules rules;
+  FusionConfig rules = all_rules();
   UnitFacts facts;
   facts.large_map = true;
   for (const int percent : {50, 75, 100, 125, 150}) {
@@ -134,7 +140,7 @@ TEST(FusionRules, FU_3_rule_11_redundancy_of_large_maps) {
   EXPECT_TRUE(holds(11, facts, rules)) << "whole maps overlap nowhere";
 }
 TEST(FusionRules, FU_3_rule_12_unit_map_and_result_fit_SRAM) {
-  FusionRules rules;
+  FusionConfig rules = all_rules();
   UnitFacts facts;
   facts.in = 600, facts.out = 400, facts.sram = 1001;
   EXPECT_TRUE(holds(12, facts, rules));
@@ -199,7 +205,7 @@ TEST(FusionRules, FU_3_rule_18_maps_at_a_time) {
   EXPECT_FALSE(holds(18, facts));
 }
 TEST(FusionRules, FU_3_rule_19_stride_redundancy_in_each_direction) {
-  FusionRules rules;
+  FusionConfig rules = all_rules();
   for (const int threshold : {3, 4, 5, 6}) {
     rules.stride_redundancy = threshold;
     for (const std::size_t axis : {0U, 1U}) {
@@ -223,11 +229,11 @@ TEST(FusionRules, FU_3_every_rule_can_be_switched_off) {
   facts.outputs = 2, facts.weights_are_output = facts.weights_are_shared = true;
   facts.sram = facts.wram = facts.nram = 0;
   facts.weights = facts.sub_map = 1, facts.maps = 100, facts.stride_redundancy = {100, 100};
-  for (int rule = 4; rule <= FusionRules::kLast; ++rule) {
+  for (int rule = kFirstRule; rule <= kLastRule; ++rule) {
     if (rule == 11) continue;  // a rule of large maps
-    FusionRules rules;
+    FusionConfig rules = all_rules();
     EXPECT_FALSE(holds(rule, facts, rules)) << rule;
-    rules.enabled[static_cast<std::size_t>(rule)] = false;
+    rules.rules_off = {rule};
     EXPECT_TRUE(holds(rule, facts, rules)) << rule;
   }
 }

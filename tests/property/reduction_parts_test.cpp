@@ -91,7 +91,8 @@ class ReductionPartsOn : public ::testing::TestWithParam<Engine> {
 
 TEST_P(ReductionPartsOn, MA_1_OP_1_products) {
   Tally tally;
-  check_cases(60, [&] {
+  const auto enough = [&] { return tally.shared >= 15 && tally.raw >= 2 && tally.cut >= 1; };
+  check_cases_until(enough, 60, [&] {
     const RandomProducts products({20, 500, 30, 3});
     RC_LOG() << products.text() << "\n";
     HardwareConfig hardware = random_hardware();
@@ -107,13 +108,14 @@ TEST_P(ReductionPartsOn, MA_1_OP_1_products) {
 
 TEST_P(ReductionPartsOn, MA_1_HI_3_convolutions) {
   Tally tally;
-  check_cases(60, [&] {
-    const HardwareConfig hardware = random_hardware();
-    ConvShape shape = random_layer(spec_array(hardware), {1500, 5, 3, 3, 4, 120});
-    shape.groups = 1;
-    RC_LOG() << to_text(shape) << "\n";
-    check(conv_workload(shape), hardware, tally);
-  });
+  check_cases_until([&] { return tally.shared >= 20; }, 60,
+                    [&] {
+                      const HardwareConfig hardware = random_hardware();
+                      ConvShape shape = random_layer(spec_array(hardware), {1500, 5, 3, 3, 4, 120});
+                      shape.groups = 1;
+                      RC_LOG() << to_text(shape) << "\n";
+                      check(conv_workload(shape), hardware, tally);
+                    });
   EXPECT_GE(tally.shared, 20);
 }
 

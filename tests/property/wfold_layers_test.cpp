@@ -128,7 +128,12 @@ class RandomWfoldLayers : public ::testing::TestWithParam<Kind> {
 
 TEST_P(RandomWfoldLayers, WF_1_WF_2_WF_5_WF_6_WF_7_CY_3_on_random_chips) {
   Tally tally;
-  check_cases(110, [&] {
+  const auto enough = [&] {
+    if (GetParam() == Kind::kReduced) return tally.reduced >= 30 && tally.strided >= 10;
+    return tally.cases >= 110 && (GetParam() != Kind::kAny || (tally.cut >= 10 && tally.strided >= 10 &&
+                                                               tally.grouped >= 5 && tally.dilated >= 5));
+  };
+  check_cases_until(enough, 110, [&] {
     const auto [shape, hardware] = make();
     check_on_chip(shape, hardware, tally);
   });

@@ -90,7 +90,8 @@ TEST_F(MalformedFile, UI_2_hardware_fields) {
        "/chip/core/wram/banks: 16 is not allowed, allowed is wfold.slaves (8)"},
       {R"({"dataflow": null})", "/dataflow: null"},
       {R"({"fused": true})",
-       "/fused: true is not allowed, allowed is false: fused layers are not available with dataflow dilated"},
+       "/fused: true is not allowed, allowed is false: layers are fused in the memories of a chip, which is "
+       "not there"},
       {R"({"fused": "no"})", "/fused: \"no\" is not allowed, allowed is true or false"},
       {R"({"fused": 0})", "/fused: 0"},
       {R"({"switch_aray": {}})", "unknown key \"switch_aray\", the nearest known name is \"switch_array\""},

@@ -36,6 +36,16 @@ void check_cases(int cases, Property property, std::optional<std::uint64_t> seed
   FAIL() << text.str();
 }
 
+/// Checks `property` on `cases` random cases, and on as many again, up to four times, until `enough` holds:
+/// for tests that count how many of their cases are of a kind.
+template <class Enough, class Property>
+void check_cases_until(Enough enough, int cases, Property property) {
+  constexpr int kRounds = 5;
+  for (int round = 0; round < kRounds && !enough() && !::testing::Test::HasFailure(); ++round)
+    check_cases(cases, property,
+                rc::detail::configuration().testParams.seed + static_cast<std::uint64_t>(round));
+}
+
 /// A number from `low` to `high`, evenly, however many cases came before.
 inline int number(int low, int high) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1));

@@ -2,6 +2,7 @@
 
 #include "tilebeat/config/dram_config.h"
 #include "tilebeat/config/engine_config.h"
+#include "tilebeat/config/fusion_config.h"
 
 #include <array>
 #include <cstdint>
@@ -108,6 +109,7 @@ struct HardwareConfig {
   double clock_mhz = 1000.0;
   std::string dataflow = engine_descriptions().front().dataflow;  ///< the engine that runs the matrix work
   bool fused = false;
+  FusionConfig fusion;
   EngineConfigs engines;
   DmaConfig dma;
   InterconnectConfig interconnect;

@@ -58,6 +58,17 @@ struct WindowAxis {
   }
   /// `outs` outputs away from the map's edges.
   Window inner(int outs) const { return {0, outs, 0, span(outs), 0}; }
+  /// Of the taps of the first `outs` outputs, the share that lies in the map; the others are padding.
+  double share_inside(int outs) const {
+    std::int64_t inside = 0;
+    for (int o = 0; o < outs; ++o) {
+      for (int k = 0; k < kernel; ++k) {
+        const int at = o * stride + k * dilation - pad;
+        inside += at >= 0 && at < extent ? 1 : 0;
+      }
+    }
+    return static_cast<double>(inside) / (static_cast<double>(outs) * kernel);
+  }
   /// Inputs that any tap of any of the first `outs` outputs touches.
   std::int64_t touched(int outs) const {
     std::vector<bool> used(static_cast<std::size_t>(extent), false);

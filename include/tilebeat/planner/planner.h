@@ -25,12 +25,25 @@ class PlanError : public UserError {
   std::string layer_;
 };
 
+/// What fusing layers changes, as planned.
+struct FusionSummary {
+  /// Over DRAM: bytes of maps and results, and of kernels and factors; estimated cycles.
+  struct Totals {
+    std::int64_t maps = 0, kernels = 0;
+    Cycle cycles = 0;
+  };
+  Totals alone, fused;
+  Totals compulsory;  ///< bytes of inputs, outputs and weights, once each
+  int visited = 0;    ///< units whose cost the optimal planner worked out
+};
+
 /// A plan, and the mappings that it carries out: those of fused units, and of the layers on matrix units of a
 /// chip that run by themselves.
 struct PlannedNetwork {
   Plan plan;
   std::vector<LayerMapping> mappings;
   std::vector<UnitMapping> units;
+  std::optional<FusionSummary> fusion;  ///< where the planner chose the units
 };
 
 /// The cycles of one layer of a workload, mapped so, when it is simulated by itself; nothing: it failed.

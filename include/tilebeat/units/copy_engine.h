@@ -73,6 +73,7 @@ class CopyEngine : public CommandedUnit {
 
   CycleLedger read_ledger, write_ledger;  ///< busy: a request was sent
   std::int64_t bytes = 0;                 ///< bytes written, border included
+  std::int64_t filled = 0;                ///< bytes of borders
 
  private:
   struct Job {

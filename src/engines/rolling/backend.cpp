@@ -32,6 +32,7 @@ Product product_of(const Problem& p, std::int64_t pixels, int channels, Interval
   product.first_column = kernels.begin;
   product.group_columns = p.conv.out_channels / p.conv.groups;
   product.run = channels == p.channels && p.conv.dilation[1] == 1 ? channels * p.conv.kernel[1] : channels;
+  product.inside = p.axis_h().share_inside(p.out_height) * p.axis_w().share_inside(p.out_width);
   return product;
 }
 

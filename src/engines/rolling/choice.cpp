@@ -77,7 +77,8 @@ Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, 
     // A line of A is made of the runs of neighbouring bytes that it touches, an access each.
     const int length = std::min(schedule.product().n, schedule.lanes()), run = schedule.product().run;
     const bool aligned = run >= schedule.product().n || run % length == 0;
-    const double pieces = aligned ? 1 : 1 + static_cast<double>(length - 1) / run;
+    const double pieces =
+        (aligned ? 1 : 1 + static_cast<double>(length - 1) / run) * schedule.product().inside;
     a += blocks * block.rows.size * schedule.cuts() * std::max<double>(line_clocks, pieces);
     const bool across = config.transposition == Transposition::kWhileLoading;
     const double lines = across ? static_cast<double>(schedule.product().n) * block.parts

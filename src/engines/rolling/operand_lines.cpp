@@ -1,5 +1,7 @@
 #include "tilebeat/engines/rolling/operand_lines.h"
 
+#include "tilebeat/mapping/window.h"
+
 #include <algorithm>
 
 namespace tilebeat::rolling {
@@ -34,6 +36,9 @@ RollingSchedule schedule_of(const Shape& shape, const ConvSetup& conv, const Rol
   // Without other groups' channels between them and without dilation, the taps of a row are neighbours.
   const bool whole_pixels = setup.pixel_bytes == run.channels && conv.dilation_w == 1;
   product.run = whole_pixels ? run.channels * conv.kernel_w : run.channels;
+  const WindowAxis h{run.height, conv.kernel_h, conv.stride_h, conv.dilation_h, -run.h_offset};
+  const WindowAxis w{run.width, conv.kernel_w, conv.stride_w, conv.dilation_w, -run.w_offset};
+  product.inside = h.share_inside(run.rows) * w.share_inside(run.columns);
   return RollingSchedule(shape, order_of(setup), product);
 }
 

@@ -108,7 +108,7 @@ class SwitchArrayLayer : public MatrixLayer {
     tiles_ = static_cast<int>(tiles_of(local_, tiling_).size());
   }
   std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
-    return make_lowering(graph, place, p_, tiling_, hardware_, path_);
+    return make_lowering(graph, place, p_, tiling_, hardware_, path_, arranging_);
   }
   Explanation explain() const override {
     const int stored = tiling_.order == LoopOrder::kTileOuter ? tiling_.blocks_per_store : 1;
@@ -142,6 +142,7 @@ class SwitchArrayLayer : public MatrixLayer {
   Tiling tiling_;
   int tiles_ = 0;
   std::string reason_;
+  mutable ArrangingCycles arranging_;
 };
 
 }  // namespace

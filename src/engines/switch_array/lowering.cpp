@@ -17,13 +17,14 @@ namespace {
 class Lowering : public MatrixLowering {
  public:
   Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, const Tiling& tiling,
-           const HardwareConfig& hardware, const PortPath& path)
+           const HardwareConfig& hardware, const PortPath& path, ArrangingCycles& arranging)
       : graph_(graph),
         place_(place),
         p_(problem),
         tiling_(tiling),
         config_(hardware.engine<SwitchArrayConfig>()),
         path_(path),
+        arranging_(arranging),
         array_(array_shape(hardware.engine<SwitchArrayConfig>())),
         slot_words_(
             std::max(1, std::min(widest_planes(problem, array_), tiling.planes_per_chunk) * problem.taps())),
@@ -95,14 +96,15 @@ class Lowering : public MatrixLowering {
 
   // Cycles in which the banks take a map: all words of a pixel go to one bank, one a cycle, behind a queue.
   double arranging_cycles(const LoadInput& load) {
-    const auto [found, added] = arranging_.try_emplace({load.height, load.width, load.channels});
+    // Words arrive with the beat that brings their last byte; pixels that lie apart begin a beat each.
+    const bool apart = load.pixel_stride != load.channels;
+    const auto [found, added] = arranging_.try_emplace(
+        {load.height, load.width, load.channels, apart, static_cast<int>(path_.width)});
     if (!added) return found->second;
     const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
     const Arrangement arrangement(array_, load.height, load.width, aware ? load.stride_h : 1,
                                   aware ? load.stride_w : 1);
     WriteQueues queues(config_.rows, config_.arrangement_queue_words);
-    // Words arrive with the beat that brings their last byte; pixels that lie apart begin a beat each.
-    const bool apart = load.pixel_stride != load.channels;
     std::int64_t byte = 0, beat = -1;
     for (int row = 0; row < load.height; ++row) {
       byte = align_up<std::int64_t>(byte, path_.width);
@@ -293,7 +295,7 @@ class Lowering : public MatrixLowering {
   const Tiling& tiling_;
   const SwitchArrayConfig& config_;
   PortPath path_;
-  std::map<std::tuple<int, int, int>, double> arranging_;  // cycles by height, width and channels
+  ArrangingCycles& arranging_;
   ArrayShape array_;
   int slot_words_;
   ChunkMaker maker_;
@@ -319,8 +321,9 @@ std::uint64_t words_offset(const Problem& p, const ArrayShape& array, int kernel
 
 std::unique_ptr<MatrixLowering> make_lowering(TaskGraph& graph, const EnginePlace& place,
                                               const Problem& problem, const Tiling& tiling,
-                                              const HardwareConfig& hardware, const PortPath& path) {
-  return std::make_unique<Lowering>(graph, place, problem, tiling, hardware, path);
+                                              const HardwareConfig& hardware, const PortPath& path,
+                                              ArrangingCycles& arranging) {
+  return std::make_unique<Lowering>(graph, place, problem, tiling, hardware, path, arranging);
 }
 
 }  // namespace tilebeat::switch_array

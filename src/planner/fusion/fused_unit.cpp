@@ -2,12 +2,14 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/isa/address_map.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "../estimate.h"
 #include "../processors.h"
 
 namespace tilebeat {
@@ -52,7 +54,7 @@ FusedUnit::FusedUnit(const Workload& workload, const HardwareConfig& hardware, c
     if (tensor.name == output.name) continue;
     const auto asked = request.holdings.find(tensor.name);
     mapping_.holdings[tensor.name] =
-        asked != request.holdings.end() ? asked->second : request.holding.value_or(Holding::kRolling);
+        asked != request.holdings.end() ? asked->second : request.holding.value_or(Holding::kRing);
   }
 }
 
@@ -82,14 +84,33 @@ void FusedUnit::place(DramPlaces& places, const std::map<std::string, Placement>
       decided.weights = places.place_weights(layer.layer->name, decided.matrix->pack_weights(), {0});
       continue;
     }
-    std::vector<Placement> inputs;
-    for (std::size_t i = 0; i < layer.inputs.size(); ++i)
-      inputs.push_back({unit_address(graph_, addresses_, layer.inputs[i]),
-                        graph_.tensors[static_cast<std::size_t>(layer.inputs[i])].info});
-    decided.vector = std::make_unique<VectorWork>(
-        *layer.layer, hardware_, inputs,
-        Placement{unit_address(graph_, addresses_, layer.output), layer.layer->output});
+    decided.vector = vector_work(layer);
     decided.parameters = places.place("factors of " + layer.layer->name, decided.vector->parameters());
+  }
+}
+
+std::unique_ptr<VectorWork> FusedUnit::vector_work(const UnitLayer& layer) const {
+  std::vector<Placement> inputs;
+  for (const int input : layer.inputs)
+    inputs.push_back(
+        {unit_address(graph_, addresses_, input), graph_.tensors[static_cast<std::size_t>(input)].info});
+  return std::make_unique<VectorWork>(
+      *layer.layer, hardware_, inputs,
+      Placement{unit_address(graph_, addresses_, layer.output), layer.layer->output});
+}
+
+void FusedUnit::place_for_trial(UnitParts& parts) {
+  constexpr int kTensorShift = 33;
+  constexpr std::uint64_t kFactors = kDramEnd / 2;
+  for (std::size_t t = 0; t < graph_.tensors.size(); ++t) addresses_.push_back((t + 1) << kTensorShift);
+  for (const UnitLayer& layer : graph_.layers) {
+    DecidedLayer& decided = layers_.emplace_back();
+    if (std::holds_alternative<Conv2d>(layer.layer->operation)) {
+      const UnitParts::Matrix& matrix = parts.matrix(*layer.layer);
+      decided.matrix = matrix.layer, decided.weights = matrix.weights;
+    } else {
+      decided.vector = vector_work(layer), decided.parameters = kFactors;
+    }
   }
 }
 
@@ -97,7 +118,7 @@ UnitWork FusedUnit::work() const {
   UnitWork work{workload_, hardware_, graph_, mapping_.clusters, mapping_.step_rows, {}, {}, addresses_};
   for (const UnitTensor& tensor : graph_.tensors) {
     const auto found = mapping_.holdings.find(tensor.name);
-    work.holdings.push_back(found == mapping_.holdings.end() ? Holding::kRolling : found->second);
+    work.holdings.push_back(found == mapping_.holdings.end() ? Holding::kRing : found->second);
   }
   for (const DecidedLayer& layer : layers_)
     work.layers.push_back({layer.matrix.get(), &layer.weights, layer.vector.get(), layer.parameters});
@@ -136,11 +157,58 @@ LayerPlan FusedUnit::plan() const {
     plan.choices.emplace_back("in SRAM", fmt::format("{}: {}", tensor.name,
                                                      kHoldingNames[static_cast<std::size_t>(found->second)]));
   }
+  std::int64_t again = 0, rows = 0;  // bytes
+  for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
+    const UnitTensor& tensor = graph_.tensors[t];
+    again += made_rows(made, static_cast<int>(t)) * tensor.row_bytes();
+    rows += tensor.info.size_bytes();
+  }
+  plan.choices.emplace_back(
+      "halo", fmt::format("{} bytes of rows are loaded or made more than once, {:.1f} % on top", again - rows,
+                          100 * static_cast<double>(again - rows) / static_cast<double>(rows)));
   return plan;
 }
 
-PlannedBytes FusedUnit::add_tasks(TaskGraph& graph, const std::vector<BufferId>& stored) const {
+UnitUse FusedUnit::add_tasks(TaskGraph& graph, const std::vector<BufferId>& stored) const {
   return add_unit_tasks(graph, work(), stored);
+}
+
+const UnitParts::Matrix& UnitParts::matrix(const Layer& layer) {
+  const auto [found, added] = made_.try_emplace(layer.name);
+  if (added) {
+    found->second.layer = make_matrix_layer(workload_, layer, hardware_);
+    found->second.weights = unplaced(found->second.layer->pack_weights(), hardware_);
+  }
+  return found->second;
+}
+
+namespace {
+
+std::int64_t add_trial_tasks(TaskGraph& graph, const Workload& workload, const HardwareConfig& hardware,
+                             const UnitRequest& request, UnitParts& parts) {
+  FusedUnit unit(workload, hardware, request);
+  unit.place_for_trial(parts);
+  std::vector<BufferId> stored;
+  for (int i = 0; i < hardware.chip->processors(); ++i)
+    stored.push_back(graph.add_buffer(BufferRole::kStored));
+  const PlannedBytes bytes = unit.add_tasks(graph, stored).bytes;
+  return bytes.maps + bytes.kernels + bytes.results;
+}
+
+}  // namespace
+
+UnitEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
+                           const UnitRequest& request, UnitParts& parts) {
+  TaskGraph graph;
+  const std::int64_t bytes = add_trial_tasks(graph, workload, hardware, request, parts);
+  const double cycles = schedule(graph, dependencies_of(graph), machine_of(hardware, {})).cycles;
+  return {cycles + static_cast<double>(end_cycles(hardware, hardware.chip->processors())), bytes};
+}
+
+std::int64_t bytes_of_unit(const Workload& workload, const HardwareConfig& hardware,
+                           const UnitRequest& request, UnitParts& parts) {
+  TaskGraph graph;
+  return add_trial_tasks(graph, workload, hardware, request, parts);
 }
 
 }  // namespace tilebeat

@@ -4,6 +4,7 @@
 #include "tilebeat/program/plan.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,6 +14,23 @@
 #include "unit_tasks.h"
 
 namespace tilebeat {
+
+/// Matrix layers for trials of units: each is packed once, and has no place.
+class UnitParts {
+ public:
+  UnitParts(const Workload& workload, const HardwareConfig& hardware)
+      : workload_(workload), hardware_(hardware) {}
+  struct Matrix {
+    std::shared_ptr<MatrixLayer> layer;
+    WeightPlace weights;
+  };
+  const Matrix& matrix(const Layer& layer);
+
+ private:
+  const Workload& workload_;
+  const HardwareConfig& hardware_;
+  std::map<std::string, Matrix> made_;
+};
 
 /// Layers of a workload that run as one, decided (SPEC FU-4). What it is made of outlives it.
 class FusedUnit {
@@ -29,19 +47,22 @@ class FusedUnit {
 
   /// Gives kernels and factors their places; those of tensors are known.
   void place(DramPlaces& places, const std::map<std::string, Placement>& tensors);
+  /// Places that are good for an estimate alone.
+  void place_for_trial(UnitParts& parts);
   /// Name, bounds and choices; bytes and estimate are not there yet.
   LayerPlan plan() const;
   /// After `place`.
-  PlannedBytes add_tasks(TaskGraph& graph, const std::vector<BufferId>& stored) const;
+  UnitUse add_tasks(TaskGraph& graph, const std::vector<BufferId>& stored) const;
 
  private:
   struct DecidedLayer {
-    std::unique_ptr<MatrixLayer> matrix;
+    std::shared_ptr<MatrixLayer> matrix;
     WeightPlace weights;
     std::unique_ptr<VectorWork> vector;
     std::uint64_t parameters = 0;
   };
   UnitWork work() const;
+  std::unique_ptr<VectorWork> vector_work(const UnitLayer& layer) const;
 
   const Workload& workload_;
   const HardwareConfig& hardware_;
@@ -50,5 +71,16 @@ class FusedUnit {
   std::vector<DecidedLayer> layers_;
   std::vector<std::uint64_t> addresses_;  // by tensor
 };
+
+/// What a unit is expected to take, and the bytes of maps, kernels and results that it moves over DRAM.
+struct UnitEstimate {
+  double cycles = 0;
+  std::int64_t bytes = 0;
+};
+/// Both throw UserError when the unit cannot be, or does not fit.
+UnitEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
+                           const UnitRequest& request, UnitParts& parts);
+std::int64_t bytes_of_unit(const Workload& workload, const HardwareConfig& hardware,
+                           const UnitRequest& request, UnitParts& parts);
 
 }  // namespace tilebeat

@@ -36,12 +36,12 @@ void ResidentWeights::split(const std::vector<int>& rows, ClusterShare share) {
     place_groups(l, end);
     regions = layer.weights->image.regions;
   }
-  const std::int64_t bytes = static_cast<std::int64_t>(end) * regions;
-  if (bytes > chip_.core.wram.size_bytes) {
+  kernel_bytes_ = static_cast<std::int64_t>(end) * regions;
+  if (kernel_bytes_ > chip_.core.wram.size_bytes) {
     throw UserError(
         fmt::format("the unit of layer '{}' cannot fit: its kernels take {} bytes of a core, "
                     "chip.core.wram.size_bytes is {}",
-                    work_.graph.layers.back().layer->name, bytes, chip_.core.wram.size_bytes));
+                    work_.graph.layers.back().layer->name, kernel_bytes_, chip_.core.wram.size_bytes));
   }
 }
 

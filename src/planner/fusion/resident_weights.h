@@ -34,6 +34,8 @@ class ResidentWeights {
   /// Spreads each matrix layer over the cores of a cluster. `rows`: most output rows of a step, by layer.
   /// Throws UserError when a layer, or all kernels together, do not fit.
   void split(const std::vector<int>& rows, ClusterShare share);
+  /// Bytes of a core's WRAM that the kernels take.
+  std::int64_t kernel_bytes() const { return kernel_bytes_; }
   const LayerMapping& mapping(std::size_t layer) const { return layers_[layer].mapping; }
   const std::vector<Group>& groups(std::size_t layer) const { return layers_[layer].groups; }
   /// Where the factors of a vector layer lie in NRAM, and the buffer that they are.
@@ -58,7 +60,7 @@ class ResidentWeights {
   const UnitWork& work_;
   const ChipConfig& chip_;
   std::vector<OfLayer> layers_;
-  std::int64_t factor_bytes_ = 0;
+  std::int64_t factor_bytes_ = 0, kernel_bytes_ = 0;
 };
 
 }  // namespace tilebeat

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/config/fusion_config.h"
 #include "tilebeat/mapping/window.h"
 
 #include <array>
@@ -18,36 +19,12 @@ enum class LayerRole : std::uint8_t {
   kOther
 };
 
-/// Which layer a unit begins with (SPEC FU-3, [0084], [0085]).
-enum class StartRule : std::uint8_t {
-  kFirstLayer,       ///< the first that is in no unit
-  kFirstConvOrPool,  ///< the first convolution or pooling that is in no unit
-};
-constexpr std::array<std::string_view, 2> kStartRuleNames{"first_layer", "first_convolution_or_pooling"};
-
 /// A layer as start rules see it.
 struct StartCandidate {
   bool conv_or_pool = false, fused = false;
 };
 /// Number of the layer that the next unit begins with; nothing: there is none left.
 std::optional<std::size_t> start_layer(const std::vector<StartCandidate>& layers, StartRule rule);
-
-/// The rules that decide how far a unit goes, which can be switched, and their thresholds (SPEC FU-3).
-struct FusionRules {
-  static constexpr int kFirst = 3, kLast = 19;  ///< 1 and 2 are a choice: see `toward_input_first`
-  std::array<bool, kLast + 1> enabled = [] {
-    std::array<bool, kLast + 1> all{};
-    for (int rule = kFirst; rule <= kLast; ++rule) all[static_cast<std::size_t>(rule)] = true;
-    return all;
-  }();
-  StartRule start = StartRule::kFirstConvOrPool;
-  bool toward_input_first = false;  ///< rule 2 instead of rule 1
-  int least_main_layers = 2;        ///< rule 5
-  int redundancy_percent = 100;     ///< rule 11
-  bool share_in_and_out = false;    ///< rule 12: input and result of a unit map use the same places
-  int most_maps = 8;                ///< rule 18
-  int stride_redundancy = 4;        ///< rule 19
-};
 
 /// All that the rules ask of a unit. Bytes; sizes of rules 11 to 13 are those of maps only (SPEC FU-10).
 struct UnitFacts {
@@ -67,8 +44,10 @@ struct UnitFacts {
   std::array<std::int64_t, 2> stride_redundancy{0, 0};  ///< height and width, of layers outside whole blocks
 };
 
-/// Why rule `rule` (4 to 19 but 3) is violated; nothing: it holds, or has nothing to say in this mode.
-std::optional<std::string> violation(int rule, const UnitFacts& facts, const FusionRules& rules);
+/// Why rule `rule`, kFirstRule to kLastRule, is violated; nothing: it holds, is switched off, or has nothing
+/// to say in this mode. Rules 1 to 3 are about the order in which layers are added.
+constexpr int kFirstRule = 4, kLastRule = 19;
+std::optional<std::string> violation(int rule, const UnitFacts& facts, const FusionConfig& config);
 
 /// What is done about a violation (SPEC FU-3, FU-10).
 enum class Remedy : std::uint8_t {
@@ -88,7 +67,7 @@ std::int64_t stride_redundancy(const WindowAxis& axis);
 
 /// A piece that fits `limit` of a map of `parts` equal parts of `part_bytes` bytes: the map is cut by
 /// `ratios`, one after the other, the last one again and again ([0072], [0080], [0081]). Parts are whole; 0:
-/// not even one fits. Throws SimulationError for a ratio that is not between 0 and 1.
-int cut_by_ratios(int parts, std::int64_t part_bytes, std::int64_t limit, const std::vector<double>& ratios);
+/// not even one fits..
+int cut_by_ratios(int parts, std::int64_t part_bytes, std::int64_t limit, const std::vector<int>& ratios);
 
 }  // namespace tilebeat

@@ -32,7 +32,7 @@ constexpr int kBuffers = 2;
 class ClusterTasks {
  public:
   ClusterTasks(TaskGraph& graph, const UnitWork& work, int cluster, std::vector<UnitPart> parts,
-               const std::vector<BufferId>& stored, PlannedBytes& bytes)
+               const std::vector<BufferId>& stored, UnitUse& use)
       : graph_(graph),
         work_(work),
         unit_(work.graph),
@@ -41,7 +41,7 @@ class ClusterTasks {
         memory_(processor_of_memory(chip_, cluster)),
         parts_(std::move(parts)),
         stored_(stored),
-        bytes_(bytes),
+        bytes_(use.bytes),
         copies_(graph, work.hardware),
         staging_(graph, work.hardware, cluster, unit_.layers.front().layer->name),
         weights_(graph, work) {
@@ -53,6 +53,7 @@ class ClusterTasks {
     for (const UnitLayer& layer : unit_.layers) rows.push_back(most_rows(layer.output));
     weights_.split(rows, {1, chip_.cores_per_cluster, operand_bytes_, result_bytes_});
     bytes_.kernels += weights_.load(staging_);
+    use.sram = std::max(use.sram, staging_.used()), use.wram = std::max(use.wram, weights_.kernel_bytes());
   }
 
   void run() {
@@ -386,15 +387,15 @@ std::int64_t made_rows(const UnitWork& work, int tensor) {
   return rows;
 }
 
-PlannedBytes add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored) {
-  PlannedBytes bytes;
+UnitUse add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored) {
+  UnitUse use;
   for (int cluster = 0; cluster < work.clusters; ++cluster) {
     std::vector<UnitPart> parts = parts_of_cluster(work, cluster);
-    if (!parts.empty()) ClusterTasks(graph, work, cluster, std::move(parts), stored, bytes).run();
+    if (!parts.empty()) ClusterTasks(graph, work, cluster, std::move(parts), stored, use).run();
   }
   const UnitTensor& output = work.graph.tensors[static_cast<std::size_t>(work.graph.output())];
-  bytes.results = output.info.size_bytes();
-  return bytes;
+  use.bytes.results = output.info.size_bytes();
+  return use;
 }
 
 }  // namespace tilebeat

@@ -39,10 +39,17 @@ std::uint64_t unit_address(const UnitGraph& graph, const std::vector<std::uint64
 /// Rows of a tensor that all clusters make, those that are made again included.
 std::int64_t made_rows(const UnitWork& work, int tensor);
 
+/// What a unit moves over DRAM, and the most that it takes in the SRAM of a cluster and in the WRAM of a
+/// core.
+struct UnitUse {
+  PlannedBytes bytes;
+  std::int64_t sram = 0, wram = 0;
+};
+
 /// Adds the tasks of a fused unit (SPEC FU-4): every cluster makes a part of the output's rows. It loads the
 /// unit's weights once, and the rows of its inputs into the SRAM; its cores load tiles from there, compute,
 /// and store results there, those of the last layer to DRAM. Throws UserError that says which buffer does not
 /// fit. `stored`: as in add_matrix_tasks.
-PlannedBytes add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored);
+UnitUse add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored);
 
 }  // namespace tilebeat

@@ -38,6 +38,7 @@ struct Product {
   int first_column = 0;
   int group_columns = 1;
   int run = std::numeric_limits<int>::max();  ///< elements of a row of A that lie side by side in memory
+  double inside = 1;                          ///< share of A that is in memory; the rest is padding
 };
 
 /// Lines of one pixel that are neighbours in memory: n runs over so many times a line's channels before it

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace tilebeat {
+
+/// Which layer a fused unit begins with (SPEC FU-3, document 001 [0084], [0085]).
+enum class StartRule : std::uint8_t {
+  kFirstLayer,       ///< the first that is in no unit
+  kFirstConvOrPool,  ///< the first convolution or pooling that is in no unit
+};
+constexpr std::array<std::string_view, 2> kStartRuleNames{"first_layer", "first_convolution_or_pooling"};
+
+/// Who chooses the units (SPEC FU-8), and what the optimal planner makes least.
+enum class FusionPlanner : std::uint8_t { kRules, kOptimal };
+constexpr std::array<std::string_view, 2> kFusionPlannerNames{"rules", "optimal"};
+enum class FusionObjective : std::uint8_t { kCycles, kDramBytes };
+constexpr std::array<std::string_view, 2> kFusionObjectiveNames{"cycles", "dram_bytes"};
+
+/// How layers are fused where `fused` asks for it: which of the rules of document 001 apply, and their
+/// thresholds (SPEC FU-3).
+struct FusionConfig {
+  FusionPlanner planner = FusionPlanner::kRules;
+  FusionObjective objective = FusionObjective::kCycles;  ///< of the optimal planner
+  StartRule start = StartRule::kFirstLayer;
+  std::vector<int> rules_off{6, 7};     ///< rules that do not apply, of 4 to 19
+  int least_main_layers = 2;            ///< rule 5
+  int redundancy_percent = 100;         ///< rule 11
+  bool share_in_and_out = false;        ///< rule 12: a unit map and its result use the same places
+  int most_maps = 8;                    ///< rule 18
+  int stride_redundancy = 4;            ///< rule 19
+  std::vector<int> ratios{50, 75, 80};  ///< per cent by which a map is cut, one after the other
+};
+
+}  // namespace tilebeat

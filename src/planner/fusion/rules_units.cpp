@@ -1,0 +1,199 @@
+#include "rules_units.h"
+
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "rules.h"
+
+namespace tilebeat {
+namespace {
+
+bool is_main(const Layer& layer) {
+  return std::holds_alternative<Conv2d>(layer.operation) || std::holds_alternative<Pooling>(layer.operation);
+}
+LayerRole role_of(const Layer& layer) {
+  if (is_main(layer)) return LayerRole::kMain;
+  if (std::holds_alternative<Elementwise>(layer.operation)) return LayerRole::kScalar;
+  const bool vector = std::holds_alternative<ByteTable>(layer.operation) ||
+                      std::holds_alternative<ChannelScale>(layer.operation);
+  return vector ? LayerRole::kVector : LayerRole::kOther;
+}
+bool has_activation(const Layer& layer) {
+  const auto* conv = std::get_if<Conv2d>(&layer.operation);
+  const auto* elementwise = std::get_if<Elementwise>(&layer.operation);
+  return (conv != nullptr && conv->activation.kind != ActivationKind::kNone) ||
+         (elementwise != nullptr && elementwise->relu);
+}
+std::int64_t weight_bytes(const Layer& layer) {
+  const auto* conv = std::get_if<Conv2d>(&layer.operation);
+  return conv == nullptr ? 0 : static_cast<std::int64_t>(conv->weights.bytes.size());
+}
+
+// Layers that are tried as a unit.
+struct Trial {
+  UnitRequest request;
+  std::string mode;
+};
+
+class RulesChooser {
+ public:
+  explicit RulesChooser(UnitSpace& space)
+      : space_(space), config_(space.hardware().fusion), chip_(*space.hardware().chip) {}
+
+  std::vector<ChosenUnit> run() {
+    std::vector<StartCandidate> candidates;
+    for (int i = 0; i < space_.layers(); ++i) candidates.push_back({is_main(space_.layer(i)), false});
+    while (const auto start = start_layer(candidates, config_.start)) {
+      const int end = try_unit(static_cast<int>(*start));
+      for (int i = 0; i < end; ++i) candidates[static_cast<std::size_t>(i)].fused = true;
+    }
+    return std::move(chosen_);
+  }
+
+ private:
+  // The unit that begins with layer `begin`, when it pays. Returns the layer behind it, or behind `begin`.
+  int try_unit(int begin) {
+    std::optional<Trial> best;
+    int best_end = begin + 1;
+    std::string ended_by = "no further layer can be fused";
+    for (auto end = space_.next_end(begin, begin); end; end = space_.next_end(begin, *end)) {
+      Trial trial;
+      if (const auto why = shape(begin, *end, trial)) {
+        ended_by = *why;
+        break;
+      }
+      best = trial, best_end = *end;
+    }
+    if (best_end < begin + 2 || end_rules(begin, best_end)) return begin + 1;
+    return pays(begin, best_end, *best, ended_by) ? best_end : begin + 1;
+  }
+
+  // Mode and unit map of layers [begin, end); why they are no unit.
+  std::optional<std::string> shape(int begin, int end, Trial& trial) {
+    const UnitGraph graph = space_.graph(begin, end);
+    const auto axes = row_axes(space_.workload(), graph);
+    const UnitTensor& output = graph.tensors[static_cast<std::size_t>(graph.output())];
+    std::int64_t map = 0;
+    for (const UnitTensor& tensor : graph.tensors) {
+      if (tensor.producer < 0) map = std::max(map, tensor.info.size_bytes());
+    }
+    const bool large = map > chip_.sram_bytes();
+    const int share = ceil_div(output.images() * output.height(), chip_.clusters);
+    std::string why;
+    for (int rows = std::min(output.height(), share), cut = 0; rows > 0; ++cut) {
+      const UnitFacts facts = facts_of(begin, end, graph, axes, rows, large);
+      const auto found = violated(facts);
+      if (!found) {
+        trial.request = space_.request(begin, end);
+        trial.request.step_rows = rows;
+        trial.request.holding = large ? Holding::kRecompute : Holding::kRing;
+        trial.mode = large ? "large map" : "small map";
+        return std::nullopt;
+      }
+      why = fmt::format("rule {}: {}", found->first, found->second);
+      const Remedy remedy = remedy_of(found->first);
+      if (remedy != Remedy::kReduceMap && remedy != Remedy::kCutFiner && remedy != Remedy::kFewerMaps &&
+          found->first != 12)
+        return why;
+      const std::vector<int>& ratios = config_.ratios;
+      rows = rows * ratios[std::min(static_cast<std::size_t>(cut), ratios.size() - 1)] / 100;
+    }
+    return why;
+  }
+
+  UnitFacts facts_of(int begin, int end, const UnitGraph& graph,
+                     const std::vector<std::vector<WindowAxis>>& axes, int rows, bool large) const {
+    UnitFacts f;
+    f.large_map = large;
+    f.wram = chip_.core.wram.size_bytes, f.nram = chip_.core.nram.size_bytes, f.sram = chip_.sram_bytes();
+    f.sram_is_all_nram = f.sram == chip_.cores_per_cluster * f.nram;
+    for (int i = begin; i < end; ++i) f.weights += weight_bytes(space_.layer(i));
+    const UnitTensor& output = graph.tensors[static_cast<std::size_t>(graph.output())];
+    const std::vector<Holding> holdings(graph.tensors.size(), large ? Holding::kRecompute : Holding::kRing);
+    const RowSchedule schedule(graph, holdings, axes, {0, {0, output.height()}, rows});
+    f.out = rows * output.row_bytes();
+    std::int64_t held = 0;
+    for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
+      const UnitTensor& tensor = graph.tensors[t];
+      const std::int64_t live = static_cast<int>(t) == graph.output()
+                                    ? 0
+                                    : schedule.live_rows(static_cast<int>(t)) * tensor.row_bytes();
+      held += live;
+      if (tensor.producer >= 0) continue;
+      f.in += live;
+      f.loaded += schedule.made_rows(static_cast<int>(t)) * tensor.row_bytes();
+      f.loaded_once += tensor.info.size_bytes() / tensor.images();
+    }
+    f.loaded_once = std::min(f.loaded_once, f.loaded);
+    // Sub-maps: the parts of a unit map that the cores of a cluster compute side by side.
+    const int cores = chip_.cores_per_cluster;
+    f.sub_map = ceil_div(f.in, std::int64_t{cores}) / std::max<std::int64_t>(1, ceil_div(f.in, f.nram));
+    f.cache = held - f.in;
+    f.sub_in.assign(1, ceil_div(f.in, std::int64_t{cores})),
+        f.sub_out.assign(1, ceil_div(f.out, std::int64_t{cores}));
+    f.step_weights.assign(1, 0);
+    for (std::size_t l = 0; l < graph.layers.size(); ++l) {
+      const auto reach = [&](std::size_t axis) {
+        const Layer& of = *graph.layers[l].layer;
+        if (const auto* conv = std::get_if<Conv2d>(&of.operation))
+          return stride_redundancy({0, conv->kernel[axis], conv->stride[axis], conv->dilation[axis], 0});
+        if (const auto* pool = std::get_if<Pooling>(&of.operation))
+          return stride_redundancy({0, pool->kernel[axis], pool->stride[axis], pool->dilation[axis], 0});
+        return std::int64_t{0};
+      };
+      for (std::size_t axis = 0; axis < 2; ++axis) f.stride_redundancy[axis] += reach(axis);
+    }
+    // Branches between one input and one output are one block, which rule 19 does not limit.
+    const bool branched = std::any_of(graph.tensors.begin(), graph.tensors.end(),
+                                      [](const UnitTensor& t) { return t.consumers.size() > 1; });
+    if (branched) f.stride_redundancy = {0, 0};
+    return f;
+  }
+
+  std::optional<std::pair<int, std::string>> violated(const UnitFacts& facts) const {
+    for (int rule = kFirstRule; rule <= kLastRule; ++rule) {
+      if (rule >= 5 && rule <= 7) continue;  // of the complete unit
+      if (const auto why = violation(rule, facts, config_)) return std::pair(rule, *why);
+    }
+    return std::nullopt;
+  }
+  // Rules 5 to 7.
+  std::optional<std::string> end_rules(int begin, int end) const {
+    UnitFacts f;
+    for (int i = begin; i < end; ++i) {
+      f.roles.push_back(role_of(space_.layer(i)));
+      if (has_activation(space_.layer(i))) f.roles.push_back(LayerRole::kVector);
+    }
+    for (int rule = 5; rule <= 7; ++rule) {
+      if (auto why = violation(rule, f, config_)) return why;
+    }
+    return std::nullopt;
+  }
+
+  bool pays(int begin, int end, const Trial& trial, const std::string& ended_by) {
+    const UnitEstimate alone = space_.alone(begin, end);
+    const auto unit = space_.fused(trial.request);
+    if (!unit || unit->bytes > alone.bytes || unit->cycles > alone.cycles) return false;
+    ChosenUnit chosen{trial.request, {{"mode", trial.mode}, {"ends", ended_by}}};
+    chosen.reasons.push_back(compared(alone, *unit));
+    chosen_.push_back(std::move(chosen));
+    return true;
+  }
+
+  UnitSpace& space_;
+  const FusionConfig& config_;
+  const ChipConfig& chip_;
+  std::vector<ChosenUnit> chosen_;
+};
+
+}  // namespace
+
+std::vector<ChosenUnit> units_by_rules(UnitSpace& space) {
+  return RulesChooser(space).run();
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "tilebeat/mapping/mapping_file.h"
+#include "tilebeat/planner/planner.h"
+#include "tilebeat/program/plan.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fused_unit.h"
+
+namespace tilebeat {
+
+/// A fused unit that was chosen, and why it is as it is.
+struct ChosenUnit {
+  UnitRequest request;
+  std::vector<std::pair<std::string, std::string>> reasons;  ///< for the plan: name and text
+};
+
+/// For the plan: what layers take one by one, and as a unit.
+std::pair<std::string, std::string> compared(const UnitEstimate& alone, const UnitEstimate& fused);
+
+/// Bytes of the inputs, the outputs and the weights of a network, once each: no plan moves less over DRAM.
+FusionSummary::Totals compulsory_bytes(const Workload& workload);
+
+/// The units that a network may be cut into: layers that are neighbours in the workload, with one output.
+/// What it is made of outlives it.
+class UnitSpace {
+ public:
+  /// `alone`: the plan without units.
+  UnitSpace(const Workload& workload, const HardwareConfig& hardware, const Plan& alone);
+
+  int layers() const { return static_cast<int>(workload_.layers.size()); }
+  const Layer& layer(int number) const { return workload_.layers[static_cast<std::size_t>(number)]; }
+  const Workload& workload() const { return workload_; }
+  const HardwareConfig& hardware() const { return hardware_; }
+
+  /// The least end behind `end` at which layers [begin, end) are a unit: a layer more of a chain, or a whole
+  /// block (rules 3 and 4); nothing: there is none.
+  std::optional<int> next_end(int begin, int end) const;
+  UnitGraph graph(int begin, int end) const;
+  /// Asks for layers [begin, end), all else open.
+  UnitRequest request(int begin, int end) const;
+
+  /// What layers [begin, end) take one by one.
+  UnitEstimate alone(int begin, int end) const;
+  /// What a unit takes; nothing: it does not fit.
+  std::optional<UnitEstimate> fused(const UnitRequest& request);
+  std::optional<std::int64_t> fused_bytes(const UnitRequest& request);
+
+ private:
+  const Workload& workload_;
+  const HardwareConfig& hardware_;
+  UnitParts parts_;
+  std::vector<UnitEstimate> alone_;  // by layer
+};
+
+}  // namespace tilebeat
