@@ -168,6 +168,11 @@ int dispatch(int argc, char** argv) {
                   "write the mapping there, to be changed and handed to run")
       ->check(kNotEmpty)
       ->type_name("FILE");
+  plan_app
+      .add_option("--picture", plan_command.picture,
+                  "write the layers and the fused units there, as an SVG picture")
+      ->check(kNotEmpty)
+      ->type_name("FILE");
   plan_app.add_flag("--disassemble", plan_command.disassemble, "print the programs");
   plan_app.footer(
       "Example:\n  tilebeat plan --config configs/switch16.json --layer models/aspp_head.json --disassemble");

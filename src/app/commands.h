@@ -35,7 +35,7 @@ int run(const RunCommand& command);
 /// `tilebeat plan`.
 struct PlanCommand {
   std::string config, layer;
-  std::string mapping;  ///< is written there; empty: nowhere
+  std::string mapping, picture;  ///< are written there; empty: nowhere
   bool disassemble = false;
 };
 int plan(const PlanCommand& command);

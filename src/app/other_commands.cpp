@@ -5,11 +5,15 @@
 #include "tilebeat/workload/workload_schema.h"
 
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "fusion_picture.h"
 #include "output_files.h"
 #include "output_places.h"
 #include "planning.h"
@@ -35,6 +39,7 @@ void print_fusion(const PlannedNetwork& planned, const FusionConfig& config) {
   const std::string_view planner = kFusionPlannerNames[static_cast<std::size_t>(config.planner)];
   fmt::print("fusion, planner {}: {} units of {} layers, {} layers by themselves\n", planner,
              planned.units.size(), layers, planned.plan.layers.size() - planned.units.size());
+  if (f.kept_alone) fmt::print("the units that were chosen would take more, all together\n");
   if (config.planner == FusionPlanner::kOptimal) {
     fmt::print("least {}, {} units estimated\n",
                kFusionObjectiveNames[static_cast<std::size_t>(config.objective)], f.visited);
@@ -49,15 +54,25 @@ void print_fusion(const PlannedNetwork& planned, const FusionConfig& config) {
                                     row(f.compulsory, "inputs, outputs, weights once", "")}));
 }
 
-void write_mapping(const PlanCommand& command, const std::string& text) {
-  for (const std::string& input : files_read(command.config, command.layer)) {
-    std::error_code ignored;
-    if (std::filesystem::equivalent(input, command.mapping, ignored))
-      throw UserError(
-          fmt::format("--mapping {}: is read by this command, it cannot be written", command.mapping));
-  }
+// What `plan` writes besides its text: all of it or nothing.
+void write_files(const PlanCommand& command,
+                 const std::vector<std::pair<std::string, std::string>>& outputs) {
   OutputFiles files;
-  files.write(command.mapping, text);
+  for (const auto& [option, path] :
+       {std::pair("--mapping", command.mapping), std::pair("--picture", command.picture)}) {
+    if (path.empty()) continue;
+    for (const std::string& input : files_read(command.config, command.layer)) {
+      std::error_code ignored;
+      if (std::filesystem::equivalent(input, path, ignored))
+        throw UserError(fmt::format("{} {}: is read by this command, it cannot be written", option, path));
+    }
+  }
+  if (!command.mapping.empty() && !command.picture.empty() &&
+      place_of(command.mapping) == place_of(command.picture))
+    throw UserError(fmt::format("--picture {}: is what --mapping writes", command.picture));
+  for (const auto& [path, text] : outputs) {
+    if (!path.empty()) files.write(path, text);
+  }
   files.commit({});
 }
 
@@ -68,7 +83,8 @@ int plan(const PlanCommand& command) {
   const Workload workload = load_workload(command.layer);
   const PlannedNetwork planned = plan_workload(workload, hardware, command.layer);
   const Plan& made = planned.plan;
-  if (!command.mapping.empty()) write_mapping(command, mapping_text(planned.mappings, planned.units));
+  write_files(command, {{command.mapping, mapping_text(planned.mappings, planned.units)},
+                        {command.picture, fusion_picture(workload, planned)}});
   for (const LayerPlan& layer : made.layers) print_layer(layer);
   if (planned.fusion) print_fusion(planned, hardware.fusion);
   for (const ProgramImage& program : made.programs) {

@@ -178,6 +178,8 @@ void describe(V& v, FusionConfig& c) {
            "chooses the units: by the rules of document 001, or those that take least");
   v.choice("objective", c.objective, kFusionObjectiveNames, "what the optimal planner makes least");
   v.choice("start", c.start, kStartRuleNames, "the layer that a unit begins with, of those in no unit");
+  v.choice("direction", c.direction, kFusionDirectionNames,
+           "where a unit grows from there: forward (rule 1), or toward the input first (rule 2)");
   v.integers("rules_off", c.rules_off, {4, 19}, {0, 16}, "rules of document 001 that do not apply");
   v.integer("least_main_layers", c.least_main_layers, {1, 64},
             "products, convolutions and poolings of a unit (rule 5)");

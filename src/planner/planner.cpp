@@ -11,8 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "board_job.h"
 #include "choose_layer.h"
 #include "estimate.h"
+#include "explain.h"
 #include "fusion/choose_units.h"
 #include "fusion/fused_unit.h"
 #include "matrix_tasks.h"
@@ -66,6 +68,11 @@ class NetworkPlanner {
     }
     for (DecidedLayer& layer : decided_) lower(layer);
     if (made_.fusion) made_.fusion->fused = totals_of(plan);
+    if (made_.fusion && is_worse(*made_.fusion, hardware_.fusion)) {
+      alone_.fusion = made_.fusion;
+      alone_.fusion->fused = made_.fusion->alone, alone_.fusion->kept_alone = true;
+      return std::move(alone_);
+    }
     for (ProgramImage& program : plan.programs) program.instructions.push_back({{}, {}, {}, Halt{}});
     places_.place_programs();
     plan.dram_bytes = places_.used();
@@ -123,13 +130,21 @@ class NetworkPlanner {
     if (!hardware_.fused || !asked_.units.empty()) return;
     HardwareConfig unfused = hardware_;
     unfused.fused = false;
-    const Plan alone = plan_network(workload_, unfused, asked_, trial_).plan;
-    ChosenUnits chosen = choose_units(workload_, hardware_, alone);
+    alone_ = plan_network(workload_, unfused, asked_, trial_);
+    ChosenUnits chosen = choose_units(workload_, hardware_, alone_.plan);
     for (ChosenUnit& unit : chosen.units) {
       add_unit(unit.request);
       reasons_[units_.back().get()] = std::move(unit.reasons);
     }
-    made_.fusion = FusionSummary{totals_of(alone), {}, compulsory_bytes(workload_), chosen.visited};
+    made_.fusion = FusionSummary{totals_of(alone_.plan), {}, compulsory_bytes(workload_), chosen.visited};
+  }
+  // Units are weighed one by one; in a network they also start processors and wait at barriers (SPEC FU-5,
+  // FU-8).
+  static bool is_worse(const FusionSummary& f, const FusionConfig& config) {
+    const bool slower = f.fused.cycles > f.alone.cycles;
+    const bool more = f.fused.maps + f.fused.kernels > f.alone.maps + f.alone.kernels;
+    if (config.planner == FusionPlanner::kRules) return slower || more;
+    return config.objective == FusionObjective::kCycles ? slower : more;
   }
   static FusionSummary::Totals totals_of(const Plan& plan) {
     FusionSummary::Totals totals;
@@ -207,11 +222,11 @@ class NetworkPlanner {
   void choose(DecidedLayer& d, const HardwareConfig& engine_hardware) {
     const Layer& layer = *d.layer;
     const Problem& p = d.matrix->problem();
-    const auto [input, output] = layouts(layer, p);
-    OperandPlaces places{input, std::nullopt};
+    const OperandLayouts lie = layouts(layer, p);
+    OperandPlaces places{lie.input, std::nullopt};
     if (p.kernel_tensor) places.kernels = made_.plan.tensors.at(layer.inputs.at(1)).address;
     ChosenLayer chosen =
-        choose_layer({workload_, layer, hardware_, engine_hardware, d.matrix, places, output, d.first,
+        choose_layer({workload_, layer, hardware_, engine_hardware, d.matrix, places, lie.output, d.first,
                       workers_.at(layer.scene), asked_of(layer.name), trial_of(layer)});
     d.shared = std::move(chosen.layer), d.mapping = chosen.mapping;
     cut_jobs(d.shared, d.mapping, hardware_);
@@ -219,8 +234,8 @@ class NetworkPlanner {
     d.mapping.engine_choices = d.shared.largest().layer->choices();
     for (const int processor : processors_of(*hardware_.chip, d.mapping))
       workers_[layer.scene].insert(processor);
-    d.plan.choices.emplace_back("cores", in_words(d.mapping));
-    if (d.shared.adds_sums()) d.plan.choices.emplace_back("sums", sums_in_words(d.shared));
+    d.plan.choices.emplace_back("cores", in_words(d.mapping, *hardware_.chip));
+    if (d.shared.adds_sums()) d.plan.choices.emplace_back("sums", in_words(d.shared));
     d.plan.choices.emplace_back("chosen", chosen.reason);
     made_.mappings.push_back(d.mapping);
     std::vector<int> parts;  // of the kernels of each share: the first block
@@ -243,29 +258,6 @@ class NetworkPlanner {
       mapping.engine = hardware_.dataflow, mapping.engine_choices = choices;
       return trial_(layer, mapping);
     };
-  }
-
-  std::string in_words(const LayerMapping& m) const {
-    return fmt::format(
-        "{} of {} cores: {} x {} parts of the map, {} of the kernels{}{}; tiles of {} x {} outputs in NRAM, "
-        "{} "
-        "kernel "
-        "blocks a load{}; maps {}, kernels {}, results {}",
-        m.cores(), hardware_.chip->cores(), m.row_parts, m.column_parts, m.kernel_parts,
-        m.image_parts > 1 ? fmt::format(", {} of the images", m.image_parts) : "",
-        m.reduction_parts > 1 ? fmt::format(", {} of the channels", m.reduction_parts) : "", m.tile_rows,
-        m.tile_columns, m.blocks_per_load,
-        m.channel_parts > 1 ? fmt::format(", channels in {} parts", m.channel_parts) : "",
-        kDataPathNames[static_cast<std::size_t>(m.maps)], kDataPathNames[static_cast<std::size_t>(m.kernels)],
-        kDataPathNames[static_cast<std::size_t>(m.results)]);
-  }
-
-  static std::string sums_in_words(const SharedLayer& layer) {
-    return fmt::format(
-        "{} cores of a cluster each add up at most {} of {} channels; they exchange the int32 sums "
-        "through its SRAM and their vector units add them{}",
-        layer.cores(), layer.largest().layer->problem().channels, layer.problem.channels,
-        layer.post_parameters != 0 ? " and make results of them" : "");
   }
 
   void decide_vector(DecidedLayer& d) {
@@ -295,46 +287,13 @@ class NetworkPlanner {
     d.plan.choices.emplace_back("why", "vector unit");
   }
 
-  std::pair<TensorLayout, TensorLayout> layouts(const Layer& layer, const Problem& p) const {
-    const TensorLayout input = p.map_layout(made_.plan.tensors.at(layer.inputs.front()).address);
-    const std::uint64_t output = made_.plan.tensors.at(layer.name).address;
-    const int element = p.element_bytes();
-    if (p.interleaving) {
-      const Interleaving& i = *p.interleaving;
-      return {input, TensorLayout::dense(output, i.height, i.width, std::int64_t{i.channels} * element)};
-    }
-    return {input, TensorLayout::dense(output, p.out_height, p.out_width,
-                                       std::int64_t{p.conv.out_channels} * element)};
+  OperandLayouts layouts(const Layer& layer, const Problem& p) const {
+    return operand_layouts(p, made_.plan.tensors.at(layer.inputs.front()).address,
+                           made_.plan.tensors.at(layer.name).address);
   }
-
-  // Nothing on a board moves bytes but its unit itself.
-  void check_board(const Problem& p) const {
-    const auto refuse = [&](const char* what) {
-      throw UserError(fmt::format(
-          "layer '{}': {} needs the DMA engines of a core, which this hardware does not have (chip)", p.name,
-          what));
-    };
-    if (p.kernel_tensor) refuse("a product of two tensors");
-    if (p.map_order == MatrixOrder::kTransposed) refuse("transpose_a");
-    if (p.interleaving) refuse("conv_transpose");
-  }
-
-  // All images with the same kernels are one job of a unit that works on DRAM; with several sets each is one.
-  static int jobs_of_board(const Problem& p) { return p.sets > 1 ? p.batch : 1; }
   MatrixJob whole_job(const DecidedLayer& d, int number) const {
     const Problem& p = d.matrix->problem();
-    MatrixJob job;
-    job.tile = {0, p.axis_h().window({0, p.out_height}), p.axis_w().window({0, p.out_width})};
-    job.images = p.batch / jobs_of_board(p);
-    job.blocks = {0, p.kernel_blocks()};
-    job.reduction = {{0, p.channels}, true, true};
-    const auto [input, output] = layouts(*d.layer, p);
-    job.ifm = input, job.ofm = output;
-    job.ifm.address = input.at(p.map_image(number), job.tile.h.in, job.tile.w.in);
-    job.ofm.address = output.at(number, 0, 0);
-    job.weights = d.weights.blocks[static_cast<std::size_t>(p.kernel_set(number) * p.kernel_blocks())];
-    job.post = d.weights.post;
-    return job;
+    return board_job(p, number, layouts(*d.layer, p), d.weights);
   }
 
   std::vector<BufferId> stored_buffers(TaskGraph& graph) const {
@@ -362,7 +321,7 @@ class NetworkPlanner {
       const MatrixLowering::ReadBytes read = lowering->read_bytes();
       bytes.maps = read.maps, bytes.kernels = read.kernels;
     } else if (d.matrix != nullptr) {
-      const MatrixWork work{d.shared, hardware_, d.mapping, layouts(*d.layer, d.matrix->problem()).second};
+      const MatrixWork work{d.shared, hardware_, d.mapping, layouts(*d.layer, d.matrix->problem()).output};
       bytes = add_matrix_tasks(
           graph, work,
           [&](TaskGraph& g, const EnginePlace& place, int share) {
@@ -430,7 +389,7 @@ class NetworkPlanner {
   const NetworkMapping& asked_;
   const MappingTrial& trial_;
   std::map<std::string, HardwareConfig> chosen_hardware_;  // by layer with choices of its own for the engine
-  PlannedNetwork made_;
+  PlannedNetwork made_, alone_;  // the plan, and without units where the planner chooses them
   DramPlaces places_;
   std::vector<std::unique_ptr<FusedUnit>> units_;
   std::map<const FusedUnit*, std::vector<std::pair<std::string, std::string>>> reasons_;

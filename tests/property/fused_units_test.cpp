@@ -15,10 +15,29 @@
 #include "checked_run.h"
 #include "random_chip.h"
 #include "random_network.h"
+#include "random_rolling.h"
+#include "random_wfold.h"
 #include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {
+
+// What is too small, in refusals.
+const std::initializer_list<std::string_view> kCauses{"chip.",  "NRAM",     "switch_array.",
+                                                      "wfold.", "rolling.", "dram."};
+
+// A chip with any engine.
+HardwareConfig random_engines_chip() {
+  constexpr int kClusters = 3, kCores = 4;
+  switch (number(0, 3)) {
+    case 0:
+      return random_wfold_chip(kClusters, kCores);
+    case 1:
+      return random_rolling_chip(kClusters, kCores);
+    default:
+      return random_chip();
+  }
+}
 
 bool reads(const Layer& layer, const std::string& tensor) {
   return std::count(layer.inputs.begin(), layer.inputs.end(), tensor) > 0;
@@ -112,7 +131,7 @@ void check_fused(HardwareConfig hardware, FusedTally& tally) {
   try {
     planned = plan_network(workload, hardware, asked);
   } catch (const UserError& error) {
-    check_refusal(error.what(), {"chip.", "NRAM", "switch_array.", "dram."});
+    check_refusal(error.what(), kCauses);
     ++tally.refused;
     return;
   }
@@ -130,7 +149,7 @@ void check_fused(HardwareConfig hardware, FusedTally& tally) {
 TEST(FusedUnits, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference) {
   FusedTally tally;
   const auto enough = [&] { return tally.joins >= 10 && tally.steps >= 20; };
-  check_cases_until(enough, 250, [&] { check_fused(random_chip(), tally); });
+  check_cases_until(enough, 250, [&] { check_fused(random_engines_chip(), tally); });
   EXPECT_LE(tally.refused * 2, tally.cases) << "units that cannot fit are the exception";
   EXPECT_GE(tally.layers, 2 * (tally.cases - tally.refused)) << "units have several layers";
   EXPECT_GE(tally.joins, 10) << "layers with two inputs";
@@ -141,11 +160,20 @@ struct ChosenTally : Refusals {
   int units = 0, layers = 0;
 };
 
-// What the rules fuse on a random chip: exact, no bytes more over DRAM than layer by layer.
+Cycle cycles(const Plan& plan) {
+  Cycle sum = 0;
+  for (const LayerPlan& layer : plan.layers) sum += layer.estimated_cycles;
+  return sum;
+}
+
+// What the planners fuse on a random chip: exact, and as planned no worse than layer by layer.
 void check_chosen(HardwareConfig hardware, ChosenTally& tally) {
   const RandomNetwork network(number(3, 10));
   Workload workload = network.load();
   keep_last_outputs(workload);
+  hardware.fusion.planner = static_cast<FusionPlanner>(number(0, 1));
+  hardware.fusion.objective = static_cast<FusionObjective>(number(0, 1));
+  hardware.fusion.direction = static_cast<FusionDirection>(number(0, 1));
   hardware.fusion.start = static_cast<StartRule>(number(0, 1));
   hardware.fusion.rules_off.clear();
   for (const int rule : {5, 6, 7, 8, 9, 11, 17, 18, 19}) {
@@ -154,8 +182,7 @@ void check_chosen(HardwareConfig hardware, ChosenTally& tally) {
   hardware.fusion.most_maps = number(1, 4);
   RC_LOG() << network.text() << "\n";
   hardware.fused = true;
-  const std::optional<PlannedNetwork> fused =
-      plan_or_refusal(workload, hardware, {"chip.", "NRAM", "switch_array.", "dram."}, tally);
+  const std::optional<PlannedNetwork> fused = plan_or_refusal(workload, hardware, kCauses, tally);
   if (!fused) return;
   tally.units += static_cast<int>(fused->units.size());
   for (const UnitMapping& unit : fused->units) tally.layers += static_cast<int>(unit.layers.size());
@@ -168,12 +195,18 @@ void check_chosen(HardwareConfig hardware, ChosenTally& tally) {
       sum += layer.input_bytes + layer.kernel_bytes + layer.output_bytes;
     return sum;
   };
-  RC_ASSERT(bytes(fused->plan) <= bytes(plan_network(workload, hardware).plan));
+  const Plan alone = plan_network(workload, hardware).plan;
+  const bool optimal = hardware.fusion.planner == FusionPlanner::kOptimal;
+  if (!optimal || hardware.fusion.objective == FusionObjective::kDramBytes)
+    RC_ASSERT(bytes(fused->plan) <= bytes(alone));
+  if (!optimal || hardware.fusion.objective == FusionObjective::kCycles)
+    RC_ASSERT(cycles(fused->plan) <= cycles(alone));
 }
 
-TEST(FusedUnits, FU_3_FU_5_rules_on_random_networks_and_chips) {
+TEST(FusedUnits, FU_3_FU_5_FU_8_planners_on_random_networks_and_chips) {
   ChosenTally tally;
-  check_cases_until([&] { return tally.units >= 30; }, 250, [&] { check_chosen(random_chip(), tally); });
+  check_cases_until([&] { return tally.units >= 30; }, 250,
+                    [&] { check_chosen(random_engines_chip(), tally); });
   EXPECT_LE(tally.refused * 2, tally.cases) << "networks that cannot fit are the exception";
   EXPECT_GE(tally.units, 30) << "units are chosen";
   EXPECT_GE(tally.layers, 2 * tally.units) << "of several layers each";

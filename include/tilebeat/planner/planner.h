@@ -33,8 +33,9 @@ struct FusionSummary {
     Cycle cycles = 0;
   };
   Totals alone, fused;
-  Totals compulsory;  ///< bytes of inputs, outputs and weights, once each
-  int visited = 0;    ///< units whose cost the optimal planner worked out
+  Totals compulsory;        ///< bytes of inputs, outputs and weights, once each
+  int visited = 0;          ///< units whose cost the optimal planner worked out
+  bool kept_alone = false;  ///< units were chosen, but all together would take more: there are none
 };
 
 /// A plan, and the mappings that it carries out: those of fused units, and of the layers on matrix units of a

@@ -88,7 +88,7 @@ class OptimalChooser {
     ++visited_;
     std::optional<double> cost;
     if (objective_ == FusionObjective::kCycles) {
-      if (const auto estimate = space_.fused(request)) cost = estimate->cycles;
+      if (const auto estimate = space_.fused(request)) cost = careful_cycles(*estimate);
     } else if (const auto bytes = space_.fused_bytes(request)) {
       cost = static_cast<double>(*bytes);
     }

@@ -55,12 +55,13 @@ class RulesChooser {
   }
 
  private:
-  // The unit that begins with layer `begin`, when it pays. Returns the layer behind it, or behind `begin`.
-  int try_unit(int begin) {
+  // The unit that grows from layer `start`, when it pays. Returns the layer behind it, or behind `start`.
+  int try_unit(int start) {
+    const int begin = first_layer(start);
     std::optional<Trial> best;
-    int best_end = begin + 1;
+    int best_end = start + 1;
     std::string ended_by = "no further layer can be fused";
-    for (auto end = space_.next_end(begin, begin); end; end = space_.next_end(begin, *end)) {
+    for (auto end = space_.next_end(begin, start); end; end = space_.next_end(begin, *end)) {
       Trial trial;
       if (const auto why = shape(begin, *end, trial)) {
         ended_by = *why;
@@ -68,8 +69,22 @@ class RulesChooser {
       }
       best = trial, best_end = *end;
     }
-    if (best_end < begin + 2 || end_rules(begin, best_end)) return begin + 1;
-    return pays(begin, best_end, *best, ended_by) ? best_end : begin + 1;
+    if (!best || best_end < begin + 2 || end_rules(begin, best_end)) return start + 1;
+    if (!pays(begin, best_end, *best, ended_by)) return start + 1;
+    return taken_ = best_end;
+  }
+
+  // Toward the input, as far as rules allow and layers are in no unit (rule 2).
+  int first_layer(int start) {
+    int first = start;
+    if (config_.direction == FusionDirection::kForward) return first;
+    for (int begin = start - 1; begin >= taken_; --begin) {
+      if (!space_.is_unit(begin, start + 1)) continue;  // a block is open, until its first layer is there
+      Trial trial;
+      if (shape(begin, start + 1, trial)) break;
+      first = begin;
+    }
+    return first;
   }
 
   // Mode and unit map of layers [begin, end); why they are no unit.
@@ -177,7 +192,7 @@ class RulesChooser {
   bool pays(int begin, int end, const Trial& trial, const std::string& ended_by) {
     const UnitEstimate alone = space_.alone(begin, end);
     const auto unit = space_.fused(trial.request);
-    if (!unit || unit->bytes > alone.bytes || unit->cycles > alone.cycles) return false;
+    if (!unit || unit->bytes > alone.bytes || careful_cycles(*unit) > alone.cycles) return false;
     ChosenUnit chosen{trial.request, {{"mode", trial.mode}, {"ends", ended_by}}};
     chosen.reasons.push_back(compared(alone, *unit));
     chosen_.push_back(std::move(chosen));
@@ -187,6 +202,7 @@ class RulesChooser {
   UnitSpace& space_;
   const FusionConfig& config_;
   const ChipConfig& chip_;
+  int taken_ = 0;  // layers before it may be in units
   std::vector<ChosenUnit> chosen_;
 };
 

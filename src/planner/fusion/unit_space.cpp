@@ -23,6 +23,11 @@ std::pair<std::string, std::string> compared(const UnitEstimate& alone, const Un
                                     alone.cycles, alone.bytes, fused.cycles, fused.bytes)};
 }
 
+double careful_cycles(const UnitEstimate& fused) {
+  constexpr double kMargin = 1.25;
+  return kMargin * fused.cycles;
+}
+
 FusionSummary::Totals compulsory_bytes(const Workload& workload) {
   FusionSummary::Totals totals;
   for (const auto& [name, info] : workload.inputs) totals.maps += info.size_bytes();
@@ -51,13 +56,18 @@ std::optional<int> UnitSpace::next_end(int begin, int end) const {
     for (std::size_t i = 0; i < added.inputs.size(); ++i) {
       if (!row_axis(workload_, added, i)) return std::nullopt;
     }
-    try {
-      graph(begin, last + 1);
-      return last + 1;
-    } catch (const UserError&) {  // a branch is open: it has several outputs
-    }
+    if (is_unit(begin, last + 1)) return last + 1;  // else a branch is open: it has several outputs
   }
   return std::nullopt;
+}
+
+bool UnitSpace::is_unit(int begin, int end) const {
+  try {
+    graph(begin, end);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
 }
 
 UnitGraph UnitSpace::graph(int begin, int end) const {

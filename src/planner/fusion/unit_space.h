@@ -23,6 +23,11 @@ struct ChosenUnit {
 /// For the plan: what layers take one by one, and as a unit.
 std::pair<std::string, std::string> compared(const UnitEstimate& alone, const UnitEstimate& fused);
 
+/// What a unit is taken to last where it is weighed against its layers one by one: its estimate knows less
+/// than theirs (conflicts in the banks of the SRAM, which all cores of a cluster read) and is up to a third
+/// too low.
+double careful_cycles(const UnitEstimate& fused);
+
 /// Bytes of the inputs, the outputs and the weights of a network, once each: no plan moves less over DRAM.
 FusionSummary::Totals compulsory_bytes(const Workload& workload);
 
@@ -41,6 +46,7 @@ class UnitSpace {
   /// The least end behind `end` at which layers [begin, end) are a unit: a layer more of a chain, or a whole
   /// block (rules 3 and 4); nothing: there is none.
   std::optional<int> next_end(int begin, int end) const;
+  bool is_unit(int begin, int end) const;
   UnitGraph graph(int begin, int end) const;
   /// Asks for layers [begin, end), all else open.
   UnitRequest request(int begin, int end) const;

@@ -1,0 +1,116 @@
+#include "fusion_picture.h"
+
+#include "tilebeat/report/text_table.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+// Pixels.
+constexpr int kRow = 18, kTop = 64, kNames = 14, kOperations = 210, kBars = 320, kBar = 260, kNotes = 690,
+              kWidth = 1120, kText = 12;
+
+// Colours that are told apart without seeing red and green: by Holding, and of DRAM.
+constexpr std::array<const char*, 3> kHoldingColours{"#e69f00", "#0072b2", "#009e73"};
+constexpr const char* kDramColour = "#8c8c8c";
+
+std::string escaped(const std::string& text) {
+  std::string made;
+  for (const char c : text) {
+    if (c == '<')
+      made += "&lt;";
+    else if (c == '&')
+      made += "&amp;";
+    else
+      made += c;
+  }
+  return made;
+}
+std::string text_at(int x, int y, const std::string& text, const char* more = "") {
+  return fmt::format("<text x=\"{}\" y=\"{}\" {}>{}</text>\n", x, y, more, escaped(text));
+}
+std::string bar_at(int x, int y, int width, const char* colour) {
+  return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", x, y, width,
+                     kRow - 7, colour);
+}
+
+std::string legend() {
+  std::string svg;
+  int x = kBars;
+  const auto entry = [&](const char* colour, const std::string& text) {
+    svg += bar_at(x, kTop - 28, 12, colour) + text_at(x + 18, kTop - 18, text);
+    x += 40 + 7 * static_cast<int>(text.size());
+  };
+  entry(kDramColour, "DRAM");
+  for (std::size_t i = 0; i < kHoldingNames.size(); ++i)
+    entry(kHoldingColours[i], fmt::format("SRAM, {}", kHoldingNames[i]));
+  return svg;
+}
+
+// The frame of a unit whose layers are rows [begin, end), and its notes.
+std::string frame(const UnitMapping& unit, const LayerPlan& plan, int begin, int end) {
+  const int y = kTop + begin * kRow;
+  std::string svg = fmt::format(
+      "<rect x=\"6\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\" fill=\"none\" stroke=\"#333\"/>\n", y + 1,
+      kNotes - 20, (end - begin) * kRow - 2);
+  const std::int64_t bytes = plan.input_bytes + plan.kernel_bytes + plan.output_bytes;
+  svg += text_at(kNotes, y + 14,
+                 fmt::format("{} clusters, {} rows a step: {} cycles, {} bytes over DRAM", unit.clusters,
+                             unit.step_rows, grouped(plan.estimated_cycles), grouped(bytes)));
+  int line = 1;
+  for (const char* wanted : {"one by one", "ends"}) {
+    for (const auto& [name, text] : plan.choices) {
+      if (name == wanted && line < end - begin)
+        svg += text_at(kNotes, y + 14 + kRow * line++, fmt::format("{}: {}", name, text), "fill=\"#555\"");
+    }
+  }
+  return svg;
+}
+
+}  // namespace
+
+std::string fusion_picture(const Workload& workload, const PlannedNetwork& planned) {
+  std::map<std::string, int> rows;
+  std::map<std::string, Holding> held;
+  std::int64_t most = 1;
+  for (const Layer& layer : workload.layers) {
+    rows.emplace(layer.name, static_cast<int>(rows.size()));
+    most = std::max(most, layer.output.size_bytes());
+  }
+  for (const UnitMapping& unit : planned.units) {
+    for (const std::string& layer : unit.layers) {
+      const auto found = unit.holdings.find(layer);
+      if (found != unit.holdings.end()) held[layer] = found->second;
+    }
+  }
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+      "font-family=\"sans-serif\" font-size=\"{2}\">\n<rect width=\"100%\" height=\"100%\" "
+      "fill=\"white\"/>\n",
+      kWidth, kTop + static_cast<int>(rows.size()) * kRow + 10, kText);
+  svg += text_at(kNames, 22, fmt::format("Fused units of {}", workload.name), "font-size=\"16\"");
+  svg += text_at(kNames, kTop - 18, "layer") + text_at(kOperations, kTop - 18, "operator") + legend();
+  for (const Layer& layer : workload.layers) {
+    const int y = kTop + rows.at(layer.name) * kRow;
+    const std::int64_t bytes = layer.output.size_bytes();
+    const int width = std::max<int>(1, static_cast<int>(bytes * kBar / most));
+    const auto found = held.find(layer.name);
+    const char* colour =
+        found == held.end() ? kDramColour : kHoldingColours[static_cast<std::size_t>(found->second)];
+    svg += text_at(kNames, y + 13, layer.name) + text_at(kOperations, y + 13, layer.op);
+    svg += bar_at(kBars, y + 4, width, colour) + text_at(kBars + width + 6, y + 13, grouped(bytes));
+  }
+  for (const UnitMapping& unit : planned.units) {
+    const auto plan = std::find_if(planned.plan.layers.begin(), planned.plan.layers.end(),
+                                   [&](const LayerPlan& l) { return l.name == unit.layers.back(); });
+    svg += frame(unit, *plan, rows.at(unit.layers.front()), rows.at(unit.layers.back()) + 1);
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace tilebeat

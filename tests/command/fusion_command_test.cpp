@@ -1,0 +1,109 @@
+// Fused units as a user sees them: chosen, shown, written to a mapping file, and given by one (SPEC FU-5,
+// FU-8).
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tilebeat_command.h"
+
+namespace tilebeat::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A block of a residual network behind a convolution.
+constexpr const char* kBlock = R"({"name": "block",
+  "inputs": [{"name": "x", "shape": [1, 24, 24, 16], "dtype": "int8", "random": {"seed": 1}}],
+  "layers": [
+    {"name": "first", "op": "conv2d", "inputs": ["x"], "out_channels": 32, "kernel": [3, 3], "pads": [1, 1, 1, 1],
+     "weights": {"random": {"seed": 2}}, "requant": {"scale": 0.002, "zero_point": 0, "dtype": "int8"}},
+    {"name": "left", "op": "conv2d", "inputs": ["first"], "out_channels": 32, "kernel": [3, 3], "pads": [1, 1, 1, 1],
+     "weights": {"random": {"seed": 3}}, "requant": {"scale": 0.001, "zero_point": 0, "dtype": "int8"}},
+    {"name": "sum", "op": "add", "inputs": ["left", "first"], "requant": {"scale": 0.5}}
+  ], "outputs": ["sum"]})";
+
+class FusionCommand : public ::testing::Test {
+ protected:
+  std::string config(const std::string& fusion) const {
+    return folder_.write("chip.json", R"({"fused": true, "fusion": {)" + fusion +
+                                          R"(}, "chip": {"clusters": 2, "cores_per_cluster": 2}})");
+  }
+  CommandResult run(const std::string& command, const std::string& fusion,
+                    const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments{command, "--config", config(fusion), "--layer",
+                                       folder_.path("net.json")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return folder_.run(arguments);
+  }
+  void SetUp() override { folder_.write("net.json", kBlock); }
+
+  CommandFolder folder_;
+};
+
+TEST_F(FusionCommand, FU_5_plan_says_what_fusing_saves_and_why_a_unit_ends) {
+  const CommandResult result = run("plan", "");
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("layer sum (fused, scene main)\n  layers           first, left, sum\n"));
+  EXPECT_THAT(result.out, HasSubstr("mode             small map"));
+  EXPECT_THAT(result.out, HasSubstr("ends             no further layer can be fused"));
+  EXPECT_THAT(result.out, HasSubstr("fusion, planner rules: 1 units of 3 layers, 0 layers by themselves"));
+  // 24 x 24 x 16 in, 24 x 24 x 32 out; layer by layer the map of `first` is written once and read twice.
+  EXPECT_THAT(result.out, HasSubstr("inputs, outputs, weights once   27,648   13,824   41,472"));
+}
+
+TEST_F(FusionCommand, FU_3_a_rule_that_is_switched_on_stops_a_unit) {
+  // Main, main and non-main in a row are there, a scalar before a vector layer is not.
+  EXPECT_THAT(run("plan", R"("rules_off": [7])").out, HasSubstr("1 units of 3 layers"));
+  EXPECT_THAT(run("plan", R"("rules_off": [6])").out, HasSubstr("0 units of 0 layers"));
+  EXPECT_THAT(run("plan", R"("least_main_layers": 3)").out, HasSubstr("0 units of 0 layers"));
+}
+
+TEST_F(FusionCommand, FU_8_both_planners_and_a_mapping_file_give_the_bytes_of_the_reference) {
+  for (const char* fusion :
+       {"", R"("planner": "optimal")", R"("planner": "optimal", "objective": "dram_bytes")"}) {
+    const std::string mapping = folder_.path("m.json");
+    const CommandResult planned = run("plan", fusion, {"--mapping", mapping});
+    ASSERT_EQ(planned.status, 0) << planned.err;
+    const CommandResult chosen = run("run", fusion, {"--out", folder_.path("chosen"), "--check", "on"});
+    ASSERT_EQ(chosen.status, 0) << chosen.err;
+    EXPECT_THAT(chosen.out, HasSubstr("passed"));
+    ASSERT_EQ(
+        run("run", fusion, {"--out", folder_.path("given"), "--check", "on", "--mapping", mapping}).status,
+        0);
+    EXPECT_EQ(read_bytes(folder_.path("chosen/report.json")), read_bytes(folder_.path("given/report.json")));
+  }
+}
+
+TEST_F(FusionCommand, FU_8_a_picture_has_a_row_for_each_layer_and_a_frame_for_each_unit) {
+  const std::string picture = folder_.path("units.svg");
+  ASSERT_EQ(run("plan", "", {"--picture", picture}).status, 0);
+  const std::string svg = read_bytes(picture);
+  for (const char* part :
+       {"<svg ", ">first<", ">left<", ">sum<", "stroke=\"#333\"", "2 clusters, ", "</svg>\n"})
+    EXPECT_THAT(svg, HasSubstr(part));
+  const CommandResult same = run("plan", "", {"--picture", picture, "--mapping", picture});
+  EXPECT_EQ(same.status, 2);
+  EXPECT_THAT(same.err, HasSubstr("is what --mapping writes"));
+  const CommandResult input = run("plan", "", {"--picture", folder_.path("net.json")});
+  EXPECT_EQ(input.status, 2);
+  EXPECT_THAT(input.err, HasSubstr("is read by this command, it cannot be written"));
+  EXPECT_EQ(read_bytes(folder_.path("net.json")), kBlock);
+}
+
+TEST_F(FusionCommand, UI_5_wrong_fields_are_refused) {
+  for (const auto& [fusion, message] :
+       {std::pair(R"("planner": "best")", R"(/fusion/planner: "best" is not allowed)"),
+        std::pair(R"("rules_off": [3])", "/fusion/rules_off/0: 3 is not allowed"),
+        std::pair(R"("ratios": [])", "/fusion/ratios"),
+        std::pair(R"("ratios": [100])", "/fusion/ratios/0: 100")}) {
+    const CommandResult result = run("plan", fusion);
+    EXPECT_EQ(result.status, 2) << fusion;
+    EXPECT_THAT(result.err, HasSubstr(message)) << fusion;
+  }
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
