@@ -12,8 +12,8 @@ namespace tilebeat {
 namespace {
 
 // Pixels.
-constexpr int kRow = 18, kTop = 64, kNames = 14, kOperations = 210, kBars = 320, kBar = 260, kNotes = 690,
-              kWidth = 1120, kText = 12;
+constexpr int kRow = 18, kTop = 64, kNames = 14, kOperations = 210, kBars = 360, kBar = 260, kNotes = 730,
+              kWidth = 1360, kText = 12;
 
 // Colours that are told apart without seeing red and green: by Holding, and of DRAM.
 constexpr std::array<const char*, 3> kHoldingColours{"#e69f00", "#0072b2", "#009e73"};
@@ -66,7 +66,8 @@ std::string frame(const UnitMapping& unit, const LayerPlan& plan, int begin, int
   for (const char* wanted : {"one by one", "ends"}) {
     for (const auto& [name, text] : plan.choices) {
       if (name == wanted && line < end - begin)
-        svg += text_at(kNotes, y + 14 + kRow * line++, fmt::format("{}: {}", name, text), "fill=\"#555\"");
+        svg += text_at(kNotes, y + 14 + kRow * line++,
+                       fmt::format("{}: {}", name, text.substr(0, text.find(", both"))), "fill=\"#555\"");
     }
   }
   return svg;
@@ -94,7 +95,8 @@ std::string fusion_picture(const Workload& workload, const PlannedNetwork& plann
       "fill=\"white\"/>\n",
       kWidth, kTop + static_cast<int>(rows.size()) * kRow + 10, kText);
   svg += text_at(kNames, 22, fmt::format("Fused units of {}", workload.name), "font-size=\"16\"");
-  svg += text_at(kNames, kTop - 18, "layer") + text_at(kOperations, kTop - 18, "operator") + legend();
+  svg += text_at(kNames, kTop - 18, "layer") + text_at(kOperations, kTop - 18, "operator") +
+         text_at(kBars, 22, "bytes of the output, where it lies:") + legend();
   for (const Layer& layer : workload.layers) {
     const int y = kTop + rows.at(layer.name) * kRow;
     const std::int64_t bytes = layer.output.size_bytes();
