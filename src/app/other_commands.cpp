@@ -37,8 +37,9 @@ void print_fusion(const PlannedNetwork& planned, const FusionConfig& config) {
   std::size_t layers = 0;
   for (const UnitMapping& unit : planned.units) layers += unit.layers.size();
   const std::string_view planner = kFusionPlannerNames[static_cast<std::size_t>(config.planner)];
-  fmt::print("fusion, planner {}: {} units of {} layers, {} layers by themselves\n", planner,
-             planned.units.size(), layers, planned.plan.layers.size() - planned.units.size());
+  fmt::print("fusion, planner {}: {} layers in {} {}, {} by themselves\n", planner, layers,
+             planned.units.size(), planned.units.size() == 1 ? "unit" : "units",
+             planned.plan.layers.size() - planned.units.size());
   if (f.kept_alone) fmt::print("the units that were chosen would take more, all together\n");
   if (config.planner == FusionPlanner::kOptimal) {
     fmt::print("least {}, {} units estimated\n",

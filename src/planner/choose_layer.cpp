@@ -109,8 +109,7 @@ class LayerChooser {
     const auto [fastest, first] = of_teams_.try_emplace(layer.cores(), chosen.cycles);
     if (!first) fastest->second = std::min(fastest->second, chosen.cycles);
     if (layer.adds_sums() && best_ && best_->layer.adds_sums()) faster = kClearlyFaster, fewer = 0;
-    if (layer.adds_sums() && best_ && q_.workload.layers.size() > 1)
-      fewer += kWorthAProcessor * more_processors(chosen.mapping);
+    if (layer.adds_sums() && best_) fewer += kWorthAProcessor * more_processors(chosen.mapping);
     if (best_ && (chosen.cycles >= faster * cycles_ || chosen.cycles + fewer > cycles_)) return;
     best_ = ChosenLayer{std::move(layer), chosen.mapping, chosen.reason};
     cycles_ = chosen.cycles;

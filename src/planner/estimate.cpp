@@ -138,11 +138,11 @@ Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& start
   const DramConfig& d = hardware.dram;
   const double refresh = d.refresh ? 1 - static_cast<double>(d.tRFC_ps) / static_cast<double>(d.tREFI_ps) : 1;
   constexpr double kReached = 0.96;  // of the peak between refreshes: rows that are opened and closed
-  // Of each doubling of the controllers: streams meet at one of them while others have nothing to do.
-  constexpr double kShared = 0.98;
+  // Of each doubling beyond two controllers: streams meet at one of them while others have nothing to do.
+  constexpr double kShared = 0.96;
   const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
   machine.dram_bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * refresh * kReached *
-                                 std::pow(kShared, std::log2(controllers));
+                                 std::pow(kShared, std::max(0.0, std::log2(controllers) - 1));
   // Three register writes a processor, the starts behind all others; then its first instruction is fetched.
   const double write = hardware.host.register_write_cycles + hardware.interconnect.request_cycles + 2.0;
   constexpr double kFetch = 70;

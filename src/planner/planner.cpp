@@ -13,10 +13,10 @@
 
 #include "board_job.h"
 #include "choose_layer.h"
+#include "choose_units.h"
 #include "estimate.h"
 #include "explain.h"
-#include "fusion/choose_units.h"
-#include "fusion/fused_unit.h"
+#include "fused_unit.h"
 #include "matrix_tasks.h"
 #include "placement.h"
 #include "processors.h"

@@ -25,11 +25,14 @@ constexpr const char* kBlock = R"({"name": "block",
     {"name": "sum", "op": "add", "inputs": ["left", "first"], "requant": {"scale": 0.5}}
   ], "outputs": ["sum"]})";
 
+// With a narrow interconnect, so that maps in DRAM cost more than anything else.
 class FusionCommand : public ::testing::Test {
  protected:
   std::string config(const std::string& fusion) const {
-    return folder_.write("chip.json", R"({"fused": true, "fusion": {)" + fusion +
-                                          R"(}, "chip": {"clusters": 2, "cores_per_cluster": 2}})");
+    return folder_.write(
+        "chip.json",
+        R"({"fused": true, "fusion": {)" + fusion +
+            R"(}, "interconnect": {"bytes_per_clock": 4}, "chip": {"clusters": 2, "cores_per_cluster": 2}})");
   }
   CommandResult run(const std::string& command, const std::string& fusion,
                     const std::vector<std::string>& more = {}) const {
@@ -49,16 +52,40 @@ TEST_F(FusionCommand, FU_5_plan_says_what_fusing_saves_and_why_a_unit_ends) {
   EXPECT_THAT(result.out, HasSubstr("layer sum (fused, scene main)\n  layers           first, left, sum\n"));
   EXPECT_THAT(result.out, HasSubstr("mode             small map"));
   EXPECT_THAT(result.out, HasSubstr("ends             no further layer can be fused"));
-  EXPECT_THAT(result.out, HasSubstr("fusion, planner rules: 1 units of 3 layers, 0 layers by themselves"));
+  EXPECT_THAT(result.out, HasSubstr("fusion, planner rules: 3 layers in 1 unit, 0 by themselves"));
   // 24 x 24 x 16 in, 24 x 24 x 32 out; layer by layer the map of `first` is written once and read twice.
   EXPECT_THAT(result.out, HasSubstr("inputs, outputs, weights once   27,648   13,824   41,472"));
 }
 
 TEST_F(FusionCommand, FU_3_a_rule_that_is_switched_on_stops_a_unit) {
   // Main, main and non-main in a row are there, a scalar before a vector layer is not.
-  EXPECT_THAT(run("plan", R"("rules_off": [7])").out, HasSubstr("1 units of 3 layers"));
-  EXPECT_THAT(run("plan", R"("rules_off": [6])").out, HasSubstr("0 units of 0 layers"));
-  EXPECT_THAT(run("plan", R"("least_main_layers": 3)").out, HasSubstr("0 units of 0 layers"));
+  EXPECT_THAT(run("plan", R"("rules_off": [7])").out, HasSubstr(": 3 layers in 1 unit, 0 by themselves"));
+  EXPECT_THAT(run("plan", R"("rules_off": [6])").out, HasSubstr(": 0 layers in 0 units, 3 by themselves"));
+  EXPECT_THAT(run("plan", R"("least_main_layers": 3)").out,
+              HasSubstr(": 0 layers in 0 units, 3 by themselves"));
+}
+
+// The kernel inside the block does not count, those before and behind it do: 2 + 2 + 2 pixels.
+TEST_F(FusionCommand, FU_10_a_block_is_excused_from_rule_19_and_no_other_layer_is) {
+  std::string network = kBlock;
+  const auto add_conv = [&](const std::string& name, const std::string& input) {
+    const std::string conv = R"(,
+    {"name": ")" + name + R"(", "op": "conv2d", "inputs": [")" +
+                             input + R"("], "out_channels": 32, "kernel": [3, 3],
+     "pads": [1, 1, 1, 1], "weights": {"random": {"seed": 4}}, "requant": {"scale": 0.001}}
+  ])";
+    network.replace(network.rfind("\n  ], \"outputs\""), 4, conv);
+  };
+  add_conv("second", "sum");
+  add_conv("third", "second");
+  network.replace(network.rfind("[\"sum\"]"), 7, "[\"third\"]");
+  folder_.write("net.json", network);
+  const CommandResult result = run("plan", "");
+  EXPECT_THAT(result.out, HasSubstr("layers           first, left, sum, second\n")) << result.err;
+  EXPECT_THAT(result.out,
+              HasSubstr("ends             rule 19: kernels reach 6 pixels beyond strides, 4 are allowed"));
+  EXPECT_THAT(run("plan", R"("stride_redundancy": 6)").out,
+              HasSubstr(": 5 layers in 1 unit, 0 by themselves"));
 }
 
 TEST_F(FusionCommand, FU_8_both_planners_and_a_mapping_file_give_the_bytes_of_the_reference) {

@@ -112,9 +112,9 @@ TEST(Layering, private_headers_stay_in_their_level) {
   int checked = 0;
   for (const Include& include : includes()) {
     if (!include.quoted || include.target.compare(0, 9, "tilebeat/") == 0) continue;
-    const fs::path header = (fs::path(include.file).parent_path() / include.target).lexically_normal();
-    EXPECT_TRUE(fs::exists(fs::path(TILEBEAT_SOURCE_DIR) / header) &&
-                level_of(header.lexically_relative("src")) == include.level)
+    const fs::path header =
+        fs::path(TILEBEAT_SOURCE_DIR) / fs::path(include.file).parent_path() / include.target;
+    EXPECT_TRUE(fs::exists(header) && include.target.find("..") == std::string::npos)
         << include.file << " includes " << include.target << ", which is no private header of its level";
     ++checked;
   }

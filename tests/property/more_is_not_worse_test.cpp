@@ -163,9 +163,9 @@ std::string add_to(HardwareConfig& hardware) {
 TEST(MoreIsNotWorse, MA_4_random_layers_on_random_chips_that_get_more) {
   constexpr int kPairs = 120;
   constexpr std::uint64_t kSeed = 20;
-  const std::set<std::string> known{
-      "28x28x96 -> 64 1x1 with more cores", "56x56x16 -> 100 3x3 with more memory controllers",
-      "7x20x96 -> 100 3x3 with more cluster bus width", "7x30x256 -> 48 3x3 with more cores"};
+  const std::set<std::string> known{"28x28x96 -> 64 1x1 with more cores",
+                                    "56x56x16 -> 100 3x3 with more memory controllers",
+                                    "7x20x96 -> 100 3x3 with more cluster bus width"};
   check_cases(
       kPairs,
       [&] {

@@ -25,7 +25,7 @@ class PlanError : public UserError {
   std::string layer_;
 };
 
-/// What fusing layers changes, as planned.
+/// What fusing layers changes, as planned (SPEC FU-5, FU-8).
 struct FusionSummary {
   /// Over DRAM: bytes of maps and results, and of kernels and factors; estimated cycles.
   struct Totals {

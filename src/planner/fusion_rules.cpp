@@ -1,4 +1,4 @@
-#include "rules.h"
+#include "fusion_rules.h"
 
 #include <algorithm>
 

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "../estimate.h"
-#include "../processors.h"
+#include "estimate.h"
+#include "processors.h"
 
 namespace tilebeat {
 ResidentWeights::ResidentWeights(TaskGraph& graph, const UnitWork& work)

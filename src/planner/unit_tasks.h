@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "../matrix_tasks.h"
-#include "../vector_work.h"
+#include "matrix_tasks.h"
 #include "row_schedule.h"
+#include "vector_work.h"
 
 namespace tilebeat {
 

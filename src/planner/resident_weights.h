@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "../kernel_loads.h"
-#include "../staging.h"
 #include "cluster_split.h"
+#include "kernel_loads.h"
+#include "staging.h"
 #include "unit_tasks.h"
 
 namespace tilebeat {

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "../estimate.h"
-#include "../processors.h"
+#include "estimate.h"
+#include "processors.h"
 
 namespace tilebeat {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "rules.h"
+#include "fusion_rules.h"
 
 namespace tilebeat {
 namespace {
@@ -31,6 +31,29 @@ bool has_activation(const Layer& layer) {
 std::int64_t weight_bytes(const Layer& layer) {
   const auto* conv = std::get_if<Conv2d>(&layer.operation);
   return conv == nullptr ? 0 : static_cast<std::int64_t>(conv->weights.bytes.size());
+}
+
+// What a layer's kernels reach beyond their strides.
+std::int64_t reach(const Layer& layer, std::size_t axis) {
+  if (const auto* conv = std::get_if<Conv2d>(&layer.operation))
+    return stride_redundancy({0, conv->kernel[axis], conv->stride[axis], conv->dilation[axis], 0});
+  if (const auto* pool = std::get_if<Pooling>(&layer.operation))
+    return stride_redundancy({0, pool->kernel[axis], pool->stride[axis], pool->dilation[axis], 0});
+  return 0;
+}
+
+// Tensors that are there between layers `cut` - 1 and `cut` of a unit: more than one inside a block. An input
+// counts from its first reader on.
+int tensors_across(const UnitGraph& graph, int cut) {
+  return static_cast<int>(std::count_if(graph.tensors.begin(), graph.tensors.end(), [&](const UnitTensor& t) {
+    if (t.consumers.empty()) return false;  // the unit's output
+    const int begin = t.producer >= 0 ? t.producer : t.consumers.front();
+    return begin < cut && t.consumers.back() >= cut;
+  }));
+}
+// Whether a layer is part of a block of several branches, which rule 19 does not limit (SPEC FU-10).
+bool in_block(const UnitGraph& graph, int layer) {
+  return tensors_across(graph, layer) > 1 || tensors_across(graph, layer + 1) > 1;
 }
 
 // Layers that are tried as a unit.
@@ -144,28 +167,18 @@ class RulesChooser {
       f.loaded_once += tensor.info.size_bytes() / tensor.images();
     }
     f.loaded_once = std::min(f.loaded_once, f.loaded);
-    // Sub-maps: the parts of a unit map that the cores of a cluster compute side by side.
-    const int cores = chip_.cores_per_cluster;
-    f.sub_map = ceil_div(f.in, std::int64_t{cores}) / std::max<std::int64_t>(1, ceil_div(f.in, f.nram));
+    // The cores of a cluster compute a unit map side by side. Kernels lie in WRAM from the beginning of the
+    // unit on, so a step brings none. A core's part is cut into tiles that fit its NRAM wherever a unit is
+    // executed (split_over_cluster), which is rule 17's remedy: there is no larger sub-map for the rule to
+    // find.
+    const std::int64_t cores = chip_.cores_per_cluster;
     f.cache = held - f.in;
-    f.sub_in.assign(1, ceil_div(f.in, std::int64_t{cores})),
-        f.sub_out.assign(1, ceil_div(f.out, std::int64_t{cores}));
-    f.step_weights.assign(1, 0);
+    f.sub_in = {ceil_div(f.in, cores)}, f.sub_out = {ceil_div(f.out, cores)}, f.step_weights = {0};
     for (std::size_t l = 0; l < graph.layers.size(); ++l) {
-      const auto reach = [&](std::size_t axis) {
-        const Layer& of = *graph.layers[l].layer;
-        if (const auto* conv = std::get_if<Conv2d>(&of.operation))
-          return stride_redundancy({0, conv->kernel[axis], conv->stride[axis], conv->dilation[axis], 0});
-        if (const auto* pool = std::get_if<Pooling>(&of.operation))
-          return stride_redundancy({0, pool->kernel[axis], pool->stride[axis], pool->dilation[axis], 0});
-        return std::int64_t{0};
-      };
-      for (std::size_t axis = 0; axis < 2; ++axis) f.stride_redundancy[axis] += reach(axis);
+      if (in_block(graph, static_cast<int>(l))) continue;
+      for (std::size_t axis = 0; axis < 2; ++axis)
+        f.stride_redundancy[axis] += reach(*graph.layers[l].layer, axis);
     }
-    // Branches between one input and one output are one block, which rule 19 does not limit.
-    const bool branched = std::any_of(graph.tensors.begin(), graph.tensors.end(),
-                                      [](const UnitTensor& t) { return t.consumers.size() > 1; });
-    if (branched) f.stride_redundancy = {0, 0};
     return f;
   }
 

@@ -11,12 +11,12 @@
 
 #include <fmt/format.h>
 
-#include "../estimate.h"
-#include "../processors.h"
-#include "../result_stores.h"
-#include "../staging.h"
+#include "estimate.h"
 #include "held_tensor.h"
+#include "processors.h"
 #include "resident_weights.h"
+#include "result_stores.h"
+#include "staging.h"
 
 namespace tilebeat {
 namespace {

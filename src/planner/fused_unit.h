@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "../placement.h"
+#include "placement.h"
 #include "unit_tasks.h"
 
 namespace tilebeat {
