@@ -239,7 +239,7 @@ unsigned DramController::debug(tlm::tlm_generic_payload& payload) {
 }
 
 void DramController::settle(Picoseconds now) {
-  catch_up(edges_before(now));
+  catch_up(clock_.cycle_of(now) + 1);
   for (DramChannel& channel : channels_) channel.settle(clock_.cycle_of(now));
 }
 

@@ -37,7 +37,7 @@ void SnapshotVisitor::bus(const std::string& module, Interconnect& bus) {
 }
 
 void SnapshotVisitor::dram(const std::string& module, DramController& dram, Picoseconds at) {
-  dram.settle(at);
+  dram.settle(now_ps());  // commands up to now may be in the statistics already
   for (int i = 0; i < dram.channels(); ++i) {
     const DramChannelStatistics& channel = dram.statistics(i);
     const std::string name = fmt::format("{}.ch{}", module, i);

@@ -208,6 +208,31 @@ TEST(DramController, CY_4_arrivals_at_the_very_edge_of_the_dram_clock) {
   }
 }
 
+/// Statistics of one channel under dense reads, taken at `at`: before the controller has worked at that
+/// instant or after.
+std::string statistics_at(Picoseconds at, bool after) {
+  const DramConfig config = dram_preset(DramPreset::kDdr4_2400);
+  DramBench bench(config, context_of(config.clock_ps));
+  std::mt19937 random(1);
+  for (int i = 0; i < 30; ++i)
+    bench.initiator.read(static_cast<Cycle>(random() % 100), random() % 20000, random() % 100 + 1);
+  bench.run_until(at + (after ? 1 : 0));
+  bench.dram.settle(at);
+  const DramChannelStatistics& s = bench.dram.statistics(0);
+  std::string text = std::to_string(s.settled_at) + ' ' + std::to_string(s.read_bytes) + ' ' +
+                     std::to_string(s.row_hits + s.row_misses + s.row_conflicts);
+  for (const Cycle cycles : s.cycles) text += ' ' + std::to_string(cycles);
+  return text;
+}
+
+TEST(DramController, CY_4_statistics_at_the_very_edge_of_the_dram_clock) {
+  const Picoseconds period = dram_preset(DramPreset::kDdr4_2400).clock_ps;
+  for (Cycle edge = 20; edge < 120; ++edge) {
+    const std::string before = in_child([=] { return statistics_at(edge * period, false); });
+    EXPECT_EQ(before, in_child([=] { return statistics_at(edge * period, true); })) << "edge " << edge;
+  }
+}
+
 class DramBandwidthTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(DramBandwidthTest, HI_6_streams_at_the_payload_rate_of_its_preset) {

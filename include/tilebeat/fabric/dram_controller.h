@@ -70,7 +70,8 @@ class DramController : public sc_core::sc_module {
   /// Calls `log` with every command of every channel (see DramChannel::listen).
   void log_commands(std::function<void(const DramCommand&)> log) { log_ = std::move(log); }
   int channels() const { return static_cast<int>(channels_.size()); }
-  /// Brings the statistics up to the end of the last DRAM clock that is over at `now` (ps).
+  /// Brings the statistics up to the end of the last DRAM clock that is over at `now` (ps), with the commands
+  /// of an edge at that very instant, whether or not its own process has run (SPEC CY-4).
   void settle(Picoseconds now);
   /// The statistics of a channel as of the last `settle`.
   const DramChannelStatistics& statistics(int channel) const {

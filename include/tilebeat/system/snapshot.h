@@ -44,6 +44,7 @@ class SnapshotVisitor : public StatVisitor {
 
   // What every system has, whatever its engines.
   void bus(const std::string& module, Interconnect& bus);
+  /// `at` is the edge of the cycle that the snapshot is of.
   void dram(const std::string& module, DramController& dram, Picoseconds at);
   void scratchpad(const std::string& module, const Scratchpad& memory, std::int64_t MemoryBytes::*read,
                   std::int64_t MemoryBytes::*write);
