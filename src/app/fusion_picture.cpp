@@ -52,12 +52,17 @@ std::string legend() {
   return svg;
 }
 
-// The frame of a unit whose layers are rows [begin, end), and its notes.
-std::string frame(const UnitMapping& unit, const LayerPlan& plan, int begin, int end) {
+// A frame around rows [begin, end).
+std::string frame(int begin, int end) {
+  return fmt::format(
+      "<rect x=\"6\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\" fill=\"none\" stroke=\"#333\"/>\n",
+      kTop + begin * kRow + 1, kNotes - 20, (end - begin) * kRow - 2);
+}
+
+// What a unit takes, beside its first rows [begin, end).
+std::string notes(const UnitMapping& unit, const LayerPlan& plan, int begin, int end) {
   const int y = kTop + begin * kRow;
-  std::string svg = fmt::format(
-      "<rect x=\"6\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\" fill=\"none\" stroke=\"#333\"/>\n", y + 1,
-      kNotes - 20, (end - begin) * kRow - 2);
+  std::string svg;
   const std::int64_t bytes = plan.input_bytes + plan.kernel_bytes + plan.output_bytes;
   svg += text_at(kNotes, y + 14,
                  fmt::format("{} clusters, {} rows a step: {} cycles, {} bytes over DRAM", unit.clusters,
@@ -110,7 +115,16 @@ std::string fusion_picture(const Workload& workload, const PlannedNetwork& plann
   for (const UnitMapping& unit : planned.units) {
     const auto plan = std::find_if(planned.plan.layers.begin(), planned.plan.layers.end(),
                                    [&](const LayerPlan& l) { return l.name == unit.layers.back(); });
-    svg += frame(unit, *plan, rows.at(unit.layers.front()), rows.at(unit.layers.back()) + 1);
+    // A mapping file may name layers that are no neighbours.
+    for (std::size_t l = 0, next = 0; l < unit.layers.size(); l = next) {
+      const int begin = rows.at(unit.layers[l]);
+      next = l + 1;
+      while (next < unit.layers.size() && rows.at(unit.layers[next]) == begin + static_cast<int>(next - l))
+        ++next;
+      const int end = begin + static_cast<int>(next - l);
+      svg += frame(begin, end);
+      if (l == 0) svg += notes(unit, *plan, begin, end);
+    }
   }
   return svg + "</svg>\n";
 }

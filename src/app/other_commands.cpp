@@ -5,6 +5,7 @@
 #include "tilebeat/workload/workload_schema.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,26 +33,33 @@ void print_layer(const LayerPlan& layer) {
   fmt::print("  estimate         {} cycles\n\n", layer.estimated_cycles);
 }
 
-void print_fusion(const PlannedNetwork& planned, const FusionConfig& config) {
+std::string_view name_of(FusionPlanner planner) {
+  return kFusionPlannerNames[static_cast<std::size_t>(planner)];
+}
+
+// `other`: what the planner that is not asked for makes of the network.
+void print_fusion(const PlannedNetwork& planned, const FusionSummary& other, const FusionConfig& config) {
   const FusionSummary& f = *planned.fusion;
   std::size_t layers = 0;
   for (const UnitMapping& unit : planned.units) layers += unit.layers.size();
-  const std::string_view planner = kFusionPlannerNames[static_cast<std::size_t>(config.planner)];
-  fmt::print("fusion, planner {}: {} layers in {} {}, {} by themselves\n", planner, layers,
+  fmt::print("fusion, planner {}: {} layers in {} {}, {} by themselves\n", name_of(config.planner), layers,
              planned.units.size(), planned.units.size() == 1 ? "unit" : "units",
              planned.plan.layers.size() - planned.units.size());
+  const std::string_view objective = kFusionObjectiveNames[static_cast<std::size_t>(config.objective)];
+  const FusionSummary& optimal = config.planner == FusionPlanner::kOptimal ? f : other;
+  // Not part of the output, which is the same for the same files.
+  fmt::print(stderr, "tilebeat: units at least {} chosen in {:.1f} s\n", objective, optimal.seconds);
   if (f.kept_alone) fmt::print("the units that were chosen would take more, all together\n");
-  if (config.planner == FusionPlanner::kOptimal) {
-    fmt::print("least {}, {} units estimated\n",
-               kFusionObjectiveNames[static_cast<std::size_t>(config.objective)], f.visited);
-  }
+  fmt::print("least {}: {} units estimated\n", objective, optimal.visited);
   const auto row = [](const FusionSummary::Totals& t, const char* name, const std::string& cycles) {
     return std::vector<std::string>{name, grouped(t.maps), grouped(t.kernels), grouped(t.maps + t.kernels),
                                     cycles};
   };
+  const FusionSummary& rules = config.planner == FusionPlanner::kRules ? f : other;
   fmt::print("\n{}\n", format_rows({{"over DRAM, bytes", "maps", "kernels", "all", "cycles"},
                                     row(f.alone, "layer by layer", grouped(f.alone.cycles)),
-                                    row(f.fused, "fused", grouped(f.fused.cycles)),
+                                    row(rules.fused, "rules", grouped(rules.fused.cycles)),
+                                    row(optimal.fused, "optimal", grouped(optimal.fused.cycles)),
                                     row(f.compulsory, "inputs, outputs, weights once", "")}));
 }
 
@@ -84,10 +92,17 @@ int plan(const PlanCommand& command) {
   const Workload workload = load_workload(command.layer);
   const PlannedNetwork planned = plan_workload(workload, hardware, command.layer);
   const Plan& made = planned.plan;
+  std::optional<FusionSummary> other;  // of the planner that is not asked for
+  if (planned.fusion) {
+    HardwareConfig swapped = hardware;
+    swapped.fusion.planner =
+        hardware.fusion.planner == FusionPlanner::kRules ? FusionPlanner::kOptimal : FusionPlanner::kRules;
+    other = plan_workload(workload, swapped, command.layer).fusion;
+  }
   write_files(command, {{command.mapping, mapping_text(planned.mappings, planned.units)},
                         {command.picture, fusion_picture(workload, planned)}});
   for (const LayerPlan& layer : made.layers) print_layer(layer);
-  if (planned.fusion) print_fusion(planned, hardware.fusion);
+  if (other) print_fusion(planned, *other, hardware.fusion);
   for (const ProgramImage& program : made.programs) {
     fmt::print("program {} of {} at {:#x}: {} instructions of {} bytes\n", program.label,
                processor_name(hardware.chip, program.processor), program.address, program.instructions.size(),

@@ -115,6 +115,9 @@ void describe(V& v, PlannerConfig& c) {
       "max_tile_columns", c.max_tile_columns, kTileExtent,
       "most output columns a tile, rounded down to a multiple of the lanes (rows / groups) but at least that "
       "many; 0: as many as fit");
+  v.boolean("kernels_ahead", c.kernels_ahead,
+            "load the first kernels of a layer while an earlier one runs, where that is expected to pay; "
+            "on chips");
   v.integer(
       "search", c.search, {0, 1000},
       "mappings of each layer that are simulated in tile granularity to find the fastest, those with the "

@@ -16,6 +16,7 @@ namespace {
 constexpr Range kParts{1, 1024};
 constexpr Range kExtent{1, std::int64_t{1} << 20};
 constexpr Range kBuffers{1, 64};
+constexpr Range kLoads{0, 65536};
 
 // An object with those fields of an engine that a mapping file may set for a layer.
 struct ChoicesValue {
@@ -82,6 +83,10 @@ void describe(V& v, UnitRequest& u) {
   v.optional_integer("step_rows", u.step_rows, kExtent, "output rows that a cluster makes in a step");
   v.optional_choice("holding", u.holding, kHoldingNames,
                     "how tensors are held that `holdings` does not name");
+  v.optional_integer("kernels_ahead", u.kernels_ahead, kLoads,
+                     "loads of the unit's kernels that are made while an earlier layer runs");
+  v.optional_text("kernels_during", u.kernels_during,
+                  "that layer, or the last one of a unit; where it is left out, the one before");
   v.special("holdings", HoldingsValue{u.holdings}, "how single tensors are held in the SRAM, by name");
 }
 
@@ -110,6 +115,9 @@ void describe(V& v, MappingRequest& m) {
                      "parts of a core's input channels that are added up one after the other");
   v.optional_integer("map_buffers", m.map_buffers, kBuffers, "buffers for tiles of the map in NRAM");
   v.optional_integer("kernel_buffers", m.kernel_buffers, kBuffers, "buffers for kernels in WRAM");
+  v.optional_integer("kernels_ahead", m.kernels_ahead, kLoads,
+                     "loads of a core's kernels that are made while an earlier layer runs");
+  v.optional_text("kernels_during", m.kernels_during, "that layer; where it is left out, the one before");
   v.optional_choice("order", m.order, kStepOrderNames, "the outer loop over a core's steps");
   v.optional_choice("maps", m.maps, kDataPathNames, "how maps come from DRAM: direct or sram");
   v.optional_choice("kernels", m.kernels, kDataPathNames, "how kernels come from DRAM");
@@ -185,6 +193,8 @@ MappingRequest request_of(const LayerMapping& m) {
   request.tile_rows = m.tile_rows, request.tile_columns = m.tile_columns;
   request.blocks_per_load = m.blocks_per_load, request.channel_parts = m.channel_parts;
   request.map_buffers = m.map_buffers, request.kernel_buffers = m.kernel_buffers;
+  request.kernels_ahead = m.kernels_ahead;
+  if (m.kernels_ahead > 0) request.kernels_during = m.kernels_during;
   request.order = m.order;
   request.maps = m.maps, request.kernels = m.kernels, request.results = m.results;
   return request;
@@ -194,7 +204,13 @@ std::string mapping_text(const std::vector<LayerMapping>& layers, const std::vec
   MappingFile file;
   for (const LayerMapping& mapping : layers) file.layers.push_back(request_of(mapping));
   for (const UnitMapping& unit : units)
-    file.units.push_back({unit.layers, unit.clusters, unit.step_rows, {}, unit.holdings});
+    file.units.push_back({unit.layers,
+                          unit.clusters,
+                          unit.step_rows,
+                          {},
+                          unit.holdings,
+                          unit.kernels_ahead,
+                          unit.kernels_ahead > 0 ? std::optional(unit.kernels_during) : std::nullopt});
   return ObjectValue<MappingFile>{file}.write().dump(1) + "\n";
 }
 

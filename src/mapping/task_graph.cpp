@@ -3,7 +3,6 @@
 #include "tilebeat/base/error.h"
 
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -72,6 +71,8 @@ BufferId TaskGraph::add_buffer(BufferRole role) {
 
 int TaskGraph::add(Task task) {
   if (also_) task.accesses.push_back(*also_);
+  if (!also_written_.empty())
+    task.accesses.push_back({also_written_[static_cast<std::size_t>(task.processor)], 0, AccessKind::kWrite});
   tasks_.push_back(std::move(task));
   return static_cast<int>(tasks_.size()) - 1;
 }
@@ -87,23 +88,33 @@ BufferRing::Filling BufferRing::next() {
 }
 
 std::vector<Dependency> dependencies_of(const TaskGraph& graph) {
-  std::vector<std::map<int, Uses>> buffers(static_cast<std::size_t>(graph.buffers()));
+  std::vector<std::vector<Uses>> buffers(static_cast<std::size_t>(graph.buffers()));  // by version
   std::vector<Dependency> found;
   const auto& tasks = graph.tasks();
+  // By `from`: the dependency that was found last. Two tasks often share many buffers.
+  std::vector<Dependency> last(tasks.size(), {-1, -1, {}, {}});
+  const auto add = [&](const Dependency& d) {
+    Dependency& before = last[static_cast<std::size_t>(d.from)];
+    if (before.to == d.to && before.event == d.event && before.cause == d.cause) return;
+    before = d;
+    found.push_back(d);
+  };
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const int to = static_cast<int>(i);
     for (const Access& access : tasks[i].accesses) {
-      std::map<int, Uses>& versions = buffers[static_cast<std::size_t>(access.buffer)];
+      std::vector<Uses>& versions = buffers[static_cast<std::size_t>(access.buffer)];
+      const auto version = static_cast<std::size_t>(access.version);
+      if (version >= versions.size()) versions.resize(version + 1);
       const BufferRole role = graph.role(access.buffer);
-      Uses& uses = versions[access.version];
-      const auto later = versions.upper_bound(access.version);
-      if (later != versions.end() && !later->second.only_by(to))
+      Uses& uses = versions[version];
+      const auto later_one = versions.begin() + access.version + 1;
+      if (!std::all_of(later_one, versions.end(), [to](const Uses& later) { return later.only_by(to); }))
         throw SimulationError(
             fmt::format("task graph: task {} uses version {} of buffer {} behind a later one", to,
                         access.version, access.buffer));
       const auto after_all = [&](const std::vector<int>& writers, Activity cause) {
         for (const int from : writers) {
-          if (from != to) found.push_back({from, to, TaskEvent::kDone, cause});
+          if (from != to) add({from, to, TaskEvent::kDone, cause});
         }
       };
       if (access.kind == AccessKind::kRead) {
@@ -117,14 +128,13 @@ std::vector<Dependency> dependencies_of(const TaskGraph& graph) {
             fmt::format("task graph: task {} writes version {} of buffer {} behind a task that reads it", to,
                         access.version, access.buffer));
       uses.writers.push_back(to);
-      const auto before = versions.find(access.version - 1);
-      if (before == versions.end()) continue;
+      if (version == 0) continue;
+      const Uses& before = versions[version - 1];
       // Readers have waited for the writers.
-      if (before->second.readers.empty()) after_all(before->second.writers, cause_of_full(role));
-      for (const int from : before->second.readers) {
+      if (before.readers.empty()) after_all(before.writers, cause_of_full(role));
+      for (const int from : before.readers) {
         if (from != to)
-          found.push_back(
-              {from, to, tasks[static_cast<std::size_t>(from)].operands_free, cause_of_full(role)});
+          add({from, to, tasks[static_cast<std::size_t>(from)].operands_free, cause_of_full(role)});
       }
     }
   }

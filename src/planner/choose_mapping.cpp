@@ -73,6 +73,7 @@ class Chooser {
     std::vector<int> counts;            // by the formula, the best first
     std::map<Kind, std::size_t> kinds;  // where their two stand
     for (const MappingCandidate& c : candidates_) {
+      if (c.other_loads) continue;
       const int cores = c.mapping.cores();
       if (of_cores.count(cores) == 0) {
         if (c.rough > limit) break;

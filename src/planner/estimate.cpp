@@ -84,30 +84,41 @@ class CoarseLowering : public MatrixLowering {
 
 }  // namespace
 
-double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double limit) {
-  const ChipConfig& chip = *q.hardware.chip;
-  const MatrixWork work{q.layer, q.hardware, m, q.output};
-  cut_jobs(q.layer, m, q.hardware);
-  const CorePart part = largest_part(q.layer.problem, q.layer.largest().layer->grain(), m);
+PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work,
+                               const std::vector<BufferId>& stored) {
+  const SharedLayer& layer = work.layer;
+  const LayerMapping& m = work.mapping;
+  cut_jobs(layer, m, work.hardware);
+  const CorePart part = largest_part(layer.problem, layer.largest().layer->grain(), m);
   const std::int64_t jobs = std::int64_t{m.cores()} * part.images.size() *
                             ceil_div(part.rows.size(), m.tile_rows) *
                             ceil_div(part.columns.size(), m.tile_columns) *
                             ceil_div(part.blocks.size(), m.blocks_per_load) * m.channel_parts;
   std::vector<JobCosts> costs;
-  for (const LayerShare& share : q.layer.shares)
+  for (const LayerShare& share : layer.shares)
     costs.emplace_back(*share.layer, part.blocks.size() <= m.blocks_per_load && m.channel_parts == 1);
-  TaskGraph graph;
-  std::vector<BufferId> stored;
-  for (int i = 0; i < chip.processors(); ++i) stored.push_back(graph.add_buffer(BufferRole::kStored));
-  add_matrix_tasks(
+  return add_matrix_tasks(
       graph, work,
       [&](TaskGraph& g, const EnginePlace& place, int number) -> std::unique_ptr<MatrixLowering> {
         const auto share = static_cast<std::size_t>(number);
-        if (jobs <= kFewJobs) return q.layer.shares[share].layer->lower(g, place);
+        if (jobs <= kFewJobs) return layer.shares[share].layer->lower(g, place);
         return std::make_unique<CoarseLowering>(g, place, costs[share]);
       },
       stored);
-  const std::vector<int> started = q.first_of_program ? processors_of(chip, m) : std::vector<int>{};
+}
+
+std::vector<BufferId> stored_buffers(TaskGraph& graph, int processors) {
+  std::vector<BufferId> stored;
+  for (int i = 0; i < processors; ++i) stored.push_back(graph.add_buffer(BufferRole::kStored));
+  return stored;
+}
+
+double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double limit) {
+  TaskGraph graph;
+  const MatrixWork work{q.layer, q.hardware, m, q.output};
+  add_estimated_tasks(graph, work, stored_buffers(graph, q.hardware.chip->processors()));
+  const std::vector<int> started =
+      q.first_of_program ? processors_of(*q.hardware.chip, m) : std::vector<int>{};
   return schedule(graph, dependencies_of(graph), machine_of(q.hardware, started), limit).cycles;
 }
 

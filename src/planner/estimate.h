@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "mapping_question.h"
+#include "matrix_tasks.h"
 #include "task/schedule.h"
 
 namespace tilebeat {
@@ -14,6 +15,11 @@ namespace tilebeat {
 /// not fit so.
 double estimated_cycles(const MappingQuestion& question, const LayerMapping& mapping,
                         double limit = std::numeric_limits<double>::infinity());
+
+/// Adds the tasks of a layer that is mapped so to a graph for an estimate.
+PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const std::vector<BufferId>& stored);
+/// The buffers that the last tasks of results write, one a processor (add_matrix_tasks).
+std::vector<BufferId> stored_buffers(TaskGraph& graph, int processors);
 
 /// What tasks of the machine share, with the processors `started` started by the host first.
 Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started);

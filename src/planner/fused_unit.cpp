@@ -5,6 +5,7 @@
 #include "tilebeat/isa/address_map.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -114,8 +115,9 @@ void FusedUnit::place_for_trial(UnitParts& parts) {
   }
 }
 
-UnitWork FusedUnit::work() const {
-  UnitWork work{workload_, hardware_, graph_, mapping_.clusters, mapping_.step_rows, {}, {}, addresses_};
+UnitWork FusedUnit::work(int loads) const {
+  UnitWork work{workload_, hardware_,  graph_, mapping_.clusters, mapping_.step_rows, {},
+                {},        addresses_, loads,  wram_at_};
   for (const UnitTensor& tensor : graph_.tensors) {
     const auto found = mapping_.holdings.find(tensor.name);
     work.holdings.push_back(found == mapping_.holdings.end() ? Holding::kRing : found->second);
@@ -125,29 +127,49 @@ UnitWork FusedUnit::work() const {
   return work;
 }
 
+BoundCycles FusedUnit::bound(int loads) const {
+  BoundCycles bound;
+  const UnitTensor& last = graph_.tensors[static_cast<std::size_t>(graph_.output())];
+  // The rows that are needed: between outputs one by one a stride may leave some out.
+  const RowSchedule needed(graph_, std::vector<Holding>(graph_.tensors.size(), Holding::kRing),
+                           row_axes(workload_, graph_), {0, {0, last.height()}, 1});
+  std::int64_t bytes = last.info.size_bytes();
+  for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
+    const UnitTensor& tensor = graph_.tensors[t];
+    if (tensor.producer < 0)
+      bytes += tensor.images() * needed.made_rows(static_cast<int>(t)) * tensor.row_bytes();
+  }
+  for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
+    if (!layers_[l].matrix) continue;
+    const Layer& layer = *graph_.layers[l].layer;
+    const Problem& problem = layers_[l].matrix->problem();
+    const WeightImage& image = layers_[l].weights.image;
+    const int output = graph_.layers[l].output;
+    const std::int64_t macs = useful_macs(workload_, layer) * needed.made_rows(output) /
+                              graph_.tensors[static_cast<std::size_t>(output)].height();
+    bound.compute += bound_of(problem, layer, macs, hardware_).compute;
+    const std::int64_t apart = image.post_place == PostPlace::kApart ? 1 : 0;
+    bytes += loads * (static_cast<std::int64_t>(image.blocks.back()) +
+                      apart * static_cast<std::int64_t>(image.post_bytes) * problem.kernel_blocks());
+  }
+  bound.dram = dram_bound(bytes, hardware_);
+  return bound;
+}
+
 LayerPlan FusedUnit::plan() const {
   LayerPlan plan;
   const UnitLayer& last = graph_.layers.back();
   plan.name = last.layer->name, plan.op = "fused", plan.scene = last.layer->scene;
   plan.output_bytes = last.layer->output.size_bytes();
-  std::int64_t bytes = plan.output_bytes;
-  for (const UnitTensor& tensor : graph_.tensors) {
-    if (tensor.producer < 0) bytes += tensor.info.size_bytes();
-  }
   const UnitWork made = work();
   for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
     const Layer& layer = *graph_.layers[l].layer;
     if (!layers_[l].matrix) continue;
-    const std::int64_t macs = useful_macs(workload_, layer);
     const UnitTensor& output = graph_.tensors[static_cast<std::size_t>(graph_.layers[l].output)];
-    plan.macs += macs / (output.images() * output.height()) * made_rows(made, graph_.layers[l].output);
-    plan.bound.compute += bound_of(layers_[l].matrix->problem(), layer, macs, hardware_).compute;
-    bytes += static_cast<std::int64_t>(layers_[l].weights.image.blocks.back()) +
-             static_cast<std::int64_t>(layers_[l].weights.image.post_bytes) *
-                 layers_[l].matrix->problem().kernel_blocks() *
-                 (layers_[l].weights.image.post_place == PostPlace::kApart ? 1 : 0);
+    plan.macs += useful_macs(workload_, layer) / (output.images() * output.height()) *
+                 made_rows(made, graph_.layers[l].output);
   }
-  plan.bound.dram = dram_bound(bytes, hardware_);
+  plan.bound = bound();
   plan.choices.emplace_back("layers", fmt::format("{}", fmt::join(mapping_.layers, ", ")));
   plan.choices.emplace_back("clusters", fmt::format("{} of {}, {} output rows a step", mapping_.clusters,
                                                     hardware_.chip->clusters, mapping_.step_rows));
@@ -169,8 +191,28 @@ LayerPlan FusedUnit::plan() const {
   return plan;
 }
 
-UnitUse FusedUnit::add_tasks(TaskGraph& graph, const std::vector<BufferId>& stored) const {
-  return add_unit_tasks(graph, work(), stored);
+PlannedUse FusedUnit::add_tasks(TaskGraph& graph, const std::vector<BufferId>& stored, int loads) const {
+  return add_unit_tasks(graph, work(loads), stored);
+}
+
+PlannedUse FusedUnit::add_kernels_ahead(TaskGraph& graph, int loads, std::int64_t sram,
+                                        const std::vector<BufferId>& stored) const {
+  return add_unit_kernels_ahead(graph, work(loads), sram, stored);
+}
+
+std::vector<std::int64_t> FusedUnit::wram_of_loads() const {
+  return wram_of_unit_loads(work());
+}
+
+int FusedUnit::regions() const {
+  for (const DecidedLayer& layer : layers_) {
+    if (layer.matrix) return layer.weights.image.regions;
+  }
+  return 1;
+}
+
+void FusedUnit::load_ahead(int loads, const std::string& during, std::int64_t wram_at) {
+  mapping_.kernels_ahead = loads, mapping_.kernels_during = during, wram_at_ = wram_at;
 }
 
 const UnitParts::Matrix& UnitParts::matrix(const Layer& layer) {
@@ -184,13 +226,17 @@ const UnitParts::Matrix& UnitParts::matrix(const Layer& layer) {
 
 namespace {
 
-std::int64_t add_trial_tasks(TaskGraph& graph, const Workload& workload, const HardwareConfig& hardware,
-                             const UnitRequest& request, UnitParts& parts) {
+// A unit with places for a trial.
+FusedUnit trial_of(const Workload& workload, const HardwareConfig& hardware, const UnitRequest& request,
+                   UnitParts& parts) {
   FusedUnit unit(workload, hardware, request);
   unit.place_for_trial(parts);
+  return unit;
+}
+
+std::int64_t add_trial_tasks(TaskGraph& graph, const FusedUnit& unit, const ChipConfig& chip) {
   std::vector<BufferId> stored;
-  for (int i = 0; i < hardware.chip->processors(); ++i)
-    stored.push_back(graph.add_buffer(BufferRole::kStored));
+  for (int i = 0; i < chip.processors(); ++i) stored.push_back(graph.add_buffer(BufferRole::kStored));
   const PlannedBytes bytes = unit.add_tasks(graph, stored).bytes;
   return bytes.maps + bytes.kernels + bytes.results;
 }
@@ -198,17 +244,21 @@ std::int64_t add_trial_tasks(TaskGraph& graph, const Workload& workload, const H
 }  // namespace
 
 UnitEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
-                           const UnitRequest& request, UnitParts& parts) {
+                           const UnitRequest& request, UnitParts& parts, double limit) {
+  const FusedUnit unit = trial_of(workload, hardware, request, parts);
+  if (static_cast<double>(unit.bound(unit.mapping().clusters).cycles()) > limit)
+    return {std::numeric_limits<double>::infinity(), 0};
   TaskGraph graph;
-  const std::int64_t bytes = add_trial_tasks(graph, workload, hardware, request, parts);
-  const double cycles = schedule(graph, dependencies_of(graph), machine_of(hardware, {})).cycles;
-  return {cycles + static_cast<double>(end_cycles(hardware, hardware.chip->processors())), bytes};
+  const std::int64_t bytes = add_trial_tasks(graph, unit, *hardware.chip);
+  const auto end = static_cast<double>(end_cycles(hardware, hardware.chip->processors()));
+  const Schedule times = schedule(graph, dependencies_of(graph), machine_of(hardware, {}), limit - end);
+  return {times.cycles + end, bytes};
 }
 
 std::int64_t bytes_of_unit(const Workload& workload, const HardwareConfig& hardware,
                            const UnitRequest& request, UnitParts& parts) {
   TaskGraph graph;
-  return add_trial_tasks(graph, workload, hardware, request, parts);
+  return add_trial_tasks(graph, trial_of(workload, hardware, request, parts), *hardware.chip);
 }
 
 }  // namespace tilebeat

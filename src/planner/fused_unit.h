@@ -49,10 +49,22 @@ class FusedUnit {
   void place(DramPlaces& places, const std::map<std::string, Placement>& tensors);
   /// Places that are good for an estimate alone.
   void place_for_trial(UnitParts& parts);
+  /// No run of the unit is shorter, whatever it holds and however it is cut, that loads the kernels so often:
+  /// once for any such unit, once a cluster for this one. After `place` or `place_for_trial`.
+  BoundCycles bound(int loads = 1) const;
   /// Name, bounds and choices; bytes and estimate are not there yet.
   LayerPlan plan() const;
-  /// After `place`.
-  UnitUse add_tasks(TaskGraph& graph, const std::vector<BufferId>& stored) const;
+  /// After `place`, all of these. `loads` of the kernels are made ahead.
+  PlannedUse add_tasks(TaskGraph& graph, const std::vector<BufferId>& stored, int loads) const;
+  PlannedUse add_tasks(TaskGraph& graph, const std::vector<BufferId>& stored) const {
+    return add_tasks(graph, stored, mapping_.kernels_ahead);
+  }
+  PlannedUse add_kernels_ahead(TaskGraph& graph, int loads, std::int64_t sram,
+                               const std::vector<BufferId>& stored) const;
+  std::vector<std::int64_t> wram_of_loads() const;
+  int regions() const;  ///< of WRAM
+  /// The first loads of kernels are made ahead, into WRAM from `wram_at` on.
+  void load_ahead(int loads, const std::string& during, std::int64_t wram_at);
 
  private:
   struct DecidedLayer {
@@ -61,7 +73,8 @@ class FusedUnit {
     std::unique_ptr<VectorWork> vector;
     std::uint64_t parameters = 0;
   };
-  UnitWork work() const;
+  UnitWork work(int loads) const;
+  UnitWork work() const { return work(mapping_.kernels_ahead); }
   std::unique_ptr<VectorWork> vector_work(const UnitLayer& layer) const;
 
   const Workload& workload_;
@@ -70,6 +83,7 @@ class FusedUnit {
   UnitMapping mapping_;
   std::vector<DecidedLayer> layers_;
   std::vector<std::uint64_t> addresses_;  // by tensor
+  std::int64_t wram_at_ = 0;
 };
 
 /// What a unit is expected to take, and the bytes of maps, kernels and results that it moves over DRAM.
@@ -77,9 +91,10 @@ struct UnitEstimate {
   double cycles = 0;
   std::int64_t bytes = 0;
 };
-/// Both throw UserError when the unit cannot be, or does not fit.
+/// Both throw UserError when the unit cannot be, or does not fit. Cycles beyond `limit` are infinite; whether
+/// the unit fits, and its bytes, are then not known.
 UnitEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
-                           const UnitRequest& request, UnitParts& parts);
+                           const UnitRequest& request, UnitParts& parts, double limit);
 std::int64_t bytes_of_unit(const Workload& workload, const HardwareConfig& hardware,
                            const UnitRequest& request, UnitParts& parts);
 

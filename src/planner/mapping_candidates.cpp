@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kMostKernelLoads = 8;
 constexpr std::int64_t kKernelLoadBytes = 32768;
+constexpr std::int64_t kMostBuffers = 32;  // for kernels
 
 class Candidates {
  public:
@@ -96,10 +97,21 @@ class Candidates {
     split.row_parts = rows, split.column_parts = columns, split.kernel_parts = kernels,
     split.image_parts = images, split.reduction_parts = cores_;
     if (!place_kernels(split)) return;
-    if (q_.layer.adds_sums()) split.blocks_per_load = std::min(split.blocks_per_load, most_blocks_added());
-    split.blocks_per_load = asked_.blocks_per_load.value_or(split.blocks_per_load);
-    split.kernel_buffers = asked_.kernel_buffers.value_or(split.kernel_buffers);
-    split.channel_parts = asked_.channel_parts.value_or(split.channel_parts);
+    const std::size_t known = candidates_.size();
+    const CorePart part = largest_part(p_, grain_, split);
+    const bool stay = resident(split, part);
+    std::set<std::tuple<int, int, int>> seen;  // loads that are asked for make several the same
+    for (LayerMapping loads : kernel_loads(split, part.blocks.size(), stay)) {
+      if (q_.layer.adds_sums()) loads.blocks_per_load = std::min(loads.blocks_per_load, most_blocks_added());
+      loads.blocks_per_load = asked_.blocks_per_load.value_or(loads.blocks_per_load);
+      loads.kernel_buffers = asked_.kernel_buffers.value_or(loads.kernel_buffers);
+      loads.channel_parts = asked_.channel_parts.value_or(loads.channel_parts);
+      if (seen.insert({loads.blocks_per_load, loads.kernel_buffers, loads.channel_parts}).second)
+        add_tiles(loads, stay && candidates_.size() > known);
+    }
+  }
+
+  void add_tiles(const LayerMapping& split, bool other_loads) {
     std::set<std::pair<int, int>> tiled;  // with fewer buffers only what does not fit with more
     for (const int buffers : {2, 1}) {
       for (const int tiles : {1, 2, 3, 4, 6, 8}) {
@@ -116,7 +128,7 @@ class Candidates {
           mapping.kernels = asked_.kernels.value_or(loads);
           mapping.results = asked_.results.value_or(results);
           if (seen.insert({mapping.maps, mapping.kernels, mapping.results}).second)
-            candidates_.push_back({mapping, rough_cycles(mapping)});
+            candidates_.push_back({mapping, rough_cycles(mapping), other_loads});
         }
       }
     }
@@ -155,6 +167,26 @@ class Candidates {
         static_cast<int>(std::min<std::int64_t>(m.channel_parts, ceil_div(2 * block_bytes_, wram)));
     while (group_bytes(*share_.layer, share_.weights, m) > wram / 2) ++m.channel_parts;
     return true;
+  }
+
+  // The `blocks` kernel blocks of a core in loads of several sizes: computing begins sooner with small ones,
+  // maps are read by the engine less often with large ones. Kernels that stay come in small loads already.
+  std::vector<LayerMapping> kernel_loads(const LayerMapping& placed, int blocks, bool stay) const {
+    std::vector<LayerMapping> loads{placed};
+    if (placed.channel_parts > 1) return loads;
+    const std::int64_t wram = chip_.core.wram.size_bytes;
+    const int sets = stay ? placed.kernel_buffers / ceil_div(blocks, placed.blocks_per_load) : 1;
+    for (const int factor : {2, 4, 8}) {
+      LayerMapping m = placed;
+      m.blocks_per_load =
+          stay ? std::min(blocks, placed.blocks_per_load * factor) : ceil_div(placed.blocks_per_load, factor);
+      const auto room =
+          static_cast<int>(std::min<std::int64_t>(wram / (block_bytes_ * m.blocks_per_load), kMostBuffers));
+      if (room == 0) continue;
+      m.kernel_buffers = sets * std::min(room, ceil_div(blocks, m.blocks_per_load));
+      if (block_bytes_ * m.blocks_per_load * m.kernel_buffers <= wram) loads.push_back(m);
+    }
+    return loads;
   }
 
   bool fits(const LayerMapping& m, int rows, int columns) const {

@@ -12,6 +12,7 @@ namespace tilebeat {
 struct MappingCandidate {
   LayerMapping mapping;
   double rough = 0;
+  bool other_loads = false;  ///< like other candidates but for the sizes of loads, which the formula ignores
 };
 
 /// Every split of rows, columns and kernel blocks over the cores, with several tile sizes and paths each; the

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "buffer_cache.h"
@@ -26,8 +27,9 @@ std::uint64_t post_offset(const std::vector<Transfer>& transfers, std::uint64_t 
 // The tasks of all cores.
 class MatrixTasks {
  public:
+  /// `lowering`: nothing, for the loads that are made ahead alone, beside `sram` bytes in use.
   MatrixTasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering,
-              const std::vector<BufferId>& stored)
+              const std::vector<BufferId>& stored, std::int64_t sram = 0)
       : graph_(graph),
         work_(work),
         m_(work.mapping),
@@ -36,22 +38,24 @@ class MatrixTasks {
         footprint_(footprint_of(work)),
         copies_(graph, work.hardware),
         sums_(graph, work, footprint_),
-        stored_(stored) {
+        stored_(stored),
+        ahead_(!lowering) {
     const Grain grain = work.layer.largest().layer->grain();
     for (int core = 0; core < m_.cores(); ++core) {
       const CorePart part = part_of_core(p_, grain, m_, core);
       if (part.empty()) continue;
       cores_.push_back(make_core(core, part));
       Core& made = cores_.back();
-      made.lowering = lowering(graph_, made.place, core % m_.reduction_parts);
+      if (!ahead_) made.lowering = lowering(graph_, made.place, core % m_.reduction_parts);
     }
-    make_staging();
+    if (ahead_)
+      make_kernel_staging(sram);
+    else
+      make_staging();
   }
 
-  PlannedBytes run() {
-    std::size_t steps = 0;
-    for (const Core& core : cores_) steps = std::max(steps, core.steps.size());
-    for (std::size_t step = 0; step < steps; ++step) {
+  PlannedUse run() {
+    for (std::size_t step = 0; step < steps(); ++step) {
       load_kernels(step);
       load_maps(step);
       for (Core& core : cores_) {
@@ -64,10 +68,33 @@ class MatrixTasks {
     }
     bytes_.kernels += sums_.loaded_bytes();
     bytes_.results = p_.output.size_bytes();
-    return bytes_;
+    return use();
+  }
+
+  PlannedUse load_ahead() {
+    for (std::size_t step = 0; step < steps(); ++step) load_kernels(step);
+    return use();
+  }
+
+  std::vector<std::int64_t> wram_of_loads() const {
+    int loads = 0;
+    for (const Core& core : cores_) {
+      std::set<int> groups;
+      for (const CoreStep& step : core.steps) groups.insert(step.group_number);
+      loads = std::max(loads, static_cast<int>(groups.size()));
+    }
+    std::vector<std::int64_t> bytes;
+    for (int i = 1; i <= std::min(loads, m_.kernel_buffers); ++i) bytes.push_back(i * footprint_.kernels);
+    return bytes;
   }
 
  private:
+  PlannedUse use() const {
+    PlannedUse use{bytes_, 0, footprint_.wram};
+    for (const auto& [cluster, staging] : staging_) use.sram = std::max(use.sram, staging.used());
+    return use;
+  }
+
   struct Core {
     int number = 0, cluster = 0;
     const LayerShare* share = nullptr;
@@ -80,6 +107,7 @@ class MatrixTasks {
     std::optional<BufferRing::Filling> map, weights, result;  // of the step
     std::optional<BufferRing::Filling> clearing;              // of the kernels' place; nothing: it is full
     bool loads_map = false, loads_weights = false;            // in the step
+    int kernel_loads = 0;                                     // so far
     std::unique_ptr<MatrixLowering> lowering;
   };
 
@@ -111,7 +139,7 @@ class MatrixTasks {
   }
   std::uint64_t weights_offset(int place) const {
     const int regions = work_.layer.shares.front().weights.image.regions;
-    return static_cast<std::uint64_t>(place * footprint_.kernels / regions);
+    return static_cast<std::uint64_t>((work_.wram_at + place * footprint_.kernels) / regions);
   }
 
   // ---- the memory of a cluster ----
@@ -148,6 +176,25 @@ class MatrixTasks {
       for (int* stream : streams) *stream = staging.add_stream(bytes, 2);
     }
   }
+  // For kernels alone, beside `used` bytes.
+  void make_kernel_staging(std::int64_t used) {
+    if (m_.kernels == DataPath::kDirect) return;
+    for (const Core& core : cores_) {
+      const auto [found, added] =
+          staging_.try_emplace(core.cluster, Staging(graph_, work_.hardware, core.cluster, p_.name));
+      if (!added) continue;
+      Staging& staging = found->second;
+      if (used > 0) staging.reserve(used, "what the layer before takes");
+      if (m_.kernels == DataPath::kBroadcast) {
+        broadcasts_[core.cluster] = staging.add_stream(footprint_.kernels, 2);
+        continue;
+      }
+      const auto users = kernel_users(core.cluster);
+      const std::int64_t bytes = staging.share(2 * static_cast<int>(users.size()));
+      for (const auto& [key, cores] : users)
+        kernel_streams_[{core.cluster, key}] = staging.add_stream(bytes, 2);
+    }
+  }
   // Cores of a cluster whose step is on the same tile, and those that use the same kernels, by number.
   std::map<std::pair<int, int>, std::vector<int>> map_users(int cluster, std::size_t step) const {
     std::map<std::pair<int, int>, std::vector<int>> users;
@@ -167,11 +214,19 @@ class MatrixTasks {
 
   // ---- loads ----
 
+  std::size_t steps() const {
+    std::size_t steps = 0;
+    for (const Core& core : cores_) steps = std::max(steps, core.steps.size());
+    return steps;
+  }
+
   void load_kernels(std::size_t step) {
     for (Core& core : cores_) {
       if (step >= core.steps.size()) continue;
       const auto use = core.kernels.use(core.steps[step].group_number);
-      core.weights = use.filling, core.loads_weights = use.load;
+      core.weights = use.filling;
+      core.loads_weights = use.load && (core.kernel_loads < m_.kernels_ahead) == ahead_;
+      core.kernel_loads += use.load ? 1 : 0;
     }
     for (Core& core : cores_) {
       if (step < core.steps.size() && core.loads_weights) clear_kernels(core, core.steps[step].group);
@@ -388,6 +443,7 @@ class MatrixTasks {
   CopyTasks copies_;
   CoreSums sums_;
   const std::vector<BufferId>& stored_;
+  bool ahead_;  // only the loads that are made ahead
   std::vector<Core> cores_;
   std::map<int, Staging> staging_;  // by cluster
   std::map<int, int> broadcasts_, store_streams_;
@@ -397,9 +453,23 @@ class MatrixTasks {
 
 }  // namespace
 
-PlannedBytes add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering,
-                              const std::vector<BufferId>& stored) {
+PlannedUse add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering,
+                            const std::vector<BufferId>& stored) {
   return MatrixTasks(graph, work, lowering, stored).run();
+}
+
+PlannedUse add_kernels_ahead(TaskGraph& graph, const MatrixWork& work, std::int64_t sram,
+                             const std::vector<BufferId>& stored) {
+  graph.also_write(stored);
+  PlannedUse use = MatrixTasks(graph, work, {}, stored, sram).load_ahead();
+  graph.also_write({});
+  use.sram = std::max(use.sram, sram);
+  return use;
+}
+
+std::vector<std::int64_t> wram_of_loads(const MatrixWork& work) {
+  TaskGraph graph;
+  return MatrixTasks(graph, work, {}, {}).wram_of_loads();
 }
 
 }  // namespace tilebeat

@@ -14,13 +14,30 @@ struct PlannedBytes {
   std::int64_t maps = 0, kernels = 0, results = 0;
 };
 
+/// What the tasks of a layer or a fused unit move over DRAM, and the most that they take of the SRAM of a
+/// cluster and of the WRAM of a core.
+struct PlannedUse {
+  PlannedBytes bytes;
+  std::int64_t sram = 0, wram = 0;
+};
+
 /// Makes the lowering of one core, which computes that share of the layer.
 using LoweringFactory =
     std::function<std::unique_ptr<MatrixLowering>(TaskGraph&, const EnginePlace&, int share)>;
 
-/// Adds the tasks of the layer: loads, jobs and stores of all cores, step by step. `stored` has a buffer for
-/// every processor, which the last tasks of a result write.
-PlannedBytes add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering,
-                              const std::vector<BufferId>& stored);
+/// Adds the tasks of the layer: loads, jobs and stores of all cores, step by step; of the kernels not the
+/// loads that are made ahead. `stored` has a buffer for every processor, which the last tasks of a result
+/// write.
+PlannedUse add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering,
+                            const std::vector<BufferId>& stored);
+
+/// Adds the loads of the layer's kernels that are made ahead to the graph of another one, which takes `sram`
+/// bytes of a cluster's SRAM and does not touch their places in WRAM; they write `stored`, too. Returns their
+/// bytes, and what of the SRAM is in use then. Throws UserError when it has no room left.
+PlannedUse add_kernels_ahead(TaskGraph& graph, const MatrixWork& work, std::int64_t sram,
+                             const std::vector<BufferId>& stored);
+/// Bytes of WRAM that the buffers of the first loads take, by their number from 1 on: as many as can be made
+/// ahead.
+std::vector<std::int64_t> wram_of_loads(const MatrixWork& work);
 
 }  // namespace tilebeat

@@ -68,6 +68,9 @@ MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& m) {
   job.blocks = {0, std::min(m.blocks_per_load, p.kernel_blocks())};
   job.reduction = {part_of(p.channels, m.channel_parts, 0, layer.grain().channels), true,
                    m.channel_parts == 1};
+  const int blocks = largest_part(p, layer.grain(), m).blocks.size();
+  const bool maps_stay = m.order == StepOrder::kTileOuter && m.channel_parts == 1;
+  job.jobs_of_map = maps_stay ? ceil_div(blocks, m.blocks_per_load) : 1;
   return job;
 }
 

@@ -17,6 +17,7 @@ struct MatrixWork {
   const HardwareConfig& hardware;
   const LayerMapping& mapping;
   TensorLayout output;
+  std::int64_t wram_at = 0;  ///< bytes of WRAM in front of its buffers for kernels
   const ChipConfig& chip() const { return *hardware.chip; }
 };
 

@@ -3,7 +3,6 @@
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -21,19 +20,23 @@ class OptimalChooser {
 
   std::vector<ChosenUnit> run() {
     const int layers = space_.layers();
+    std::vector<std::vector<int>> begins(static_cast<std::size_t>(layers) + 1);  // of units, by end
+    for (int begin = 0; begin < layers; ++begin) {
+      for (auto end = space_.next_end(begin, begin + 1); end; end = space_.next_end(begin, *end))
+        begins[static_cast<std::size_t>(*end)].push_back(begin);
+    }
     std::vector<Cut> best(static_cast<std::size_t>(layers) + 1);
     best.front().cost = 0;
-    for (int begin = 0; begin < layers; ++begin) {
-      const double before = best[static_cast<std::size_t>(begin)].cost;
-      const auto relax = [&](int end, double cost, std::optional<UnitRequest> unit) {
-        Cut& cut = best[static_cast<std::size_t>(end)];
-        if (before + cost < cut.cost) cut = {before + cost, begin, std::move(unit)};
-      };
-      relax(begin + 1, cost_of(space_.alone(begin, begin + 1)), std::nullopt);
-      for (auto end = space_.next_end(begin, begin + 1); end; end = space_.next_end(begin, *end)) {
-        const auto unit = best_unit(begin, *end);
-        if (!unit) break;  // what is longer needs more memory
-        relax(*end, unit->cost, unit->unit);
+    for (int end = 1; end <= layers; ++end) {
+      Cut& cut = best[static_cast<std::size_t>(end)];
+      cut = {best[static_cast<std::size_t>(end) - 1].cost + cost_of(space_.alone(end - 1, end)), end - 1, {}};
+      // The short ones first: the better the cut, the sooner a long one is given up.
+      std::vector<int>& some = begins[static_cast<std::size_t>(end)];
+      for (auto begin = some.rbegin(); begin != some.rend(); ++begin) {
+        const double before = best[static_cast<std::size_t>(*begin)].cost;
+        const Trial trial = try_unit(*begin, end, cut.cost - before);
+        if (!trial.fits) break;  // what is longer needs more memory
+        if (trial.unit) cut = {before + trial.cost, *begin, trial.unit};
       }
     }
     return units_of(best);
@@ -42,58 +45,69 @@ class OptimalChooser {
  private:
   // The best way to the layers before a place: its last unit, or layer, begins at `begin`.
   struct Cut {
-    double cost = std::numeric_limits<double>::infinity();
+    double cost = 0;
     int begin = 0;
     std::optional<UnitRequest> unit;
   };
-  struct Priced {
+  // The cheapest way to run some layers as a unit, if one costs less than `cost`.
+  struct Trial {
+    bool fits = false;
     double cost = 0;
-    UnitRequest unit;
+    std::optional<UnitRequest> unit;
   };
 
   double cost_of(const UnitEstimate& estimate) const {
     return objective_ == FusionObjective::kCycles ? estimate.cycles : static_cast<double>(estimate.bytes);
   }
 
-  // The cheapest way to run layers [begin, end) as a unit; nothing: they do not fit.
-  std::optional<Priced> best_unit(int begin, int end) {
+  // Layers [begin, end) as a unit that costs less than `limit`: no other one is part of the best cut.
+  Trial try_unit(int begin, int end, double limit) {
     const UnitGraph graph = space_.graph(begin, end);
     const UnitTensor& output = graph.tensors[static_cast<std::size_t>(graph.output())];
     const int rows = output.images() * output.height(), all = std::min(chip_.clusters, rows);
     UnitRequest request = space_.request(begin, end);
-    std::optional<Priced> best;
+    Trial trial;
+    trial.cost = limit;
     // Fewer clusters load the kernels less often; more of them compute sooner.
-    const int fewest = objective_ == FusionObjective::kDramBytes ? 1 : all;
+    const bool cycles = objective_ == FusionObjective::kCycles;
+    const int fewest = cycles ? all : 1;
     for (int clusters = all; clusters >= fewest; clusters = (clusters + 1) / 2) {
       request.clusters = clusters;
       request.holding = Holding::kRing;
       for (int step = std::min(output.height(), ceil_div(rows, clusters)); step > 0; step /= 2) {
         request.step_rows = step;
-        const bool fits = consider(request, best);
-        // No row is loaded twice: bytes do not depend on the rows of a step.
-        if (fits && objective_ == FusionObjective::kDramBytes) break;
+        const Outcome outcome = consider(request, trial);
+        // No row is loaded twice: bytes do not depend on the rows of a step. Once a unit pays, its step is
+        // halved for as long as that saves cycles.
+        const bool more = outcome == Outcome::kCostsMore && (!cycles || trial.unit);
+        if (more || (outcome == Outcome::kBest && !cycles)) break;
       }
       if (clusters == 1) break;
     }
-    if (best && objective_ == FusionObjective::kCycles) {
-      request = best->unit;
+    if (trial.unit && cycles) {
+      request = *trial.unit;
       request.holding = Holding::kRecompute;
-      consider(request, best);
+      consider(request, trial);
     }
-    return best;
+    return trial;
   }
 
-  // Whether the unit fits; it becomes the best one when it costs less.
-  bool consider(const UnitRequest& request, std::optional<Priced>& best) {
+  enum class Outcome { kDoesNotFit, kCostsMore, kBest };
+  // A unit that costs less than the trial's becomes the trial's.
+  Outcome consider(const UnitRequest& request, Trial& trial) {
     ++visited_;
     std::optional<double> cost;
     if (objective_ == FusionObjective::kCycles) {
-      if (const auto estimate = space_.fused(request)) cost = careful_cycles(*estimate);
+      if (const auto estimate = space_.fused(request, trial.cost / kUnitMargin))
+        cost = careful_cycles(*estimate);
     } else if (const auto bytes = space_.fused_bytes(request)) {
       cost = static_cast<double>(*bytes);
     }
-    if (cost && (!best || *cost < best->cost)) best = {*cost, request};
-    return cost.has_value();
+    if (!cost) return Outcome::kDoesNotFit;
+    trial.fits = true;
+    if (*cost >= trial.cost) return Outcome::kCostsMore;
+    trial.cost = *cost, trial.unit = request;
+    return Outcome::kBest;
   }
 
   std::vector<ChosenUnit> units_of(const std::vector<Cut>& best) {

@@ -3,6 +3,7 @@
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "estimate.h"
 #include "explain.h"
 #include "fused_unit.h"
+#include "kernels_ahead.h"
 #include "matrix_tasks.h"
 #include "placement.h"
 #include "processors.h"
@@ -33,11 +35,13 @@ struct DecidedLayer {
   SharedLayer shared;   // on a chip: the same, as its cores compute it
   WeightPlace weights;  // on a board
   std::unique_ptr<VectorLayer> vector;
-  const FusedUnit* unit = nullptr;  // of which it is the last layer
+  FusedUnit* unit = nullptr;  // of which it is the last layer
   LayerMapping mapping;
   std::uint64_t parameters = 0;  // of a vector layer
   DataPath path = DataPath::kDirect;
-  bool first = false;  // of its program: processors are started for it
+  bool first = false;                      // of its program: processors are started for it
+  std::int64_t wram_at = 0;                // of a layer on matrix units, its buffers for kernels
+  std::vector<const DecidedLayer*> ahead;  // whose first kernels are loaded while it runs
   LayerPlan plan;
 };
 
@@ -66,6 +70,7 @@ class NetworkPlanner {
         throw PlanError(layer.name, error.what());
       }
     }
+    if (!is_board()) look_ahead();
     for (DecidedLayer& layer : decided_) lower(layer);
     if (made_.fusion) made_.fusion->fused = totals_of(plan);
     if (made_.fusion && is_worse(*made_.fusion, hardware_.fusion)) {
@@ -131,12 +136,15 @@ class NetworkPlanner {
     HardwareConfig unfused = hardware_;
     unfused.fused = false;
     alone_ = plan_network(workload_, unfused, asked_, trial_);
+    const auto begin = std::chrono::steady_clock::now();
     ChosenUnits chosen = choose_units(workload_, hardware_, alone_.plan);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     for (ChosenUnit& unit : chosen.units) {
       add_unit(unit.request);
       reasons_[units_.back().get()] = std::move(unit.reasons);
     }
-    made_.fusion = FusionSummary{totals_of(alone_.plan), {}, compulsory_bytes(workload_), chosen.visited};
+    made_.fusion =
+        FusionSummary{totals_of(alone_.plan), {}, compulsory_bytes(workload_), chosen.visited, taken.count()};
   }
   // Units are weighed one by one; in a network they also start processors and wait at barriers (SPEC FU-5,
   // FU-8).
@@ -297,49 +305,218 @@ class NetworkPlanner {
   }
 
   std::vector<BufferId> stored_buffers(TaskGraph& graph) const {
-    std::vector<BufferId> stored;
-    const int processors = is_board() ? 1 : hardware_.chip->processors();
-    for (int i = 0; i < processors; ++i) stored.push_back(graph.add_buffer(BufferRole::kStored));
-    return stored;
+    return tilebeat::stored_buffers(graph, is_board() ? 1 : hardware_.chip->processors());
+  }
+
+  // ---- kernels ahead ----
+
+  // Layers on matrix units, and fused units, may have kernels loaded while an earlier one runs, one of the
+  // last few: into a part of WRAM that nobody uses until then.
+  void look_ahead() {
+    std::map<std::string, std::vector<DecidedLayer*>> before;  // by scene
+    for (DecidedLayer& d : decided_) {
+      if (d.matrix == nullptr && d.vector == nullptr && d.unit == nullptr) continue;  // it does nothing
+      std::vector<DecidedLayer*>& earlier = before[d.layer->scene];
+      try {
+        if (d.vector == nullptr) look_ahead(earlier, d);
+      } catch (const UserError& error) {
+        throw PlanError(d.layer->name, error.what());
+      }
+      earlier.push_back(&d);
+    }
+  }
+  void look_ahead(const std::vector<DecidedLayer*>& earlier, DecidedLayer& d) {
+    constexpr std::size_t kFarthest = 8;  // layers before
+    const AheadRequest asked = ahead_asked_of(d);
+    if (asked.loads ? *asked.loads == 0 : !hardware_.planner.kernels_ahead) return;
+    if (d.matrix != nullptr && d.matrix->problem().kernel_tensor) {
+      if (asked.loads) refuse_ahead(*asked.loads, "the kernels are a tensor");
+      return;
+    }
+    const std::vector<std::int64_t> bytes =
+        d.unit != nullptr ? d.unit->wram_of_loads() : wram_of_loads(work_of(d));
+    if (bytes.empty()) {
+      if (asked.loads) refuse_ahead(*asked.loads, "there are no kernels");
+      return;
+    }
+    const auto place_of = [&](const WramInUse& in_use, int loads) {
+      return in_use.find(bytes[static_cast<std::size_t>(loads - 1)], wram_of(d), alignment_of(d));
+    };
+    std::vector<AheadHost> hosts;  // the last one first
+    std::vector<WramInUse> in_use{WramInUse(hardware_.chip->core.wram.size_bytes)};
+    for (std::size_t i = earlier.size(); i-- > 0 && (asked.loads || hosts.size() < kFarthest);) {
+      const DecidedLayer& host = *earlier[i];
+      // While the processors start one after the other the estimate knows least.
+      if (host.first && !asked.loads) break;
+      in_use.push_back(in_use.back());
+      in_use.back().add(host.wram_at, wram_of(host));
+      hosts.push_back(ahead_host(host));
+      for (int& most = hosts.back().most = static_cast<int>(bytes.size()); most > 0; --most) {
+        if (place_of(in_use.back(), most)) break;
+      }
+      if (hosts.back().most == 0) break;
+    }
+    const auto layer_of = [&](std::size_t host) { return earlier[earlier.size() - 1 - host]; };
+    const AheadTarget target = ahead_target(d);
+    KernelsAhead chosen;
+    if (asked.loads) {
+      std::size_t host = 0;
+      while (host < hosts.size() && asked.during && layer_of(host)->layer->name != *asked.during) ++host;
+      chosen = {host, *asked.loads};
+      if (chosen.loads > static_cast<int>(bytes.size()))
+        refuse_ahead(chosen.loads, fmt::format("there are {}", bytes.size()));
+      if (host == hosts.size() || hosts[host].most < chosen.loads)
+        refuse_ahead(chosen.loads, fmt::format("there is no {} from which on WRAM has room for them",
+                                               asked.during ? fmt::format("earlier layer '{}'", *asked.during)
+                                                            : "layer before"));
+      if (!fits_sram(hosts[host], target, chosen.loads, hardware_))
+        refuse_ahead(chosen.loads, fmt::format("the SRAM of a cluster has no room for them beside '{}'",
+                                               layer_of(host)->layer->name));
+    } else {
+      chosen = choose_kernels_ahead(hosts, target, hardware_);
+    }
+    if (chosen.loads == 0) return;
+    DecidedLayer& host = *layer_of(chosen.host);
+    host.ahead.push_back(&d);
+    d.wram_at = *place_of(in_use[chosen.host + 1], chosen.loads);
+    d.mapping.kernels_ahead = chosen.loads, d.mapping.kernels_during = host.layer->name;
+    if (d.unit != nullptr) {
+      d.unit->load_ahead(chosen.loads, host.layer->name, d.wram_at);
+      *std::find_if(made_.units.begin(), made_.units.end(), [&](const UnitMapping& m) {
+        return m.layers == d.unit->mapping().layers;
+      }) = d.unit->mapping();
+    } else {
+      *std::find_if(made_.mappings.begin(), made_.mappings.end(),
+                    [&](const LayerMapping& m) { return m.layer == d.layer->name; }) = d.mapping;
+    }
+  }
+
+  // What a mapping file asks for.
+  struct AheadRequest {
+    std::optional<int> loads;
+    std::optional<std::string> during;
+  };
+  AheadRequest ahead_asked_of(const DecidedLayer& d) const {
+    if (d.unit == nullptr) {
+      const MappingRequest* request = asked_of(d.layer->name);
+      return request == nullptr ? AheadRequest{}
+                                : AheadRequest{request->kernels_ahead, request->kernels_during};
+    }
+    const auto unit = std::find_if(asked_.units.begin(), asked_.units.end(), [&](const UnitRequest& request) {
+      return !request.layers.empty() && request.layers.back() == d.layer->name;
+    });
+    return unit == asked_.units.end() ? AheadRequest{}
+                                      : AheadRequest{unit->kernels_ahead, unit->kernels_during};
+  }
+  [[noreturn]] static void refuse_ahead(int loads, const std::string& why) {
+    throw UserError(fmt::format("mapping: kernels_ahead {} is not possible: {}", loads, why));
+  }
+
+  AheadTarget ahead_target(const DecidedLayer& d) const {
+    AheadTarget made;
+    made.add_tasks = [this, &d](TaskGraph& graph, int loads, const std::vector<BufferId>& stored) {
+      if (d.unit != nullptr) return d.unit->add_tasks(graph, stored, loads);
+      LayerMapping mapping = d.mapping;
+      mapping.kernels_ahead = loads;
+      return add_estimated_tasks(graph, work_of(d, mapping), stored);
+    };
+    made.add_loads = [this, &d](TaskGraph& graph, int loads, std::int64_t sram,
+                                const std::vector<BufferId>& stored) {
+      if (d.unit != nullptr) return d.unit->add_kernels_ahead(graph, loads, sram, stored);
+      LayerMapping mapping = d.mapping;
+      mapping.kernels_ahead = loads;
+      return add_kernels_ahead(graph, work_of(d, mapping), sram, stored);
+    };
+    return made;
+  }
+  AheadHost ahead_host(const DecidedLayer& host) const {
+    AheadHost made;
+    made.machine = machine_of(hardware_, host.first ? workers(host) : std::vector<int>{});
+    made.add_tasks = [this, &host](TaskGraph& graph, const std::vector<BufferId>& stored) {
+      PlannedUse use = host.matrix != nullptr ? add_estimated_tasks(graph, work_of(host), stored)
+                                              : add_tasks(host, graph, stored);
+      for (const DecidedLayer* later : host.ahead)
+        use.sram = ahead_target(*later).add_loads(graph, later->mapping.kernels_ahead, use.sram, stored).sram;
+      return use;
+    };
+    return made;
+  }
+  std::int64_t wram_of(const DecidedLayer& d) const {
+    if (d.matrix != nullptr) return footprint_of(work_of(d)).wram;
+    if (d.unit == nullptr) return 0;
+    const std::vector<std::int64_t> bytes = d.unit->wram_of_loads();
+    return bytes.empty() ? 0 : bytes.back();
+  }
+  static std::int64_t alignment_of(const DecidedLayer& d) {
+    return kBufferAlignment *
+           (d.unit != nullptr ? d.unit->regions() : d.shared.shares.front().weights.image.regions);
+  }
+  MatrixWork work_of(const DecidedLayer& d) const { return work_of(d, d.mapping); }
+  MatrixWork work_of(const DecidedLayer& d, const LayerMapping& mapping) const {
+    return {d.shared, hardware_, mapping, layouts(*d.layer, d.matrix->problem()).output, d.wram_at};
+  }
+  std::vector<int> workers(const DecidedLayer& d) const {
+    const std::set<int>& of_scene = workers_.at(d.layer->scene);
+    return {of_scene.begin(), of_scene.end()};
   }
 
   // ---- programs ----
 
-  void lower(DecidedLayer& d) {
-    TaskGraph graph;
-    const std::vector<BufferId> stored = stored_buffers(graph);
-    PlannedBytes bytes;
-    if (d.unit != nullptr) {
-      const UnitUse use = d.unit->add_tasks(graph, stored);
-      bytes = use.bytes;
-      d.plan.choices.emplace_back(
-          "takes", fmt::format("{} of {} bytes of a cluster's SRAM, {} of {} of a core's WRAM", use.sram,
-                               hardware_.chip->sram_bytes(), use.wram, hardware_.chip->core.wram.size_bytes));
-    } else if (d.matrix != nullptr && is_board()) {
+  // The layer's own tasks.
+  PlannedUse add_tasks(const DecidedLayer& d, TaskGraph& graph, const std::vector<BufferId>& stored) const {
+    PlannedUse use;
+    if (d.unit != nullptr) return d.unit->add_tasks(graph, stored);
+    if (d.matrix != nullptr && is_board()) {
       const auto lowering = d.matrix->lower(graph, {});
       for (int i = 0; i < jobs_of_board(d.matrix->problem()); ++i) lowering->add(whole_job(d, i));
       const MatrixLowering::ReadBytes read = lowering->read_bytes();
-      bytes.maps = read.maps, bytes.kernels = read.kernels;
+      use.bytes.maps = read.maps, use.bytes.kernels = read.kernels;
     } else if (d.matrix != nullptr) {
-      const MatrixWork work{d.shared, hardware_, d.mapping, layouts(*d.layer, d.matrix->problem()).output};
-      bytes = add_matrix_tasks(
-          graph, work,
+      return add_matrix_tasks(
+          graph, work_of(d),
           [&](TaskGraph& g, const EnginePlace& place, int share) {
             return d.shared.shares[static_cast<std::size_t>(share)].layer->lower(g, place);
           },
           stored);
     } else if (d.vector != nullptr) {
-      d.vector->add_tasks(graph, d.mapping.cores(), d.path, d.parameters, stored, bytes);
+      d.vector->add_tasks(graph, d.mapping.cores(), d.path, d.parameters, stored, use.bytes);
+      use.sram = d.path == DataPath::kSram ? hardware_.chip->sram_bytes() : 0;
     }
-    d.plan.input_bytes = bytes.maps, d.plan.kernel_bytes = bytes.kernels;
+    return use;
+  }
+
+  // The first kernels of later layers: they change the bytes and the bounds of both.
+  void add_ahead(DecidedLayer& d, TaskGraph& graph, PlannedUse use, const std::vector<BufferId>& stored) {
+    for (const DecidedLayer* later : d.ahead) {
+      use = ahead_target(*later).add_loads(graph, later->mapping.kernels_ahead, use.sram, stored);
+      d.plan.kernel_bytes += use.bytes.kernels, d.plan.bytes_ahead += use.bytes.kernels;
+      d.plan.bound.dram += dram_bound(use.bytes.kernels, hardware_);
+      bytes_before_[later->layer->name] = use.bytes.kernels;
+    }
+    const auto before = bytes_before_.find(d.layer->name);
+    if (before == bytes_before_.end()) return;
+    d.plan.bytes_before = before->second;
+    d.plan.bound.dram = std::max<Cycle>(0, d.plan.bound.dram - dram_bound(before->second, hardware_) - 1);
+    d.plan.choices.emplace_back("ahead", fmt::format("{} bytes of the kernels are loaded while '{}' runs",
+                                                     before->second, d.mapping.kernels_during));
+  }
+
+  void lower(DecidedLayer& d) {
+    TaskGraph graph;
+    const std::vector<BufferId> stored = stored_buffers(graph);
+    const PlannedUse use = add_tasks(d, graph, stored);
+    d.plan.input_bytes = use.bytes.maps, d.plan.kernel_bytes = use.bytes.kernels;
+    if (d.unit != nullptr)
+      d.plan.choices.emplace_back(
+          "takes", fmt::format("{} of {} bytes of a cluster's SRAM, {} of {} of a core's WRAM", use.sram,
+                               hardware_.chip->sram_bytes(), use.wram, hardware_.chip->core.wram.size_bytes));
+    add_ahead(d, graph, use, stored);
     const auto number = static_cast<std::uint32_t>(made_.plan.layers.size());
     const std::set<int>& workers = workers_.at(d.layer->scene);
     add_barriers(graph, number, workers, stored);
     const std::vector<Dependency> dependencies = dependencies_of(graph);
     const Schedule times =
-        schedule(graph, dependencies,
-                 machine_of(hardware_,
-                            d.first ? std::vector<int>(workers.begin(), workers.end()) : std::vector<int>{}));
+        schedule(graph, dependencies, machine_of(hardware_, d.first ? this->workers(d) : std::vector<int>{}));
     d.plan.estimated_cycles =
         std::max<Cycle>(std::llround(times.cycles) + end_cycles(hardware_, static_cast<int>(workers.size())),
                         d.plan.bound.cycles());
@@ -395,7 +572,8 @@ class NetworkPlanner {
   std::map<const FusedUnit*, std::vector<std::pair<std::string, std::string>>> reasons_;
   std::set<std::string> on_chip_;  // tensors inside units
   std::vector<DecidedLayer> decided_;
-  std::map<std::string, std::set<int>> workers_;  // by scene: the processors that have a program
+  std::map<std::string, std::int64_t> bytes_before_;  // by layer: of kernels that an earlier one loads
+  std::map<std::string, std::set<int>> workers_;      // by scene: the processors that have a program
 };
 
 }  // namespace

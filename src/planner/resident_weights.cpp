@@ -24,8 +24,12 @@ ResidentWeights::ResidentWeights(TaskGraph& graph, const UnitWork& work)
 }
 
 void ResidentWeights::split(const std::vector<int>& rows, ClusterShare share) {
-  std::uint64_t end = 0;
   int regions = 1;
+  for (const UnitLayerWork& layer : work_.layers) {
+    if (layer.matrix != nullptr) regions = layer.weights->image.regions;
+  }
+  const auto first = static_cast<std::uint64_t>(work_.wram_at / regions);
+  std::uint64_t end = first;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const UnitLayerWork& layer = work_.layers[l];
     if (layer.matrix == nullptr) continue;
@@ -34,9 +38,8 @@ void ResidentWeights::split(const std::vector<int>& rows, ClusterShare share) {
     layer.matrix->cut_jobs(largest_job(*layer.matrix, layers_[l].mapping),
                            core_path(chip_, work_.hardware.dma), chip_.core.bus.bytes_per_clock);
     place_groups(l, end);
-    regions = layer.weights->image.regions;
   }
-  kernel_bytes_ = static_cast<std::int64_t>(end) * regions;
+  kernel_bytes_ = static_cast<std::int64_t>(end - first) * regions;
   if (kernel_bytes_ > chip_.core.wram.size_bytes) {
     throw UserError(
         fmt::format("the unit of layer '{}' cannot fit: its kernels take {} bytes of a core, "
@@ -83,12 +86,15 @@ Transfer ResidentWeights::transfer_of_factors(std::size_t l) const {
           one_run(static_cast<std::int64_t>(work_.layers[l].vector->parameters().size()))};
 }
 
-std::int64_t ResidentWeights::load(Staging& staging) const {
+std::int64_t ResidentWeights::load(Staging& staging, bool ahead) const {
   std::vector<std::pair<std::vector<Transfer>, BufferId>> loads;
+  int number = 0;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
-    for (const Group& group : layers_[l].groups) loads.emplace_back(transfers(l, group), group.buffer);
+    for (const Group& group : layers_[l].groups) {
+      if ((number++ < work_.kernels_ahead) == ahead) loads.emplace_back(transfers(l, group), group.buffer);
+    }
     const VectorWork* vector = work_.layers[l].vector;
-    if (vector != nullptr && !vector->parameters().empty())
+    if (!ahead && vector != nullptr && !vector->parameters().empty())
       loads.emplace_back(std::vector<Transfer>{transfer_of_factors(l)}, layers_[l].factors);
   }
   std::int64_t largest = 0, all = 0;
@@ -99,6 +105,21 @@ std::int64_t ResidentWeights::load(Staging& staging) const {
   const int stream = staging.add_stream(std::min({largest, kLargest, staging.share(kBuffers)}), kBuffers);
   for (const auto& [made, buffer] : loads) staging.broadcast(stream, made, {{buffer, 0, AccessKind::kWrite}});
   return all;
+}
+
+std::vector<std::int64_t> ResidentWeights::wram_of_loads() const {
+  std::vector<std::int64_t> bytes;
+  std::int64_t most = 0;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    for (const Group& group : layers_[l].groups) {
+      const WeightImage& image = work_.layers[l].weights->image;
+      const std::int64_t size =
+          group_bytes(*work_.layers[l].matrix, *work_.layers[l].weights, layers_[l].mapping);
+      most = std::max(most, static_cast<std::int64_t>(group.offset) * image.regions - work_.wram_at + size);
+      bytes.push_back(most);
+    }
+  }
+  return bytes;
 }
 
 }  // namespace tilebeat

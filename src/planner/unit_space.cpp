@@ -23,11 +23,6 @@ std::pair<std::string, std::string> compared(const UnitEstimate& alone, const Un
                                     alone.cycles, alone.bytes, fused.cycles, fused.bytes)};
 }
 
-double careful_cycles(const UnitEstimate& fused) {
-  constexpr double kMargin = 1.25;
-  return kMargin * fused.cycles;
-}
-
 FusionSummary::Totals compulsory_bytes(const Workload& workload) {
   FusionSummary::Totals totals;
   for (const auto& [name, info] : workload.inputs) totals.maps += info.size_bytes();
@@ -44,8 +39,9 @@ UnitSpace::UnitSpace(const Workload& workload, const HardwareConfig& hardware, c
   for (const Layer& layer : workload.layers) {
     const auto plan = std::find_if(alone.layers.begin(), alone.layers.end(),
                                    [&](const LayerPlan& l) { return l.name == layer.name; });
-    alone_.push_back({static_cast<double>(plan->estimated_cycles),
-                      plan->input_bytes + plan->kernel_bytes + plan->output_bytes});
+    const std::int64_t kernels = plan->kernel_bytes - plan->bytes_ahead + plan->bytes_before;
+    alone_.push_back(
+        {static_cast<double>(plan->estimated_cycles), plan->input_bytes + kernels + plan->output_bytes});
   }
 }
 
@@ -89,9 +85,9 @@ UnitEstimate UnitSpace::alone(int begin, int end) const {
   return sum;
 }
 
-std::optional<UnitEstimate> UnitSpace::fused(const UnitRequest& request) {
+std::optional<UnitEstimate> UnitSpace::fused(const UnitRequest& request, double limit) {
   try {
-    return estimate_unit(workload_, hardware_, request, parts_);
+    return estimate_unit(workload_, hardware_, request, parts_, limit);
   } catch (const UserError&) {
     return std::nullopt;
   }

@@ -31,8 +31,9 @@ constexpr int kBuffers = 2;
 // One cluster's part of a unit.
 class ClusterTasks {
  public:
+  /// With `sram`: only the loads of kernels that are made ahead, beside so many bytes in use.
   ClusterTasks(TaskGraph& graph, const UnitWork& work, int cluster, std::vector<UnitPart> parts,
-               const std::vector<BufferId>& stored, UnitUse& use)
+               const std::vector<BufferId>& stored, PlannedUse& use, std::optional<std::int64_t> sram = {})
       : graph_(graph),
         work_(work),
         unit_(work.graph),
@@ -48,13 +49,18 @@ class ClusterTasks {
     const auto axes = row_axes(work.workload, unit_);
     for (const UnitPart& part : parts_) schedules_.emplace_back(unit_, work.holdings, axes, part);
     make_cores();
-    hold_tensors();
+    if (!sram)
+      hold_tensors();
+    else if (*sram > 0)
+      staging_.reserve(*sram, "what the layer before takes");
     std::vector<int> rows;
     for (const UnitLayer& layer : unit_.layers) rows.push_back(most_rows(layer.output));
     weights_.split(rows, {1, chip_.cores_per_cluster, operand_bytes_, result_bytes_});
-    bytes_.kernels += weights_.load(staging_);
+    bytes_.kernels += weights_.load(staging_, sram.has_value());
     use.sram = std::max(use.sram, staging_.used()), use.wram = std::max(use.wram, weights_.kernel_bytes());
   }
+
+  const ResidentWeights& weights() const { return weights_; }
 
   void run() {
     for (std::size_t p = 0; p < parts_.size(); ++p) {
@@ -387,8 +393,8 @@ std::int64_t made_rows(const UnitWork& work, int tensor) {
   return rows;
 }
 
-UnitUse add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored) {
-  UnitUse use;
+PlannedUse add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored) {
+  PlannedUse use;
   for (int cluster = 0; cluster < work.clusters; ++cluster) {
     std::vector<UnitPart> parts = parts_of_cluster(work, cluster);
     if (!parts.empty()) ClusterTasks(graph, work, cluster, std::move(parts), stored, use).run();
@@ -396,6 +402,25 @@ UnitUse add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vector
   const UnitTensor& output = work.graph.tensors[static_cast<std::size_t>(work.graph.output())];
   use.bytes.results = output.info.size_bytes();
   return use;
+}
+
+PlannedUse add_unit_kernels_ahead(TaskGraph& graph, const UnitWork& work, std::int64_t sram,
+                                  const std::vector<BufferId>& stored) {
+  graph.also_write(stored);
+  PlannedUse use;
+  for (int cluster = 0; cluster < work.clusters; ++cluster) {
+    std::vector<UnitPart> parts = parts_of_cluster(work, cluster);
+    if (!parts.empty()) ClusterTasks(graph, work, cluster, std::move(parts), stored, use, sram);
+  }
+  graph.also_write({});
+  use.sram = std::max(use.sram, sram);
+  return use;
+}
+
+std::vector<std::int64_t> wram_of_unit_loads(const UnitWork& work) {
+  TaskGraph graph;
+  PlannedUse use;
+  return ClusterTasks(graph, work, 0, parts_of_cluster(work, 0), {}, use, 0).weights().wram_of_loads();
 }
 
 }  // namespace tilebeat

@@ -30,6 +30,8 @@ struct UnitWork {
   std::vector<Holding> holdings;    ///< by tensor; that of the output has no meaning
   std::vector<UnitLayerWork> layers;
   std::vector<std::uint64_t> addresses;  ///< by tensor: in DRAM; of those on the chip without meaning
+  int kernels_ahead = 0;                 ///< loads of kernels that are made while an earlier layer runs
+  std::int64_t wram_at = 0;              ///< bytes of WRAM in front of the kernels
 };
 
 /// The address under which layers of a unit know tensor `tensor`: the output's in DRAM, virtual ones of all
@@ -39,17 +41,16 @@ std::uint64_t unit_address(const UnitGraph& graph, const std::vector<std::uint64
 /// Rows of a tensor that all clusters make, those that are made again included.
 std::int64_t made_rows(const UnitWork& work, int tensor);
 
-/// What a unit moves over DRAM, and the most that it takes in the SRAM of a cluster and in the WRAM of a
-/// core.
-struct UnitUse {
-  PlannedBytes bytes;
-  std::int64_t sram = 0, wram = 0;
-};
-
 /// Adds the tasks of a fused unit (SPEC FU-4): every cluster makes a part of the output's rows. It loads the
 /// unit's weights once, and the rows of its inputs into the SRAM; its cores load tiles from there, compute,
 /// and store results there, those of the last layer to DRAM. Throws UserError that says which buffer does not
 /// fit. `stored`: as in add_matrix_tasks.
-UnitUse add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored);
+PlannedUse add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored);
+
+/// For a unit, as add_kernels_ahead and wram_of_loads for a layer: its loads are those of all its kernels, in
+/// the order of its layers.
+PlannedUse add_unit_kernels_ahead(TaskGraph& graph, const UnitWork& work, std::int64_t sram,
+                                  const std::vector<BufferId>& stored);
+std::vector<std::int64_t> wram_of_unit_loads(const UnitWork& work);
 
 }  // namespace tilebeat

@@ -1,5 +1,7 @@
 // Fused units as a user sees them: chosen, shown, written to a mapping file, and given by one (SPEC FU-5,
 // FU-8).
+#include <algorithm>
+#include <sstream>
 #include <string>
 
 #include <fmt/format.h>
@@ -31,7 +33,8 @@ class FusionCommand : public ::testing::Test {
   std::string config(const std::string& fusion) const {
     return folder_.write(
         "chip.json",
-        R"({"fused": true, "fusion": {)" + fusion +
+        R"({"fused": true, "fusion": {)" + fusion + R"(}, "planner": {"kernels_ahead": )" +
+            (kernels_ahead_ ? "true" : "false") +
             R"(}, "interconnect": {"bytes_per_clock": 4}, "chip": {"clusters": 2, "cores_per_cluster": 2}})");
   }
   CommandResult run(const std::string& command, const std::string& fusion,
@@ -44,6 +47,7 @@ class FusionCommand : public ::testing::Test {
   void SetUp() override { folder_.write("net.json", kBlock); }
 
   CommandFolder folder_;
+  bool kernels_ahead_ = true;
 };
 
 TEST_F(FusionCommand, FU_5_plan_says_what_fusing_saves_and_why_a_unit_ends) {
@@ -57,6 +61,35 @@ TEST_F(FusionCommand, FU_5_plan_says_what_fusing_saves_and_why_a_unit_ends) {
   EXPECT_THAT(result.out, HasSubstr("inputs, outputs, weights once   27,648   13,824   41,472"));
 }
 
+// The table does not depend on the planner that is asked for, what becomes of the network does.
+TEST_F(FusionCommand, FU_8_plan_shows_both_planners_and_the_bound_side_by_side) {
+  const auto table_of = [](const std::string& plan) {
+    const std::size_t begin = plan.find("  over DRAM, bytes");
+    return plan.substr(begin, plan.find("\n\n", begin) - begin);
+  };
+  // A main layer too few for the rules: they leave all layers alone.
+  const std::string rules = R"("least_main_layers": 3, "planner": "rules", "objective": "dram_bytes")",
+                    optimal = R"("least_main_layers": 3, "planner": "optimal", "objective": "dram_bytes")";
+  const CommandResult ruled = run("plan", rules), least = run("plan", optimal);
+  ASSERT_EQ(ruled.status, 0) << ruled.err;
+  EXPECT_EQ(table_of(ruled.out), table_of(least.out));
+  EXPECT_THAT(ruled.out, HasSubstr("fusion, planner rules: 0 layers in 0 units, 3 by themselves"));
+  EXPECT_THAT(least.out, HasSubstr("fusion, planner optimal: 3 layers in 1 unit, 0 by themselves"));
+  const auto maps = [table = table_of(least.out)](const std::string& row) {
+    std::istringstream rest(table.substr(table.find("\n  " + row + " ") + 3 + row.size()));
+    std::string number;
+    rest >> number;
+    number.erase(std::remove(number.begin(), number.end(), ','), number.end());
+    return std::stoll(number);
+  };
+  // Layer by layer 9,216 + 3 x 18,432 bytes come in, besides rows that several cores need, and 3 x 18,432 go
+  // out.
+  EXPECT_GE(maps("layer by layer"), 119808);
+  EXPECT_EQ(maps("rules"), maps("layer by layer"));
+  EXPECT_EQ(maps("optimal"), 27648);
+  EXPECT_EQ(maps("inputs, outputs, weights once"), 27648);
+}
+
 TEST_F(FusionCommand, FU_3_a_rule_that_is_switched_on_stops_a_unit) {
   // Main, main and non-main in a row are there, a scalar before a vector layer is not.
   EXPECT_THAT(run("plan", R"("rules_off": [7])").out, HasSubstr(": 3 layers in 1 unit, 0 by themselves"));
@@ -67,6 +100,7 @@ TEST_F(FusionCommand, FU_3_a_rule_that_is_switched_on_stops_a_unit) {
 
 // The kernel inside the block does not count, those before and behind it do: 2 + 2 + 2 pixels.
 TEST_F(FusionCommand, FU_10_a_block_is_excused_from_rule_19_and_no_other_layer_is) {
+  kernels_ahead_ = false;  // with it the layers one by one are as fast as the unit is taken to be
   std::string network = kBlock;
   const auto add_conv = [&](const std::string& name, const std::string& input) {
     const std::string conv = R"(,

@@ -139,8 +139,72 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"path", R"("maps": "broadcast")", "direct or sram"},
         Refused{"range", R"("tile_rows": 0)", "/layers/0/tile_rows"},
         Refused{"unknown", R"("tile_row": 4)", "tile_rows"},
+        Refused{"ahead", R"("kernels_ahead": 1)",
+                "kernels_ahead 1 is not possible: there is no layer before"},
+        Refused{"ahead_of_range", R"("kernels_ahead": -1)", "/layers/0/kernels_ahead"},
         Refused{"name", R"("tile_rows": 4}, {"layer": "nobody")", "layer 'nobody' is not in the workload"}),
     [](const auto& refused) { return refused.param.name; });
+
+// Kernels ahead: the planner's choice, the same from a file, and none.
+TEST(MappingFile, MA_1_FU_4_kernels_are_loaded_while_an_earlier_layer_runs) {
+  const char* config = "configs/cluster4.json";
+  const char* network = "models/alexnet_small.json";
+  const CommandFolder folder;
+  const std::string mapping = folder.path("m.json");
+  const CommandResult plan = folder.run(
+      {"plan", "--config", source_path(config), "--layer", source_path(network), "--mapping", mapping});
+  ASSERT_EQ(plan.status, 0) << plan.err;
+  EXPECT_THAT(plan.out, HasSubstr("of the kernels are loaded while"));
+  nlohmann::json none = nlohmann::json::parse(read_bytes(mapping));
+  int ahead = 0;
+  for (auto& layer : none.at("layers")) {
+    ahead += layer.at("kernels_ahead").get<int>() > 0 ? 1 : 0;
+    layer["kernels_ahead"] = 0;
+  }
+  EXPECT_GT(ahead, 0);
+  const std::string without = folder.write("none.json", none.dump());
+  ASSERT_EQ(folder.run_layer(config, network, {"--out", folder.path("chosen")}).status, 0);
+  ASSERT_EQ(folder.run_layer(config, network, {"--out", folder.path("given"), "--mapping", mapping}).status,
+            0);
+  ASSERT_EQ(
+      folder.run_layer(config, network, {"--out", folder.path("none"), "--mapping", without, "--check", "on"})
+          .status,
+      0);
+  EXPECT_EQ(read_bytes(folder.path("chosen/report.json")), read_bytes(folder.path("given/report.json")));
+  const nlohmann::json chosen = folder.report("chosen").at("total"), own = folder.report("none").at("total");
+  EXPECT_LT(chosen.at("cycles"), own.at("cycles"));
+  EXPECT_EQ(chosen.at("dram_write_bytes"), own.at("dram_write_bytes"));
+
+  nlohmann::json switched = nlohmann::json::parse(read_bytes(source_path(config)), nullptr, true, true);
+  switched["planner"]["kernels_ahead"] = false;
+  ASSERT_EQ(folder
+                .run({"run", "--config", folder.write("off.json", switched.dump()), "--layer",
+                      source_path(network), "--out", folder.path("off")})
+                .status,
+            0);
+  EXPECT_EQ(folder.report("off").at("total"), own);
+}
+
+TEST(MappingFile, MA_1_kernels_ahead_that_cannot_be_are_refused) {
+  const CommandFolder folder;
+  const struct {
+    const char *fields, *message;
+  } cases[] = {
+      {R"("kernels_ahead": 64)", "kernels_ahead 64 is not possible: there are "},
+      {R"("kernels_ahead": 1, "kernels_during": "softmax")",
+       "there is no earlier layer 'softmax' from which on WRAM has room for them"},
+      {R"("kernels_ahead": 1, "kernels_during": "nobody")", "there is no earlier layer 'nobody'"},
+  };
+  for (const auto& refused : cases) {
+    const std::string mapping = folder.write(
+        "m.json",
+        fmt::format(R"({{"tilebeat_mapping": 1, "layers": [{{"layer": "conv2", {}}}]}})", refused.fields));
+    const CommandResult run = folder.run_layer("configs/cluster4.json", "models/alexnet_small.json",
+                                               {"--mapping", mapping, "--out", folder.path("out")});
+    EXPECT_EQ(run.status, 2);
+    EXPECT_THAT(run.err, HasSubstr(refused.message));
+  }
+}
 
 TEST(MappingFile, MA_1_plan_does_not_write_over_what_it_reads) {
   const CommandFolder folder;

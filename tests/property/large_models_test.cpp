@@ -42,8 +42,7 @@ void expect_runs(const std::string& model, const std::string& chip) {
   const nlohmann::json report = folder.report();
   LayerEstimates estimates;
   estimates.add(report, model);
-  constexpr std::size_t kMany = 20;
-  if (estimates.size() >= kMany) estimates.expect_half_within_a_twentieth();
+  estimates.expect_half_within_a_twentieth();
   for (const auto& layer : report.at("layers")) EXPECT_EQ(layer.at("check"), "passed") << layer.at("name");
 }
 

@@ -85,4 +85,22 @@ inline SimulatedRun check_both_granularities(const Workload& workload, const Har
   return clock;
 }
 
+/// What the DMA engines read from and wrote to DRAM is what the planner counted: maps, kernels and factors.
+inline void check_planned_bytes(const Plan& plan, const SimulatedRun& run) {
+  std::int64_t read = 0, written = 0, planned_read = 0, planned_written = 0;
+  for (const auto& counter : run.report.at("counters")) {
+    const std::string module = counter.at("module"), name = counter.at("name");
+    const bool dma = module.find(".iodma") != std::string::npos || module.find(".gdma") != std::string::npos;
+    if (module.substr(0, 4) != "noc." || !dma) continue;
+    if (name == "read") read += counter.at("value").get<std::int64_t>();
+    if (name == "written") written += counter.at("value").get<std::int64_t>();
+  }
+  for (const LayerPlan& layer : plan.layers) {
+    planned_read += layer.input_bytes + layer.kernel_bytes;
+    planned_written += layer.output_bytes;
+  }
+  RC_ASSERT(read == planned_read);
+  RC_ASSERT(written == planned_written);
+}
+
 }  // namespace tilebeat::testing

@@ -34,7 +34,6 @@ class LayerEstimates {
       EXPECT_LE(std::abs(estimates_.back().error), 0.20) << name << ": " << estimated << " for " << cycles;
     }
   }
-  std::size_t size() const { return estimates_.size(); }
   void expect_half_within_a_twentieth() {
     ASSERT_GE(estimates_.size(), 3U) << "layers of more than " << kLong << " cycles";
     std::sort(estimates_.begin(), estimates_.end(),

@@ -38,6 +38,9 @@ struct LayerMapping {
   int blocks_per_load = 1;              ///< kernel blocks that are loaded into WRAM together
   int channel_parts = 1;                ///< parts of the input channels that are added up one after the other
   int map_buffers = 2, kernel_buffers = 2;
+  /// Of the loads of each core's kernels, so many, the first ones, are made while an earlier layer runs.
+  int kernels_ahead = 0;
+  std::string kernels_during;  ///< that layer; empty: none
   StepOrder order = StepOrder::kTileOuter;
   DataPath maps = DataPath::kDirect, kernels = DataPath::kDirect, results = DataPath::kDirect;
 

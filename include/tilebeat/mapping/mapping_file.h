@@ -22,7 +22,8 @@ struct MappingRequest {
   std::map<std::string, std::string> engine_choices;
   std::optional<int> row_parts, column_parts, kernel_parts, image_parts, reduction_parts;
   std::optional<int> kernels_per_block, tile_rows, tile_columns;
-  std::optional<int> blocks_per_load, channel_parts, map_buffers, kernel_buffers;
+  std::optional<int> blocks_per_load, channel_parts, map_buffers, kernel_buffers, kernels_ahead;
+  std::optional<std::string> kernels_during;
   std::optional<StepOrder> order;
   std::optional<DataPath> maps, kernels, results;
 };
@@ -33,6 +34,8 @@ struct UnitRequest {
   std::optional<int> clusters, step_rows;
   std::optional<Holding> holding;  ///< of tensors that `holdings` does not name
   std::map<std::string, Holding> holdings;
+  std::optional<int> kernels_ahead = {};
+  std::optional<std::string> kernels_during = {};
 };
 
 /// A mapping file: the version of its schema, and the layers that it says something of.

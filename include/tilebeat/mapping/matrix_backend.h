@@ -82,6 +82,8 @@ struct MatrixJob {
   TensorLayout ofm;           ///< of the tile's outputs; channel 0 is the first kernel
   std::optional<Access> ifm_read, weights_read, ofm_write;  ///< absent: nobody else uses these places
   std::optional<Access> stored;  ///< written, too, when nothing of the results is stored afterwards
+  /// For cut_jobs: so many jobs follow one another on the tile's map, each with kernels of its own.
+  int jobs_of_map = 1;
 };
 
 /// Where the engine sits: its processor, and in a core the addresses of its memories.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tilebeat {
@@ -80,6 +81,8 @@ class TaskGraph {
   int add(Task task);
   /// Tasks that are added from now on make this access besides their own; nothing: no more.
   void also(std::optional<Access> access) { also_ = access; }
+  /// Likewise: they write version 0 of the buffer of their processor, `buffers[processor]`; empty: no more.
+  void also_write(std::vector<BufferId> buffers) { also_written_ = std::move(buffers); }
 
   const std::vector<Task>& tasks() const { return tasks_; }
   BufferRole role(BufferId buffer) const { return roles_[static_cast<std::size_t>(buffer)]; }
@@ -89,6 +92,7 @@ class TaskGraph {
   std::vector<Task> tasks_;
   std::vector<BufferRole> roles_;
   std::optional<Access> also_;
+  std::vector<BufferId> also_written_;
 };
 
 /// Task `to` waits for an event of task `from`, which was added before it; `cause` is what it waits for.
@@ -97,8 +101,9 @@ struct Dependency {
   TaskEvent event = TaskEvent::kDone;
   Activity cause = Activity::kNoWork;
 };
-/// All dependencies that the accesses of a graph imply, by rising `to`. Throws SimulationError when a task
-/// writes a version that was read before, or uses one that was overwritten.
+/// All dependencies that the accesses of a graph imply, by rising `to`; one may be there more than once.
+/// Throws SimulationError when a task writes a version that was read before, or uses one that was
+/// overwritten.
 std::vector<Dependency> dependencies_of(const TaskGraph& graph);
 
 /// Buffers of one kind that are filled in turn.

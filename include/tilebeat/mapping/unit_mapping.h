@@ -14,6 +14,8 @@ struct UnitMapping {
   int clusters = 1;                         ///< that share the rows of the output
   int step_rows = 1;                        ///< output rows that a cluster makes in a step
   std::map<std::string, Holding> holdings;  ///< by tensor, of all but the output
+  int kernels_ahead = 0;                    ///< loads of kernels that are made while an earlier layer runs
+  std::string kernels_during;               ///< that layer, or the last one of that unit; empty: none
 };
 
 }  // namespace tilebeat

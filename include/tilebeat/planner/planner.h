@@ -35,6 +35,7 @@ struct FusionSummary {
   Totals alone, fused;
   Totals compulsory;        ///< bytes of inputs, outputs and weights, once each
   int visited = 0;          ///< units whose cost the optimal planner worked out
+  double seconds = 0;       ///< that choosing units took
   bool kept_alone = false;  ///< units were chosen, but all together would take more: there are none
 };
 

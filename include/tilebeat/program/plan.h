@@ -27,6 +27,9 @@ struct LayerPlan {
   std::int64_t macs = 0;                                     ///< useful multiply-accumulates
   std::int64_t input_bytes = 0;   ///< planned DRAM reads of maps, halo and reloads included
   std::int64_t kernel_bytes = 0;  ///< planned DRAM reads of packed kernels, biases, scales and factors
+  /// Of `kernel_bytes`: those of later layers, which are loaded while this one runs. And, not in
+  /// `kernel_bytes`: those of this layer that an earlier one loads.
+  std::int64_t bytes_ahead = 0, bytes_before = 0;
   std::int64_t output_bytes = 0;  ///< planned DRAM writes
   BoundCycles bound;
   Cycle estimated_cycles = 0;  ///< what the planner expects (SPEC MA-3); 0: nothing is known

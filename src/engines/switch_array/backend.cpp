@@ -103,7 +103,8 @@ class SwitchArrayLayer : public MatrixLayer {
     local_ = tile_problem(p_, largest.tile);
     local_.batch = largest.images;
     const int planes = std::min(widest_, ceil_div(largest.reduction.channels.size(), array_.port_channels));
-    const Job job{local_, largest.blocks, planes, largest.reduction.first && largest.reduction.last};
+    const Job job{local_, largest.blocks, planes, largest.reduction.first && largest.reduction.last,
+                  largest.jobs_of_map};
     tiling_ = choose_tiling(job, hardware_, path, memory_bytes, reason_);
     tiles_ = static_cast<int>(tiles_of(local_, tiling_).size());
   }

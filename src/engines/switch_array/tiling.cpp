@@ -132,9 +132,33 @@ class Search {
     std::vector<Interval> planes;
     for (int kb = job_.blocks.begin; kb < job_.blocks.end; ++kb) planes.push_back(planes_of(p_, array_, kb));
     const int slots = ChunkMaker::slots(config_, std::min(widest_, tiling.planes_per_chunk) * p_.taps());
-    const std::vector<Chunk> chunks =
-        ChunkMaker(array_, tiling, slots)
-            .chunks(job_, static_cast<int>(tiles.size()), planes, {}, true, true);
+    ChunkMaker maker(array_, tiling, slots);
+    std::vector<Chunk> chunks = maker.chunks(job_, static_cast<int>(tiles.size()), planes, {}, true, true);
+    Traffic traffic;
+    add(traffic, chunks, tiles, tiling, 1);
+    if (job_.jobs_of_map > 1) {  // those behind the first one find the tiles that are still there
+      chunks = maker.chunks(job_, static_cast<int>(tiles.size()), planes, {0, 1}, true, true);
+      add(traffic, chunks, tiles, tiling, job_.jobs_of_map - 1);
+    }
+    const double jobs = job_.jobs_of_map, bus = path_.width, memory = memory_bytes_;
+    const double tiles_run = jobs * static_cast<double>(tiles.size()),
+                 chunks_run = jobs * static_cast<double>(chunks.size());
+    const auto& [beats, input, written, kernels, output] = traffic;
+    const double first = (input / tiles_run + kernels / chunks_run) / std::min(bus, memory);
+    const double last = output / tiles_run / std::min(bus, memory);
+    const double bytes = input + kernels + stored_bus_bytes(tiling, output);
+    const double clocks =
+        first + std::max({beats, input / bus, written, kernels / bus, output / bus, bytes / memory}) + last;
+    return {tiling, clocks, static_cast<std::int64_t>(bytes)};
+  }
+
+  // Cycles of computing and of writing words into the banks, and bytes.
+  struct Traffic {
+    double beats = 0, input = 0, written = 0, kernels = 0, output = 0;
+  };
+  // What chunks take, so many times.
+  void add(Traffic& all, const std::vector<Chunk>& chunks, const std::vector<OutputTile>& tiles,
+           const Tiling& tiling, double times) const {
     double beats = 0, input = 0, written = 0, kernels = 0, output = 0;
     for (const Chunk& chunk : chunks) {
       const OutputTile& tile = tiles[static_cast<std::size_t>(chunk.tile)];
@@ -161,15 +185,8 @@ class Search {
         output += static_cast<double>(tile.h.outs) * tile.w.outs *
                   p_.kernels_of({chunk.kernel_block, chunk.kernel_block + 1}) * p_.element_bytes();
     }
-    const double bus = path_.width, memory = memory_bytes_;
-    const double first =
-        (input / static_cast<double>(tiles.size()) + kernels / static_cast<double>(chunks.size())) /
-        std::min(bus, memory);
-    const double last = output / static_cast<double>(tiles.size()) / std::min(bus, memory);
-    const double bytes = input + kernels + stored_bus_bytes(tiling, output);
-    const double clocks =
-        first + std::max({beats, input / bus, written, kernels / bus, output / bus, bytes / memory}) + last;
-    return {tiling, clocks, static_cast<std::int64_t>(bytes)};
+    all.beats += times * beats, all.input += times * input, all.written += times * written;
+    all.kernels += times * kernels, all.output += times * output;
   }
   // What storing costs on the DRAM's bus: a run of a pixel's channels that does not fill whole DRAM bursts
   // takes them whole, and every run is a request of its own.

@@ -35,9 +35,10 @@ std::vector<OutputTile> tiles_of(const Problem& problem, const Tiling& tiling);
 /// A job as the engine cuts it: `planes` channel blocks of each kernel block at most.
 struct Job {
   const Problem& problem;
-  Interval blocks;    ///< kernel blocks
-  int planes = 0;     ///< that are added up at a time
-  bool whole = true;  ///< false: the accumulators carry over from job to job, a tile is one operation cycle
+  Interval blocks;      ///< kernel blocks
+  int planes = 0;       ///< that are added up at a time
+  bool whole = true;    ///< false: the accumulators carry over from job to job, a tile is one operation cycle
+  int jobs_of_map = 1;  ///< as in MatrixJob
 };
 /// Picks the tiling, for maps and results behind `path`, in a memory of `memory_bytes` bytes a cycle;
 /// `reason` says why. Throws UserError when the job cannot fit.

@@ -4,6 +4,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <queue>
 #include <set>
 #include <utility>
@@ -19,6 +20,7 @@ struct Queue {
   int running = -1;
   int unreleased = 0;  // started tasks whose operands are still being read
   double opens = 0;    // the processor does not decode before
+  double left = 0;     // cycles of the tasks that have not started
 };
 
 // A running task that moves bytes over DRAM.
@@ -29,19 +31,55 @@ struct Flow {
   double rate = 0;  // bytes a cycle that it has
 };
 
+// Tasks that follow each task of a graph, in the order of its dependencies.
+class Followers {
+ public:
+  class Range {
+   public:
+    Range(const int* begin, const int* end) : begin_(begin), end_(end) {}
+    const int* begin() const { return begin_; }
+    const int* end() const { return end_; }
+
+   private:
+    const int *begin_, *end_;
+  };
+
+  /// Of the dependencies with this event.
+  Followers(std::size_t tasks, const std::vector<Dependency>& dependencies, TaskEvent event)
+      : first_(tasks + 1, 0) {
+    for (const Dependency& d : dependencies) {
+      if (d.event == event) ++first_[static_cast<std::size_t>(d.from) + 1];
+    }
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    followers_.resize(first_.back());
+    std::vector<std::size_t> at = first_;
+    for (const Dependency& d : dependencies) {
+      if (d.event == event) followers_[at[static_cast<std::size_t>(d.from)]++] = d.to;
+    }
+  }
+  Range of(std::size_t task) const {
+    return {followers_.data() + first_[task], followers_.data() + first_[task + 1]};
+  }
+
+ private:
+  std::vector<std::size_t> first_;
+  std::vector<int> followers_;
+};
+
 class Simulation {
  public:
   Simulation(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine)
-      : tasks_(graph.tasks()), waits_(tasks_.size(), 0), queue_of_(tasks_.size()) {
+      : tasks_(graph.tasks()),
+        waits_(tasks_.size(), 0),
+        queue_of_(tasks_.size()),
+        cycles_(tasks_.size()),
+        released_(tasks_.size(), dependencies, TaskEvent::kReleased),
+        completed_(tasks_.size(), dependencies, TaskEvent::kDone) {
     result_.start.assign(tasks_.size(), 0), result_.end = result_.done = result_.start;
-    released_.resize(tasks_.size()), completed_.resize(tasks_.size());
-    for (const Dependency& d : dependencies) {
-      ++waits_[static_cast<std::size_t>(d.to)];
-      (d.event == TaskEvent::kDone ? completed_ : released_)[static_cast<std::size_t>(d.from)].push_back(
-          d.to);
-    }
+    for (const Dependency& d : dependencies) ++waits_[static_cast<std::size_t>(d.to)];
     std::map<std::pair<int, Unit>, int> numbers;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      cycles_[i] = tasks_[i].cost.cycles;
       const auto key = std::pair(tasks_[i].processor, tasks_[i].unit());
       const auto [found, added] = numbers.try_emplace(key, static_cast<int>(queues_.size()));
       if (added) {
@@ -50,10 +88,11 @@ class Simulation {
         if (processor < machine.starts.size()) queues_.back().opens = machine.starts[processor];
       }
       queue_of_[i] = found->second;
+      queues_[static_cast<std::size_t>(found->second)].left += cycles_[i];
       if (tasks_[i].unit() == Unit::kMatrix)
         queues_[static_cast<std::size_t>(found->second)].sequence.push_back(static_cast<int>(i));
     }
-    find_tails(dependencies);
+    find_tails();
     dram_rate_ = machine.dram_bytes_per_clock * share_of_transfers();
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (waits_[i] == 0) make_ready(static_cast<int>(i));
@@ -68,7 +107,7 @@ class Simulation {
       double next = events_.empty() ? kNever : events_.top().first;
       for (const Flow& flow : flows_) next = std::min(next, now_ + flow.left / flow.rate);
       if (next == kNever) break;
-      if (next > limit) {
+      if (std::max(next, least_) > limit) {
         result_.cycles = std::numeric_limits<double>::infinity();
         return std::move(result_);
       }
@@ -93,24 +132,21 @@ class Simulation {
 
   // What has to follow a task takes so long at least: what waits for it and, on a unit that computes, all
   // that was added later. A unit that takes the longest tail first delays the end least (Jackson's rule).
-  void find_tails(const std::vector<Dependency>& dependencies) {
-    std::vector<std::vector<int>> later(tasks_.size());
-    for (const Dependency& d : dependencies) later[static_cast<std::size_t>(d.from)].push_back(d.to);
-    std::map<int, int> last;  // task of a unit
-    for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      const Unit unit = tasks_[i].unit();
-      if (unit != Unit::kMatrix && unit != Unit::kVector) continue;
-      const auto [found, first] = last.try_emplace(queue_of_[i], static_cast<int>(i));
-      if (!first)
-        later[static_cast<std::size_t>(std::exchange(found->second, static_cast<int>(i)))].push_back(
-            static_cast<int>(i));
-    }
+  void find_tails() {
+    std::vector<int> later_of_unit(queues_.size(), -1);
     tail_.assign(tasks_.size(), 0);
     for (std::size_t i = tasks_.size(); i-- > 0;) {
-      for (const int number : later[i]) {
+      const auto behind = [&](int number) {
         const auto next = static_cast<std::size_t>(number);
-        tail_[i] = std::max(tail_[i], tail_[next] + tasks_[next].cost.cycles);
-      }
+        tail_[i] = std::max(tail_[i], tail_[next] + cycles_[next]);
+      };
+      for (const int next : completed_.of(i)) behind(next);
+      for (const int next : released_.of(i)) behind(next);
+      const Unit unit = tasks_[i].unit();
+      if (unit != Unit::kMatrix && unit != Unit::kVector) continue;
+      int& later = later_of_unit[static_cast<std::size_t>(queue_of_[i])];
+      if (later >= 0) behind(later);
+      later = static_cast<int>(i);
     }
   }
   // The part of DRAM that is left beside instructions: all but those that a processor's buffer holds are
@@ -156,6 +192,8 @@ class Simulation {
       queue.running = task;
       ++queue.unreleased;
       const TaskCost& cost = tasks_[static_cast<std::size_t>(task)].cost;
+      least_ = std::max(least_, now_ + queue.left);
+      queue.left -= cost.cycles;
       result_.start[static_cast<std::size_t>(task)] = now_;
       if (cost.dram_bytes > 0) {
         flows_.push_back({task, cost.dram_bytes, cost.dram_bytes / std::max(cost.cycles, 1.0)});
@@ -181,7 +219,7 @@ class Simulation {
   }
   // What waits for nothing but the completion of `task`, at `time`.
   void announce(int task, double time) {
-    for (const int next : completed_[static_cast<std::size_t>(task)]) {
+    for (const int next : completed_.of(static_cast<std::size_t>(task))) {
       if (waits_[static_cast<std::size_t>(next)] != 1) continue;
       queues_[static_cast<std::size_t>(queue_of_[static_cast<std::size_t>(next)])].soon[next] = time;
     }
@@ -233,13 +271,13 @@ class Simulation {
     } else if (event == Event::kReleased) {
       --queues_[static_cast<std::size_t>(queue_of_[task])].unreleased;
       touched_.push_back(queue_of_[task]);
-      wake(released_[task]);
+      wake(released_.of(task));
     } else {
       result_.done[task] = now_;
-      wake(completed_[task]);
+      wake(completed_.of(task));
     }
   }
-  void wake(const std::vector<int>& later) {
+  void wake(Followers::Range later) {
     for (const int number : later) {
       const auto task = static_cast<std::size_t>(number);
       if (--waits_[task] > 0) continue;
@@ -252,14 +290,16 @@ class Simulation {
   double dram_rate_ = 0;    // bytes a cycle for transfers
   std::vector<int> waits_;  // by task: events that have not happened
   std::vector<int> queue_of_;
-  std::vector<double> tail_;                            // by task: what has to follow it takes so long
-  std::vector<std::vector<int>> released_, completed_;  // by task: who waits for it
+  std::vector<double> cycles_;      // by task: of its unit
+  std::vector<double> tail_;        // by task: what has to follow it takes so long
+  Followers released_, completed_;  // who waits for these events
   std::vector<Queue> queues_;
   std::vector<int> touched_;  // queues that may be able to start a task
   std::vector<Flow> flows_;
   bool shared_ = true;
   std::priority_queue<Timed, std::vector<Timed>, std::greater<>> events_;
   double now_ = 0;
+  double least_ = 0;  // the schedule is not shorter
   Schedule result_;
 };
 

@@ -1,0 +1,79 @@
+#include "kernels_ahead.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "estimate.h"
+
+namespace tilebeat {
+namespace {
+
+double own_cycles(const AheadTarget& target, int loads, const HardwareConfig& hardware) {
+  TaskGraph graph;
+  target.add_tasks(graph, loads, stored_buffers(graph, hardware.chip->processors()));
+  return schedule(graph, dependencies_of(graph), machine_of(hardware, {})).cycles;
+}
+
+// Infinite when the SRAM has no room for the loads.
+double host_cycles(const AheadHost& host, const AheadTarget& target, int loads,
+                   const HardwareConfig& hardware) {
+  TaskGraph graph;
+  const std::vector<BufferId> stored = stored_buffers(graph, hardware.chip->processors());
+  const PlannedUse use = host.add_tasks(graph, stored);
+  try {
+    if (loads > 0) target.add_loads(graph, loads, use.sram, stored);
+  } catch (const UserError&) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return schedule(graph, dependencies_of(graph), host.machine).cycles;
+}
+
+}  // namespace
+
+KernelsAhead choose_kernels_ahead(const std::vector<AheadHost>& hosts, const AheadTarget& target,
+                                  const HardwareConfig& hardware) {
+  int most = 0;
+  std::vector<double> alone;  // of the hosts
+  for (const AheadHost& host : hosts) {
+    most = std::max(most, host.most);
+    alone.push_back(host.most > 0 ? host_cycles(host, target, 0, hardware) : 0);
+  }
+  if (most == 0) return {};
+  const double own = own_cycles(target, 0, hardware);
+  KernelsAhead best;
+  double least = 0;  // change of both
+  for (int loads = most; loads > 0; loads /= 2) {
+    const double saved = own - own_cycles(target, loads, hardware);
+    for (std::size_t h = 0; h < hosts.size(); ++h) {
+      if (loads > hosts[h].most) continue;
+      const double change = host_cycles(hosts[h], target, loads, hardware) - alone[h] - saved;
+      if (change < least) least = change, best = {h, loads};
+    }
+  }
+  return best;
+}
+
+bool fits_sram(const AheadHost& host, const AheadTarget& target, int loads, const HardwareConfig& hardware) {
+  return std::isfinite(host_cycles(host, target, loads, hardware));
+}
+
+void WramInUse::add(std::int64_t begin, std::int64_t size) {
+  if (size > 0) parts_[begin] = std::max(parts_[begin], begin + size);
+}
+
+std::optional<std::int64_t> WramInUse::find(std::int64_t ahead, std::int64_t size,
+                                            std::int64_t alignment) const {
+  std::int64_t at = 0;
+  for (const auto& [begin, end] : parts_) {
+    if (begin >= at + ahead) break;
+    at = std::max(at, align_up(end, alignment));
+  }
+  if (at + size > bytes_) return std::nullopt;
+  return at;
+}
+
+}  // namespace tilebeat

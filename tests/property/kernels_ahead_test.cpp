@@ -1,0 +1,142 @@
+// Kernels that are loaded while an earlier layer runs: random networks on random chips of every engine, whose
+// mappings ask for it or leave it to the planner. Outputs are the reference's, both granularities agree, DRAM
+// moves layer by layer what was planned (SPEC MA-1, MA-5, FU-4, CY-3).
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "checked_run.h"
+#include "random_chip.h"
+#include "random_network.h"
+#include "random_rolling.h"
+#include "random_wfold.h"
+
+namespace tilebeat::testing {
+namespace {
+
+enum class Engine { kSwitchArray, kWfold, kRolling };
+
+struct AheadTally : Refusals {
+  int ahead = 0, far = 0,
+      several = 0;  // layers with loads ahead, not during the layer before, several of them
+};
+
+class KernelsAheadOn : public ::testing::TestWithParam<Engine> {
+ protected:
+  static HardwareConfig random_hardware() {
+    constexpr int kClusters = 2, kCores = 4;
+    return GetParam() == Engine::kSwitchArray ? random_chip()
+           : GetParam() == Engine::kWfold     ? random_wfold_chip(kClusters, kCores)
+                                              : random_rolling_chip(kClusters, kCores);
+  }
+
+  /// Loads of random layers, during random earlier ones.
+  static NetworkMapping asked_of(const Workload& workload) {
+    NetworkMapping asked{"random", {}};
+    for (std::size_t i = 1; i < workload.layers.size(); ++i) {
+      if (!std::holds_alternative<Conv2d>(workload.layers[i].operation) || one_in(4)) continue;
+      MappingRequest request;
+      request.layer = workload.layers[i].name;
+      request.kernels_ahead = number(0, 3);
+      if (one_in(2))
+        request.kernels_during =
+            workload.layers[i - static_cast<std::size_t>(number(1, std::min(4, static_cast<int>(i))))].name;
+      if (!one_in(3))
+        request.kernel_parts = 1, request.blocks_per_load = 1, request.kernel_buffers = number(2, 4);
+      asked.layers.push_back(request);
+    }
+    return asked;
+  }
+
+  // Without what cannot be had.
+  static std::optional<PlannedNetwork> planned(const Workload& workload, const HardwareConfig& hardware,
+                                               NetworkMapping asked, AheadTally& tally) {
+    ++tally.cases;
+    while (true) {
+      try {
+        return plan_network(workload, hardware, asked);
+      } catch (const PlanError& error) {
+        const std::string message = error.what();
+        RC_LOG() << message << "\n";
+        const auto layer = std::find_if(asked.layers.begin(), asked.layers.end(),
+                                        [&](const auto& r) { return r.layer == error.layer(); });
+        if (layer == asked.layers.end()) {
+          check_refusal(message, {"chip.", "NRAM", "switch_array.", "wfold.", "rolling.", "dram."});
+          ++tally.refused;
+          return std::nullopt;
+        }
+        if (layer->kernels_ahead.value_or(0) > 1 &&
+            message.find("is not possible: there are") != std::string::npos)
+          --*layer->kernels_ahead;
+        else
+          asked.layers.erase(layer);
+      }
+    }
+  }
+
+  static void check(const Workload& workload, const HardwareConfig& hardware, AheadTally& tally) {
+    const auto network = planned(workload, hardware, asked_of(workload), tally);
+    if (!network) return;
+    RC_LOG() << mapping_text(network->mappings) << "\n";
+    for (const LayerMapping& m : network->mappings) {
+      if (m.kernels_ahead == 0) continue;
+      ++tally.ahead, tally.several += m.kernels_ahead > 1 ? 1 : 0;
+      const auto number_of = [&](const std::string& name) {
+        return std::find_if(workload.layers.begin(), workload.layers.end(),
+                            [&](const Layer& l) { return l.name == name; }) -
+               workload.layers.begin();
+      };
+      RC_ASSERT(number_of(m.kernels_during) < number_of(m.layer));
+      tally.far += number_of(m.kernels_during) + 1 < number_of(m.layer) ? 1 : 0;
+    }
+    const SimulatedRun run = check_both_granularities(workload, hardware, network->plan, 60);
+    std::int64_t ahead = 0, before = 0;
+    for (std::size_t i = 0; i < network->plan.layers.size(); ++i) {
+      const LayerPlan& layer = network->plan.layers[i];
+      ahead += layer.bytes_ahead, before += layer.bytes_before;
+      // Bytes of programs come on top of reads.
+      const auto& moved = run.report.at("layers").at(i).at("bytes").at("dram");
+      RC_ASSERT(moved.at("read").get<std::int64_t>() >= layer.input_bytes + layer.kernel_bytes);
+      RC_ASSERT(moved.at("write").get<std::int64_t>() == layer.output_bytes);
+    }
+    RC_ASSERT(ahead == before);
+    check_planned_bytes(network->plan, run);
+    SimulationOptions options;
+    options.granularity = one_in(2) ? Granularity::kTile : Granularity::kClock;
+    options.jitter_seed = static_cast<std::uint32_t>(number(1, 1000));
+    options.build_order_seed = static_cast<std::uint32_t>(number(1, 1000));
+    RC_ASSERT(simulate_in_child(hardware, network->plan, options, 60).report_text == run.report_text);
+  }
+};
+
+TEST_P(KernelsAheadOn, MA_1_FU_4_CY_3_CY_4_random_networks_on_random_chips) {
+  AheadTally tally;
+  const auto enough = [&] { return tally.ahead >= 40 && tally.far >= 8 && tally.several >= 5; };
+  check_cases_until(enough, 60, [&] {
+    const HardwareConfig hardware = random_hardware();
+    const RandomNetwork network(number(3, 8));
+    RC_LOG() << network.text() << "\n" << hardware_to_json(hardware).dump() << "\n";
+    check_hardware(hardware, "random hardware");
+    check(network.load(), hardware, tally);
+  });
+  EXPECT_LE(tally.refused * 2, tally.cases) << "networks that cannot fit are the exception";
+  EXPECT_GE(tally.ahead, 40);
+  EXPECT_GE(tally.far, 8) << "not during the layer before";
+  EXPECT_GE(tally.several, 5) << "several loads";
+}
+
+std::string engine_name(const ::testing::TestParamInfo<Engine>& info) {
+  constexpr std::array<const char*, 3> kNames{"switch_array", "wfold", "rolling"};
+  return kNames.at(static_cast<std::size_t>(info.param));
+}
+INSTANTIATE_TEST_SUITE_P(Engines, KernelsAheadOn,
+                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling),
+                         engine_name);
+
+}  // namespace
+}  // namespace tilebeat::testing
