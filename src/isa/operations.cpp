@@ -32,6 +32,7 @@ std::string Barrier::subject() const {
 
 void Signal::describe(FieldVisitor& visit) {
   visit("processors", processors, 48), visit("semaphore", semaphore, 8);
+  visit("cluster_distance", cluster_distance, 8);
 }
 
 void Copy::describe(FieldVisitor& visit) {

@@ -119,7 +119,7 @@ void describe(V& v, MappingRequest& m) {
                      "loads of a core's kernels that are made while an earlier layer runs");
   v.optional_text("kernels_during", m.kernels_during, "that layer; where it is left out, the one before");
   v.optional_choice("order", m.order, kStepOrderNames, "the outer loop over a core's steps");
-  v.optional_choice("maps", m.maps, kDataPathNames, "how maps come from DRAM: direct or sram");
+  v.optional_choice("maps", m.maps, kDataPathNames, "how maps come from DRAM");
   v.optional_choice("kernels", m.kernels, kDataPathNames, "how kernels come from DRAM");
   v.optional_choice("results", m.results, kDataPathNames, "how results go to DRAM: direct or sram");
 }
@@ -147,10 +147,10 @@ NetworkMapping load_mapping(const std::string& path) {
     const Place place = Place(path).key("layers").item(i);
     if (!seen.insert(request.layer).second)
       place.key("layer").refuse(fmt::format("\"{}\"", request.layer), "every layer once");
-    for (const auto& [key, value] :
-         {std::pair("maps", request.maps), std::pair("results", request.results)}) {
-      if (value == DataPath::kBroadcast) place.key(key).refuse("\"broadcast\"", "direct or sram");
-    }
+    if (request.results && broadcasts(*request.results))
+      place.key("results").refuse(
+          fmt::format("\"{}\"", kDataPathNames[static_cast<std::size_t>(*request.results)]),
+          "direct or sram");
   }
   seen.clear();
   for (std::size_t i = 0; i < file.units.size(); ++i) {

@@ -184,6 +184,14 @@ PortPath cluster_path(const ChipConfig& chip) {
           on_chip_trip(chip.cluster_bus, chip.sram), 1};
 }
 
+PortPath link_path(const ChipConfig& chip) {
+  PortPath path = cluster_path(chip);
+  path.width = std::min(path.width, chip.cluster_link.bytes_per_clock);
+  path.outstanding = std::min(chip.copy.max_outstanding, chip.cluster_link.max_outstanding);
+  path.round_trip += chip.cluster_link.request_cycles + chip.cluster_link.response_cycles;
+  return path;
+}
+
 double round_trip(const Runs& runs, const PortPath& path) {
   return path.round_trip +
          static_cast<double>(std::min<std::int64_t>(runs.run, path.burst_bytes)) / path.memory;
@@ -218,7 +226,13 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
   const auto path_of = [&](std::uint64_t address, Direction direction) {
     if (address < kDramEnd) return dram_path(hardware, dma, direction);
     if ((address & kMulticast) == 0 && address < nram_address(0)) return cluster_path(chip);
-    return core_path(chip, dma);
+    PortPath path = core_path(chip, dma);
+    const bool wram =
+        (address & kMulticast) != 0 ? (address & kMulticastWram) != 0 : address >= wram_address(0);
+    // A run goes to the bank of its region alone.
+    if (wram && hardware.description().wram_regions)
+      path.width = std::min(path.width, chip.core.wram.bank_bytes);
+    return path;
   };
   const std::int64_t columns = std::int64_t{copy.pad_left} + copy.inner_count + copy.pad_right;
   const std::int64_t rows = std::int64_t{copy.pad_top} + copy.outer_count + copy.pad_bottom;
@@ -227,7 +241,8 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
   const Runs written = merged_runs(copy.run_bytes, columns, copy.destination_inner_stride, rows,
                                    copy.destination_outer_stride);
   const PortPath from = path_of(copy.source, Direction::kRead),
-                 to = path_of(copy.destination, Direction::kWrite);
+                 to = copy.unit == Unit::kCdma ? link_path(chip)
+                                               : path_of(copy.destination, Direction::kWrite);
   TaskCost cost;
   // A burst is written when all of it has been read: the faster side's first or last one comes on top.
   const double reading = port_cycles(read, from), writing = port_cycles(written, to);

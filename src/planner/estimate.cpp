@@ -154,6 +154,8 @@ Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& start
   const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
   machine.dram_bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * refresh * kReached *
                                  std::pow(kShared, std::max(0.0, std::log2(controllers) - 1));
+  // A signal is decoded and waits for its token, too.
+  if (hardware.chip) machine.signal_cycles = hardware.chip->sync_cycles + 3.0;
   // Three register writes a processor, the starts behind all others; then its first instruction is fetched.
   const double write = hardware.host.register_write_cycles + hardware.interconnect.request_cycles + 2.0;
   constexpr double kFetch = 70;

@@ -246,7 +246,7 @@ std::int64_t add_trial_tasks(TaskGraph& graph, const FusedUnit& unit, const Chip
 UnitEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
                            const UnitRequest& request, UnitParts& parts, double limit) {
   const FusedUnit unit = trial_of(workload, hardware, request, parts);
-  if (static_cast<double>(unit.bound(unit.mapping().clusters).cycles()) > limit)
+  if (static_cast<double>(unit.bound(kernel_fetches(hardware, unit.mapping().clusters)).cycles()) > limit)
     return {std::numeric_limits<double>::infinity(), 0};
   TaskGraph graph;
   const std::int64_t bytes = add_trial_tasks(graph, unit, *hardware.chip);

@@ -4,6 +4,7 @@
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include "estimate.h"
 #include "matrix_work.h"
 #include "processors.h"
+#include "staging.h"
 
 namespace tilebeat {
 namespace {
@@ -114,10 +116,10 @@ class Candidates {
   void add_tiles(const LayerMapping& split, bool other_loads) {
     std::set<std::pair<int, int>> tiled;  // with fewer buffers only what does not fit with more
     for (const int buffers : {2, 1}) {
-      for (const int tiles : {1, 2, 3, 4, 6, 8}) {
+      for (const int rows : tile_heights(split)) {
         LayerMapping mapping = split;
         mapping.map_buffers = asked_.map_buffers.value_or(buffers);
-        if (!place_maps(mapping, tiles)) continue;
+        if (!place_maps(mapping, rows)) continue;
         mapping.tile_rows = asked_.tile_rows.value_or(mapping.tile_rows);
         mapping.tile_columns = asked_.tile_columns.value_or(mapping.tile_columns);
         if (!tiled.insert({mapping.tile_rows, mapping.tile_columns}).second) continue;
@@ -132,6 +134,16 @@ class Candidates {
         }
       }
     }
+  }
+
+  // In grains, the highest first: those that cut a part evenly, and small ones, which a chip with less memory
+  // would be left with.
+  std::set<int, std::greater<>> tile_heights(const LayerMapping& m) const {
+    const int all = ceil_div(largest_part(p_, grain_, m).rows.size(), grain_.rows);
+    std::set<int, std::greater<>> heights;
+    for (const int tiles : {1, 2, 3, 4, 6, 8}) heights.insert(ceil_div(all, tiles));
+    for (const int height : {1, 2, 3, 4, 6, 8, 12}) heights.insert(std::min(all, height));
+    return heights;
   }
 
   // Of a load, so that the vector unit holds the post-parameters of their kernels.
@@ -199,13 +211,11 @@ class Candidates {
     const std::int64_t sums = sums_bytes(q_.layer, m, std::int64_t{rows} * columns, unused);
     return m.map_buffers * map + 2 * result + sums <= chip_.core.nram.size_bytes;
   }
-  // Whole rows first, as many as make `tiles` tiles of the part; columns are cut when the fewest rows do not
+  // Whole rows first, of `height` grains if these fit; columns are cut when the fewest rows do not
   // fit (SPEC SW-7).
-  bool place_maps(LayerMapping& m, int tiles) const {
+  bool place_maps(LayerMapping& m, int height) const {
     const CorePart part = largest_part(p_, grain_, m);
-    const int row_blocks = ceil_div(part.rows.size(), grain_.rows);
-    if (tiles > row_blocks) return false;
-    int rows = std::min(part.rows.size(), ceil_div(row_blocks, tiles) * grain_.rows);
+    int rows = std::min(part.rows.size(), height * grain_.rows);
     int columns = part.columns.size();
     if (m.channel_parts > 1) rows = std::min(rows, grain_.rows), columns = std::min(columns, grain_.columns);
     while (rows > grain_.rows && !fits(m, rows, columns)) rows -= grain_.rows;
@@ -250,15 +260,23 @@ class Candidates {
     const bool stays = resident(m, part);
     const std::int64_t group = loaded_bytes(m), sram = chip_.sram_bytes();
     const DataPath direct = DataPath::kDirect, through = DataPath::kSram, broadcast = DataPath::kBroadcast;
+    const bool share_maps = m.kernel_parts > 1, share_both = 2 * group <= sram / 2;
     if (chip_.dram_path == DramPath::kSram)
-      return {{through, stays && 2 * group <= sram / 2 ? broadcast : through, through}};
+      return {{share_maps ? broadcast : through, stays && share_both ? broadcast : through, through}};
     std::vector<Paths> paths{{direct, direct, direct}};
     if (!may_use_memory_cores(chip_)) return paths;
     const bool share_kernels = stays && m.teams() > m.kernel_parts && 2 * group <= sram;
-    const bool share_maps = m.kernel_parts > 1;
     if (share_kernels) paths.emplace_back(direct, broadcast, direct);
-    if (share_maps) paths.emplace_back(through, direct, direct);
-    if (share_kernels && share_maps && 2 * group <= sram / 2) paths.emplace_back(through, broadcast, direct);
+    if (share_maps) paths.emplace_back(broadcast, direct, direct);
+    if (share_kernels && share_maps && share_both) paths.emplace_back(broadcast, broadcast, direct);
+    if (m.cores() <= chip_.cores_per_cluster) return paths;
+    // Several clusters need the same.
+    const DataPath chain = DataPath::kChain;
+    const bool chain_maps = m.kernel_parts * cores_ > chip_.cores_per_cluster;
+    if (share_kernels) paths.emplace_back(direct, chain, direct);
+    if (share_kernels && share_maps && share_both) paths.emplace_back(broadcast, chain, direct);
+    if (chain_maps) paths.emplace_back(chain, direct, direct);
+    if (chain_maps && share_kernels && share_both) paths.emplace_back(chain, chain, direct);
     return paths;
   }
 
@@ -279,26 +297,35 @@ class Candidates {
     const double results = result_bytes(m);
     const int in_cluster = std::min(m.cores(), chip_.cores_per_cluster);
     const int clusters = ceil_div(m.cores(), chip_.cores_per_cluster);
-    const bool maps_shared = m.maps == DataPath::kSram, kernels_shared = m.kernels != DataPath::kDirect;
+    const bool maps_shared = m.maps != DataPath::kDirect, kernels_shared = m.kernels != DataPath::kDirect;
     const double different_maps = maps_shared ? ceil_div(in_cluster, m.kernel_parts) : in_cluster;
     const double different_kernels =
         kernels_shared ? std::min(m.kernel_parts * cores_, in_cluster) : in_cluster;
+    // Over DRAM, of all clusters.
+    const double chains = ceil_div(clusters, static_cast<int>(Staging::kMostLinks));
+    const double fetched_maps = m.maps == DataPath::kChain
+                                    ? std::max<double>(chains, ceil_div(m.cores(), m.kernel_parts))
+                                    : clusters * different_maps;
+    const double fetched_kernels = m.kernels == DataPath::kChain
+                                       ? std::min<double>(chains * m.kernel_parts * cores_, m.cores())
+                                       : clusters * different_kernels;
     const double port = hardware_.interconnect.bytes_per_clock;
     const double direct = (maps_shared ? 0 : maps) + (kernels_shared ? 0 : kernels) +
                           (m.results == DataPath::kSram ? 0 : results);
+    const double stored = m.results == DataPath::kSram ? results * in_cluster : 0;
     const double staged = (maps_shared ? maps * different_maps : 0) +
-                          (kernels_shared ? kernels * different_kernels : 0) +
-                          (m.results == DataPath::kSram ? results * in_cluster : 0);
+                          (kernels_shared ? kernels * different_kernels : 0) + stored;
+    const double gdma = (maps_shared ? maps * fetched_maps / clusters : 0) +
+                        (kernels_shared ? kernels * fetched_kernels / clusters : 0) + stored;
     const double cluster_port = chip_.cluster_bus.bytes_per_clock;
-    const double dram = result_bus_bytes(m) * m.cores() +
-                        map_loads * map_bus_bytes(m) * clusters * different_maps +
-                        kernels * clusters * different_kernels;
+    const double dram = result_bus_bytes(m) * m.cores() + map_loads * map_bus_bytes(m) * fetched_maps +
+                        kernels * fetched_kernels;
     const auto compute = static_cast<double>(
         std::int64_t{part.images.size()} * ceil_div(part.rows.size(), grain_.rows) *
         ceil_div(part.columns.size(), grain_.columns) * part.blocks.size() * grain_.cycles);
     // Transfers and computing overlap but for the first tile and the last one.
     const double transfers =
-        std::max({direct / port, staged / port, staged / cluster_port, dram / dram_rate()});
+        std::max({direct / port, gdma / port, staged / cluster_port, dram / dram_rate()});
     const double steps = tiles * (tile_outer ? 1 : groups);
     const double serial = std::min(compute, transfers) / (m.map_buffers > 1 ? steps : 1);
     return std::max(compute, transfers) + serial + exchange_cycles(m) + start_cycles(m);

@@ -155,13 +155,14 @@ class MatrixTasks {
       staging_.emplace(cluster, Staging(graph_, work_.hardware, cluster, p_.name));
       Staging& staging = staging_.at(cluster);
       // Kernels are broadcast whole groups at a time; what else goes through shares the rest evenly.
-      if (m_.kernels == DataPath::kBroadcast) {
-        broadcasts_[cluster] = staging.add_stream(footprint_.kernels, 2);
-      }
+      if (broadcasts(m_.kernels)) broadcasts_[cluster] = staging.add_stream(footprint_.kernels, 2);
       std::vector<int*> streams;
-      if (m_.maps == DataPath::kSram) {
-        for (const auto& [key, users] : map_users(cluster, 0))
-          streams.push_back(&map_streams_[{cluster, users.front()}]);
+      if (m_.maps != DataPath::kDirect) {
+        for (const Core& core : cores_) {
+          if (core.cluster != cluster) continue;
+          const auto [found, added] = map_streams_.try_emplace({cluster, core.same_maps}, 0);
+          if (added) streams.push_back(&found->second);
+        }
       }
       if (m_.kernels == DataPath::kSram) {
         for (const auto& [key, users] : kernel_users(cluster))
@@ -185,7 +186,7 @@ class MatrixTasks {
       if (!added) continue;
       Staging& staging = found->second;
       if (used > 0) staging.reserve(used, "what the layer before takes");
-      if (m_.kernels == DataPath::kBroadcast) {
+      if (broadcasts(m_.kernels)) {
         broadcasts_[core.cluster] = staging.add_stream(footprint_.kernels, 2);
         continue;
       }
@@ -195,15 +196,7 @@ class MatrixTasks {
         kernel_streams_[{core.cluster, key}] = staging.add_stream(bytes, 2);
     }
   }
-  // Cores of a cluster whose step is on the same tile, and those that use the same kernels, by number.
-  std::map<std::pair<int, int>, std::vector<int>> map_users(int cluster, std::size_t step) const {
-    std::map<std::pair<int, int>, std::vector<int>> users;
-    for (const Core& core : cores_) {
-      if (core.cluster == cluster && step < core.steps.size())
-        users[{core.same_maps, core.steps[step].tile_number}].push_back(core.number);
-    }
-    return users;
-  }
+  // Cores of a cluster that use the same kernels, by number.
   std::map<int, std::vector<int>> kernel_users(int cluster) const {
     std::map<int, std::vector<int>> users;
     for (const Core& core : cores_) {
@@ -263,38 +256,47 @@ class MatrixTasks {
     return accesses;
   }
 
-  // Fetches a group once for all cores of the cluster that load it now.
+  // Fetches a group once for all cores of the cluster, or of the chip, that load it now.
   void share_kernels(const Core& first, std::size_t step, const KernelGroup& group) {
-    std::vector<Core*> users;
+    std::map<int, std::vector<Core*>> users;  // by cluster
     for (Core& core : cores_) {
-      if (core.cluster == first.cluster && core.same_kernels == first.same_kernels &&
+      if (loaded_together(m_.kernels, first, core) && core.same_kernels == first.same_kernels &&
           step < core.steps.size() && core.loads_weights &&
           core.steps[step].group_number == first.steps[step].group_number)
-        users.push_back(&core);
+        users[core.cluster].push_back(&core);
     }
-    Staging& staging = staging_.at(first.cluster);
     const LayerShare& share = *first.share;
-    const std::vector<Transfer> from_dram = weight_transfers(*share.layer, share.weights, group, 0);
-    bytes_.kernels += bytes_of(from_dram);
-    if (m_.kernels == DataPath::kBroadcast) {
-      std::uint64_t cores = 0;
-      std::vector<Access> written;
-      for (Core* core : users) {
-        cores |= std::uint64_t{1} << (core->number % chip_.cores_per_cluster);
-        for (const Access& access : kernel_accesses(*core)) written.push_back(access);
-        core->loads_weights = false;
+    std::vector<Staging::Link> links;
+    for (const auto& [cluster, cores] : users) {
+      Staging& staging = staging_.at(cluster);
+      if (broadcasts(m_.kernels)) {
+        links.push_back({&staging, broadcasts_.at(cluster), {multicast(staging, cores, group)}});
+      } else {
+        links.push_back({&staging, kernel_streams_.at({cluster, first.same_kernels}), {}});
+        for (const Core* core : cores)
+          links.back().readers.push_back(
+              {core->place.processor, kernel_transfers(*core, group), kernel_accesses(*core)});
       }
-      const std::uint64_t wram = multicast_address(cores, true, weights_offset(first.weights->place));
-      staging.broadcast(broadcasts_.at(first.cluster),
-                        weight_transfers(*share.layer, share.weights, group, wram), written);
-      return;
+      for (Core* core : cores) core->loads_weights = false;
     }
-    std::vector<Staging::Reader> readers;
-    for (Core* core : users) {
-      readers.push_back({core->place.processor, kernel_transfers(*core, group), kernel_accesses(*core)});
-      core->loads_weights = false;
+    bytes_.kernels += Staging::load(std::move(links), loads_++) *
+                      bytes_of(weight_transfers(*share.layer, share.weights, group, 0));
+  }
+  Staging::Reader multicast(const Staging& staging, const std::vector<Core*>& cores,
+                            const KernelGroup& group) const {
+    std::uint64_t numbers = 0;
+    std::vector<Access> written;
+    for (const Core* core : cores) {
+      numbers |= number_in_cluster(*core);
+      for (const Access& access : kernel_accesses(*core)) written.push_back(access);
     }
-    staging.load(kernel_streams_.at({first.cluster, first.same_kernels}), readers);
+    const LayerShare& share = *cores.front()->share;
+    const std::uint64_t wram =
+        multicast_address(numbers, true, weights_offset(cores.front()->weights->place));
+    return staging.multicast(weight_transfers(*share.layer, share.weights, group, wram), std::move(written));
+  }
+  static bool loaded_together(DataPath path, const Core& a, const Core& b) {
+    return path == DataPath::kChain || a.cluster == b.cluster;
   }
 
   void load_maps(std::size_t step) {
@@ -315,9 +317,12 @@ class MatrixTasks {
       }
     }
   }
-  MapLoad map_load(const Core& core, OutputTile tile) const {
+  MapLoad map_load(const Core& core, const OutputTile& tile) const {
+    return load_to(core, tile, map_address(core, core.map->place));
+  }
+  MapLoad load_to(const Core& core, OutputTile tile, std::uint64_t address) const {
     tile.image = p_.map_image(tile.image);
-    return core.share->layer->load_map(tile, core.share->input, map_address(core, core.map->place));
+    return core.share->layer->load_map(tile, core.share->input, address);
   }
   void begin_map(const Core& core, const MapLoad& load) {
     if (load.before) copies_.add(core.place.processor, *load.before, {core.map->write()});
@@ -338,28 +343,59 @@ class MatrixTasks {
     copies_.add(core.place.processor, Unit::kIodma, load.transfers, {map_access(core, load)});
     end_map(core, load);
   }
-  // Fetches a tile once for all cores of the cluster that load it now.
+  // Fetches a tile once for all cores of the cluster, or of the chip, that load it now.
   void share_map(const Core& first, std::size_t step) {
-    std::vector<Staging::Reader> readers;
-    std::vector<std::pair<Core*, MapLoad>> loads;
+    const OutputTile& tile = first.steps[step].tile;
+    std::map<int, std::vector<Core*>> users;  // by cluster
     for (Core& core : cores_) {
-      if (core.cluster != first.cluster || step >= core.steps.size() || !core.loads_map ||
-          core.same_maps != first.same_maps || core.steps[step].tile_number != first.steps[step].tile_number)
-        continue;
-      loads.emplace_back(&core, map_load(core, core.steps[step].tile));
+      if (loaded_together(m_.maps, first, core) && core.same_maps == first.same_maps &&
+          step < core.steps.size() && core.loads_map &&
+          core.steps[step].tile_number == first.steps[step].tile_number)
+        users[core.cluster].push_back(&core);
     }
-    bytes_.maps += bytes_of(loads.front().second.transfers);
-    for (auto& [core, load] : loads) {
-      begin_map(*core, load);
-      readers.push_back({core->place.processor, load.transfers, {map_access(*core, load)}});
-      core->loads_map = false;
+    const std::int64_t bytes = bytes_of(map_load(first, tile).transfers);
+    for (const auto& [cluster, cores] : users) {
+      for (const Core* core : cores) begin_map(*core, map_load(*core, tile));
     }
-    const auto users = map_users(first.cluster, 0);
-    for (const auto& [key, numbers] : users) {
-      if (key.first == first.same_maps)
-        staging_.at(first.cluster).load(map_streams_.at({first.cluster, numbers.front()}), readers);
+    std::vector<Staging::Link> links;
+    for (const auto& [cluster, cores] : users) {
+      Staging& staging = staging_.at(cluster);
+      links.push_back({&staging, map_streams_.at({cluster, first.same_maps}),
+                       broadcasts(m_.maps) ? multicast(staging, cores, tile) : readers(cores, tile)});
+      for (Core* core : cores) core->loads_map = false;
     }
-    for (const auto& [core, load] : loads) end_map(*core, load);
+    bytes_.maps += Staging::load(std::move(links), loads_++) * bytes;
+    for (const auto& [cluster, cores] : users) {
+      for (const Core* core : cores) end_map(*core, map_load(*core, tile));
+    }
+  }
+  std::vector<Staging::Reader> readers(const std::vector<Core*>& cores, const OutputTile& tile) const {
+    std::vector<Staging::Reader> readers;
+    for (const Core* core : cores) {
+      MapLoad load = map_load(*core, tile);
+      readers.push_back({core->place.processor, std::move(load.transfers), {map_access(*core, load)}});
+    }
+    return readers;
+  }
+  // For each place of NRAM that the cores load it into.
+  std::vector<Staging::Reader> multicast(const Staging& staging, const std::vector<Core*>& cores,
+                                         const OutputTile& tile) const {
+    std::map<int, std::pair<std::uint64_t, std::vector<Access>>> places;  // cores, and what is written
+    for (const Core* core : cores) {
+      auto& [numbers, written] = places[core->map->place];
+      numbers |= number_in_cluster(*core);
+      written.push_back(map_access(*core, map_load(*core, tile)));
+    }
+    std::vector<Staging::Reader> readers;
+    for (auto& [place, to] : places) {
+      const auto nram = static_cast<std::uint64_t>(place * footprint_.map);
+      MapLoad load = load_to(*cores.front(), tile, multicast_address(to.first, false, nram));
+      readers.push_back(staging.multicast(std::move(load.transfers), std::move(to.second)));
+    }
+    return readers;
+  }
+  std::uint64_t number_in_cluster(const Core& core) const {  // as a bit
+    return std::uint64_t{1} << (core.number % chip_.cores_per_cluster);
   }
 
   // ---- computing and storing ----
@@ -443,7 +479,8 @@ class MatrixTasks {
   CopyTasks copies_;
   CoreSums sums_;
   const std::vector<BufferId>& stored_;
-  bool ahead_;  // only the loads that are made ahead
+  bool ahead_;             // only the loads that are made ahead
+  std::size_t loads_ = 0;  // for several cores at a time, so far
   std::vector<Core> cores_;
   std::map<int, Staging> staging_;  // by cluster
   std::map<int, int> broadcasts_, store_streams_;

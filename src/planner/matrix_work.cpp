@@ -111,7 +111,7 @@ Footprint footprint_of(const MatrixWork& work) {
   f.nram = m.map_buffers * f.map + kResultBuffers * f.result + sums;
   f.wram = m.kernel_buffers * f.kernels;
   const CorePart part = largest_part(p, work.layer.largest().layer->grain(), m);
-  if (m.kernels == DataPath::kBroadcast && m.blocks_per_load * m.kernel_buffers < part.blocks.size())
+  if (broadcasts(m.kernels) && m.blocks_per_load * m.kernel_buffers < part.blocks.size())
     refuse(p, "kernels are broadcast only when all of a core's stay in its WRAM");
   if (m.teams() > teams_of(chip, m.reduction_parts))
     refuse(p,

@@ -515,8 +515,10 @@ class NetworkPlanner {
     const std::set<int>& workers = workers_.at(d.layer->scene);
     add_barriers(graph, number, workers, stored);
     const std::vector<Dependency> dependencies = dependencies_of(graph);
-    const Schedule times =
-        schedule(graph, dependencies, machine_of(hardware_, d.first ? this->workers(d) : std::vector<int>{}));
+    Machine machine = machine_of(hardware_, d.first ? this->workers(d) : std::vector<int>{});
+    if (d.first && decided_.size() > 1)  // processors that start fill their buffers of instructions
+      machine.fetched_bytes = static_cast<double>(workers.size()) * hardware_.host.instruction_buffer_bytes;
+    const Schedule times = schedule(graph, dependencies, machine);
     d.plan.estimated_cycles =
         std::max<Cycle>(std::llround(times.cycles) + end_cycles(hardware_, static_cast<int>(workers.size())),
                         d.plan.bound.cycles());

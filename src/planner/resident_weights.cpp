@@ -12,6 +12,7 @@
 #include "processors.h"
 
 namespace tilebeat {
+
 ResidentWeights::ResidentWeights(TaskGraph& graph, const UnitWork& work)
     : graph_(graph), work_(work), chip_(*work.hardware.chip), layers_(work.layers.size()) {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
@@ -86,25 +87,18 @@ Transfer ResidentWeights::transfer_of_factors(std::size_t l) const {
           one_run(static_cast<std::int64_t>(work_.layers[l].vector->parameters().size()))};
 }
 
-std::int64_t ResidentWeights::load(Staging& staging, bool ahead) const {
-  std::vector<std::pair<std::vector<Transfer>, BufferId>> loads;
+std::vector<ResidentWeights::Load> ResidentWeights::loads(bool ahead) const {
+  std::vector<Load> loads;
   int number = 0;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     for (const Group& group : layers_[l].groups) {
-      if ((number++ < work_.kernels_ahead) == ahead) loads.emplace_back(transfers(l, group), group.buffer);
+      if ((number++ < work_.kernels_ahead) == ahead) loads.push_back({transfers(l, group), group.buffer});
     }
     const VectorWork* vector = work_.layers[l].vector;
     if (!ahead && vector != nullptr && !vector->parameters().empty())
-      loads.emplace_back(std::vector<Transfer>{transfer_of_factors(l)}, layers_[l].factors);
+      loads.push_back({{transfer_of_factors(l)}, layers_[l].factors});
   }
-  std::int64_t largest = 0, all = 0;
-  for (const auto& [made, buffer] : loads) largest = std::max(largest, bytes_of(made)), all += bytes_of(made);
-  if (loads.empty()) return 0;
-  constexpr int kBuffers = 2;
-  constexpr std::int64_t kLargest = 65536;  // bytes of a buffer: more does not overlap better
-  const int stream = staging.add_stream(std::min({largest, kLargest, staging.share(kBuffers)}), kBuffers);
-  for (const auto& [made, buffer] : loads) staging.broadcast(stream, made, {{buffer, 0, AccessKind::kWrite}});
-  return all;
+  return loads;
 }
 
 std::vector<std::int64_t> ResidentWeights::wram_of_loads() const {

@@ -42,9 +42,13 @@ class ResidentWeights {
   std::int64_t factors_at(std::size_t layer) const { return layers_[layer].factors_at; }
   BufferId factors(std::size_t layer) const { return layers_[layer].factors; }
 
-  /// Loads everything once, through the SRAM to all cores that need it: the kernels whose loads are made
-  /// ahead (UnitWork), or all others and the factors. Returns the bytes from DRAM.
-  std::int64_t load(Staging& staging, bool ahead) const;
+  /// A load, through the SRAM to all cores that need it.
+  struct Load {
+    std::vector<Transfer> transfers;  ///< from DRAM to multicast addresses
+    BufferId buffer = 0;
+  };
+  /// Everything once: the kernels whose loads are made ahead (UnitWork), or all others and the factors.
+  std::vector<Load> loads(bool ahead) const;
   /// Bytes of a core's WRAM that the first loads of kernels take, by their number from 1 on.
   std::vector<std::int64_t> wram_of_loads() const;
 

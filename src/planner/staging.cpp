@@ -4,6 +4,8 @@
 #include "tilebeat/isa/address_map.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -78,42 +80,71 @@ int Staging::add_stream(std::int64_t bytes, int buffers) {
   return static_cast<int>(streams_.size()) - 1;
 }
 
-std::uint64_t Staging::address_of(const Stream& stream, const BufferRing::Filling& filling) const {
+std::uint64_t Staging::address_of(const Stream& stream, const BufferRing::Filling& filling) {
   return stream.address + static_cast<std::uint64_t>(filling.place * stream.bytes);
 }
 
-void Staging::load(int number, const std::vector<Reader>& readers) {
-  Stream& stream = streams_[static_cast<std::size_t>(number)];
-  std::vector<std::vector<std::vector<Transfer>>> parts;
-  for (const Reader& reader : readers) parts.push_back(parts_of(reader.transfers, stream.bytes));
-  for (std::size_t n = 0; n < parts.front().size(); ++n) {
-    const BufferRing::Filling filling = stream.ring.next();
-    const std::uint64_t sram = address_of(stream, filling);
-    copies_.add(memory_, Unit::kGdma, into_buffer(parts.front()[n], sram), {filling.write()});
-    for (std::size_t r = 0; r < readers.size(); ++r) {
-      std::vector<Access> accesses = readers[r].accesses;
-      accesses.insert(accesses.begin(), filling.read());
-      copies_.add(readers[r].processor, Unit::kMvdma, out_of_buffer(parts[r][n], sram), accesses);
-    }
-  }
+Staging::Reader Staging::multicast(std::vector<Transfer> transfers, std::vector<Access> written) const {
+  return {memory_, std::move(transfers), std::move(written)};
 }
 
-void Staging::broadcast(int number, const std::vector<Transfer>& transfers,
-                        const std::vector<Access>& written) {
-  Stream& stream = streams_[static_cast<std::size_t>(number)];
-  for (const std::vector<Transfer>& part : parts_of(transfers, stream.bytes)) {
-    const BufferRing::Filling filling = stream.ring.next();
-    const std::uint64_t sram = address_of(stream, filling);
-    copies_.add(memory_, Unit::kGdma, into_buffer(part, sram), {filling.write()});
-    std::vector<Access> accesses = written;
-    accesses.push_back(filling.read());
-    copies_.add(memory_, Unit::kMvdma, out_of_buffer(part, sram), accesses);
+void Staging::load(int stream, const std::vector<Reader>& readers) {
+  load({{this, stream, readers}}, 0);
+}
+
+int Staging::load(std::vector<Link> links, std::size_t turn) {
+  int fetches = 0;
+  for (std::size_t begin = 0; begin < links.size(); begin += kMostLinks, ++fetches) {
+    const auto first = links.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = first + static_cast<std::ptrdiff_t>(std::min(kMostLinks, links.size() - begin));
+    std::rotate(first, first + static_cast<std::ptrdiff_t>(turn) % (last - first), last);
+    load_chain({first, last});
+  }
+  return fetches;
+}
+
+void Staging::load_chain(const std::vector<Link>& links) {
+  // Of a part: each goes through a buffer of every link, and links begin when it has come.
+  constexpr std::int64_t kLargest = 16384;
+  std::int64_t bytes = links.size() > 1 ? kLargest : INT64_MAX;
+  for (const Link& link : links) bytes = std::min(bytes, link.staging->stream(link.stream).bytes);
+  std::vector<std::vector<std::vector<std::vector<Transfer>>>> parts;  // by link, reader
+  for (const Link& link : links) {
+    parts.emplace_back();
+    for (const Reader& reader : link.readers) parts.back().push_back(parts_of(reader.transfers, bytes));
+  }
+  for (std::size_t n = 0; n < parts.front().front().size(); ++n) {
+    std::optional<BufferRing::Filling> before;  // of the link before
+    Copy pass;
+    pass.unit = Unit::kCdma;
+    for (std::size_t l = 0; l < links.size(); ++l) {
+      Staging& staging = *links[l].staging;
+      Stream& stream = staging.stream(links[l].stream);
+      const BufferRing::Filling filling = stream.ring.next();
+      const std::uint64_t sram = address_of(stream, filling);
+      if (before) {
+        pass.destination = sram;
+        staging.copies_.add(links[l - 1].staging->memory_, pass, {before->read(), filling.write()});
+      } else {
+        const std::vector<Transfer> fetched = into_buffer(parts.front().front()[n], sram);
+        staging.copies_.add(staging.memory_, Unit::kGdma, fetched, {filling.write()});
+        for (const Transfer& transfer : fetched)
+          pass.run_bytes += static_cast<std::uint32_t>(transfer.shape.bytes());
+      }
+      for (std::size_t r = 0; r < links[l].readers.size(); ++r) {
+        const Reader& reader = links[l].readers[r];
+        std::vector<Access> accesses = reader.accesses;
+        accesses.insert(accesses.begin(), filling.read());
+        staging.copies_.add(reader.processor, Unit::kMvdma, out_of_buffer(parts[l][r][n], sram), accesses);
+      }
+      before = filling, pass.source = sram;
+    }
   }
 }
 
 void Staging::store(int number, int processor, const std::vector<Transfer>& transfers, const Access& read,
                     const Access& stored) {
-  Stream& stream = streams_[static_cast<std::size_t>(number)];
+  Stream& stream = this->stream(number);
   for (const std::vector<Transfer>& part : parts_of(transfers, stream.bytes)) {
     const BufferRing::Filling filling = stream.ring.next();
     const std::uint64_t sram = address_of(stream, filling);
@@ -124,7 +155,7 @@ void Staging::store(int number, int processor, const std::vector<Transfer>& tran
 
 void Staging::pass(int number, const Transfer& transfer, int from, const Access& read, int to,
                    const Access& written) {
-  Stream& stream = streams_[static_cast<std::size_t>(number)];
+  Stream& stream = this->stream(number);
   for (const std::vector<Transfer>& part : parts_of({transfer}, stream.bytes)) {
     const BufferRing::Filling filling = stream.ring.next();
     const std::uint64_t sram = address_of(stream, filling);

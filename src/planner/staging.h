@@ -26,7 +26,8 @@ class CopyTasks {
 };
 
 /// What passes through the SRAM of a cluster between DRAM and the memories of its cores (SPEC HI-3, HI-4), in
-/// streams with buffers of their own: the memory core's GDMA on the one side, MVDMAs on the other.
+/// streams with buffers of their own: the memory core's GDMA on the one side, MVDMAs on the other. CDMAs pass
+/// on what several clusters need.
 class Staging {
  public:
   /// `layer` is named in errors.
@@ -49,10 +50,22 @@ class Staging {
     std::vector<Transfer> transfers;  ///< from DRAM to its memories
     std::vector<Access> accesses;     ///< of the copies to its memories, besides the stream
   };
+  /// The memory core, which takes from a stream for several cores: to multicast addresses.
+  Reader multicast(std::vector<Transfer> transfers, std::vector<Access> written) const;
   /// From DRAM to all readers.
   void load(int stream, const std::vector<Reader>& readers);
-  /// From DRAM to multicast addresses, by the memory core alone.
-  void broadcast(int stream, const std::vector<Transfer>& transfers, const std::vector<Access>& written);
+  /// A cluster that takes part in a load for several clusters.
+  struct Link {
+    Staging* staging = nullptr;
+    int stream = 0;
+    std::vector<Reader> readers;
+  };
+  /// From DRAM to the readers of all links: the GDMA of one of them fetches, and CDMAs pass on from each link
+  /// to the next, `kMostLinks` at most; who comes behind those is served by another fetch. `turn` counts the
+  /// loads: who fetches changes from one to the next, so that the ports to DRAM share the work. Returns the
+  /// number of fetches.
+  static int load(std::vector<Link> links, std::size_t turn);
+  static constexpr std::size_t kMostLinks = 4;
   /// From the memory of `processor`'s core to DRAM; `stored` is written when it lies there.
   void store(int stream, int processor, const std::vector<Transfer>& transfers, const Access& read,
              const Access& stored);
@@ -66,7 +79,9 @@ class Staging {
     std::uint64_t address = 0;
     BufferRing ring;
   };
-  std::uint64_t address_of(const Stream& stream, const BufferRing::Filling& filling) const;
+  static void load_chain(const std::vector<Link>& links);
+  Stream& stream(int number) { return streams_[static_cast<std::size_t>(number)]; }
+  static std::uint64_t address_of(const Stream& stream, const BufferRing::Filling& filling);
 
   TaskGraph* graph_;
   CopyTasks copies_;

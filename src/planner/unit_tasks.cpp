@@ -56,11 +56,18 @@ class ClusterTasks {
     std::vector<int> rows;
     for (const UnitLayer& layer : unit_.layers) rows.push_back(most_rows(layer.output));
     weights_.split(rows, {1, chip_.cores_per_cluster, operand_bytes_, result_bytes_});
-    bytes_.kernels += weights_.load(staging_, sram.has_value());
+    make_loads(sram.has_value());
     use.sram = std::max(use.sram, staging_.used()), use.wram = std::max(use.wram, weights_.kernel_bytes());
   }
 
   const ResidentWeights& weights() const { return weights_; }
+
+  // The loads of kernels and factors, and this cluster's part in one of them.
+  const std::vector<ResidentWeights::Load>& loads() const { return loads_; }
+  Staging::Link link(std::size_t load) {
+    const Access written{loads_[load].buffer, 0, AccessKind::kWrite};
+    return {&staging_, *loads_stream_, {staging_.multicast(loads_[load].transfers, {written})}};
+  }
 
   void run() {
     for (std::size_t p = 0; p < parts_.size(); ++p) {
@@ -80,6 +87,15 @@ class ClusterTasks {
     BufferId unit = 0;
     int turns = 0;
   };
+  void make_loads(bool ahead) {
+    loads_ = weights_.loads(ahead);
+    if (loads_.empty()) return;
+    std::int64_t largest = 0;
+    for (const ResidentWeights::Load& load : loads_) largest = std::max(largest, bytes_of(load.transfers));
+    constexpr std::int64_t kLargest = 65536;  // bytes of a buffer: more does not overlap better
+    loads_stream_ = staging_.add_stream(std::min({largest, kLargest, staging_.share(kBuffers)}), kBuffers);
+  }
+
   // ---- places ----
 
   std::uint64_t address_of(int tensor) const { return unit_address(unit_, work_.addresses, tensor); }
@@ -355,6 +371,8 @@ class ClusterTasks {
   CopyTasks copies_;
   Staging staging_;
   ResidentWeights weights_;
+  std::vector<ResidentWeights::Load> loads_;
+  std::optional<int> loads_stream_;  // of the SRAM
   std::vector<Core> cores_;
   std::vector<std::optional<HeldTensor>> held_;  // by tensor
   std::int64_t operands_at_ = 0, operand_bytes_ = 0, result_bytes_ = 0;
@@ -374,7 +392,57 @@ std::vector<UnitPart> parts_of_cluster(const UnitWork& work, int cluster) {
   return parts;
 }
 
+using Clusters = std::vector<std::unique_ptr<ClusterTasks>>;
+
+Clusters clusters_of(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored,
+                     PlannedUse& use, std::optional<std::int64_t> sram = {}) {
+  Clusters clusters;
+  for (int cluster = 0; cluster < work.clusters; ++cluster) {
+    std::vector<UnitPart> parts = parts_of_cluster(work, cluster);
+    if (!parts.empty())
+      clusters.push_back(
+          std::make_unique<ClusterTasks>(graph, work, cluster, std::move(parts), stored, use, sram));
+  }
+  return clusters;
+}
+
+// Clusters whose cores share the work in the same way load the same.
+bool same_loads(const std::vector<ResidentWeights::Load>& a, const std::vector<ResidentWeights::Load>& b) {
+  const auto same = [](const Transfer& x, const Transfer& y) {
+    return x.source == y.source && x.destination == y.destination && x.shape.bytes() == y.shape.bytes();
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const auto& x, const auto& y) {
+    return std::equal(x.transfers.begin(), x.transfers.end(), y.transfers.begin(), y.transfers.end(), same);
+  });
+}
+
+// Kernels and factors, once for the chip where that can be.
+void load_weights(const Clusters& clusters, const UnitWork& work, PlannedUse& use) {
+  const std::vector<ResidentWeights::Load>& first = clusters.front()->loads();
+  const auto count = static_cast<int>(clusters.size());
+  const bool chain = kernel_fetches(work.hardware, count) < count &&
+                     std::all_of(clusters.begin(), clusters.end(),
+                                 [&](const auto& cluster) { return same_loads(cluster->loads(), first); });
+  for (std::size_t i = 0; chain && i < first.size(); ++i) {
+    std::vector<Staging::Link> links;
+    for (const auto& cluster : clusters) links.push_back(cluster->link(i));
+    use.bytes.kernels += Staging::load(std::move(links), i) * bytes_of(first[i].transfers);
+  }
+  for (std::size_t c = 0; !chain && c < clusters.size(); ++c) {
+    for (std::size_t i = 0; i < clusters[c]->loads().size(); ++i) {
+      Staging::load({clusters[c]->link(i)}, 0);
+      use.bytes.kernels += bytes_of(clusters[c]->loads()[i].transfers);
+    }
+  }
+}
+
 }  // namespace
+
+int kernel_fetches(const HardwareConfig& hardware, int clusters) {
+  const double links = static_cast<double>(hardware.chip->cluster_link.bytes_per_clock) * clusters;
+  if (links < machine_of(hardware, {}).dram_bytes_per_clock) return clusters;
+  return ceil_div(clusters, static_cast<int>(Staging::kMostLinks));
+}
 
 std::uint64_t unit_address(const UnitGraph& graph, const std::vector<std::uint64_t>& addresses, int tensor) {
   if (tensor == graph.output()) return addresses[static_cast<std::size_t>(tensor)];
@@ -395,10 +463,9 @@ std::int64_t made_rows(const UnitWork& work, int tensor) {
 
 PlannedUse add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored) {
   PlannedUse use;
-  for (int cluster = 0; cluster < work.clusters; ++cluster) {
-    std::vector<UnitPart> parts = parts_of_cluster(work, cluster);
-    if (!parts.empty()) ClusterTasks(graph, work, cluster, std::move(parts), stored, use).run();
-  }
+  const Clusters clusters = clusters_of(graph, work, stored, use);
+  load_weights(clusters, work, use);
+  for (const auto& cluster : clusters) cluster->run();
   const UnitTensor& output = work.graph.tensors[static_cast<std::size_t>(work.graph.output())];
   use.bytes.results = output.info.size_bytes();
   return use;
@@ -408,10 +475,7 @@ PlannedUse add_unit_kernels_ahead(TaskGraph& graph, const UnitWork& work, std::i
                                   const std::vector<BufferId>& stored) {
   graph.also_write(stored);
   PlannedUse use;
-  for (int cluster = 0; cluster < work.clusters; ++cluster) {
-    std::vector<UnitPart> parts = parts_of_cluster(work, cluster);
-    if (!parts.empty()) ClusterTasks(graph, work, cluster, std::move(parts), stored, use, sram);
-  }
+  load_weights(clusters_of(graph, work, stored, use, sram), work, use);
   graph.also_write({});
   use.sram = std::max(use.sram, sram);
   return use;

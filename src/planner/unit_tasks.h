@@ -41,6 +41,11 @@ std::uint64_t unit_address(const UnitGraph& graph, const std::vector<std::uint64
 /// Rows of a tensor that all clusters make, those that are made again included.
 std::int64_t made_rows(const UnitWork& work, int tensor);
 
+/// How often the kernels of a unit are fetched that `clusters` clusters make: once for several clusters, and
+/// passed on by CDMAs, where these are faster than DRAM; else by every cluster. Also by every cluster where
+/// the cores of the clusters share the work in different ways.
+int kernel_fetches(const HardwareConfig& hardware, int clusters);
+
 /// Adds the tasks of a fused unit (SPEC FU-4): every cluster makes a part of the output's rows. It loads the
 /// unit's weights once, and the rows of its inputs into the SRAM; its cores load tiles from there, compute,
 /// and store results there, those of the last layer to DRAM. Throws UserError that says which buffer does not

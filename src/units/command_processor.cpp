@@ -321,7 +321,8 @@ void CommandProcessor::execute_signal(const Signal& signal) {
   if (sync_out.size() == 0) throw SimulationError("signal: this processor has no others beside it");
   if (signal.processors == 0 || signal.semaphore == 0)
     throw SimulationError("signal: no processor or no semaphore is named");
-  send_(sync_out, SyncRequest{SyncRequest::Give{signal.processors, signal.semaphore}});
+  send_(sync_out,
+        SyncRequest{SyncRequest::Give{signal.processors, signal.semaphore, signal.cluster_distance}});
 }
 
 // Executes an instruction of the command processor itself; false: not yet, `sync_blocker_` says why.

@@ -36,7 +36,11 @@ void SyncNetwork::receive(int processor, tlm::tlm_generic_payload& payload, sc_c
 }
 
 void SyncNetwork::give(int processor, const SyncRequest::Give& signal, Cycle at) {
-  const int first = processor / cluster_size_ * cluster_size_;
+  const int clusters = static_cast<int>(from.size()) / cluster_size_;
+  const int cluster = processor / cluster_size_ + signal.cluster_distance;
+  if (cluster < 0 || cluster >= clusters)
+    throw SimulationError(fmt::format("signal: there is no cluster {}, the chip has {}", cluster, clusters));
+  const int first = cluster * cluster_size_;
   for (int i = 0; i < 64; ++i) {
     if ((signal.processors >> i & 1) == 0) continue;
     if (i >= cluster_size_) {

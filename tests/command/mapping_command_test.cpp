@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "/layers/0/rolling: the cores have the engine \"dilated\""},
         Refused{"size", R"("rolling": {"rows": 8})", "'rows' is not a choice of a layer, those are variant"},
         Refused{"choice", R"("rolling": {"realign": "tag"})", "/layers/0/rolling/realign"},
-        Refused{"path", R"("maps": "broadcast")", "direct or sram"},
+        Refused{"path", R"("results": "broadcast")", "direct or sram"},
         Refused{"range", R"("tile_rows": 0)", "/layers/0/tile_rows"},
         Refused{"unknown", R"("tile_row": 4)", "tile_rows"},
         Refused{"ahead", R"("kernels_ahead": 1)",

@@ -67,6 +67,7 @@ LoadInput any_load_input() {
   l.row_stride = any<std::uint32_t>(), l.pixel_stride = any<std::uint32_t>();
   l.height = any<std::uint16_t>(), l.width = any<std::uint16_t>(), l.channels = any<std::uint16_t>();
   l.stride_h = any<std::uint16_t>(), l.stride_w = any<std::uint16_t>(), l.fill = any<std::uint8_t>();
+  l.slice = any<std::uint16_t>();
   return l;
 }
 

@@ -25,6 +25,7 @@ constexpr std::array<double, 3> kFactors{1.0, -0.5, 1.25};  // of operands and r
 /// What was met: the tests ask that nothing of it is missing.
 struct Met {
   int joins = 0, relays = 0, signals = 0, shared_signals = 0, multicasts = 0, accumulations = 0;
+  int far_signals = 0;  // to other clusters
 
   void count(const TaskGraph& graph) {
     for (const Task& task : graph.tasks()) {
@@ -40,6 +41,7 @@ struct Met {
       if (signal == nullptr) continue;
       const bool local = signal->processors == 0, several = instruction.waits[1] != 0;
       (local ? several ? joins : relays : signals) += 1;
+      far_signals += signal->cluster_distance != 0 ? 1 : 0;
       shared_signals += (signal->processors & (signal->processors - 1)) != 0 ? 1 : 0;
     }
   }
@@ -64,7 +66,7 @@ void apply(const VectorRun& run, std::vector<std::uint8_t>& nram) {
 }
 
 HardwareConfig chip_of(Draw& draw) {
-  HardwareConfig hardware = small_chip(draw.one_in(3) ? 2 : 1, draw.number(1, 4));
+  HardwareConfig hardware = small_chip(draw.one_in(2) ? draw.number(2, 3) : 1, draw.number(1, 4));
   ChipConfig& chip = *hardware.chip;
   chip.sync_cycles = draw.number(1, 8);
   hardware.interconnect.bytes_per_clock = 8 << draw.number(0, 2);
@@ -231,7 +233,7 @@ void check(std::uint32_t seed, Met& met) {
   }
   const Met& m = simulation.met();
   met.joins += m.joins, met.relays += m.relays, met.signals += m.signals;
-  met.shared_signals += m.shared_signals, met.multicasts += m.multicasts;
+  met.far_signals += m.far_signals, met.shared_signals += m.shared_signals, met.multicasts += m.multicasts;
   met.accumulations += m.accumulations;
 }
 
@@ -252,6 +254,7 @@ TEST_P(RandomGraphs, MA_2_HI_2_HI_3_CY_3_do_what_their_tasks_do_in_turn) {
   EXPECT_GT(met.relays, 0);
   EXPECT_GT(met.signals, 0);
   EXPECT_GT(met.shared_signals, 0);
+  EXPECT_GT(met.far_signals, 0);
   EXPECT_GT(met.multicasts, 0);
   EXPECT_GT(met.accumulations, 0);
   RecordProperty("joins", met.joins);

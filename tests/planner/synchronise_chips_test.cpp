@@ -3,6 +3,7 @@
 
 #include <map>
 #include <random>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -99,17 +100,37 @@ TEST(Synchronise, MA_2_a_semaphore_of_others_serves_nobody_else) {
   EXPECT_EQ(std::set<Semaphore>(waits.begin(), waits.end()).size(), 3U);
 }
 
-TEST(Synchronise, MA_2_clusters_have_no_tokens_for_one_another) {
+TEST(Synchronise, MA_2_HI_3_a_signal_for_every_cluster_that_waits) {
   SmallGraph g;
-  const BufferId b = g.buffer(BufferRole::kStored);
-  g.add(0, Unit::kIodma, {write_of(b)});
-  g.add(3, Unit::kIodma, {read_of(b)});
-  try {
-    programs_of(g);
-    FAIL() << "processor 3 is in cluster 1";
-  } catch (const SimulationError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("task 1 waits for task 0 of another cluster"));
+  const BufferId b = g.buffer(BufferRole::kStaging);
+  g.add(5, Unit::kCdma, {write_of(b)});  // the memory core of cluster 1
+  const int near = g.add(3, Unit::kMvdma, {read_of(b)});
+  const int before = g.add(2, Unit::kMvdma, {read_of(b)});
+  const int behind[] = {g.add(6, Unit::kMvdma, {read_of(b)}), g.add(8, Unit::kMvdma, {read_of(b)})};
+  const SmallPrograms programs = programs_of(g);
+  std::map<int, Signal> sent;  // by distance
+  for (const Instruction& signal : programs.signals(5)) {
+    const Signal s = signal.operation.get<Signal>();
+    EXPECT_TRUE(sent.emplace(s.cluster_distance, s).second) << "one a cluster";
   }
+  ASSERT_THAT(sent, SizeIs(3));
+  EXPECT_EQ(sent.at(-1).processors, 1U << 2);
+  EXPECT_EQ(sent.at(0).processors, 1U << 0);
+  EXPECT_EQ(sent.at(1).processors, 0b101U);
+  EXPECT_EQ(only(programs.task(before).waits), sent.at(-1).semaphore);
+  EXPECT_EQ(only(programs.task(near).waits), sent.at(0).semaphore);
+  for (const int task : behind) EXPECT_EQ(only(programs.task(task).waits), sent.at(1).semaphore);
+}
+
+TEST(Synchronise, MA_2_HI_3_clusters_that_wait_for_one_another_have_semaphores_of_their_own) {
+  // The memory cores of clusters 0 and 2 both free a place that the one of cluster 1 waits for.
+  SmallGraph g;
+  const BufferId a = g.buffer(BufferRole::kStaging), b = g.buffer(BufferRole::kStaging);
+  g.add(2, Unit::kMvdma, {write_of(a)});
+  g.add(8, Unit::kMvdma, {write_of(b)});
+  const int pass = g.add(5, Unit::kCdma, {read_of(a), read_of(b)});
+  const auto waits = tokens(programs_of(g).task(pass).waits);
+  EXPECT_EQ(std::set<Semaphore>(waits.begin(), waits.end()).size(), 2U);
 }
 
 TEST(Synchronise, MA_2_a_barrier_stands_behind_all_tasks_of_its_processor) {
@@ -190,7 +211,7 @@ TEST(Synchronise, MA_2_whatever_the_schedule_says_the_order_is_topological_and_t
       }
       accesses.push_back(write_of(to, ++versions[static_cast<std::size_t>(to)]));
       const std::vector<Unit> units{Unit::kIodma, Unit::kMvdma, Unit::kVector};
-      g.add(number(kClusterSize), units[static_cast<std::size_t>(number(3))], accesses);
+      g.add(number(2 * kClusterSize), units[static_cast<std::size_t>(number(3))], accesses);
       times.push_back(number(20));
     }
     const SmallPrograms programs = programs_of(g, times);

@@ -43,11 +43,11 @@ void check_on_chip(const Workload& workload, const HardwareConfig& hardware, Tal
   const bool forced = hardware.chip->dram_path == DramPath::kSram;
   for (const LayerMapping& mapping : planned->mappings) {
     const bool cut = mapping.cores() > 1 || mapping.channel_parts > 1 || mapping.kernel_buffers > 1;
-    tally.shared += mapping.kernels == DataPath::kBroadcast ? 1 : 0;
+    tally.shared += broadcasts(mapping.kernels) ? 1 : 0;
     tally.cut += cut ? 1 : 0;
     tally.reduced += mapping.channel_parts > 1 ? 1 : 0;
     tally.staged += forced ? 1 : 0;
-    tally.shared_maps += mapping.maps == DataPath::kSram && !forced ? 1 : 0;
+    tally.shared_maps += broadcasts(mapping.maps) && !forced ? 1 : 0;
   }
   check_path(*hardware.chip, check_both_granularities(workload, hardware, planned->plan, 20));
 }
@@ -177,7 +177,8 @@ HardwareConfig kernel_chip(DramPath path, std::int64_t sram_bytes, int controlle
 struct KernelRun {
   Plan plan;
   LayerMapping mapping;
-  std::int64_t broadcasts = 0, taken = 0, delivered = 0;
+  std::int64_t broadcasts = 0;            // of kernels
+  std::int64_t taken = 0, delivered = 0;  // bytes, of everything
 };
 /// Right in both granularities, and what went over the broadcast bus.
 KernelRun run_kernels(const Workload& workload, const HardwareConfig& hardware) {
@@ -198,7 +199,7 @@ KernelRun run_kernels(const Workload& workload, const HardwareConfig& hardware) 
   for (const ProgramImage& program : result.plan.programs) {
     for (const Instruction& instruction : program.instructions) {
       const auto* copy = instruction.operation.get_if<Copy>();
-      if (copy != nullptr && copy->unit == Unit::kMvdma && (copy->destination & kMulticast) != 0)
+      if (copy != nullptr && copy->unit == Unit::kMvdma && (copy->destination & kMulticastWram) != 0)
         ++result.broadcasts;
     }
   }
@@ -248,8 +249,9 @@ TEST(KernelBuffers, HI_4_one_load_of_each_of_four_cores_takes_turns_in_two_buffe
   EXPECT_EQ(run.mapping.kernel_parts, 4);
   EXPECT_EQ(run.mapping.blocks_per_load, 2);
   EXPECT_EQ(run.broadcasts, 8) << "kernels and post-parameters of every core are one load of its own";
-  EXPECT_EQ(run.taken, 128 * 9 * 64 + 128 * 16);
-  EXPECT_EQ(run.delivered, run.taken);
+  constexpr std::int64_t kKernels = 128 * 9 * 64 + 128 * 16, kMaps = 16 * 4 * 10 * 64;
+  EXPECT_EQ(run.taken, kKernels + kMaps);
+  EXPECT_EQ(run.delivered, kKernels + 4 * kMaps) << "every core gets the maps";
 }
 
 }  // namespace

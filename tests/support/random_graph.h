@@ -37,9 +37,10 @@ constexpr std::int64_t kGraphHead = 64;    ///< of which those are a part
 /// Bytes of a graph's DRAM that it works on; of all of it, the dump of other memories included.
 constexpr std::int64_t kGraphDram = 16384, kGraphRoom = 131072;
 
-/// A graph, and the places of its buffers. Every cluster works for itself. Buffers have the same places in
-/// all cores. Parts are written by any unit, read by any, added to in place; a version has any number of
-/// writers, of different parts, and readers.
+/// A graph, and the places of its buffers. Clusters work on buffers of their own and on those of others:
+/// CDMAs between their SRAMs, and DRAM. Buffers have the same places in all cores. Parts are written by any
+/// unit, read by any, added to in place; a version has any number of writers, of different parts, and
+/// readers.
 class RandomGraph {
  public:
   TaskGraph graph;
@@ -256,7 +257,19 @@ class RandomGraph {
     add(task, processor_of(core), run);
   }
 
+  // From one cluster to another.
+  void pass(int cluster) {
+    const int cores = chip_.cores_per_cluster, memory = cluster * (cores + 1) + cores;
+    const int other = (cluster + draw_.number(1, chip_.clusters - 1)) % chip_.clusters;
+    const auto from = static_cast<std::size_t>(cluster), to = static_cast<std::size_t>(other);
+    if (draw_.one_in(2)) return copy(memory, Unit::kCdma, one_of(srams_[from]), {&one_of(srams_[to])});
+    if (draw_.one_in(2)) return copy_between(memory, Unit::kGdma, one_of(drams_[to]), one_of(srams_[from]));
+    const int core = cluster * cores + draw_.number(0, cores - 1);
+    copy_between(processor_of(core), Unit::kIodma, one_of(drams_[to]), one_of(nram(core)));
+  }
+
   void add_some(int cluster) {
+    if (chip_.clusters > 1 && draw_.one_in(5)) return pass(cluster);
     const int cores = chip_.cores_per_cluster, memory = cluster * (cores + 1) + cores;
     std::vector<Buffer>&dram = drams_[static_cast<std::size_t>(cluster)],
     &sram = srams_[static_cast<std::size_t>(cluster)];

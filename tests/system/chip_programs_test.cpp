@@ -216,6 +216,8 @@ TEST(Faults, HI_2_each_names_the_instruction) {
       {0, "barrier id=1 participants=0", "barrier: no participants"},
       {0, "signal processors=0 semaphore=200", "signal: no processor or no semaphore is named"},
       {0, "signal processors=16 semaphore=200", "signal: the cluster has no processor 4, there are 3"},
+      {0, "signal processors=1 semaphore=200 cluster_distance=-1",
+       "signal: there is no cluster -1, the chip has"},
   };
   for (const Fault& fault : faults) {
     const std::string error = in_child([&] {

@@ -42,8 +42,8 @@ class Processor : public sc_core::sc_module {
   void arrive(Cycle at, std::uint16_t id, std::uint16_t participants) {
     script.push_back({at, {SyncRequest::Arrive{id, participants}}});
   }
-  void signal(Cycle at, std::uint64_t processors, Semaphore semaphore) {
-    script.push_back({at, {SyncRequest::Give{processors, semaphore}}});
+  void signal(Cycle at, std::uint64_t processors, Semaphore semaphore, int distance = 0) {
+    script.push_back({at, {SyncRequest::Give{processors, semaphore, distance}}});
   }
 
  private:
@@ -145,6 +145,29 @@ TEST_F(SyncNetworkTest, HI_3_signals_reach_processors_of_the_same_cluster) {
   EXPECT_TRUE(p(1).received.empty());
   EXPECT_TRUE(p(3).received.empty());
   EXPECT_EQ(network_.signals, 3);
+}
+
+TEST_F(SyncNetworkTest, HI_3_signals_reach_processors_of_other_clusters) {
+  p(2).signal(10, 0b101, peer(1), 1);
+  p(4).signal(20, 0b010, peer(3), -1);
+  sc_core::sc_start(to_sc_time(context_.clock.at(10 + kSyncCycles) - 1));
+  EXPECT_TRUE(p(3).received.empty()) << "not before";
+  run(60);
+  for (const int i : {3, 5}) {
+    ASSERT_EQ(p(i).received.size(), 1U);
+    EXPECT_EQ(p(i).received[0].at, 10 + kSyncCycles);
+    EXPECT_EQ(std::get<SyncDelivery::Receive>(p(i).received[0].message.content).semaphore, peer(1));
+  }
+  ASSERT_EQ(p(1).received.size(), 1U);
+  EXPECT_EQ(p(1).received[0].at, 20 + kSyncCycles);
+  EXPECT_TRUE(p(0).received.empty() && p(2).received.empty() && p(4).received.empty());
+  EXPECT_EQ(network_.signals, 3);
+}
+
+TEST_F(SyncNetworkTest, HI_3_refuses_clusters_that_are_not_there) {
+  p(3).signal(10, 1, peer(1), 1);
+  EXPECT_THAT(error_of_run(60, kPeriod),
+              ::testing::HasSubstr("signal: there is no cluster 2, the chip has 2"));
 }
 
 TEST_F(SyncNetworkTest, HI_3_refuses_processors_beyond_the_cluster) {

@@ -63,6 +63,9 @@ struct EngineDescription {
   std::unique_ptr<EngineConfig> (*make)();  ///< its configuration, with defaults
   /// Fields of it that programs decide, not the hardware: a mapping file may set them for a layer.
   std::vector<std::string> layer_choices{};
+  /// Every bank of WRAM holds a part of it in one piece, a region, and has a port of its own for the engine;
+  /// otherwise words go to the banks in turn.
+  bool wram_regions = false;
 };
 
 /// The engines that the program was linked with, in the order of the documentation; the first is the default.

@@ -146,13 +146,14 @@ struct Barrier {
   std::string subject() const;
 };
 
-/// Gives one to `semaphore` of other processors of the cluster: bit i of `processors` is core i, the bit
+/// Gives one to `semaphore` of other processors of one cluster: bit i of `processors` is core i, the bit
 /// after the last core the memory core.
 struct Signal {
   static constexpr OperationKind kKind{"signal", 0x23, Unit::kSync};
 
   std::uint64_t processors = 0;
   std::uint8_t semaphore = 0;
+  std::int8_t cluster_distance = 0;  ///< the cluster's number less that of the giver's cluster
 
   void describe(FieldVisitor& visit);
 };

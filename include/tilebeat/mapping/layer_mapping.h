@@ -10,11 +10,16 @@ namespace tilebeat {
 
 /// How data passes between DRAM and the memories of cores (SPEC HI-4).
 enum class DataPath : std::uint8_t {
-  kDirect,    ///< by the IODMA of the core
-  kSram,      ///< GDMA and MVDMA by way of the cluster's SRAM; cores that need the same share one fetch
-  kBroadcast  ///< kernels: fetched into the SRAM once and written to all cores of the cluster that need them
+  kDirect,     ///< by the IODMA of the core
+  kSram,       ///< by way of the cluster's SRAM, to or from one core after the other; one fetch for all
+  kBroadcast,  ///< fetched into the SRAM once, and written to all cores of the cluster that need it together
+  kChain       ///< likewise, but fetched once for all clusters: by one of them, from which CDMAs pass it on
 };
-constexpr std::array<std::string_view, 3> kDataPathNames{"direct", "sram", "broadcast"};
+constexpr std::array<std::string_view, 4> kDataPathNames{"direct", "sram", "broadcast", "chain"};
+/// Whether a memory core writes to all cores of its cluster that need the same.
+constexpr bool broadcasts(DataPath path) {
+  return path == DataPath::kBroadcast || path == DataPath::kChain;
+}
 
 /// Which loop over a core's steps is the outer one.
 enum class StepOrder : std::uint8_t { kTileOuter, kKernelOuter };

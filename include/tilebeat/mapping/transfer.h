@@ -67,6 +67,8 @@ enum class Direction : std::uint8_t { kRead, kWrite };
 PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction);
 PortPath core_path(const ChipConfig& chip, const DmaConfig& dma);
 PortPath cluster_path(const ChipConfig& chip);
+/// From a CDMA to the memory of another cluster.
+PortPath link_path(const ChipConfig& chip);
 /// Cycles from the request of the longest burst of such runs to its answer, without the bus's beats.
 double round_trip(const Runs& runs, const PortPath& path);
 /// The bus's beats of that burst.

@@ -32,8 +32,6 @@ class MatrixUnit {
   virtual std::vector<NamedPort> memory_ports() = 0;
   /// The units that the command processor commands, in the order of its sockets.
   virtual std::vector<UnitSockets> units() = 0;
-  /// How the WRAM of its core is laid out.
-  virtual ScratchpadLayout wram_layout() const { return ScratchpadLayout::kInterleaved; }
   /// How many ports of its own the unit has at every bank of NRAM, of WRAM (Scratchpad::engine_port).
   virtual int nram_ports() const { return 0; }
   virtual int wram_ports() const { return 0; }

@@ -27,10 +27,12 @@ struct SyncRequest {
     std::uint16_t id = 0;
     std::uint16_t participants = 0;
   };
-  /// One for `semaphore` of `processors`, which are bits of processors of the same cluster.
+  /// One for `semaphore` of `processors`, which are bits of processors of the cluster whose number is
+  /// `cluster_distance` greater than that of the giver's.
   struct Give {
     std::uint64_t processors = 0;
     Semaphore semaphore = 0;
+    int cluster_distance = 0;
   };
   std::variant<Arrive, Give> content;
 };
@@ -47,7 +49,7 @@ struct SyncDelivery {
   std::variant<Release, Receive> content;
 };
 
-/// The global barrier controller of the chip and the signal wires inside its clusters (SPEC HI-5).
+/// The global barrier controller of the chip and the signal wires between its processors (SPEC HI-5).
 ///
 /// A barrier is named by its number; its participants are as many processors as its instructions say,
 /// whichever arrive. Latency: a release or a signal reaches its processors `sync_cycles` after the message

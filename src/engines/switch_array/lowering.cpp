@@ -97,33 +97,66 @@ class Lowering : public MatrixLowering {
   // Cycles in which the banks take a map: all words of a pixel go to one bank, one a cycle, behind a queue.
   double arranging_cycles(const LoadInput& load) {
     // Words arrive with the beat that brings their last byte; pixels that lie apart begin a beat each.
-    const bool apart = load.pixel_stride != load.channels;
+    const bool apart = load.pixel_stride != load.channels || load.slice != 0;
     const auto [found, added] = arranging_.try_emplace(
-        {load.height, load.width, load.channels, apart, static_cast<int>(path_.width)});
+        {load.height, load.width, load.channels, apart, static_cast<int>(path_.width), load.slice});
     if (!added) return found->second;
     const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
     const Arrangement arrangement(array_, load.height, load.width, aware ? load.stride_h : 1,
                                   aware ? load.stride_w : 1);
     WriteQueues queues(config_.rows, config_.arrangement_queue_words);
     std::int64_t byte = 0, beat = -1;
-    for (int row = 0; row < load.height; ++row) {
-      byte = align_up<std::int64_t>(byte, path_.width);
-      for (int column = 0; column < load.width; ++column) {
-        if (apart) byte = align_up<std::int64_t>(byte, path_.width);
-        const int bank = arrangement.place(row, column).bank.value();
-        for (int at = 0; at < load.channels; at += array_.port_channels) {
-          byte += std::min<int>(array_.port_channels, load.channels - at);
-          if ((byte - 1) / path_.width != beat) {
-            if (beat >= 0) queues.end_beat();
-            queues.begin_beat(0);
-            beat = (byte - 1) / path_.width;
+    for_slices(load, [&](int channels) {
+      for (int row = 0; row < load.height; ++row) {
+        byte = align_up<std::int64_t>(byte, path_.width);
+        for (int column = 0; column < load.width; ++column) {
+          if (apart) byte = align_up<std::int64_t>(byte, path_.width);
+          const int bank = arrangement.place(row, column).bank.value();
+          for (int at = 0; at < channels; at += array_.port_channels) {
+            byte += std::min<int>(array_.port_channels, channels - at);
+            if ((byte - 1) / path_.width != beat) {
+              if (beat >= 0) queues.end_beat();
+              queues.begin_beat(0);
+              beat = (byte - 1) / path_.width;
+            }
+            queues.add_words(bank, 1);
           }
-          queues.add_words(bank, 1);
         }
       }
-    }
+    });
     if (beat >= 0) queues.end_beat();
     return found->second = static_cast<double>(queues.next_beat());
+  }
+
+  template <class Function>
+  static void for_slices(const LoadInput& load, const Function& function) {
+    const int slice = load.slice == 0 ? load.channels : load.slice;
+    for (int begin = 0; begin < load.channels; begin += slice)
+      function(std::min(slice, load.channels - begin));
+  }
+  TaskCost cost_of(const LoadInput& load) {
+    TaskCost cost;
+    for_slices(load, [&](int channels) {
+      const Runs runs = merged_runs(channels, load.width, load.pixel_stride, load.height, load.row_stride);
+      const TaskCost slice = transfer_cost(runs, load.address);
+      cost.cycles += slice.cycles, cost.dram_bytes += slice.dram_bytes;
+      cost.latency = std::max(cost.latency, slice.latency);
+    });
+    cost.cycles = std::max(clocks(cost.cycles), arranging_cycles(load));
+    return cost;
+  }
+  // From memories on the chip, where short runs cost little, pixels may come in slices of whole beats.
+  TaskCost choose_slice(LoadInput& load) {
+    TaskCost best = cost_of(load);
+    if (load.address < kDramEnd) return best;
+    for (int slice = path_.width; slice < load.channels; slice *= 2) {
+      if (slice % array_.port_channels != 0) continue;
+      LoadInput sliced = load;
+      sliced.slice = narrowed(slice, "slice");
+      const TaskCost cost = cost_of(sliced);
+      if (cost.cycles < best.cycles) load = sliced, best = cost;
+    }
+    return best;
   }
 
   void load_input(const Chunk& chunk) {
@@ -145,10 +178,7 @@ class Lowering : public MatrixLowering {
     filling = inputs_.next();
     std::vector<Access> accesses{filling.write()};
     also(accesses, job_->ifm_read);
-    const Runs runs =
-        merged_runs(channels.size(), width, job_->ifm.pixel_stride, height, job_->ifm.row_stride);
-    TaskCost cost = transfer_cost(runs, load.address);
-    cost.cycles = std::max(cost.cycles, arranging_cycles(load));
+    const TaskCost cost = choose_slice(load);
     add(load, std::move(accesses), cost, TaskEvent::kDone);
   }
 

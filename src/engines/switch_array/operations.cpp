@@ -24,6 +24,7 @@ void LoadInput::describe(FieldVisitor& visit) {
   visit("row_stride", row_stride, 32), visit("pixel_stride", pixel_stride, 32);
   visit("height", height, 16), visit("width", width, 16), visit("channels", channels, 16);
   visit("stride_h", stride_h, 16), visit("stride_w", stride_w, 16), visit("fill", fill, 8);
+  visit("slice", slice, 16);
 }
 
 std::string LoadInput::subject() const {

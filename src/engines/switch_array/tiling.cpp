@@ -172,9 +172,12 @@ class Search {
                                        chunk.planes.begin * array_.port_channels;
         const double pixels = static_cast<double>(tile.h.ins) * tile.w.ins;
         input += pixels * channels;
-        // Words of a pixel go to one bank, one a cycle; a queue takes some.
-        written +=
-            pixels * std::max(0, ceil_div(channels, array_.port_channels) - config_.arrangement_queue_words);
+        // Words of a pixel go to one bank, one a cycle; a queue takes some. From memories on the chip pixels
+        // come in slices, and several banks write at a time.
+        const double words = ceil_div(channels, array_.port_channels),
+                     banks = std::min<double>(array_.rows, pixels);
+        written += path_.atom == 1 ? pixels * words / std::max(1.0, banks)
+                                   : pixels * std::max(0.0, words - config_.arrangement_queue_words);
       }
       if (chunk.loads_kernels) {
         kernels +=

@@ -1,6 +1,7 @@
 #include "schedule.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <map>
@@ -73,6 +74,7 @@ class Simulation {
         waits_(tasks_.size(), 0),
         queue_of_(tasks_.size()),
         cycles_(tasks_.size()),
+        signal_(machine.signal_cycles),
         released_(tasks_.size(), dependencies, TaskEvent::kReleased),
         completed_(tasks_.size(), dependencies, TaskEvent::kDone) {
     result_.start.assign(tasks_.size(), 0), result_.end = result_.done = result_.start;
@@ -93,7 +95,7 @@ class Simulation {
         queues_[static_cast<std::size_t>(found->second)].sequence.push_back(static_cast<int>(i));
     }
     find_tails();
-    dram_rate_ = machine.dram_bytes_per_clock * share_of_transfers();
+    dram_rate_ = machine.dram_bytes_per_clock * share_of_transfers(machine.fetched_bytes);
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (waits_[i] == 0) make_ready(static_cast<int>(i));
     }
@@ -126,7 +128,7 @@ class Simulation {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::max();
-  enum class Event { kOpens, kEnds, kReleased, kDone };
+  enum class Event { kOpens, kEnds, kReleased, kDone, kToken };
   static constexpr int kHeld = 2;  // instructions that a unit holds at most
   using Timed = std::pair<double, std::pair<int, Event>>;
 
@@ -151,17 +153,22 @@ class Simulation {
   }
   // The part of DRAM that is left beside instructions: all but those that a processor's buffer holds are
   // fetched while it works.
-  double share_of_transfers() const {
+  double share_of_transfers(double meanwhile) const {
     constexpr double kBuffer = 4096;
     std::map<int, double> fetched;  // bytes, by processor
     double moved = 0;
+    std::set<int> streams;  // processors
     for (const Task& task : tasks_) {
       moved += task.cost.dram_bytes;
+      if (task.cost.dram_bytes > 0) streams.insert(task.processor);
       fetched[task.processor] += task.cost.instructions * kInstructionBytes;
     }
-    double meanwhile = 0;
     for (const auto& [processor, bytes] : fetched) meanwhile += std::max(0.0, bytes - kBuffer);
-    return moved > 0 ? moved / (moved + meanwhile) : 1;
+    // Of each doubling beyond these, so much is lost: more streams take the open rows from one another.
+    constexpr double kStreams = 16, kConflicts = 0.12;
+    const double conflicts =
+        kConflicts * std::max(0.0, std::log2(static_cast<double>(streams.size()) / kStreams));
+    return moved > 0 ? moved / (moved + meanwhile) / (1 + conflicts) : 1;
   }
   void make_ready(int number) {
     const auto task = static_cast<std::size_t>(number);
@@ -221,8 +228,15 @@ class Simulation {
   void announce(int task, double time) {
     for (const int next : completed_.of(static_cast<std::size_t>(task))) {
       if (waits_[static_cast<std::size_t>(next)] != 1) continue;
-      queues_[static_cast<std::size_t>(queue_of_[static_cast<std::size_t>(next)])].soon[next] = time;
+      queues_[static_cast<std::size_t>(queue_of_[static_cast<std::size_t>(next)])].soon[next] =
+          time + delay(task, next);
     }
+  }
+  // Of a token for a task of another processor.
+  double delay(int from, int to) const {
+    return tasks_[static_cast<std::size_t>(from)].processor == tasks_[static_cast<std::size_t>(to)].processor
+               ? 0
+               : signal_;
   }
 
   // Every flow gets the same share, but none more than its ports carry.
@@ -259,6 +273,10 @@ class Simulation {
       touched_.push_back(number);
       return;
     }
+    if (event == Event::kToken) {
+      take_token(number);
+      return;
+    }
     const auto task = static_cast<std::size_t>(number);
     if (event == Event::kEnds) {
       result_.end[task] = now_;
@@ -271,19 +289,26 @@ class Simulation {
     } else if (event == Event::kReleased) {
       --queues_[static_cast<std::size_t>(queue_of_[task])].unreleased;
       touched_.push_back(queue_of_[task]);
-      wake(released_.of(task));
+      wake(number, released_.of(task));
     } else {
       result_.done[task] = now_;
-      wake(completed_.of(task));
+      wake(number, completed_.of(task));
     }
   }
-  void wake(Followers::Range later) {
+  void wake(int from, Followers::Range later) {
     for (const int number : later) {
-      const auto task = static_cast<std::size_t>(number);
-      if (--waits_[task] > 0) continue;
-      make_ready(number);
-      touched_.push_back(queue_of_[task]);
+      if (const double after = delay(from, number); after > 0) {
+        events_.push({now_ + after, {number, Event::kToken}});
+      } else {
+        take_token(number);
+      }
     }
+  }
+  void take_token(int number) {
+    const auto task = static_cast<std::size_t>(number);
+    if (--waits_[task] > 0) return;
+    make_ready(number);
+    touched_.push_back(queue_of_[task]);
   }
 
   const std::vector<Task>& tasks_;
@@ -291,6 +316,7 @@ class Simulation {
   std::vector<int> waits_;  // by task: events that have not happened
   std::vector<int> queue_of_;
   std::vector<double> cycles_;      // by task: of its unit
+  double signal_;                   // cycles of a token from one processor to another
   std::vector<double> tail_;        // by task: what has to follow it takes so long
   Followers released_, completed_;  // who waits for these events
   std::vector<Queue> queues_;

@@ -11,6 +11,8 @@ namespace tilebeat {
 struct Machine {
   double dram_bytes_per_clock = 16;  ///< of all channels, as far as it is reached
   std::vector<double> starts;        ///< by processor: the cycle from which on it decodes; absent: 0
+  double fetched_bytes = 0;          ///< of instructions for what comes later, which are fetched meanwhile
+  double signal_cycles = 0;          ///< from an event of a task to a task of another processor
 };
 
 /// When the tasks of a graph are expected to run: a list schedule. A unit that is free takes, of the tasks

@@ -95,6 +95,7 @@ class Synchroniser {
     std::vector<std::size_t> before;  // items that must stand in front of it
     int for_rank = -1;                // of the task whose tokens it passes on; -1: it is a task itself
   };
+  using Destination = std::pair<int, Semaphore>;  // a cluster, and the semaphore of its processors
   // A signal to other processors, and the tasks that wait for it.
   struct Remote {
     Signal signal;
@@ -201,12 +202,14 @@ class Synchroniser {
     if (added) found->second = allocate({std::get<0>(key).first}, std::get<Activity>(key));
     return found->second;
   }
-  // By which an event of a unit reaches a unit of other processors: the same on all of the cluster.
-  Semaphore remote_semaphore(const Place& from, TaskEvent event, Unit to, Activity cause, Way way) {
-    const auto [found, added] = remote_numbers_.try_emplace({from, event, to, cause, way}, Semaphore{0});
+  // By which an event of a unit reaches a unit of other processors of a cluster: the same on all of them.
+  Semaphore remote_semaphore(const Place& from, TaskEvent event, int cluster, Unit to, Activity cause,
+                             Way way) {
+    const auto [found, added] =
+        remote_numbers_.try_emplace({from, event, cluster, to, cause, way}, Semaphore{0});
     if (added) {
       std::vector<int> others;
-      const int first = from.first / cluster_size_ * cluster_size_;
+      const int first = cluster * cluster_size_;
       for (int p = first; p < first + cluster_size_; ++p) {
         if (p != from.first) others.push_back(p);
       }
@@ -253,12 +256,11 @@ class Synchroniser {
         tokens_[giver].push_back(s);
         takers_[giver].push_back(static_cast<std::size_t>(task));
       } else {
-        if (from.first / cluster_size_ != to.first / cluster_size_)
-          throw SimulationError(
-              fmt::format("task graph: task {} waits for task {} of another cluster", task, d.from));
-        s = remote_semaphore(from, d.event, to.second, d.cause, way);
-        Remote& remote = remote_[giver][s];
+        const int cluster = to.first / cluster_size_;
+        s = remote_semaphore(from, d.event, cluster, to.second, d.cause, way);
+        Remote& remote = remote_[giver][{cluster, s}];
         remote.signal.semaphore = s;
+        remote.signal.cluster_distance = static_cast<std::int8_t>(cluster - from.first / cluster_size_);
         remote.signal.processors |= std::uint64_t{1} << (to.first % cluster_size_);
         remote.takers.push_back(static_cast<std::size_t>(task));
       }
@@ -266,10 +268,10 @@ class Synchroniser {
     }
   }
 
-  // Signals of an event to other processors: one for all that wait with the same semaphore.
-  void pass_on(const Giver& giver, const std::map<Semaphore, Remote>& remotes) {
+  // Signals of an event to other processors: one for all of a cluster that wait with the same semaphore.
+  void pass_on(const Giver& giver, const std::map<Destination, Remote>& remotes) {
     const Place from = place_of(giver.task);
-    for (const auto& [s, remote] : remotes) {
+    for (const auto& [destination, remote] : remotes) {
       const Semaphore token =
           local_semaphore({from, giver.event, {from.first, Unit::kSync}, Activity::kNoWork, Way::kDirect});
       tokens_[giver].push_back(token);
@@ -385,9 +387,9 @@ class Synchroniser {
   std::vector<std::vector<Dependency>> kept_;  // by task that waits
   std::map<Giver, std::vector<Semaphore>> tokens_;
   std::map<Giver, std::vector<std::size_t>> takers_, relays_, signals_;
-  std::map<Giver, std::map<Semaphore, Remote>> remote_;
+  std::map<Giver, std::map<Destination, Remote>> remote_;
   std::map<LocalKey, Semaphore> local_numbers_;
-  std::map<std::tuple<Place, TaskEvent, Unit, Activity, Way>, Semaphore> remote_numbers_;
+  std::map<std::tuple<Place, TaskEvent, int, Unit, Activity, Way>, Semaphore> remote_numbers_;
   std::map<std::tuple<Place, TaskEvent, int>, Semaphore> relay_numbers_;
   std::map<std::tuple<Place, int, bool>, Semaphore> join_numbers_;  // of a task, and whether it is its last
   std::map<int, FreeSemaphores> free_;

@@ -18,8 +18,8 @@ namespace tilebeat {
 /// enough: of what a task waits for on another unit only the last task counts, and only when no earlier task
 /// of its own unit has waited for it. The k-th token that is given is then the k-th that is taken, because a
 /// semaphore is taken by one queue alone: that of a unit, the decoder, or that of the signals. Between
-/// processors of a cluster a `signal` of the giving processor passes the token on; processors are numbered
-/// cluster by cluster, `cluster_size` each.
+/// processors a `signal` of the giving processor passes the token on, one for each cluster; processors are
+/// numbered cluster by cluster, `cluster_size` each.
 ///
 /// No deadlock: there is one order of all instructions of all processors in which each stands behind
 /// everything that it waits for, and every program is a part of it. The first instruction of that order that
@@ -27,8 +27,7 @@ namespace tilebeat {
 /// queue and in the queue of signals is complete, and so are those that give its tokens. That holds for
 /// queues of any depth from one on.
 ///
-/// Throws SimulationError when a dependency joins two clusters, because between them only barriers
-/// synchronise, and when a task waits for a barrier, which gives no tokens.
+/// Throws SimulationError when a task waits for a barrier, which gives no tokens.
 std::map<int, std::vector<Instruction>> synchronise(const TaskGraph& graph,
                                                     const std::vector<Dependency>& dependencies,
                                                     const Schedule& schedule, int cluster_size);

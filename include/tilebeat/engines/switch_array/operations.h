@@ -41,7 +41,9 @@ struct LoadInput {
   std::uint32_t row_stride = 0;    ///< bytes from a row to the next in DRAM
   std::uint32_t pixel_stride = 0;  ///< bytes from a pixel to the next in DRAM
   std::uint16_t height = 0, width = 0;
-  std::uint16_t channels = 0;                ///< bytes taken of each pixel
+  std::uint16_t channels = 0;  ///< bytes taken of each pixel
+  std::uint16_t slice =
+      0;  ///< channels, whole words, that are taken of all pixels before the next ones; 0: all
   std::uint16_t stride_h = 1, stride_w = 1;  ///< for the stride-aware arrangement (SPEC SW-5)
   std::uint8_t fill = 0;  ///< byte for channels beyond `channels` in the last word: the zero point
 

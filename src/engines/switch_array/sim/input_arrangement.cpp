@@ -36,8 +36,18 @@ void InputArrangement::begin(const LoadInput& load) {
         "load.input: a tile of {}x{}x{} needs {} words a bank, the banks have {}", load.height, load.width,
         load.channels, planes * arrangement_->words_per_plane(), config_.bank_depth_words));
   }
+  if (load.slice % config_.port_channels != 0) {
+    throw SimulationError(fmt::format("load.input: slice {} is no multiple of the {} channels of a word",
+                                      load.slice, config_.port_channels));
+  }
   plane_bytes_ = static_cast<std::uint64_t>(arrangement_->words_per_plane() * config_.port_channels);
-  row_ = column_ = channel_ = filled_ = 0;
+  row_ = column_ = filled_ = 0;
+  begin_slice(0);
+}
+
+void InputArrangement::begin_slice(int channel) {
+  slice_begin_ = channel_ = channel;
+  slice_end_ = tile_.slice == 0 ? tile_.channels : std::min<int>(channel + tile_.slice, tile_.channels);
 }
 
 void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
@@ -52,16 +62,17 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
   words_.clear();
   const int p = config_.port_channels;
   for (const std::uint8_t* end = bytes + count; bytes != end;) {
-    if (channel_ == 0) {
+    if (channel_ == slice_begin_) {
       const BankSlot slot = arrangement_->place(row_, column_);
       bank_ = slot.bank.value();
       address_ = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words + slot.address) *
-                 static_cast<std::uint64_t>(p);
+                     static_cast<std::uint64_t>(p) +
+                 static_cast<std::uint64_t>(slice_begin_ / p) * plane_bytes_;
     }
     // Whole words of a pixel are written from the beat. One that straddles beats or ends a pixel early is
     // assembled and filled up first: as many bytes as there are, up to P.
     Words words;
-    int taken = std::min(tile_.channels - channel_, static_cast<int>(end - bytes));
+    int taken = std::min(slice_end_ - channel_, static_cast<int>(end - bytes));
     if (filled_ == 0 && taken >= p) {
       words.count = taken / p;
       words.from = bytes;
@@ -77,7 +88,7 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
       bytes += taken;
       channel_ += taken;
       filled_ += taken;
-      if (filled_ < p && channel_ < tile_.channels) break;
+      if (filled_ < p && channel_ < slice_end_) break;
       filled_ = 0;
       assembly_ = (assembly_ + 1) % assembling_.size();
     }
@@ -86,9 +97,10 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
     address_ += static_cast<std::uint64_t>(words.count) * plane_bytes_;
     words_.push_back(words);
     queues_.add_words(words.bank, words.count);
-    if (channel_ == tile_.channels) {
-      channel_ = 0;
+    if (channel_ == slice_end_) {
+      channel_ = slice_begin_;
       if (++column_ == tile_.width) column_ = 0, ++row_;
+      if (row_ == tile_.height) row_ = 0, begin_slice(slice_end_);
     }
   }
   queues_.end_beat();

@@ -13,8 +13,12 @@ namespace {
 std::deque<StridedBlock> blocks_of(const Instruction& instruction, int word_bytes) {
   std::deque<StridedBlock> blocks;
   if (const auto* load = instruction.operation.get_if<LoadInput>()) {
-    blocks.push_back(
-        {load->address, load->channels, load->width, load->pixel_stride, load->height, load->row_stride});
+    const int slice = load->slice == 0 ? load->channels : load->slice;
+    for (int begin = 0; begin < load->channels; begin += slice) {
+      blocks.push_back({load->address + static_cast<std::uint64_t>(begin),
+                        std::min(slice, load->channels - begin), load->width, load->pixel_stride,
+                        load->height, load->row_stride});
+    }
   } else if (const auto* kernels = instruction.operation.get_if<LoadKernels>()) {
     blocks.push_back({kernels->address, std::int64_t{kernels->words} * word_bytes});
     blocks.push_back({kernels->post_address, std::int64_t{kernels->post_records} * kPostParameterBytes});

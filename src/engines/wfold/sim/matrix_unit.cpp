@@ -37,7 +37,6 @@ class WfoldUnit : public MatrixUnit {
              {&engine_->master->completion, &engine_->writer->completion}},
             unit_sockets(Unit::kFold, *fold_)};
   }
-  ScratchpadLayout wram_layout() const override { return ScratchpadLayout::kRegions; }
   void bind_memories(Scratchpad& nram, Scratchpad& wram) override {
     for (std::size_t i = 0; i < engine_->slaves.size(); ++i)
       engine_->slaves[i]->region.bind(wram.region_port(static_cast<int>(i)));

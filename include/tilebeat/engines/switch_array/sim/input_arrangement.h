@@ -20,6 +20,9 @@ namespace tilebeat {
 /// The input arrangement (document 000 [0088], 260; SPEC SW-1): takes the bytes of an NHWC tile from the load
 /// channel, cuts each pixel into words of P channels, and writes each word to its bank and address.
 ///
+/// A slice of the channels of all pixels may come before the next one: all words of a pixel go to one bank,
+/// and only words of several pixels keep several banks writing.
+///
 /// Throughput: one bus beat a cycle while the write queues of the banks have room; each bank writes one word
 /// a cycle. Latency: a word is written one cycle after its beat was taken, when its queue is empty.
 /// Back-pressure: `accepted` of the stream message tells when the beats of a burst were taken. Channels that
@@ -37,6 +40,7 @@ class InputArrangement : public sc_core::sc_module {
  private:
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void begin(const LoadInput& load);
+  void begin_slice(int channel);
   void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
 
   // Words of one pixel, one behind the other.
@@ -55,6 +59,7 @@ class InputArrangement : public sc_core::sc_module {
   LoadInput tile_;
   std::optional<Arrangement> arrangement_;
   int row_ = 0, column_ = 0, channel_ = 0;  // of the next byte
+  int slice_begin_ = 0, slice_end_ = 0;     // channels
   int filled_ = 0;                          // bytes of its word that are there
   int bank_ = 0;                            // of that pixel
   std::uint64_t address_ = 0;               // of the word in the bank
