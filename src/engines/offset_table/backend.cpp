@@ -31,9 +31,28 @@ PortTimes port_times(const HardwareConfig& hardware, const OffsetConfig& config)
   return times;
 }
 
+// Neighbouring threads lie so many lines apart, times a power of two that this is.
+std::uint8_t bank_shift(const TableShape& shape, const OffsetConfig& config) {
+  const std::int64_t pixel = shape.layout == Layout::kNhwc ? shape.channels : shape.block;
+  const std::int64_t distance = pixel * shape.stride_w, line = config.cache.line_bytes;
+  std::uint8_t shift = 0;
+  while (distance % (line << (shift + 1)) == 0) ++shift;
+  return shift;
+}
+
 // A run's expected cycles, by what they depend on.
 using CostKey = std::tuple<int, int, int, int, int, int, int, int, int>;
 using Costs = std::map<CostKey, RunCost>;
+
+void check_tables_fit(const Problem& p, const ImageLayout& image, const TableShape& shape,
+                      const OffsetConfig& config) {
+  const std::int64_t groups = ceil_div<std::int64_t>(shape.threads(), config.rows);
+  if (parts_of_image(image, config.table_bytes, shape.taps(), config.rows, groups).fits()) return;
+  throw UserError(
+      fmt::format("layer '{}' cannot fit: half of the table cache holds no part of tables of {} bytes, "
+                  "offset.table_bytes is {}",
+                  p.name, image.end, config.table_bytes));
+}
 
 class Lowering : public MatrixLowering {
  public:
@@ -110,6 +129,7 @@ class Lowering : public MatrixLowering {
           image_layout(shape.masks(), shape.kernel_h, shape.kernel_w,
                        std::int64_t{shape.ragged() ? shape.groups : 1} * shape.segments() * shape.taps(),
                        shape.groups, shape.threads());
+      check_tables_fit(p_, image, shape, config_);
       cycles = kTableTrip +
                static_cast<double>(std::min<std::int64_t>(image.end, config_.table_bytes)) / kTableBytes;
     }
@@ -185,6 +205,7 @@ class OffsetLayer : public MatrixLayer {
     shape_.out_height = p_.out_height, shape_.out_width = p_.out_width;
     shape_.pad_h = p_.conv.pads[0], shape_.pad_w = p_.conv.pads[1];
     setup_.vector = static_cast<std::uint8_t>(elements_of_beat(shape_, config_.vector));
+    setup_.bank_shift = bank_shift(shape_, config_);
   }
 
   const Problem& problem() const override { return p_; }

@@ -18,9 +18,8 @@ void describe(V& v, CacheConfig& c) {
            "which line of a set makes room: the one that was not used for longest, or the oldest");
   v.integer("banks", c.banks, {1, 64},
             "banks of 4-byte words, a power of two; each serves one access a cycle");
-  v.choice(
-      "bank_order", c.bank_order, kBankOrderNames,
-      "which bank a word lies in: by its place in the line, or turned by the digits of the line's number");
+  v.choice("bank_order", c.bank_order, kBankOrderNames,
+           "which bank a word lies in: by its place in the line, or turned by a part of the line's number");
   v.integer("misses", c.misses, {1, 256}, "lines that are fetched at a time (MSHRs)");
   v.integer("hit_latency_cycles", c.hit_latency_cycles, {1, 64}, "cycles from the tags to the lanes");
 }

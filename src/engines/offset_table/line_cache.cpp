@@ -85,9 +85,7 @@ int LineCache::bank_of(std::uint64_t word) const {
   const auto banks = static_cast<std::uint64_t>(config_.banks);
   const auto width = static_cast<std::uint64_t>(words_of_line_);
   std::uint64_t bank = word % width;
-  if (config_.bank_order == BankOrder::kRotated && banks > 1) {
-    for (std::uint64_t line = word / width; line != 0; line /= banks) bank += line % banks;
-  }
+  if (config_.bank_order == BankOrder::kRotated) bank += (word / width) >> bank_shift_;
   return static_cast<int>(bank % banks);
 }
 

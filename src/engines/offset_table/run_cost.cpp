@@ -7,20 +7,23 @@
 namespace tilebeat::offset_table {
 namespace {
 
-constexpr std::int64_t kSampledGroups = 3;  // of threads
-constexpr std::size_t kSampledSlices = 3;
+constexpr std::size_t kSampledSlices = 2;
+// Groups of threads that are sampled: at least and at most so many, as long as they have no more beats.
+constexpr std::int64_t kFewestGroups = 3, kMostGroups = 9, kSampledBeats = 12000;
 
 // Sends a group of threads through the pipeline: its slices, but no more than are sampled. Returns the
 // cycles that all of them would take.
 class Sample {
  public:
   Sample(const OffsetConfig& config, const PortTimes& times, const Tables& tables,
-         const OffsetSchedule& schedule, int result_bytes)
+         const OffsetSchedule& schedule, int bank_shift, int result_bytes)
       : config_(config),
         tables_(tables),
         schedule_(schedule),
         result_bytes_(result_bytes),
-        pipeline_(config, times) {}
+        pipeline_(config, times) {
+    pipeline_.cache.set_bank_shift(bank_shift);
+  }
 
   double group(std::int64_t first) {
     const std::int64_t end = std::min(first + config_.rows, tables_.shape.threads());
@@ -81,10 +84,13 @@ RunCost cost_of(const OffsetConfig& config, const PortTimes& times, const TableS
   const Tables tables = compile_tables(shape);
   const OffsetSchedule schedule(shape, setup, run);
   const std::int64_t groups = ceil_div<std::int64_t>(shape.threads(), config.rows);
-  Sample sample(config, times, tables, schedule, result_bytes);
+  Sample sample(config, times, tables, schedule, setup.bank_shift, result_bytes);
   // The first group fills the cache; those after it find the lines that they share with their neighbour.
-  const std::int64_t from = std::max<std::int64_t>(0, groups / 2 - 1);
-  const std::int64_t sampled = std::min(kSampledGroups, groups - from);
+  const auto beats = static_cast<std::int64_t>(schedule.beats(schedule.slices().front().group).size()) *
+                     static_cast<std::int64_t>(std::min(schedule.slices().size(), kSampledSlices));
+  const std::int64_t most = std::clamp(kSampledBeats / beats, kFewestGroups, kMostGroups);
+  const std::int64_t from = std::max<std::int64_t>(0, (groups - most) / 2);
+  const std::int64_t sampled = std::min(most, groups - from);
   double begin = 0, others = 0;
   for (std::int64_t i = 0; i < sampled; ++i) {
     const double cycles = sample.group((from + i) * config.rows);

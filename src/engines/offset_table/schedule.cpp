@@ -12,13 +12,10 @@ std::vector<Beat> beats_of(const TableShape& shape, int vector, int group, int f
   int entry = shape.ragged() ? group * shape.segments() * shape.taps() : 0;
   for (const Segment& segment : segments_of(shape, group)) {
     const int last = std::min(end, segment.first + segment.size);
-    for (int c = std::max(begin, segment.first); c < last; c += vector) {
-      for (int row = 0; row < shape.kernel_h; ++row) {
-        for (int column = 0; column < shape.kernel_w; ++column) {
-          beats.push_back({entry + row * shape.kernel_w + column, c - segment.first,
-                           std::min(vector, last - c), row, column, c - group_begin});
-        }
-      }
+    for (int tap = 0; tap < shape.taps(); ++tap) {
+      for (int c = std::max(begin, segment.first); c < last; c += vector)
+        beats.push_back({entry + tap, c - segment.first, std::min(vector, last - c), tap / shape.kernel_w,
+                         tap % shape.kernel_w, c - group_begin});
     }
     entry += shape.taps();
   }

@@ -363,6 +363,24 @@ std::vector<std::uint8_t> image_of(const Tables& t) {
   return bytes;
 }
 
+TableParts parts_of_image(const ImageLayout& image, int table_bytes, int taps, int rows,
+                          std::int64_t groups) {
+  TableParts parts;
+  parts.all = image.end <= table_bytes;
+  if (parts.all) return parts;
+  const std::int64_t space = table_bytes - (image.threads - image.taps);
+  if (space <= 0) return parts;
+  const std::int64_t offsets = image.taps, threads = image.end - image.threads;
+  const std::int64_t segment = std::int64_t{taps} * kEntryBytes,
+                     record = std::int64_t{rows} * image.record_bytes;
+  const std::int64_t offset_space = offsets <= space / 2 ? offsets : std::max(space / 2, space - threads);
+  const std::int64_t thread_space = space - std::min(offset_space, offsets);
+  parts.threads_held = threads <= thread_space, parts.offsets_held = offsets <= offset_space;
+  parts.groups = parts.threads_held ? groups : thread_space / 2 / record;
+  parts.segments = parts.offsets_held ? offsets / segment : offset_space / 2 / segment;
+  return parts;
+}
+
 Alternatives alternatives_of(const TableShape& shape) {
   constexpr std::int64_t kPointerBytes = 8;
   Alternatives made;

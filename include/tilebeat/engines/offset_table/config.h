@@ -22,9 +22,8 @@ constexpr std::array<std::string_view, 2> kAddressesNames{"tables", "computed"};
 enum class Replacement : std::uint8_t { kLru, kFifo };
 constexpr std::array<std::string_view, 2> kReplacementNames{"lru", "fifo"};
 
-/// Which bank word i of a line lies in: bank i, or turned by the sum of the digits of the line's number to
-/// the base of the banks, so that the same word of lines at a distance of a power of two lies in different
-/// banks.
+/// Which bank word i of a line lies in: bank i, or turned by the line's number div 2^shift, where the program
+/// chooses the shift: so that the same word of the lines of neighbouring threads lies in different banks.
 enum class BankOrder : std::uint8_t { kPlain, kRotated };
 constexpr std::array<std::string_view, 2> kBankOrderNames{"plain", "rotated"};
 

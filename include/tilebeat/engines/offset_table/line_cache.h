@@ -29,9 +29,9 @@ struct CacheStats {
 /// up in order, one a cycle, ahead of the lanes. A line that misses takes an entry of the miss buffer
 /// (`misses`) until it is written into its place; without a free one the tags wait. Lines are requested in
 /// order, one access a cycle, and wait in the miss buffer until their beat is the next one for the lanes:
-/// then they enter their places, one a cycle. So beats before it find the lines that are replaced. A beat can
-/// begin `hit_latency_cycles` after its tags, and in the cycle after its last missing line entered; it takes
-/// as many cycles as the bank with most of its words.
+/// then they enter their places, one a cycle, for that takes an access of every bank. So beats before it find
+/// the lines that are replaced. A beat can begin `hit_latency_cycles` after its tags, and in the cycle after
+/// its last missing line entered; it takes as many cycles as the bank with most of its words.
 class LineCache {
  public:
   /// A line is `line_cycles` accesses of the memory, which answers `latency` cycles later.
@@ -55,6 +55,8 @@ class LineCache {
   /// `references` receives its lines, in order.
   Looked look(const std::vector<Operand>& operands, Cycle earliest, Cycle front,
               std::vector<Reference>& references);
+  /// By which part of a line's number banks are turned (BankOrder).
+  void set_bank_shift(int shift) { bank_shift_ = shift; }
   /// Lines are no longer those of the memory.
   void invalidate();
   /// The first cycle in which tags are free.
@@ -76,7 +78,7 @@ class LineCache {
 
   CacheConfig config_;
   int line_cycles_, latency_;
-  int line_shift_ = 0, words_of_line_ = 1;
+  int line_shift_ = 0, words_of_line_ = 1, bank_shift_ = 0;
   std::uint64_t set_mask_ = 0;
   std::vector<Way> ways_;
   std::int64_t uses_ = 0;

@@ -141,6 +141,18 @@ ImageLayout image_layout(MaskKind masks, int kernel_h, int kernel_w, std::int64_
                          std::int64_t threads);
 std::vector<std::uint8_t> image_of(const Tables& tables);
 
+/// How an image lies in a table cache (TableMemory): all of it, or offsets and records of threads in parts,
+/// of which two lie there at a time, where they are not held as a whole.
+struct TableParts {
+  bool all = true;                                ///< the image fits
+  bool threads_held = true, offsets_held = true;  ///< as a whole
+  std::int64_t groups = 0;                        ///< of threads, in a part
+  std::int64_t segments = 0;                      ///< of offsets, in a part
+  bool fits() const { return all || (groups > 0 && segments > 0); }
+};
+/// `rows` threads are activated together, and used one after the other in `groups` groups.
+TableParts parts_of_image(const ImageLayout& image, int table_bytes, int taps, int rows, std::int64_t groups);
+
 /// Bytes that other ways to the same operands take, at 4 bytes an entry and 8 a pointer.
 struct Alternatives {
   std::int64_t im2col = 0;    ///< the matrix that im2col writes out

@@ -98,7 +98,7 @@ void OffsetUnit::take(const Instruction& instruction, Cycle) {
 
 void OffsetUnit::step() {
   if (gate_.hold(context_.jitter)) return;
-  const Cycle now = context_.clock.cycle_of(now_ps());
+  const Cycle now = now_ = context_.clock.cycle_of(now_ps());
   begin_next(now);
   tables.step(now, works() ? Activity::kNoWork : blocker_);
   advance(granularity_ == Granularity::kClock ? now : kEver);
@@ -124,6 +124,7 @@ void OffsetUnit::begin_next(Cycle now) {
       conv_ = *conv;
     } else if (const auto* setup = front.operation.get_if<OffsetSetup>()) {
       setup_ = *setup;
+      pipeline_.cache.set_bank_shift(setup_.bank_shift);
     } else if (const auto* map = front.operation.get_if<OffsetMap>()) {
       map_ = *map;
       computed_.reset();
@@ -181,7 +182,7 @@ bool OffsetUnit::begin_group() {
   const std::int64_t first = group_ * config_.rows;
   const int count = static_cast<int>(std::min<std::int64_t>(config_.rows, job_->shape.threads() - first));
   std::optional<Cycle> there = job_->began;
-  if (config_.addresses == Addresses::kTables) there = tables.threads_from(group_, pipeline_.next_look());
+  if (config_.addresses == Addresses::kTables) there = tables.threads_from(group_, next_request());
   if (!there) return false;
   activate(first, count);
   pipeline_.begin_group(count, std::max(*there, job_->began));
@@ -262,7 +263,7 @@ bool OffsetUnit::do_beat() {
   const Beat& beat = beats[beat_];
   std::optional<Cycle> there = job.began;
   if (config_.addresses == Addresses::kTables)
-    there = tables.offsets_from(group_, slice_, beat, pipeline_.next_look());
+    there = tables.offsets_from(group_, slice_, beat, next_request());
   if (!there) return false;
   const bool begins = beat_ == 0;
   if (begins) pipeline_.begin_slice(job.run.first);

@@ -49,19 +49,15 @@ void TableMemory::hold_all(std::uint64_t address, const ImageLayout& image, Cycl
 
 void TableMemory::divide(const ImageLayout& image, const OffsetSchedule& schedule, int rows,
                          std::int64_t groups) {
-  const std::int64_t space = table_bytes_ - (image.threads - image.taps);
-  const std::int64_t offsets = image.taps, threads = image.end - image.threads;
-  const std::int64_t segment = std::int64_t{taps_} * kEntryBytes,
-                     record = std::int64_t{rows} * image.record_bytes;
-  const std::int64_t offset_space = offsets <= space / 2 ? offsets : std::max(space / 2, space - threads);
-  const std::int64_t thread_space = space - std::min(offset_space, offsets);
-  threads_.held = threads <= thread_space, offsets_.held = offsets <= offset_space;
-  groups_of_part_ = threads_.held ? groups : thread_space / 2 / record;
-  segments_of_part_ = offsets_.held ? offsets : offset_space / 2 / segment;
-  if (space <= 0 || groups_of_part_ == 0 || segments_of_part_ == 0)
+  const TableParts parts = parts_of_image(image, static_cast<int>(table_bytes_), taps_, rows, groups);
+  if (!parts.fits())
     throw SimulationError(
         fmt::format("{}: half of the table cache of {} bytes holds no part of tables of {} bytes",
                     port.socket.name(), table_bytes_, image.end));
+  threads_.held = parts.threads_held, offsets_.held = parts.offsets_held;
+  groups_of_part_ = parts.groups, segments_of_part_ = parts.segments;
+  const std::int64_t offsets = image.taps, segment = std::int64_t{taps_} * kEntryBytes;
+  const std::int64_t record = std::int64_t{rows} * image.record_bytes;
   for (std::int64_t group = 0; group < groups; group += groups_of_part_)
     threads_.parts.push_back({image.threads + group * record,
                               std::min(image.end, image.threads + (group + groups_of_part_) * record)});

@@ -12,6 +12,7 @@
 #include "tilebeat/units/commanded_unit.h"
 #include "tilebeat/units/matrix_unit.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -136,6 +137,8 @@ class OffsetUnit : public CommandedUnit {
   void finish_jobs(Cycle now);
   void schedule(Cycle now);
   bool works() const { return !jobs_.empty(); }
+  // The first cycle in which tables can be requested in place of those that the last beat used.
+  Cycle next_request() const { return std::max(pipeline_.next_look(), now_) + 1; }
 
   // Clock granularity.
   void keep(const Pipeline::BeatTimes& times, bool ends);
@@ -170,6 +173,8 @@ class OffsetUnit : public CommandedUnit {
   bool reading_ = false;                   // the front instruction is a run that is not released
   std::deque<std::shared_ptr<Job>> jobs_;  // not finished, oldest first
   bool open_sums_ = false;                 // a run left sums for the next one
+
+  Cycle now_ = 0;
 
   // The place in the run.
   std::int64_t group_ = 0;
