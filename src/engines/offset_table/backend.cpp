@@ -31,13 +31,12 @@ PortTimes port_times(const HardwareConfig& hardware, const OffsetConfig& config)
   return times;
 }
 
-// Neighbouring threads lie so many lines apart, times a power of two that this is.
-std::uint8_t bank_shift(const TableShape& shape, const OffsetConfig& config) {
+// For neighbouring threads of a row.
+std::uint8_t bank_shift(const TableShape& shape, int elements, const OffsetConfig& config) {
   const std::int64_t pixel = shape.layout == Layout::kNhwc ? shape.channels : shape.block;
-  const std::int64_t distance = pixel * shape.stride_w, line = config.cache.line_bytes;
-  std::uint8_t shift = 0;
-  while (distance % (line << (shift + 1)) == 0) ++shift;
-  return shift;
+  const bool blocks = shape.order == ThreadOrder::kBlock;
+  const int threads = std::min({config.rows, shape.out_width, blocks ? kThreadBlock : config.rows});
+  return static_cast<std::uint8_t>(best_bank_shift(config.cache, threads, pixel * shape.stride_w, elements));
 }
 
 // A run's expected cycles, by what they depend on.
@@ -205,7 +204,7 @@ class OffsetLayer : public MatrixLayer {
     shape_.out_height = p_.out_height, shape_.out_width = p_.out_width;
     shape_.pad_h = p_.conv.pads[0], shape_.pad_w = p_.conv.pads[1];
     setup_.vector = static_cast<std::uint8_t>(elements_of_beat(shape_, config_.vector));
-    setup_.bank_shift = bank_shift(shape_, config_);
+    setup_.bank_shift = bank_shift(shape_, setup_.vector, config_);
   }
 
   const Problem& problem() const override { return p_; }

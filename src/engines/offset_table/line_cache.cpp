@@ -4,6 +4,35 @@
 
 namespace tilebeat::offset_table {
 
+int bank_of(const CacheConfig& config, int shift, std::uint64_t word) {
+  const auto width = static_cast<std::uint64_t>(config.line_bytes / kWordBytes);
+  std::uint64_t bank = word % width;
+  if (config.bank_order == BankOrder::kRotated) bank += (word / width) >> shift;
+  return static_cast<int>(bank % static_cast<std::uint64_t>(config.banks));
+}
+
+int best_bank_shift(const CacheConfig& config, int threads, std::int64_t distance, int bytes) {
+  constexpr int kShifts = 10;  // that make a difference to threads which are not far apart
+  int best = kMostBankShift;
+  std::int64_t fewest = -1;
+  std::vector<Operand> operands(static_cast<std::size_t>(threads));
+  for (int i = 0; i <= kShifts; ++i) {
+    const int shift = i == 0 ? kMostBankShift : i - 1;
+    LineCache cache(config, 1, 1);
+    cache.set_bank_shift(shift);
+    std::vector<LineCache::Reference> references;
+    // Beats begin anywhere in a line.
+    for (int start = 0; start < config.line_bytes; start += kWordBytes) {
+      for (std::size_t t = 0; t < operands.size(); ++t)
+        operands[t] = {static_cast<std::uint64_t>(start + static_cast<std::int64_t>(t) * distance), bytes};
+      cache.look(operands, 0, 0, references);
+    }
+    if (fewest >= 0 && cache.stats.conflict_cycles >= fewest) continue;
+    best = shift, fewest = cache.stats.conflict_cycles;
+  }
+  return best;
+}
+
 LineCache::LineCache(const CacheConfig& config, int line_cycles, int latency)
     : config_(config),
       line_cycles_(line_cycles),
@@ -81,14 +110,6 @@ LineCache::Looked LineCache::look(const std::vector<Operand>& operands, Cycle ea
   return looked;
 }
 
-int LineCache::bank_of(std::uint64_t word) const {
-  const auto banks = static_cast<std::uint64_t>(config_.banks);
-  const auto width = static_cast<std::uint64_t>(words_of_line_);
-  std::uint64_t bank = word % width;
-  if (config_.bank_order == BankOrder::kRotated) bank += (word / width) >> bank_shift_;
-  return static_cast<int>(bank % banks);
-}
-
 // A word that several threads need is accessed once.
 int LineCache::cycles_of(const std::vector<Operand>& operands) {
   for (auto& words : words_) words.clear();
@@ -100,7 +121,7 @@ int LineCache::cycles_of(const std::vector<Operand>& operands) {
     for (std::uint64_t word = operand.address / kWordBytes; word <= last; ++word) {
       if (word == before) continue;
       before = word;
-      auto& words = words_[static_cast<std::size_t>(bank_of(word))];
+      auto& words = words_[static_cast<std::size_t>(bank_of(config_, bank_shift_, word))];
       if (std::find(words.begin(), words.end(), word) != words.end()) continue;
       words.push_back(word);
       ++stats.words;

@@ -7,7 +7,8 @@
 namespace tilebeat::offset_table {
 namespace {
 
-constexpr std::size_t kSampledSlices = 2;
+// Slices of a group: short ones until the sums of those before hold them up.
+constexpr std::size_t kFewestSlices = 2, kMostSlices = 10, kSampledSliceBeats = 300;
 // Groups of threads that are sampled: at least and at most so many, as long as they have no more beats.
 constexpr std::int64_t kFewestGroups = 3, kMostGroups = 9, kSampledBeats = 12000;
 
@@ -30,13 +31,18 @@ class Sample {
     const Cycle begun = pipeline_.lanes_free();
     pipeline_.begin_group(static_cast<int>(end - first), 0);
     const std::vector<Slice>& slices = schedule_.slices();
-    const std::size_t sampled = std::min(slices.size(), kSampledSlices);
+    const std::size_t sampled = slices_sampled();
     for (std::size_t s = 0; s + 1 < sampled; ++s) slice(slices[s], first, end);
     const Cycle before = pipeline_.lanes_free();
     slice(slices[sampled - 1], first, end);
     const auto last = static_cast<double>(pipeline_.lanes_free() - before);
     const auto others = static_cast<double>(slices.size() - sampled);
     return static_cast<double>(pipeline_.lanes_free() - begun) + others * last;
+  }
+  std::size_t slices_sampled() const {
+    const std::vector<Slice>& slices = schedule_.slices();
+    const std::size_t beats = schedule_.beats(slices.front().group).size();
+    return std::min(slices.size(), std::clamp(kSampledSliceBeats / beats, kFewestSlices, kMostSlices));
   }
   double drain() const { return static_cast<double>(written_ - pipeline_.lanes_free()); }
 
@@ -87,7 +93,7 @@ RunCost cost_of(const OffsetConfig& config, const PortTimes& times, const TableS
   Sample sample(config, times, tables, schedule, setup.bank_shift, result_bytes);
   // The first group fills the cache; those after it find the lines that they share with their neighbour.
   const auto beats = static_cast<std::int64_t>(schedule.beats(schedule.slices().front().group).size()) *
-                     static_cast<std::int64_t>(std::min(schedule.slices().size(), kSampledSlices));
+                     static_cast<std::int64_t>(sample.slices_sampled());
   const std::int64_t most = std::clamp(kSampledBeats / beats, kFewestGroups, kMostGroups);
   const std::int64_t from = std::max<std::int64_t>(0, (groups - most) / 2);
   const std::int64_t sampled = std::min(most, groups - from);

@@ -22,6 +22,14 @@ struct CacheStats {
   std::int64_t conflict_cycles = 0;  ///< beyond the first of each beat
 };
 
+/// The bank of a word of 4 bytes, by its number (BankOrder, SPEC OT-6).
+int bank_of(const CacheConfig& config, int shift, std::uint64_t word);
+/// The shift with which neighbouring threads, whose operands of `bytes` bytes lie `distance` bytes apart,
+/// meet in the fewest banks.
+int best_bank_shift(const CacheConfig& config, int threads, std::int64_t distance, int bytes);
+constexpr int kMostBankShift =
+    31;  ///< nothing of a line's number within a memory is left: banks are not turned
+
 /// A set-associative cache of lines of a memory, its tags and its timing (SPEC OT-4, OT-6); the bytes are
 /// the owner's.
 ///
@@ -73,7 +81,6 @@ class LineCache {
     std::int64_t used = 0;  // or filled, by `kFifo`
   };
   void find(Reference& reference);
-  int bank_of(std::uint64_t word) const;
   int cycles_of(const std::vector<Operand>& operands);
 
   CacheConfig config_;
