@@ -31,12 +31,16 @@ PortTimes port_times(const HardwareConfig& hardware, const OffsetConfig& config)
   return times;
 }
 
-// For neighbouring threads of a row.
+// For the first threads of a map, which are as far from one another as others.
 std::uint8_t bank_shift(const TableShape& shape, int elements, const OffsetConfig& config) {
-  const std::int64_t pixel = shape.layout == Layout::kNhwc ? shape.channels : shape.block;
-  const bool blocks = shape.order == ThreadOrder::kBlock;
-  const int threads = std::min({config.rows, shape.out_width, blocks ? kThreadBlock : config.rows});
-  return static_cast<std::uint8_t>(best_bank_shift(config.cache, threads, pixel * shape.stride_w, elements));
+  std::vector<std::int64_t> places;
+  const Pixel first = shape.pixel(0);
+  for (std::int64_t thread = 0; thread < std::min<std::int64_t>(config.rows, shape.threads()); ++thread) {
+    const Pixel p = shape.pixel(thread);
+    if (p.image != first.image) break;
+    places.push_back(shape.element(0, 0, p.row * shape.stride_h, p.column * shape.stride_w));
+  }
+  return static_cast<std::uint8_t>(best_bank_shift(config.cache, places, elements));
 }
 
 // A run's expected cycles, by what they depend on.

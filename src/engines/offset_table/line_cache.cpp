@@ -11,11 +11,11 @@ int bank_of(const CacheConfig& config, int shift, std::uint64_t word) {
   return static_cast<int>(bank % static_cast<std::uint64_t>(config.banks));
 }
 
-int best_bank_shift(const CacheConfig& config, int threads, std::int64_t distance, int bytes) {
+int best_bank_shift(const CacheConfig& config, const std::vector<std::int64_t>& places, int bytes) {
   constexpr int kShifts = 10;  // that make a difference to threads which are not far apart
   int best = kMostBankShift;
   std::int64_t fewest = -1;
-  std::vector<Operand> operands(static_cast<std::size_t>(threads));
+  std::vector<Operand> operands(places.size());
   for (int i = 0; i <= kShifts; ++i) {
     const int shift = i == 0 ? kMostBankShift : i - 1;
     LineCache cache(config, 1, 1);
@@ -24,7 +24,7 @@ int best_bank_shift(const CacheConfig& config, int threads, std::int64_t distanc
     // Beats begin anywhere in a line.
     for (int start = 0; start < config.line_bytes; start += kWordBytes) {
       for (std::size_t t = 0; t < operands.size(); ++t)
-        operands[t] = {static_cast<std::uint64_t>(start + static_cast<std::int64_t>(t) * distance), bytes};
+        operands[t] = {static_cast<std::uint64_t>(start + places[t]), bytes};
       cache.look(operands, 0, 0, references);
     }
     if (fewest >= 0 && cache.stats.conflict_cycles >= fewest) continue;

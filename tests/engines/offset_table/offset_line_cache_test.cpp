@@ -150,8 +150,11 @@ TEST(OffsetLineCache, OT_6_a_beat_takes_as_many_clocks_as_its_worst_bank) {
   EXPECT_EQ(cycles(64, 0), 1);
   EXPECT_EQ(cycles(256, 0), 4);
   EXPECT_EQ(cycles(256, 2), 1);
-  for (const std::int64_t channels : {64, 128, 192, 256, 512, 1024})
-    EXPECT_EQ(cycles(channels, offset_table::best_bank_shift(config, 16, channels, 4)), 1) << channels;
+  for (const std::int64_t channels : {64, 128, 192, 256, 512, 1024}) {
+    std::vector<std::int64_t> places;
+    for (int t = 0; t < 16; ++t) places.push_back(t * channels);
+    EXPECT_EQ(cycles(channels, offset_table::best_bank_shift(config, places, 4)), 1) << channels;
+  }
 }
 
 TEST(OffsetLineCache, OT_6_lines_that_make_room) {

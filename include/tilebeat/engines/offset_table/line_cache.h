@@ -24,9 +24,9 @@ struct CacheStats {
 
 /// The bank of a word of 4 bytes, by its number (BankOrder, SPEC OT-6).
 int bank_of(const CacheConfig& config, int shift, std::uint64_t word);
-/// The shift with which neighbouring threads, whose operands of `bytes` bytes lie `distance` bytes apart,
-/// meet in the fewest banks.
-int best_bank_shift(const CacheConfig& config, int threads, std::int64_t distance, int bytes);
+/// The shift with which the threads of a beat, whose operands of `bytes` bytes begin at `places` from the
+/// first one's, meet in the fewest banks.
+int best_bank_shift(const CacheConfig& config, const std::vector<std::int64_t>& places, int bytes);
 constexpr int kMostBankShift =
     31;  ///< nothing of a line's number within a memory is left: banks are not turned
 
