@@ -40,8 +40,6 @@ inline HardwareConfig random_offset_chip(int clusters = 2, int cores = 2) {
   const int bus = chip.core.bus.bytes_per_clock;
   chip.core.nram = random_memory(8 << number(1, 5), bus);
   chip.core.wram = random_memory(8 << number(1, 5), bus);
-  // NRAM consists of whole lines.
-  while (chip.core.nram.size_bytes % c.cache.line_bytes != 0) c.cache.line_bytes /= 2, c.cache.bytes /= 2;
   return hardware;
 }
 

@@ -208,6 +208,12 @@ class OffsetLayer : public MatrixLayer {
     shape_.out_height = p_.out_height, shape_.out_width = p_.out_width;
     shape_.pad_h = p_.conv.pads[0], shape_.pad_w = p_.conv.pads[1];
     setup_.vector = static_cast<std::uint8_t>(elements_of_beat(shape_, config_.vector));
+    // As many channels as a line has.
+    const int part =
+        setup_.layout == Layout::kNhwc
+            ? std::max<int>(setup_.vector, config_.cache.line_bytes / setup_.vector * setup_.vector)
+            : shape_.segment();
+    setup_.part = narrow(p_, part, "channels of a part");
     setup_.bank_shift = bank_shift(shape_, setup_.vector, config_);
   }
 
@@ -218,7 +224,7 @@ class OffsetLayer : public MatrixLayer {
     grain.columns = std::min({config_.rows, p_.out_width, blocks ? kThreadBlock : config_.rows});
     grain.rows = std::min(std::max(1, config_.rows / grain.columns), p_.out_height);
     grain.kernels = p_.block_kernels;
-    grain.channels = setup_.layout == Layout::kNchwc ? setup_.block : setup_.vector;
+    grain.channels = setup_.part;
     for (int block = 0; block < p_.kernel_blocks(); ++block) {
       const OffsetSchedule one = schedule({block, block + 1});
       std::int64_t cycles = 0;

@@ -62,12 +62,8 @@ void check_engine(const OffsetConfig& c, const HardwareConfig& hardware, const P
        "a multiple of 4, the bytes of a sum");
   need(c.record_kernels % c.columns == 0, place.key("record_kernels"), c.record_kernels,
        fmt::format("a multiple of columns ({})", c.columns));
-  if (hardware.dataflow != kDataflow) return;
-  need(hardware.chip.has_value(), root.key("dataflow"), hardware.dataflow,
+  need(hardware.dataflow != kDataflow || hardware.chip.has_value(), root.key("dataflow"), hardware.dataflow,
        "a file with `chip`: the engine reads NRAM and WRAM");
-  const std::int64_t nram = hardware.chip->core.nram.size_bytes;
-  need(nram % c.cache.line_bytes == 0, cache.key("line_bytes"), c.cache.line_bytes,
-       fmt::format("a divisor of chip.core.nram.size_bytes ({})", nram));
 }
 
 std::int64_t peak_macs_per_clock(const OffsetConfig& c) {

@@ -15,10 +15,12 @@ int best_bank_shift(const CacheConfig& config, const std::vector<std::int64_t>& 
   constexpr int kShifts = 10;  // that make a difference to threads which are not far apart
   int best = kMostBankShift;
   std::int64_t fewest = -1;
+  CacheConfig small = config;  // its lines do not matter
+  small.ways = 1, small.bytes = config.line_bytes;
   std::vector<Operand> operands(places.size());
   for (int i = 0; i <= kShifts; ++i) {
     const int shift = i == 0 ? kMostBankShift : i - 1;
-    LineCache cache(config, 1, 1);
+    LineCache cache(small, 1, 1);
     cache.set_bank_shift(shift);
     std::vector<LineCache::Reference> references;
     // Beats begin anywhere in a line.

@@ -8,7 +8,8 @@ void OffsetSetup::describe(FieldVisitor& visit) {
   visit("layout", layout, 2), visit("order", order, 1), visit("block", block, 16);
   visit("channels", channels, 16), visit("groups", groups, 16);
   visit("group_kernels", group_kernels, 16), visit("block_kernels", block_kernels, 16);
-  visit("vector", vector, 8), visit("bank_shift", bank_shift, 5), visit("useful_taps", useful_taps, 32);
+  visit("vector", vector, 8), visit("bank_shift", bank_shift, 5), visit("part", part, 16),
+      visit("useful_taps", useful_taps, 32);
 }
 
 void OffsetMap::describe(FieldVisitor& visit) {

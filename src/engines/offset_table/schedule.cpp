@@ -5,17 +5,21 @@
 namespace tilebeat::offset_table {
 namespace {
 
-std::vector<Beat> beats_of(const TableShape& shape, int vector, int group, int first, int count) {
+std::vector<Beat> beats_of(const TableShape& shape, const OffsetSetup& setup, int group, int first,
+                           int count) {
   std::vector<Beat> beats;
   const int group_begin = group * shape.group_channels();
   const int begin = group_begin + first, end = begin + count;
   int entry = shape.ragged() ? group * shape.segments() * shape.taps() : 0;
   for (const Segment& segment : segments_of(shape, group)) {
     const int last = std::min(end, segment.first + segment.size);
-    for (int tap = 0; tap < shape.taps(); ++tap) {
-      for (int c = std::max(begin, segment.first); c < last; c += vector)
-        beats.push_back({entry + tap, c - segment.first, std::min(vector, last - c), tap / shape.kernel_w,
-                         tap % shape.kernel_w, c - group_begin});
+    for (int part = std::max(begin, segment.first); part < last; part += setup.part) {
+      const int part_end = std::min(last, part + setup.part);
+      for (int tap = 0; tap < shape.taps(); ++tap) {
+        for (int c = part; c < part_end; c += setup.vector)
+          beats.push_back({entry + tap, c - segment.first, std::min<int>(setup.vector, part_end - c),
+                           tap / shape.kernel_w, tap % shape.kernel_w, c - group_begin});
+      }
     }
     entry += shape.taps();
   }
@@ -42,7 +46,7 @@ OffsetSchedule::OffsetSchedule(const TableShape& shape, const OffsetSetup& setup
   const int groups =
       shape.ragged() ? (run.first_kernel + run.kernels - 1) / setup.group_kernels + 1 : first_group_ + 1;
   for (int group = first_group_; group < groups; ++group)
-    beats_.push_back(beats_of(shape, vector_, group, run.first_channel, run.channels));
+    beats_.push_back(beats_of(shape, setup, group, run.first_channel, run.channels));
   for (int kernel = 0; kernel < run.kernels;) {
     const int number = run.first_kernel + kernel;
     const int of_block = setup.block_kernels - kernel % setup.block_kernels;

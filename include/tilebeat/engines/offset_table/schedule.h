@@ -29,9 +29,10 @@ struct Slice {
 TableShape shape_of(const ConvSetup& conv, const OffsetSetup& setup, const OffsetMap& map);
 
 /// The order of work of a run (SPEC OT-1, OT-6): groups of threads; for each the slices of kernels; for each
-/// the beats, over the segments of the group's channels, the taps of each, and `vector` channels of it at a
-/// time: so a line is used up before the next one is needed. Where a segment is a channel, that is the order
-/// of k. Pure: the planner packs kernels by it and the unit gathers.
+/// the beats, over the segments of the group's channels, parts of `part` channels of each, the taps, and
+/// `vector` channels of the part at a time: so a line is used up before the next one is needed, and kernels
+/// of a range of channels lie together. Where a segment is a channel, that is the order of k. Pure: the
+/// planner packs kernels by it and the unit gathers.
 class OffsetSchedule {
  public:
   OffsetSchedule(const TableShape& shape, const OffsetSetup& setup, const OffsetRun& run);

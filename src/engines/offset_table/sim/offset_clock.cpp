@@ -13,7 +13,7 @@ void OffsetUnit::keep(const Pipeline::BeatTimes& times, bool ends) {
   const Slice& slice = job_->schedule.slices()[slice_];
   const std::vector<Beat>& beats = job_->schedule.beats(slice.group);
   const std::size_t number = ends ? beats.size() - 1 : beat_ - 1;
-  under.beat = beats[number], under.slice = slice_;
+  under.beat = number, under.slice = slice_;
   under.begins = number == 0 && job_->run.first, under.ends = ends;
   under.reads_records = ends && group_ == 0 && !job_->records.empty();
   under.times = times;
@@ -48,19 +48,15 @@ void OffsetUnit::fetch(Under& under, Cycle now) {
     const LineCache::Reference& reference = under.references[i];
     if (!reference.missed || reference.requested > now || !under.lines[i].empty()) continue;
     under.lines[i].resize(size);
-    lines_.read(reference.line * size, under.lines[i].data(), config_.cache.line_bytes, 0);
+    lines_.read(reference.line * size, under.lines[i].data(), line_size(reference.line), 0);
   }
   if (under.kernels_read || under.times.kernels_requested > now) return;
   under.kernels_read = true;
   const Job& job = *under.job;
   const Slice& slice = job.schedule.slices()[under.slice];
-  const Beat* first = job.schedule.beats(slice.group).data();
-  std::size_t number = 0;
-  while (first[number].channel != under.beat.channel || first[number].row != under.beat.row ||
-         first[number].column != under.beat.column)
-    ++number;
-  kernels_.read(job.run.weights + static_cast<std::uint64_t>(slice.weights) + number * under.kernels.size(),
-                under.kernels.data(), static_cast<int>(under.kernels.size()), 0);
+  kernels_.read(
+      job.run.weights + static_cast<std::uint64_t>(slice.weights) + under.beat * under.kernels.size(),
+      under.kernels.data(), static_cast<int>(under.kernels.size()), 0);
 }
 
 // The lanes: operands are taken from lines in their places and from lines that enter them, in order.

@@ -29,8 +29,8 @@ ImageLayout image_of_map(const TableShape& shape) {
 void check_fields(const ConvSetup& c, const OffsetSetup& s, const OffsetMap& m, const OffsetRun& r,
                   const OffsetConfig& config) {
   const auto refuse = [](const std::string& what) { throw SimulationError("offset.run: " + what); };
-  if (s.group_kernels == 0 || s.block_kernels == 0 || s.vector == 0 || s.groups == 0 || r.kernels == 0 ||
-      r.channels == 0)
+  if (s.group_kernels == 0 || s.block_kernels == 0 || s.vector == 0 || s.part == 0 || s.groups == 0 ||
+      r.kernels == 0 || r.channels == 0)
     refuse(
         fmt::format("{} kernels over {} channels; {} groups, {} kernels of a group, {} of a block, vector {}",
                     r.kernels, r.channels, s.groups, s.group_kernels, s.block_kernels, s.vector));
@@ -83,6 +83,7 @@ OffsetUnit::OffsetUnit(sc_core::sc_module_name name, const SimContext& context, 
 }
 
 void OffsetUnit::bind_memories(Scratchpad& nram, Scratchpad& wram) {
+  nram_end_ = nram.base() + nram.size();
   lines_.bind(nram, 0);
   results_.bind(nram, 1);
   kernels_.bind(wram, 0);
@@ -276,8 +277,7 @@ bool OffsetUnit::do_beat() {
   account(times);
   ++stats.beats;
   stats.wram_read += bytes;
-  for (const LineCache::Reference& r : references_)
-    stats.nram_read += r.missed ? config_.cache.line_bytes : 0;
+  for (const LineCache::Reference& r : references_) stats.nram_read += r.missed ? line_size(r.line) : 0;
   if (signals_) trace_beat(times, beat);
   const bool ends = ++beat_ == beats.size();
   if (ends) end_slice(slice);

@@ -99,8 +99,7 @@ class OffsetUnit : public CommandedUnit {
   // Clock granularity: a beat between tags and lanes.
   struct Under {
     std::shared_ptr<Job> job;
-    Beat beat;
-    std::size_t slice = 0;
+    std::size_t slice = 0, beat = 0;    // numbers
     bool begins = false, ends = false;  // sums; `ends` the slice
     bool reads_records = false;
     Pipeline::BeatTimes times;
@@ -174,6 +173,13 @@ class OffsetUnit : public CommandedUnit {
   std::deque<std::shared_ptr<Job>> jobs_;  // not finished, oldest first
   bool open_sums_ = false;                 // a run left sums for the next one
 
+  // Bytes of a line of NRAM: the last one may be cut.
+  int line_size(std::uint64_t line) const {
+    const auto whole = static_cast<std::uint64_t>(config_.cache.line_bytes);
+    return static_cast<int>(std::min(whole, nram_end_ - line * whole));
+  }
+
+  std::uint64_t nram_end_ = 0;
   Cycle now_ = 0;
 
   // The place in the run.
