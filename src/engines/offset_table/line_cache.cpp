@@ -39,7 +39,6 @@ LineCache::LineCache(const CacheConfig& config, int line_cycles, int latency)
     : config_(config),
       line_cycles_(line_cycles),
       latency_(latency),
-      words_of_line_(config.line_bytes / kWordBytes),
       set_mask_(static_cast<std::uint64_t>(config.sets()) - 1),
       ways_(static_cast<std::size_t>(config.sets()) * static_cast<std::size_t>(config.ways)),
       words_(static_cast<std::size_t>(config.banks)) {

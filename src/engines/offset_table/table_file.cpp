@@ -123,7 +123,7 @@ TableShape read_shape(Reader& reader) {
 }  // namespace
 
 std::uint32_t checksum(const std::uint8_t* bytes, std::size_t count) {
-  static const std::array<std::uint32_t, 256> kTable = [] {
+  static const std::array<std::uint32_t, 256> sums_of_bytes = [] {
     std::array<std::uint32_t, 256> table{};
     for (std::uint32_t i = 0; i < 256; ++i) {
       std::uint32_t value = i;
@@ -133,7 +133,7 @@ std::uint32_t checksum(const std::uint8_t* bytes, std::size_t count) {
     return table;
   }();
   std::uint32_t sum = 0xFFFFFFFFU;
-  for (std::size_t i = 0; i < count; ++i) sum = kTable[(sum ^ bytes[i]) & 0xFFU] ^ (sum >> 8);
+  for (std::size_t i = 0; i < count; ++i) sum = sums_of_bytes[(sum ^ bytes[i]) & 0xFFU] ^ (sum >> 8);
   return ~sum;
 }
 

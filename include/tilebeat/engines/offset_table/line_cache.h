@@ -85,7 +85,7 @@ class LineCache {
 
   CacheConfig config_;
   int line_cycles_, latency_;
-  int line_shift_ = 0, words_of_line_ = 1, bank_shift_ = 0;
+  int line_shift_ = 0, bank_shift_ = 0;
   std::uint64_t set_mask_ = 0;
   std::vector<Way> ways_;
   std::int64_t uses_ = 0;
