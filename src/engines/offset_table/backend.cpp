@@ -75,7 +75,7 @@ class Lowering : public MatrixLowering {
   }
 
   void add(const MatrixJob& job) override {
-    const double loads = set_map(job);
+    const TableLoad loads = set_map(job);
     std::vector<Access> accesses;
     for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write, job.stored}) {
       if (access) accesses.push_back(*access);
@@ -90,7 +90,7 @@ class Lowering : public MatrixLowering {
       run.post = job.post == 0 ? 0 : job.post + static_cast<std::uint64_t>(first) * kPostParameterBytes;
       run.result = job.ofm.address + static_cast<std::uint64_t>(first * p_.element_bytes());
       TaskCost cost = cost_of_run(shape, run);
-      if (first == 0) cost.cycles += loads;
+      if (first == 0) cost.cycles += loads.cycles, cost.dram_bytes = loads.bytes;
       add(run, accesses, cost);
       run.weights += static_cast<std::uint64_t>(OffsetSchedule(shape, setup_, run).weight_bytes());
       run.same_map = true;
@@ -99,8 +99,8 @@ class Lowering : public MatrixLowering {
 
  private:
   static constexpr double kFill = 16;        // cycles of the first lines and kernels, about
-  static constexpr double kTableTrip = 120;  // cycles from a request of tables to their first bytes, about
-  static constexpr double kTableBytes = 16;  // of tables that arrive a cycle, about
+  static constexpr double kTableTrip = 200;  // cycles from a request of tables to their first bytes, about
+  static constexpr double kTableBytes = 6;   // of tables that arrive a cycle, about
 
   template <class Op>
   void add(const Op& operation, std::vector<Access> accesses, const TaskCost& cost) {
@@ -112,16 +112,20 @@ class Lowering : public MatrixLowering {
     graph_.add(std::move(task));
   }
 
-  // Tells the unit of a map unlike the one before. Returns the cycles that its tables take to load.
-  double set_map(const MatrixJob& job) {
+  // What tables take to load, about.
+  struct TableLoad {
+    double cycles = 0, bytes = 0;
+  };
+  // Tells the unit of a map unlike the one before.
+  TableLoad set_map(const MatrixJob& job) {
     const OutputTile& tile = job.tile;
     OffsetMap map;
     map.rows = narrow(p_, tile.h.outs, "tile rows"), map.columns = narrow(p_, tile.w.outs, "tile columns");
     map.height = tile.padding_only() ? std::uint16_t{0} : narrow(p_, tile.h.ins, "tile height");
     map.width = narrow(p_, tile.w.ins, "tile width");
     map.h_offset = narrow_offset(p_, tile.h.offset), map.w_offset = narrow_offset(p_, tile.w.offset);
-    if (map_ && same_shape(*map_, map)) return 0;
-    double cycles = 0;
+    if (map_ && same_shape(*map_, map)) return {};
+    TableLoad load;
     if (config_.addresses == Addresses::kTables) {
       const TableShape shape = shape_of(conv_, setup_, map);
       map.tables = graph_.constant([&] {
@@ -133,12 +137,12 @@ class Lowering : public MatrixLowering {
                        std::int64_t{shape.ragged() ? shape.groups : 1} * shape.segments() * shape.taps(),
                        shape.groups, shape.threads());
       check_tables_fit(p_, image, shape, config_);
-      cycles = kTableTrip +
-               static_cast<double>(std::min<std::int64_t>(image.end, config_.table_bytes)) / kTableBytes;
+      load.bytes = static_cast<double>(std::min<std::int64_t>(image.end, config_.table_bytes));
+      load.cycles = kTableTrip + load.bytes / kTableBytes;
     }
     map_ = map;
     add(map, {}, {});
-    return cycles;
+    return load;
   }
   static bool same_shape(const OffsetMap& a, const OffsetMap& b) {
     const auto all = [](const OffsetMap& m) {
