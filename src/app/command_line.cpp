@@ -71,6 +71,10 @@ void define_run(CLI::App& app, RunCommand& c) {
       ->check(kNotEmpty)
       ->excludes("--program")
       ->type_name("FILE");
+  app.add_option("--tables", c.tables, "tables of addresses, as `tilebeat tables` writes them")
+      ->check(kNotEmpty)
+      ->excludes("--program")
+      ->type_name("FILE");
   app.add_option("--out", c.out, "folder for report.json and outputs/")
       ->capture_default_str()
       ->check(kNotEmpty)
@@ -99,6 +103,40 @@ void define_run(CLI::App& app, RunCommand& c) {
   tilebeat run --config configs/switch16.json --layer models/worked_dilated.json
   tilebeat run --config configs/switch16.json --layer models/worked_dilated.json --vcd wave.vcd --vcd-signals 'sw*' 'b*'
   tilebeat run --config configs/switch16.json --layer models/vgg16_conv3_2.json --timeline timeline.json --out vgg)");
+}
+
+void define_tables(CLI::App& app, TablesCommand& c) {
+  CLI::Option* show =
+      app.add_option("--show", c.show, "print what a file holds")->check(kNotEmpty)->type_name("FILE");
+  CLI::Option* config =
+      app.add_option("--config", c.config, "hardware JSON")->excludes(show)->type_name("HW.json");
+  CLI::Option* layer = app.add_option("--layer", c.layer, "workload JSON: a layer or a network")
+                           ->needs(config)
+                           ->type_name("WORKLOAD.json");
+  config->needs(layer);
+  CLI::Option* out =
+      app.add_option("--out", c.out, "the file to write")->check(kNotEmpty)->needs(config)->type_name("FILE");
+  config->needs(out);
+  app.add_option("--table", c.entry, "number of the tables that --thread and --k are asked of")
+      ->needs(show)
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("NUMBER");
+  app.add_option("--thread", c.thread, "explain an address: of this thread")
+      ->needs(show)
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("THREAD");
+  app.add_option("--k", c.k, "explain an address: of this k")
+      ->needs(show)
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("K");
+  app.callback([&c] {
+    if (c.show.empty() && c.config.empty())
+      throw CLI::ValidationError("--show, or --config, --layer and --out, are expected");
+  });
+  app.footer(R"(Examples:
+  tilebeat tables --config configs/offset16.json --layer models/vgg16_conv3_2.json --out conv.tables
+  tilebeat tables --show conv.tables --thread 37 --k 5
+  tilebeat run --config configs/offset16.json --layer models/vgg16_conv3_2.json --tables conv.tables)");
 }
 
 void define_compare(CLI::App& app, CompareCommand& c) {
@@ -158,6 +196,7 @@ int dispatch(int argc, char** argv) {
   PlanCommand plan_command;
   SchemaCommand schema_command;
   CompareCommand compare_command;
+  TablesCommand tables_command;
 
   CLI::App& run_app = *app.add_subcommand("run", "simulate a workload on a hardware configuration");
   define_run(run_app, run_command);
@@ -182,6 +221,9 @@ int dispatch(int argc, char** argv) {
       ->check(CLI::IsMember({"hardware", "workload", "mapping", "report"}));
   schema_app.add_flag("--markdown", schema_command.markdown, "a Markdown table instead");
   schema_app.footer("Example:\n  tilebeat schema hardware --markdown");
+  CLI::App& tables_app =
+      *app.add_subcommand("tables", "compile tables of addresses ahead of runs, or show them");
+  define_tables(tables_app, tables_command);
   define_compare(*app.add_subcommand("compare", "two reports side by side, or one workload on two chips"),
                  compare_command);
 
@@ -195,6 +237,7 @@ int dispatch(int argc, char** argv) {
   if (run_app.parsed()) return run(run_command);
   if (plan_app.parsed()) return plan(plan_command);
   if (schema_app.parsed()) return schema(schema_command);
+  if (tables_app.parsed()) return tables(tables_command);
   return compare(compare_command);
 }
 

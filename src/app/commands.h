@@ -13,6 +13,7 @@ namespace tilebeat {
 struct RunCommand {
   std::string config, layer;
   std::string mapping;  ///< a mapping file; empty: none
+  std::string tables;   ///< what was compiled ahead; empty: nothing
   std::string program;  ///< instead of `layer`: programs written by hand
   std::string out = "tilebeat-out";
   std::string granularity;  ///< empty: tile, or cycle with a VCD
@@ -39,6 +40,16 @@ struct PlanCommand {
   bool disassemble = false;
 };
 int plan(const PlanCommand& command);
+
+/// `tilebeat tables`: compiles what the engine compiles ahead of runs, or shows such a file.
+struct TablesCommand {
+  std::string config, layer, out;
+  std::string show;  ///< instead: the file that is shown
+  int entry = 0;
+  std::optional<std::int64_t> thread;
+  std::optional<int> k;
+};
+int tables(const TablesCommand& command);
 
 /// `tilebeat schema`.
 struct SchemaCommand {

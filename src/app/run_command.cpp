@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "compiled_files.h"
 #include "output_files.h"
 #include "output_places.h"
 #include "planning.h"
@@ -127,6 +128,7 @@ class RunOutputs {
                                         : std::vector{command.config, command.program}),
         period_(period) {
     if (!command.mapping.empty()) inputs_.push_back(command.mapping);
+    if (!command.tables.empty()) inputs_.push_back(command.tables);
     check_places(places_, inputs_);
     files_.make_folder(places_.out);
     files_.make_folder(places_.outputs());
@@ -201,13 +203,23 @@ int run(const RunCommand& command) {
   check_command(command);
   SimulationOptions options;
   options.granularity = granularity_of(command);
-  const HardwareConfig hardware = load_hardware(command.config);
+  HardwareConfig loaded = load_hardware(command.config);
+  std::shared_ptr<CompiledAhead> ahead;
+  if (!command.tables.empty()) {
+    ahead = ahead_of(loaded);
+    ahead->use(read_compiled(command.tables), command.tables);
+  }
+  const HardwareConfig hardware = std::move(loaded);
   for (const std::string& fault : command.faults) options.faults.push_back(parse_fault(fault, hardware));
   std::optional<Workload> workload;
   if (command.program.empty()) workload = load_workload(command.layer);
   const NetworkMapping asked = command.mapping.empty() ? NetworkMapping{} : load_mapping(command.mapping);
   Plan made = workload ? plan_workload(*workload, hardware, command.layer, asked).plan
                        : load_programs(command.program, hardware);
+  if (ahead && ahead->used() == 0)
+    throw UserError(
+        fmt::format("{}: no tables for a layer of {} as {} maps it: shapes, layouts or parameters differ",
+                    command.tables, command.layer, command.config));
   const std::int64_t macs =
       std::accumulate(made.layers.begin(), made.layers.end(), std::int64_t{0},
                       [](std::int64_t sum, const LayerPlan& l) { return sum + l.macs; });

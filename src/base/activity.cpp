@@ -44,6 +44,8 @@ constexpr std::array<ActivityText, kActivityCount> kTexts{{
     {"dram_timing", "requests are pending and a DRAM timing rule delays the next command"},
     {"refresh", "the DRAM is refreshing"},
     {"write_queue", "results wait for a place in the queue of write requests"},
+    {"table_load", "tables of addresses are not in the table cache yet"},
+    {"address", "the addresses of a beat are not known yet: threads are activated, or a generator computes"},
 }};
 
 }  // namespace

@@ -1,8 +1,17 @@
 #include "tilebeat/config/engine_config.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace tilebeat {
+
+const EngineDescription& engine_description(const std::string& dataflow) {
+  const auto& known = engine_descriptions();
+  const auto found = std::find_if(known.begin(), known.end(),
+                                  [&](const EngineDescription& e) { return e.dataflow == dataflow; });
+  if (found == known.end()) throw std::logic_error("no engine of the dataflow " + dataflow);
+  return *found;
+}
 
 EngineConfigs::EngineConfigs() {
   for (const EngineDescription& engine : engine_descriptions()) engines_.push_back(engine.make());

@@ -106,15 +106,7 @@ std::string processor_name(const std::optional<ChipConfig>& chip, int processor)
 
 const EngineConfig& HardwareConfig::matrix_engine() const {
   const auto& known = engine_descriptions();
-  return engines[static_cast<std::size_t>(&description() - known.data())];
-}
-
-const EngineDescription& HardwareConfig::description() const {
-  const auto& known = engine_descriptions();
-  const auto named = std::find_if(known.begin(), known.end(),
-                                  [this](const EngineDescription& e) { return e.dataflow == dataflow; });
-  if (named == known.end()) throw std::logic_error(fmt::format("there is no dataflow '{}'", dataflow));
-  return *named;
+  return engines[static_cast<std::size_t>(&engine_description(dataflow) - known.data())];
 }
 
 Picoseconds HardwareConfig::clock_ps() const {

@@ -230,7 +230,7 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
     const bool wram =
         (address & kMulticast) != 0 ? (address & kMulticastWram) != 0 : address >= wram_address(0);
     // A run goes to the bank of its region alone.
-    if (wram && hardware.description().wram_regions)
+    if (wram && engine_description(hardware.dataflow).wram_regions)
       path.width = std::min(path.width, chip.core.wram.bank_bytes);
     return path;
   };

@@ -501,8 +501,18 @@ class NetworkPlanner {
                                                      before->second, d.mapping.kernels_during));
   }
 
+  // Equal bytes of a network lie in DRAM once.
+  std::uint64_t constant(const std::string& layer, std::vector<std::uint8_t>& bytes) {
+    const auto known = constants_.find(bytes);
+    if (known != constants_.end()) return known->second;
+    const std::uint64_t address = places_.place("constants of " + layer, bytes);
+    constants_.emplace(std::move(bytes), address);
+    return address;
+  }
+
   void lower(DecidedLayer& d) {
     TaskGraph graph;
+    graph.place_constants([&](std::vector<std::uint8_t> bytes) { return constant(d.layer->name, bytes); });
     const std::vector<BufferId> stored = stored_buffers(graph);
     const PlannedUse use = add_tasks(d, graph, stored);
     d.plan.input_bytes = use.bytes.maps, d.plan.kernel_bytes = use.bytes.kernels;
@@ -574,6 +584,7 @@ class NetworkPlanner {
   std::map<const FusedUnit*, std::vector<std::pair<std::string, std::string>>> reasons_;
   std::set<std::string> on_chip_;  // tensors inside units
   std::vector<DecidedLayer> decided_;
+  std::map<std::vector<std::uint8_t>, std::uint64_t> constants_;  // that instructions name: their places
   std::map<std::string, std::int64_t> bytes_before_;  // by layer: of kernels that an earlier one loads
   std::map<std::string, std::set<int>> workers_;      // by scene: the processors that have a program
 };

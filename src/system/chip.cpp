@@ -27,7 +27,9 @@ std::size_t dma_port(int processor) {
   return fetch_port(processor) + 1;
 }
 
-std::vector<std::string> noc_ports(const ChipConfig& chip) {
+// Behind them those that matrix units have of their own.
+std::vector<std::string> noc_ports(const HardwareConfig& hardware) {
+  const ChipConfig& chip = *hardware.chip;
   std::vector<std::string> names{"host"};
   for (int cluster = 0; cluster < chip.clusters; ++cluster) {
     for (int core = 0; core <= chip.cores_per_cluster; ++core) {
@@ -37,6 +39,11 @@ std::vector<std::string> noc_ports(const ChipConfig& chip) {
       names.push_back(processor + ".fetch");
       names.push_back(processor + (memory ? ".gdma" : ".iodma"));
     }
+  }
+  for (int core = 0; core < chip.cores(); ++core) {
+    for (const std::string& port : engine_description(hardware.dataflow).dram_ports)
+      names.push_back(fmt::format("cluster{}.core{}.{}", core / chip.cores_per_cluster,
+                                  core % chip.cores_per_cluster, port));
   }
   return names;
 }
@@ -96,7 +103,7 @@ void Chip::build(const HardwareConfig& hardware, const Plan& plan, const Simulat
   drams_.resize(static_cast<std::size_t>(chip.memory_controllers));
   std::vector<std::function<void()>> steps{
       [&] {
-        noc_ = std::make_unique<Interconnect>("noc", hardware.interconnect, context_, noc_ports(chip),
+        noc_ = std::make_unique<Interconnect>("noc", hardware.interconnect, context_, noc_ports(hardware),
                                               noc_map(hardware));
       },
       [&] {
@@ -152,6 +159,7 @@ void Chip::bind_processor(CommandProcessor& control, int processor) {
 
 void Chip::bind(const ChipConfig& chip) {
   host_->port.socket.bind(noc_->initiator_ports[0]);
+  std::size_t matrix_port = fetch_port(chip.processors());
   for (std::size_t i = 0; i < drams_.size(); ++i) noc_->target_ports[i].bind(drams_[i]->socket);
   for (int k = 0; k < chip.clusters; ++k) {
     MemoryCore& memory = *memory_cores_[static_cast<std::size_t>(k)];
@@ -160,6 +168,7 @@ void Chip::bind(const ChipConfig& chip) {
       Core& core = *cores_[static_cast<std::size_t>(k * chip.cores_per_cluster + i)];
       bind_processor(*core.control, first + i);
       core.iodma->outer.socket.bind(noc_->initiator_ports[dma_port(first + i)]);
+      for (const NamedPort& port : core.dram_ports()) port.socket->bind(noc_->initiator_ports[matrix_port++]);
       core.mvdma->outer.socket.bind(memory.bus->initiator_ports[static_cast<std::size_t>(i)]);
       memory.broadcast->outputs[static_cast<std::size_t>(i)]->socket.bind(
           core.bus->initiator_ports[core.bus->initiator_ports.size() - 1]);

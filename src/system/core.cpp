@@ -49,8 +49,9 @@ Core::Core(sc_core::sc_module_name name, const SimContext& context, const Hardwa
                                              width, ScratchpadLayout::kInterleaved, matrix_->nram_ports());
       },
       [&] {
-        const auto layout =
-            hardware.description().wram_regions ? ScratchpadLayout::kRegions : ScratchpadLayout::kInterleaved;
+        const auto layout = engine_description(hardware.dataflow).wram_regions
+                                ? ScratchpadLayout::kRegions
+                                : ScratchpadLayout::kInterleaved;
         wram_ = std::make_unique<Scratchpad>("wram", context, config.wram, config.wram.size_bytes, wram,
                                              width, layout, matrix_->wram_ports());
       },

@@ -41,7 +41,8 @@ std::string config_name(const ::testing::TestParamInfo<const char*>& info) {
 INSTANTIATE_TEST_SUITE_P(Configs, AttentionOn,
                          ::testing::Values("configs/core1.json", "configs/cluster4x4.json",
                                            "configs/wfold16x4.json", "configs/wfold_cluster4x4.json",
-                                           "configs/rolling16.json", "configs/rolling_cluster4x4.json"),
+                                           "configs/rolling16.json", "configs/rolling_cluster4x4.json",
+                                           "configs/offset16.json", "configs/offset_cluster4x4.json"),
                          config_name);
 
 /// y = a x b, or with weights instead of b.

@@ -68,7 +68,8 @@ TEST_P(UpsamplingOn, OP_2_CY_3_writes_the_same_results_in_both_granularities) {
 INSTANTIATE_TEST_SUITE_P(Configs, UpsamplingOn,
                          ::testing::Values("configs/core1.json", "configs/cluster4x4.json",
                                            "configs/wfold16x4.json", "configs/wfold_cluster4x4.json",
-                                           "configs/rolling16.json", "configs/rolling_cluster4x4.json"),
+                                           "configs/rolling16.json", "configs/rolling_cluster4x4.json",
+                                           "configs/offset16.json", "configs/offset_cluster4x4.json"),
                          [](const auto& config) { return test_name(config.param); });
 
 TEST(UpsamplingCommand, OP_2_a_board_refuses_transposed_convolutions) {

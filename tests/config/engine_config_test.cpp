@@ -84,7 +84,7 @@ TEST(EngineConfig, UI_2_its_rules_are_checked) {
   EXPECT_THAT(refusal_of(R"({"toy": {"cell": 4}})"), HasSubstr("nearest known name is \"cells\""));
   EXPECT_THAT(refusal_of(R"({"dataflow": "playing"})"), HasSubstr("/dataflow: \"playing\" is not allowed"));
   EXPECT_THAT(refusal_of(R"({"dataflow": "toy"})"),
-              HasSubstr(R"(allowed is one of "dilated", "wfold", "rolling", "playing")"));
+              HasSubstr(R"(allowed is one of "dilated", "wfold", "rolling", "offset", "playing")"));
 }
 
 TEST(EngineConfig, a_copy_of_the_hardware_has_engines_of_its_own) {

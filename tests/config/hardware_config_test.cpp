@@ -108,13 +108,17 @@ TEST(HardwareConfig, UI_2_rolling16_spells_out_the_defaults_of_its_engine) {
   expect_documented("rolling16.json", hardware_to_json(parsed("{}"))["rolling"], true);
 }
 
+TEST(HardwareConfig, UI_2_offset16_spells_out_the_defaults_of_its_engine) {
+  expect_documented("offset16.json", hardware_to_json(parsed("{}"))["offset"], true);
+}
+
 TEST(HardwareConfig, UI_2_switch16_spells_out_the_defaults) {
   const HardwareConfig config = load_hardware(TILEBEAT_SOURCE_DIR "/configs/switch16.json");
   const OrderedJson defaults = hardware_to_json(parsed("{}"));
   EXPECT_EQ(hardware_to_json(config), defaults);
   const std::string text = read_file(TILEBEAT_SOURCE_DIR "/configs/switch16.json", kMaxJsonBytes);
   OrderedJson fields = defaults;
-  for (const char* engine : {"wfold", "rolling"}) fields.erase(engine);  // have files of their own
+  for (const char* engine : {"wfold", "rolling", "offset"}) fields.erase(engine);  // have files of their own
   expect_documented("switch16.json", fields, false);
   for (const auto& [key, value] : defaults["dram"].items()) {
     EXPECT_NE(text.find("\"" + key + "\": " + value.dump()), std::string::npos)

@@ -15,6 +15,7 @@
 #include "checked_run.h"
 #include "random_chip.h"
 #include "random_network.h"
+#include "random_offset.h"
 #include "random_rolling.h"
 #include "random_wfold.h"
 #include "tilebeat_command.h"
@@ -23,17 +24,19 @@ namespace tilebeat::testing {
 namespace {
 
 // What is too small, in refusals.
-const std::initializer_list<std::string_view> kCauses{"chip.",  "NRAM",     "switch_array.",
-                                                      "wfold.", "rolling.", "dram."};
+const std::initializer_list<std::string_view> kCauses{"chip.",    "NRAM",    "switch_array.", "wfold.",
+                                                      "rolling.", "offset.", "dram."};
 
 // A chip with any engine.
 HardwareConfig random_engines_chip() {
   constexpr int kClusters = 3, kCores = 4;
-  switch (number(0, 3)) {
+  switch (number(0, 4)) {
     case 0:
       return random_wfold_chip(kClusters, kCores);
     case 1:
       return random_rolling_chip(kClusters, kCores);
+    case 2:
+      return random_offset_chip(kClusters, kCores);
     default:
       return random_chip();
   }

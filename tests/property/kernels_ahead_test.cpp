@@ -13,13 +13,14 @@
 #include "checked_run.h"
 #include "random_chip.h"
 #include "random_network.h"
+#include "random_offset.h"
 #include "random_rolling.h"
 #include "random_wfold.h"
 
 namespace tilebeat::testing {
 namespace {
 
-enum class Engine { kSwitchArray, kWfold, kRolling };
+enum class Engine { kSwitchArray, kWfold, kRolling, kOffset };
 
 struct AheadTally : Refusals {
   int ahead = 0, far = 0,
@@ -32,7 +33,8 @@ class KernelsAheadOn : public ::testing::TestWithParam<Engine> {
     constexpr int kClusters = 2, kCores = 4;
     return GetParam() == Engine::kSwitchArray ? random_chip()
            : GetParam() == Engine::kWfold     ? random_wfold_chip(kClusters, kCores)
-                                              : random_rolling_chip(kClusters, kCores);
+           : GetParam() == Engine::kRolling   ? random_rolling_chip(kClusters, kCores)
+                                              : random_offset_chip(kClusters, kCores);
   }
 
   /// Loads of random layers, during random earlier ones.
@@ -66,7 +68,8 @@ class KernelsAheadOn : public ::testing::TestWithParam<Engine> {
         const auto layer = std::find_if(asked.layers.begin(), asked.layers.end(),
                                         [&](const auto& r) { return r.layer == error.layer(); });
         if (layer == asked.layers.end()) {
-          check_refusal(message, {"chip.", "NRAM", "switch_array.", "wfold.", "rolling.", "dram."});
+          check_refusal(message,
+                        {"chip.", "NRAM", "switch_array.", "wfold.", "rolling.", "offset.", "dram."});
           ++tally.refused;
           return std::nullopt;
         }
@@ -131,11 +134,12 @@ TEST_P(KernelsAheadOn, MA_1_FU_4_CY_3_CY_4_random_networks_on_random_chips) {
 }
 
 std::string engine_name(const ::testing::TestParamInfo<Engine>& info) {
-  constexpr std::array<const char*, 3> kNames{"switch_array", "wfold", "rolling"};
+  constexpr std::array<const char*, 4> kNames{"switch_array", "wfold", "rolling", "offset"};
   return kNames.at(static_cast<std::size_t>(info.param));
 }
 INSTANTIATE_TEST_SUITE_P(Engines, KernelsAheadOn,
-                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling),
+                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling,
+                                           Engine::kOffset),
                          engine_name);
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <rapidcheck.h>
 
 #include "checked_run.h"
+#include "random_offset.h"
 #include "random_product.h"
 #include "random_rolling.h"
 
@@ -16,7 +17,8 @@ namespace {
 
 /// Both granularities, and processes in another order; true unless the planner refused.
 bool check_on_chip(const Workload& workload, const HardwareConfig& hardware, Refusals& tally) {
-  const auto plan = plan_or_refusal(workload, hardware, {"chip.", "wfold.", "dram.", "switch_array."}, tally);
+  const auto plan =
+      plan_or_refusal(workload, hardware, {"chip.", "wfold.", "dram.", "switch_array.", "offset."}, tally);
   if (!plan) return false;
   const SimulatedRun run = check_both_granularities(workload, hardware, plan->plan, 60);
   SimulationOptions options;
@@ -27,7 +29,7 @@ bool check_on_chip(const Workload& workload, const HardwareConfig& hardware, Ref
   return true;
 }
 
-enum class Engine { kSwitchArray, kWfold, kRolling };
+enum class Engine { kSwitchArray, kWfold, kRolling, kOffset };
 
 class RandomProductsOn : public ::testing::TestWithParam<Engine> {
  protected:
@@ -37,8 +39,10 @@ class RandomProductsOn : public ::testing::TestWithParam<Engine> {
         return random_chip();
       case Engine::kWfold:
         return random_wfold_chip();
-      default:
+      case Engine::kRolling:
         return random_rolling_chip();
+      default:
+        return random_offset_chip();
     }
   }
 };
@@ -65,11 +69,12 @@ TEST_P(RandomProductsOn, OP_1_a_long_inner_dimension_is_cut) {
 }
 
 std::string engine_name(const ::testing::TestParamInfo<Engine>& info) {
-  constexpr std::array<const char*, 3> kNames{"switch_array", "wfold", "rolling"};
+  constexpr std::array<const char*, 4> kNames{"switch_array", "wfold", "rolling", "offset"};
   return kNames.at(static_cast<std::size_t>(info.param));
 }
 INSTANTIATE_TEST_SUITE_P(Engines, RandomProductsOn,
-                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling),
+                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling,
+                                           Engine::kOffset),
                          engine_name);
 
 }  // namespace

@@ -8,13 +8,14 @@
 #include <rapidcheck.h>
 
 #include "checked_run.h"
+#include "random_offset.h"
 #include "random_product.h"
 #include "random_rolling.h"
 
 namespace tilebeat::testing {
 namespace {
 
-enum class Engine { kSwitchArray, kWfold, kRolling };
+enum class Engine { kSwitchArray, kWfold, kRolling, kOffset };
 
 struct Tally {
   int shared = 0;        // layers that teams compute
@@ -27,7 +28,8 @@ class ReductionPartsOn : public ::testing::TestWithParam<Engine> {
     constexpr int kClusters = 2, kCores = 5;
     HardwareConfig hardware = GetParam() == Engine::kSwitchArray ? random_chip()
                               : GetParam() == Engine::kWfold     ? random_wfold_chip(kClusters, kCores)
-                                                                 : random_rolling_chip(kClusters, kCores);
+                              : GetParam() == Engine::kRolling   ? random_rolling_chip(kClusters, kCores)
+                                                                 : random_offset_chip(kClusters, kCores);
     ChipConfig& chip = *hardware.chip;
     chip.cores_per_cluster = std::max(2, chip.cores_per_cluster);
     chip.core.nram = random_memory(64, chip.core.bus.bytes_per_clock);
@@ -120,11 +122,12 @@ TEST_P(ReductionPartsOn, MA_1_HI_3_convolutions) {
 }
 
 std::string engine_name(const ::testing::TestParamInfo<Engine>& info) {
-  constexpr std::array<const char*, 3> kNames{"switch_array", "wfold", "rolling"};
+  constexpr std::array<const char*, 4> kNames{"switch_array", "wfold", "rolling", "offset"};
   return kNames.at(static_cast<std::size_t>(info.param));
 }
 INSTANTIATE_TEST_SUITE_P(Engines, ReductionPartsOn,
-                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling),
+                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling,
+                                           Engine::kOffset),
                          engine_name);
 
 }  // namespace

@@ -234,7 +234,8 @@ TEST(ToyEngine, UI_2_its_configuration_is_read_and_checked) {
   EXPECT_THAT(rule, HasSubstr("/dot/kernel_bytes: 4096 is not allowed"));
   EXPECT_THAT(rule, HasSubstr("a multiple of lanes (3)"));
   EXPECT_THAT(refusal_of(R"({"dataflow": "dot"})"), HasSubstr("a file with `chip`"));
-  EXPECT_THAT(refusal_of(R"({"dataflow": "dots"})"), HasSubstr(R"("dilated", "wfold", "rolling", "dot")"));
+  EXPECT_THAT(refusal_of(R"({"dataflow": "dots"})"),
+              HasSubstr(R"("dilated", "wfold", "rolling", "offset", "dot")"));
 }
 
 // ---- a whole binary ----

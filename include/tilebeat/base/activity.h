@@ -39,6 +39,8 @@ enum class Activity : std::uint8_t {
   kDramTiming,        ///< the DRAM waits for tRCD, tRP, tCCD, ... with requests pending
   kRefresh,           ///< the DRAM is refreshing
   kWriteQueue,        ///< results wait for a place in the queue of write requests
+  kTableLoad,         ///< tables of addresses are not in the engine's table cache yet
+  kAddress,           ///< the addresses of a beat are not known yet
   kCount
 };
 constexpr int kActivityCount = static_cast<int>(Activity::kCount);

@@ -9,6 +9,7 @@
 
 namespace tilebeat {
 
+class CompiledAhead;
 class Place;
 struct HardwareConfig;
 
@@ -37,6 +38,8 @@ class EngineConfig {
   /// Multiply-accumulates of one engine a cycle, at most.
   virtual std::int64_t peak_macs_per_clock() const = 0;
   virtual FaultSpace fault_space(const HardwareConfig& hardware) const = 0;
+  /// What the engine compiles ahead, shared with all copies that are made from now on; null: nothing.
+  virtual std::shared_ptr<CompiledAhead> compiled_ahead() = 0;
 };
 
 /// An engine's struct behind the interface. Its members are defined in config/engine_config_of.h, which the
@@ -53,6 +56,7 @@ class EngineConfigOf : public EngineConfig {
   void check(const HardwareConfig& hardware, const Place& root) const override;
   std::int64_t peak_macs_per_clock() const override;
   FaultSpace fault_space(const HardwareConfig& hardware) const override;
+  std::shared_ptr<CompiledAhead> compiled_ahead() override;
 };
 
 /// How an engine appears in hardware files.
@@ -63,6 +67,9 @@ struct EngineDescription {
   std::unique_ptr<EngineConfig> (*make)();  ///< its configuration, with defaults
   /// Fields of it that programs decide, not the hardware: a mapping file may set them for a layer.
   std::vector<std::string> layer_choices{};
+  /// Ports that it has in a core to the chip's interconnect, past the bus of the core
+  /// (MatrixUnit::dram_ports).
+  std::vector<std::string> dram_ports{};
   /// Every bank of WRAM holds a part of it in one piece, a region, and has a port of its own for the engine;
   /// otherwise words go to the banks in turn.
   bool wram_regions = false;
@@ -71,6 +78,8 @@ struct EngineDescription {
 /// The engines that the program was linked with, in the order of the documentation; the first is the default.
 /// Defined by the list of engines (engines/list.h), not by this level.
 const std::vector<EngineDescription>& engine_descriptions();
+/// That of a dataflow, which is in the list.
+const EngineDescription& engine_description(const std::string& dataflow);
 
 /// One configuration of each engine of `engine_descriptions`, in their order; copied with its contents.
 class EngineConfigs {

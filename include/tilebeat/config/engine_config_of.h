@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/config/compiled_ahead.h"
 #include "tilebeat/config/engine_config.h"
 #include "tilebeat/schema/fields.h"
 
@@ -10,6 +11,7 @@ namespace tilebeat {
 //   void check_engine(const T&, const HardwareConfig&, const Place& root)         its rules
 //   std::int64_t peak_macs_per_clock(const T&)
 //   FaultSpace fault_space(const T&, const HardwareConfig&)
+//   std::shared_ptr<CompiledAhead> compiled_ahead(T&)                             where it compiles something
 
 template <class T>
 std::unique_ptr<EngineConfig> EngineConfigOf<T>::clone() const {
@@ -48,6 +50,16 @@ FaultSpace fault_space_of(const T& value, const HardwareConfig& hardware) {
   return fault_space(value, hardware);
 }
 
+// Of engines that compile nothing ahead.
+template <class T>
+std::shared_ptr<CompiledAhead> compiled_ahead(T&) {
+  return nullptr;
+}
+template <class T>
+std::shared_ptr<CompiledAhead> compiled_ahead_of(T& value) {
+  return compiled_ahead(value);
+}
+
 template <class T>
 std::int64_t EngineConfigOf<T>::peak_macs_per_clock() const {
   return peak_macs_of(value);
@@ -56,6 +68,11 @@ std::int64_t EngineConfigOf<T>::peak_macs_per_clock() const {
 template <class T>
 FaultSpace EngineConfigOf<T>::fault_space(const HardwareConfig& hardware) const {
   return fault_space_of(value, hardware);
+}
+
+template <class T>
+std::shared_ptr<CompiledAhead> EngineConfigOf<T>::compiled_ahead() {
+  return compiled_ahead_of(value);
 }
 
 template <class T>

@@ -131,7 +131,6 @@ struct HardwareConfig {
   }
   /// The engine that `dataflow` names.
   const EngineConfig& matrix_engine() const;
-  const EngineDescription& description() const;
   /// Peak multiply-accumulates of one matrix unit a cycle.
   std::int64_t macs_per_clock() const { return matrix_engine().peak_macs_per_clock(); }
   /// Width of the bus that the ports of a matrix unit are on: a core's, or the interconnect.

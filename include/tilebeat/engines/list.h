@@ -17,4 +17,5 @@
   ENGINE(switch_array)           \
   ENGINE(wfold)                  \
   ENGINE(rolling)                \
+  ENGINE(offset_table)           \
   /* a new engine adds its line above this one */

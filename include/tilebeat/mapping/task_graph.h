@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -84,6 +85,16 @@ class TaskGraph {
   /// Likewise: they write version 0 of the buffer of their processor, `buffers[processor]`; empty: no more.
   void also_write(std::vector<BufferId> buffers) { also_written_ = std::move(buffers); }
 
+  /// Gives bytes that instructions name a place in DRAM, where the host writes them before the run; the same
+  /// bytes may be given the same place.
+  using ConstantPlacer = std::function<std::uint64_t(std::vector<std::uint8_t> bytes)>;
+  void place_constants(ConstantPlacer placer) { place_constant_ = std::move(placer); }
+  /// The address of the bytes that `make` returns. In a graph that is only estimated it is 0, and nothing is
+  /// made.
+  std::uint64_t constant(const std::function<std::vector<std::uint8_t>()>& make) const {
+    return place_constant_ ? place_constant_(make()) : 0;
+  }
+
   const std::vector<Task>& tasks() const { return tasks_; }
   BufferRole role(BufferId buffer) const { return roles_[static_cast<std::size_t>(buffer)]; }
   int buffers() const { return static_cast<int>(roles_.size()); }
@@ -93,6 +104,7 @@ class TaskGraph {
   std::vector<BufferRole> roles_;
   std::optional<Access> also_;
   std::vector<BufferId> also_written_;
+  ConstantPlacer place_constant_;
 };
 
 /// Task `to` waits for an event of task `from`, which was added before it; `cause` is what it waits for.

@@ -27,6 +27,8 @@ class Core : public sc_core::sc_module {
   std::unique_ptr<CopyEngine> iodma, mvdma;  ///< their outer ports are the core's
   std::unique_ptr<Interconnect> bus;         ///< its last initiator port takes broadcasts
 
+  /// The matrix unit's ports to the chip's interconnect.
+  std::vector<NamedPort> dram_ports() { return matrix_->dram_ports(); }
   /// A fault of SimulationOptions.
   void inject_fault(const Fault& fault) { matrix_->inject_fault(fault); }
   /// Adds what its parts have counted, and what the core did as a whole, as of the snapshot's cycle.

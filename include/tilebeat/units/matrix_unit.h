@@ -30,6 +30,8 @@ class MatrixUnit {
 
   /// Its ports to the memories, in the order of arbitration.
   virtual std::vector<NamedPort> memory_ports() = 0;
+  /// Its ports to the chip's interconnect, in a core alone: those that its description names, in that order.
+  virtual std::vector<NamedPort> dram_ports() { return {}; }
   /// The units that the command processor commands, in the order of its sockets.
   virtual std::vector<UnitSockets> units() = 0;
   /// How many ports of its own the unit has at every bank of NRAM, of WRAM (Scratchpad::engine_port).

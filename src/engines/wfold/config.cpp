@@ -80,7 +80,8 @@ FaultSpace fault_space(const WfoldConfig&, const HardwareConfig& hardware) {
 namespace wfold {
 
 EngineDescription description() {
-  return {kWfoldDataflow, "wfold", "sizes of the W-fold engine", make_engine_config<WfoldConfig>, {}, true};
+  return {
+      kWfoldDataflow, "wfold", "sizes of the W-fold engine", make_engine_config<WfoldConfig>, {}, {}, true};
 }
 
 }  // namespace wfold

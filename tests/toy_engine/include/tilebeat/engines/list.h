@@ -17,5 +17,6 @@
   ENGINE(switch_array)           \
   ENGINE(wfold)                  \
   ENGINE(rolling)                \
+  ENGINE(offset_table)           \
   ENGINE(dot)                    \
   /* a new engine adds its line above this one */

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "tilebeat/engines/offset_table/operations.h"
+#include "tilebeat/isa/instruction.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tilebeat::offset_table {
+
+/// What the threads of a group gather in one beat: `count` neighbouring elements each, at the base of the
+/// thread plus entry `entry` of the offsets plus `beyond`.
+struct Beat {
+  int entry = 0;            ///< by segment and tap; of ragged groups by group before that
+  int beyond = 0;           ///< elements from the beginning of the segment
+  int count = 1;            ///< elements
+  int row = 0, column = 0;  ///< of the kernel
+  int channel = 0;          ///< the first one, of the group
+};
+
+/// Kernels of one block and one group of channels: they are multiplied with the same operands.
+struct Slice {
+  int group = 0;             ///< of channels
+  int first = 0, count = 0;  ///< kernels, of the run
+  std::int64_t weights = 0;  ///< bytes from the first of the run's
+};
+
+/// The convolution of a map as tables see it.
+TableShape shape_of(const ConvSetup& conv, const OffsetSetup& setup, const OffsetMap& map);
+
+/// The order of work of a run (SPEC OT-1, OT-6): groups of threads; for each the slices of kernels; for each
+/// the beats, over the segments of the group's channels, parts of `part` channels of each, the taps, and
+/// `vector` channels of the part at a time: so a line is used up before the next one is needed, and kernels
+/// of a range of channels lie together. Where a segment is a channel, that is the order of k. Pure: the
+/// planner packs kernels by it and the unit gathers.
+class OffsetSchedule {
+ public:
+  OffsetSchedule(const TableShape& shape, const OffsetSetup& setup, const OffsetRun& run);
+
+  const std::vector<Slice>& slices() const { return slices_; }
+  /// Those of a slice, for groups of channels of the run alone.
+  const std::vector<Beat>& beats(int group) const {
+    return beats_[beats_.size() == 1 ? 0 : static_cast<std::size_t>(group - first_group_)];
+  }
+  /// Bytes of a kernel in a beat.
+  int vector() const { return vector_; }
+  /// Bytes of all kernels of the run.
+  std::int64_t weight_bytes() const { return weight_bytes_; }
+
+ private:
+  int vector_;
+  int first_group_ = 0;
+  std::vector<std::vector<Beat>> beats_;  // by group, where they differ
+  std::vector<Slice> slices_;
+  std::int64_t weight_bytes_ = 0;
+};
+
+/// Elements of a thread and beat: `most`, where the layout has as many neighbours.
+int elements_of_beat(const TableShape& shape, int most);
+
+}  // namespace tilebeat::offset_table

@@ -1,0 +1,211 @@
+#pragma once
+
+#include "tilebeat/engines/offset_table/config.h"
+#include "tilebeat/engines/offset_table/operations.h"
+#include "tilebeat/engines/offset_table/pipeline.h"
+#include "tilebeat/engines/offset_table/schedule.h"
+#include "tilebeat/engines/offset_table/sim/table_memory.h"
+#include "tilebeat/engines/rolling/sim/scratchpad_port.h"
+#include "tilebeat/observe/ledger.h"
+#include "tilebeat/sim/context.h"
+#include "tilebeat/sim/granularity.h"
+#include "tilebeat/units/commanded_unit.h"
+#include "tilebeat/units/matrix_unit.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat::offset_table {
+
+using rolling::ScratchpadPort;
+
+/// What the lanes count.
+struct LaneStats {
+  std::int64_t runs = 0, beats = 0, useful_macs = 0;
+  std::int64_t results = 0;                                     ///< elements stored
+  std::int64_t nram_read = 0, nram_written = 0, wram_read = 0;  ///< bytes
+  std::int64_t im2col_bytes = 0, pointer_bytes = 0;  ///< that other ways to the maps of all runs would take
+};
+
+/// A run that the unit works on, from its first cycle until its last result is stored.
+struct Job {
+  Job(const Instruction& i, const ConvSetup& c, const OffsetSetup& s, const OffsetMap& m, const OffsetRun& r,
+      Cycle now);
+
+  const Instruction instruction;
+  const ConvSetup conv;
+  const OffsetSetup setup;
+  const OffsetMap map;
+  const OffsetRun run;
+  const TableShape shape;
+  const OffsetSchedule schedule;
+  const ImageLayout image;
+  const Cycle began;
+
+  std::vector<PostParameter> records;  ///< by kernel, those that were read
+  std::optional<Cycle> released;       ///< the cycle from which on the operands have been read
+  std::optional<Cycle> done;           ///< the cycle after the last result was written, or added
+};
+
+/// The offset-table engine (SPEC section 6): a gather unit with a table cache and a line cache in front of
+/// `rows` x `columns` lanes of `vector` multipliers. OffsetSchedule is its order of work, Pipeline its
+/// timing.
+///
+/// Throughput: one beat a cycle. Latency: from the tags of a beat to its lanes `hit_latency_cycles`, or a
+/// line from NRAM; a sum is complete ceil(log2 vector) + 1 cycles after its last beat; a row of results is
+/// written `post_latency_cycles` after it left the lanes. Back-pressure: see Pipeline, LineCache and
+/// TableMemory. The lanes wait, in this order, for a set of sums (`output_drain`), for tables (`table_load`),
+/// for addresses (`address`), for lines
+/// (`input_load`), for kernels (`weight_load`); further cycles of a beat are `bank_conflict`. Runs follow one
+/// another: the tags of the next one are looked up when all operands of the one before have been requested.
+///
+/// In clock granularity lines, kernels and results travel through sockets in the cycles of the pipeline, and
+/// the operands of a beat are taken from the lines that lie in the cache then; in tile granularity a run is
+/// advanced as far as its tables are there, and the products of a slice are one multiplication of matrices.
+class OffsetUnit : public CommandedUnit {
+ public:
+  TableMemory tables;
+
+  /// `nram`, `wram`: the memories of its core.
+  OffsetUnit(sc_core::sc_module_name name, const SimContext& context, const OffsetConfig& config,
+             const DmaConfig& dma, const MemoryConfig& nram, const MemoryConfig& wram,
+             Granularity granularity);
+  SC_HAS_PROCESS(OffsetUnit);
+
+  /// Its ports at the memories of a core: NRAM has two, for lines and for results, WRAM one, for kernels.
+  static constexpr int kNramPorts = 2, kWramPorts = 1;
+  void bind_memories(Scratchpad& nram, Scratchpad& wram);
+  void inject_fault(const Fault& fault);
+
+  const Pipeline& pipeline() const { return pipeline_; }
+
+  CycleLedger ledger;  ///< of the lanes
+  LaneStats stats;
+
+ private:
+  // A thread of the group at work: what its registers hold.
+  struct Thread {
+    std::int64_t base = 0;
+    std::uint32_t rows = 0, columns = 0;  // masks
+    int row = 0, column = 0;              // coordinates
+    std::uint64_t result = 0;             // address
+  };
+  // Clock granularity: a beat between tags and lanes.
+  struct Under {
+    std::shared_ptr<Job> job;
+    std::size_t slice = 0, beat = 0;    // numbers
+    bool begins = false, ends = false;  // sums; `ends` the slice
+    bool reads_records = false;
+    Pipeline::BeatTimes times;
+    std::vector<Operand> operands;
+    std::vector<LineCache::Reference> references;
+    std::vector<std::vector<std::uint8_t>> lines;  // by reference, those that were fetched
+    std::vector<std::uint8_t> kernels;
+    bool kernels_read = false;
+    std::vector<std::uint64_t> results;  // by thread
+    std::vector<Pipeline::RowTimes> rows;
+  };
+  struct Write {
+    Cycle at = 0;
+    std::uint64_t address = 0;
+    std::vector<std::uint8_t> data;
+  };
+  struct Signals {
+    SignalId state, beat, group, slice, row, column, channel, hits, misses, conflicts;
+  };
+
+  void take(const Instruction& instruction, Cycle next) override;
+  void step();
+  void begin_next(Cycle now);
+  void begin_run(Cycle now);
+  void advance(Cycle limit);
+  bool begin_group();
+  bool do_beat();
+  void activate(std::int64_t first, int count);
+  std::int32_t entry(std::int64_t offset, int bytes = kEntryBytes) const;
+  void gather(const Beat& beat, int group);
+  void account(const Pipeline::BeatTimes& times);
+  void end_slice(const Slice& slice);
+  void end_run();
+  void finish_jobs(Cycle now);
+  void schedule(Cycle now);
+  bool works() const { return !jobs_.empty(); }
+  // The first cycle in which tables can be requested in place of those that the last beat used.
+  Cycle next_request() const { return std::max(pipeline_.next_look(), now_) + 1; }
+
+  // Clock granularity.
+  void keep(const Pipeline::BeatTimes& times, bool ends);
+  void move_data(Cycle now);
+  void fetch(Under& under, Cycle now);
+  void multiply(Under& under);
+  void store_rows(const Under& under);
+  void read_records(Job& job, const Slice& slice);
+  void trace_beat(const Pipeline::BeatTimes& times, const Beat& beat);
+  void declare_signals();
+
+  // Tile granularity.
+  void multiply_slice(const Slice& slice);
+  void widen_threads(int group);
+  const std::vector<std::int16_t>& widened_kernels(const Slice& slice);
+
+  std::vector<std::uint8_t> post_processed(const Job& job, const Slice& slice,
+                                           const std::int32_t* sums) const;
+
+  OffsetConfig config_;
+  Granularity granularity_;
+  bool faulty_ = false;
+  ScratchpadPort lines_, results_, kernels_;
+  Pipeline pipeline_;
+
+  std::deque<Instruction> queue_;  // the front one is begun
+  ConvSetup conv_;
+  OffsetSetup setup_;
+  OffsetMap map_;
+  std::optional<Tables> computed_;         // of the map, where addresses are computed
+  std::shared_ptr<Job> job_;               // whose beats are not all through the tags
+  bool reading_ = false;                   // the front instruction is a run that is not released
+  std::deque<std::shared_ptr<Job>> jobs_;  // not finished, oldest first
+  bool open_sums_ = false;                 // a run left sums for the next one
+
+  // Bytes of a line of NRAM: the last one may be cut.
+  int line_size(std::uint64_t line) const {
+    const auto whole = static_cast<std::uint64_t>(config_.cache.line_bytes);
+    return static_cast<int>(std::min(whole, nram_end_ - line * whole));
+  }
+
+  std::uint64_t nram_end_ = 0;
+  Cycle now_ = 0;
+
+  // The place in the run.
+  std::int64_t group_ = 0;
+  std::size_t slice_ = 0, beat_ = 0;
+  bool group_begun_ = false;
+  std::vector<Thread> threads_;
+  std::vector<Operand> operands_;
+  std::vector<LineCache::Reference> references_;
+  std::vector<Pipeline::RowTimes> rows_;
+  std::vector<int> row_accesses_;
+  std::vector<std::int32_t> sums_;  // by row and column of the lanes
+  Cycle written_ = 0;
+
+  // Clock granularity.
+  std::deque<Under> under_way_;
+  std::deque<Write> writes_;
+  std::vector<std::uint8_t> places_;  // the bytes of all lines of the cache
+  std::vector<std::int16_t> elements_;
+
+  // Tile granularity.
+  std::vector<std::vector<std::int16_t>> wide_kernels_;  // of the run, by slice
+  std::vector<std::int16_t> wide_threads_;               // of the group of threads
+  std::optional<int> widened_;                           // the group of channels in it
+  std::size_t width_ = 0;                                // elements of a line of both
+  std::optional<Signals> signals_;
+};
+
+}  // namespace tilebeat::offset_table

@@ -1,0 +1,136 @@
+#include "tilebeat/engines/offset_table/line_cache.h"
+
+#include <algorithm>
+
+namespace tilebeat::offset_table {
+
+int bank_of(const CacheConfig& config, int shift, std::uint64_t word) {
+  const auto width = static_cast<std::uint64_t>(config.line_bytes / kWordBytes);
+  std::uint64_t bank = word % width;
+  if (config.bank_order == BankOrder::kRotated) bank += (word / width) >> shift;
+  return static_cast<int>(bank % static_cast<std::uint64_t>(config.banks));
+}
+
+int best_bank_shift(const CacheConfig& config, const std::vector<std::int64_t>& places, int bytes) {
+  constexpr int kShifts = 10;  // that make a difference to threads which are not far apart
+  int best = kMostBankShift;
+  std::int64_t fewest = -1;
+  CacheConfig small = config;  // its lines do not matter
+  small.ways = 1, small.bytes = config.line_bytes;
+  std::vector<Operand> operands(places.size());
+  for (int i = 0; i <= kShifts; ++i) {
+    const int shift = i == 0 ? kMostBankShift : i - 1;
+    LineCache cache(small, 1, 1);
+    cache.set_bank_shift(shift);
+    std::vector<LineCache::Reference> references;
+    // Beats begin anywhere in a line.
+    for (int start = 0; start < config.line_bytes; start += kWordBytes) {
+      for (std::size_t t = 0; t < operands.size(); ++t)
+        operands[t] = {static_cast<std::uint64_t>(start + places[t]), bytes};
+      cache.look(operands, 0, 0, references);
+    }
+    if (fewest >= 0 && cache.stats.conflict_cycles >= fewest) continue;
+    best = shift, fewest = cache.stats.conflict_cycles;
+  }
+  return best;
+}
+
+LineCache::LineCache(const CacheConfig& config, int line_cycles, int latency)
+    : config_(config),
+      line_cycles_(line_cycles),
+      latency_(latency),
+      set_mask_(static_cast<std::uint64_t>(config.sets()) - 1),
+      ways_(static_cast<std::size_t>(config.sets()) * static_cast<std::size_t>(config.ways)),
+      words_(static_cast<std::size_t>(config.banks)) {
+  while ((1 << line_shift_) < config.line_bytes) ++line_shift_;
+}
+
+void LineCache::invalidate() {
+  for (Way& way : ways_) way.valid = false;
+}
+
+// The line's place, which is its own from now on.
+void LineCache::find(Reference& reference) {
+  const auto ways = static_cast<std::size_t>(config_.ways);
+  const std::size_t first = static_cast<std::size_t>(reference.line & set_mask_) * ways;
+  ++uses_;
+  for (std::size_t i = first; i < first + ways; ++i) {
+    if (!ways_[i].valid || ways_[i].line != reference.line) continue;
+    if (config_.replacement == Replacement::kLru) ways_[i].used = uses_;
+    reference.place = static_cast<int>(i);
+    ++stats.hits;
+    return;
+  }
+  std::size_t chosen = first;
+  for (std::size_t i = first; i < first + ways; ++i) {
+    if (!ways_[i].valid) {
+      chosen = i;
+      break;
+    }
+    if (ways_[i].used < ways_[chosen].used) chosen = i;
+  }
+  ++stats.misses;
+  stats.evictions += ways_[chosen].valid ? 1 : 0;
+  ways_[chosen] = {true, reference.line, uses_};
+  reference.place = static_cast<int>(chosen);
+  reference.missed = true;
+}
+
+LineCache::Looked LineCache::look(const std::vector<Operand>& operands, Cycle earliest, Cycle front,
+                                  std::vector<Reference>& references) {
+  references.clear();
+  for (const Operand& operand : operands) {
+    if (operand.bytes == 0) continue;
+    const std::uint64_t last =
+        (operand.address + static_cast<std::uint64_t>(operand.bytes) - 1) >> line_shift_;
+    for (std::uint64_t line = operand.address >> line_shift_; line <= last; ++line) {
+      const bool known = std::any_of(references.rbegin(), references.rend(),
+                                     [line](const Reference& r) { return r.line == line; });
+      if (!known) references.push_back({line, 0, false, 0, 0, 0});
+    }
+  }
+  Looked looked;
+  looked.at = looked.done = std::max(earliest, next_look_);
+  looked.ready = looked.at + config_.hit_latency_cycles;
+  for (Reference& reference : references) {
+    find(reference);
+    if (!reference.missed) continue;
+    if (static_cast<int>(entered_.size()) == config_.misses) {
+      looked.done = std::max(looked.done, entered_.front() + 1);
+      entered_.pop_front();
+    }
+    reference.requested = std::max(looked.done, port_free_);
+    port_free_ = reference.requested + line_cycles_;
+    reference.arrived = port_free_ + latency_;
+    reference.entered = last_entered_ = std::max({reference.arrived, front, last_entered_ + 1});
+    entered_.push_back(reference.entered);
+    looked.ready = std::max(looked.ready, reference.entered + 1);
+  }
+  next_look_ = looked.done + 1;
+  looked.cycles = cycles_of(operands);
+  return looked;
+}
+
+// A word that several threads need is accessed once.
+int LineCache::cycles_of(const std::vector<Operand>& operands) {
+  for (auto& words : words_) words.clear();
+  std::size_t most = 1;
+  std::uint64_t before = ~std::uint64_t{0};
+  for (const Operand& operand : operands) {
+    if (operand.bytes == 0) continue;
+    const std::uint64_t last = (operand.address + static_cast<std::uint64_t>(operand.bytes) - 1) / kWordBytes;
+    for (std::uint64_t word = operand.address / kWordBytes; word <= last; ++word) {
+      if (word == before) continue;
+      before = word;
+      auto& words = words_[static_cast<std::size_t>(bank_of(config_, bank_shift_, word))];
+      if (std::find(words.begin(), words.end(), word) != words.end()) continue;
+      words.push_back(word);
+      ++stats.words;
+      most = std::max(most, words.size());
+    }
+  }
+  stats.conflict_cycles += static_cast<std::int64_t>(most) - 1;
+  return static_cast<int>(most);
+}
+
+}  // namespace tilebeat::offset_table

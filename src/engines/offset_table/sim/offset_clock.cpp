@@ -1,0 +1,160 @@
+// The offset-table engine in clock granularity: data moves in the cycles that the pipeline answered.
+#include "tilebeat/engines/offset_table/sim/offset_unit.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tilebeat::offset_table {
+
+// The beat that went through the tags, until the lanes have multiplied it.
+void OffsetUnit::keep(const Pipeline::BeatTimes& times, bool ends) {
+  Under under;
+  under.job = job_;
+  const Slice& slice = job_->schedule.slices()[slice_];
+  const std::vector<Beat>& beats = job_->schedule.beats(slice.group);
+  const std::size_t number = ends ? beats.size() - 1 : beat_ - 1;
+  under.beat = number, under.slice = slice_;
+  under.begins = number == 0 && job_->run.first, under.ends = ends;
+  under.reads_records = ends && group_ == 0 && !job_->records.empty();
+  under.times = times;
+  under.operands = operands_, under.references = references_;
+  under.lines.resize(references_.size());
+  under.kernels.resize(static_cast<std::size_t>(slice.count) *
+                       static_cast<std::size_t>(job_->schedule.vector()));
+  if (ends) {
+    for (const Thread& thread : threads_) under.results.push_back(thread.result);
+    under.rows = rows_;
+  }
+  under_way_.push_back(std::move(under));
+}
+
+// Whatever moves by cycle `now`.
+void OffsetUnit::move_data(Cycle now) {
+  for (Under& under : under_way_) fetch(under, now);
+  while (!under_way_.empty() && under_way_.front().times.end <= now + 1) {
+    multiply(under_way_.front());
+    under_way_.pop_front();
+  }
+  for (; !writes_.empty() && writes_.front().at <= now; writes_.pop_front()) {
+    const Write& front = writes_.front();
+    results_.write(front.address, front.data.data(), static_cast<int>(front.data.size()), 0);
+  }
+}
+
+// Lines and kernels that are requested now.
+void OffsetUnit::fetch(Under& under, Cycle now) {
+  const auto size = static_cast<std::size_t>(config_.cache.line_bytes);
+  for (std::size_t i = 0; i < under.references.size(); ++i) {
+    const LineCache::Reference& reference = under.references[i];
+    if (!reference.missed || reference.requested > now || !under.lines[i].empty()) continue;
+    under.lines[i].resize(size);
+    lines_.read(reference.line * size, under.lines[i].data(), line_size(reference.line), 0);
+  }
+  if (under.kernels_read || under.times.kernels_requested > now) return;
+  under.kernels_read = true;
+  const Job& job = *under.job;
+  const Slice& slice = job.schedule.slices()[under.slice];
+  kernels_.read(
+      job.run.weights + static_cast<std::uint64_t>(slice.weights) + under.beat * under.kernels.size(),
+      under.kernels.data(), static_cast<int>(under.kernels.size()), 0);
+}
+
+// The lanes: operands are taken from lines in their places and from lines that enter them, in order.
+void OffsetUnit::multiply(Under& under) {
+  const auto size = static_cast<std::size_t>(config_.cache.line_bytes);
+  const Job& job = *under.job;
+  const Slice& slice = job.schedule.slices()[under.slice];
+  const int vector = job.schedule.vector();
+  std::vector<std::uint8_t> bytes(under.operands.size() * static_cast<std::size_t>(vector));
+  const auto collect = [&](std::uint64_t line, const std::uint8_t* from) {
+    for (std::size_t t = 0; t < under.operands.size(); ++t) {
+      const Operand& operand = under.operands[t];
+      for (int i = 0; i < operand.bytes; ++i) {
+        const std::uint64_t address = operand.address + static_cast<std::uint64_t>(i);
+        if (address / size == line)
+          bytes[t * static_cast<std::size_t>(vector) + static_cast<std::size_t>(i)] = from[address % size];
+      }
+    }
+  };
+  // Lines that were there are read before others take their places.
+  for (const LineCache::Reference& r : under.references) {
+    if (!r.missed) collect(r.line, places_.data() + static_cast<std::size_t>(r.place) * size);
+  }
+  for (std::size_t i = 0; i < under.references.size(); ++i) {
+    const LineCache::Reference& r = under.references[i];
+    if (!r.missed) continue;
+    std::copy(under.lines[i].begin(), under.lines[i].end(),
+              places_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(r.place) * size));
+    collect(r.line, under.lines[i].data());
+  }
+  if (under.begins) std::fill(sums_.begin(), sums_.end(), 0);
+  const bool is_unsigned = job.conv.input_type == DType::kUint8, wide = job.conv.weight_type == DType::kUint8;
+  for (std::size_t t = 0; t < under.operands.size(); ++t) {
+    std::int32_t* sums = sums_.data() + t * static_cast<std::size_t>(config_.columns);
+    for (int i = 0; i < under.operands[t].bytes; ++i) {
+      const std::uint8_t byte = bytes[t * static_cast<std::size_t>(vector) + static_cast<std::size_t>(i)];
+      const int x = (is_unsigned ? byte : static_cast<std::int8_t>(byte)) - job.conv.input_zero_point;
+      for (int k = 0; k < slice.count; ++k) {
+        const std::uint8_t weight = under.kernels[static_cast<std::size_t>(k * vector + i)];
+        sums[k] += x * ((wide ? weight : static_cast<std::int8_t>(weight)) - job.conv.weight_zero_point);
+      }
+    }
+  }
+  if (!under.ends || under.rows.empty()) return;
+  if (under.reads_records) read_records(*under.job, slice);
+  store_rows(under);
+}
+
+void OffsetUnit::read_records(Job& job, const Slice& slice) {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(slice.count) * kPostParameterBytes);
+  kernels_.read(job.run.post + static_cast<std::uint64_t>(slice.first) * kPostParameterBytes, bytes.data(),
+                static_cast<int>(bytes.size()), 0);
+  for (int k = 0; k < slice.count; ++k)
+    job.records[static_cast<std::size_t>(slice.first + k)] =
+        decode_post_parameter(bytes.data() + static_cast<std::size_t>(k) * kPostParameterBytes);
+}
+
+// Rows leave for NRAM in the cycles that are known by now.
+void OffsetUnit::store_rows(const Under& under) {
+  const Job& job = *under.job;
+  const Slice& slice = job.schedule.slices()[under.slice];
+  const auto offset = static_cast<std::uint64_t>(slice.first * dtype_size(job.conv.output_type));
+  for (std::size_t t = 0; t < under.rows.size(); ++t)
+    writes_.push_back(
+        {under.rows[t].sent, under.results[t] + offset,
+         post_processed(job, slice, sums_.data() + t * static_cast<std::size_t>(config_.columns))});
+}
+
+// ---- traces ----
+
+void OffsetUnit::declare_signals() {
+  Trace& trace = *context_.observers.trace;
+  const std::string scope = std::string(name()) + ".lanes";
+  Signals s{};
+  s.state = trace.add_signal(scope, "state", 6), s.beat = trace.add_signal(scope, "beat", 1);
+  s.group = trace.add_signal(scope, "group", 32), s.slice = trace.add_signal(scope, "slice", 16);
+  s.row = trace.add_signal(scope, "kernel_row", 16), s.column = trace.add_signal(scope, "kernel_column", 16);
+  s.channel = trace.add_signal(scope, "channel", 16);
+  s.hits = trace.add_signal(scope, "hits", 16), s.misses = trace.add_signal(scope, "misses", 16);
+  s.conflicts = trace.add_signal(scope, "bank_cycles", 16);
+  signals_ = s;
+}
+
+void OffsetUnit::trace_beat(const Pipeline::BeatTimes& times, const Beat& beat) {
+  Trace& trace = *context_.observers.trace;
+  const Picoseconds at = context_.clock.at(times.begin);
+  const auto value = [](std::int64_t number) { return static_cast<std::uint64_t>(number); };
+  trace.change(signals_->beat, at, 1);
+  trace.change(signals_->beat, context_.clock.at(times.end), 0);
+  trace.change(signals_->state, at, static_cast<std::uint64_t>(Activity::kBusy));
+  trace.change(signals_->group, at, value(group_)), trace.change(signals_->slice, at, slice_);
+  trace.change(signals_->row, at, value(beat.row)), trace.change(signals_->column, at, value(beat.column));
+  trace.change(signals_->channel, at, value(beat.channel));
+  const auto missed = std::count_if(references_.begin(), references_.end(),
+                                    [](const LineCache::Reference& r) { return r.missed; });
+  trace.change(signals_->misses, at, value(missed));
+  trace.change(signals_->hits, at, value(static_cast<std::int64_t>(references_.size()) - missed));
+  trace.change(signals_->conflicts, at, value(times.looked.cycles));
+}
+
+}  // namespace tilebeat::offset_table

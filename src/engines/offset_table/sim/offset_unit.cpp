@@ -1,0 +1,385 @@
+#include "tilebeat/engines/offset_table/sim/offset_unit.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+#include "tilebeat/units/post_processing.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace tilebeat::offset_table {
+namespace {
+
+constexpr Cycle kEver = std::numeric_limits<Cycle>::max();
+
+PortTimes port_times(const OffsetConfig& config, const MemoryConfig& nram, const MemoryConfig& wram) {
+  return {ceil_div(config.cache.line_bytes, config.port_bytes), nram.latency_cycles, wram.latency_cycles};
+}
+
+ImageLayout image_of_map(const TableShape& shape) {
+  const std::int64_t kinds = shape.ragged() ? shape.groups : 1;
+  return image_layout(shape.masks(), shape.kernel_h, shape.kernel_w, kinds * shape.segments() * shape.taps(),
+                      shape.groups, shape.threads());
+}
+
+// Programs written by hand may say anything; nothing may be zero that something is divided by.
+void check_fields(const ConvSetup& c, const OffsetSetup& s, const OffsetMap& m, const OffsetRun& r,
+                  const OffsetConfig& config) {
+  const auto refuse = [](const std::string& what) { throw SimulationError("offset.run: " + what); };
+  if (s.group_kernels == 0 || s.block_kernels == 0 || s.vector == 0 || s.part == 0 || s.groups == 0 ||
+      r.kernels == 0 || r.channels == 0)
+    refuse(
+        fmt::format("{} kernels over {} channels; {} groups, {} kernels of a group, {} of a block, vector {}",
+                    r.kernels, r.channels, s.groups, s.group_kernels, s.block_kernels, s.vector));
+  const TableShape shape = shape_of(c, s, m);
+  if (const std::string wrong = shape.problem(); !wrong.empty()) refuse(wrong);
+  if (s.block_kernels > config.columns || s.vector > config.vector)
+    refuse(fmt::format("{} kernels and {} elements a beat, the lanes have {} and {}", s.block_kernels,
+                       s.vector, config.columns, config.vector));
+  if (r.first_channel + r.channels > shape.group_channels() ||
+      (r.first_kernel + r.kernels - 1) / s.group_kernels >= s.groups)
+    refuse(fmt::format("channels {} to {} of {}, kernels {} to {} of {} groups", r.first_channel,
+                       r.first_channel + r.channels, shape.group_channels(), r.first_kernel,
+                       r.first_kernel + r.kernels, s.groups));
+  if (c.post_parameters && r.last && r.kernels > config.record_kernels)
+    refuse(
+        fmt::format("biases and scales of {} kernels, the unit holds {}", r.kernels, config.record_kernels));
+}
+
+}  // namespace
+
+Job::Job(const Instruction& i, const ConvSetup& c, const OffsetSetup& s, const OffsetMap& m,
+         const OffsetRun& r, Cycle now)
+    : instruction(i),
+      conv(c),
+      setup(s),
+      map(m),
+      run(r),
+      shape(shape_of(conv, setup, map)),
+      schedule(shape, setup, run),
+      image(image_of_map(shape)),
+      began(now) {}
+
+OffsetUnit::OffsetUnit(sc_core::sc_module_name name, const SimContext& context, const OffsetConfig& config,
+                       const DmaConfig& dma, const MemoryConfig& nram, const MemoryConfig& wram,
+                       Granularity granularity)
+    : CommandedUnit(name, context, Unit::kMatrix),
+      tables("tables", context, config.table_bytes, dma, wake_),
+      config_(config),
+      granularity_(granularity),
+      lines_("lines", context, nram, config.port_bytes),
+      results_("results", context, nram, config.port_bytes),
+      kernels_("kernels", context, wram, config.port_bytes),
+      pipeline_(config, port_times(config, nram, wram)),
+      sums_(static_cast<std::size_t>(config.rows) * static_cast<std::size_t>(config.columns)),
+      places_(static_cast<std::size_t>(config.cache.bytes)) {
+  SC_METHOD(step);
+  sensitive << wake_;
+  dont_initialize();
+  if (context_.observers.trace != nullptr) declare_signals();
+}
+
+void OffsetUnit::bind_memories(Scratchpad& nram, Scratchpad& wram) {
+  nram_end_ = nram.base() + nram.size();
+  lines_.bind(nram, 0);
+  results_.bind(nram, 1);
+  kernels_.bind(wram, 0);
+}
+
+void OffsetUnit::inject_fault(const Fault&) {
+  faulty_ = true;
+}
+
+void OffsetUnit::take(const Instruction& instruction, Cycle) {
+  queue_.push_back(instruction);
+}
+
+void OffsetUnit::step() {
+  if (gate_.hold(context_.jitter)) return;
+  const Cycle now = now_ = context_.clock.cycle_of(now_ps());
+  begin_next(now);
+  tables.step(now, works() ? Activity::kNoWork : blocker_);
+  advance(granularity_ == Granularity::kClock ? now : kEver);
+  if (granularity_ == Granularity::kClock) move_data(now);
+  finish_jobs(now);
+  schedule(now);
+}
+
+// The front run's operands have been read: who overwrites them need not wait for the results.
+void OffsetUnit::begin_next(Cycle now) {
+  if (reading_ && !job_ && *jobs_.back()->released <= now) {
+    tell(UnitMessage::Kind::kReleased, jobs_.back()->instruction.release_signals);
+    queue_.pop_front();
+    reading_ = false;
+  }
+  while (!reading_ && !queue_.empty()) {
+    const Instruction& front = queue_.front();
+    if (front.operation.is<OffsetRun>()) {
+      begin_run(now);
+      break;
+    }
+    if (const auto* conv = front.operation.get_if<ConvSetup>()) {
+      conv_ = *conv;
+    } else if (const auto* setup = front.operation.get_if<OffsetSetup>()) {
+      setup_ = *setup;
+      pipeline_.cache.set_bank_shift(setup_.bank_shift);
+    } else if (const auto* map = front.operation.get_if<OffsetMap>()) {
+      map_ = *map;
+      computed_.reset();
+    } else {
+      throw SimulationError(summary(front) + ": the matrix unit of this core is an offset-table engine");
+    }
+    tell(UnitMessage::Kind::kReleased, front.release_signals);
+    tell(UnitMessage::Kind::kDone, front.done_signals);
+    queue_.pop_front();
+  }
+  if (!reading_ && ledger.settled_at() <= now) ledger.enter(works() ? Activity::kOutputReady : blocker_, now);
+}
+
+void OffsetUnit::begin_run(Cycle now) {
+  const auto& run = queue_.front().operation.get<OffsetRun>();
+  check_fields(conv_, setup_, map_, run, config_);
+  job_ = std::make_shared<Job>(queue_.front(), conv_, setup_, map_, run, now);
+  const bool stays = !run.first || !run.last;
+  if (stays && (job_->schedule.slices().size() > 1 || job_->shape.threads() > config_.rows))
+    throw SimulationError("offset.run: sums of more outputs than the lanes have cannot stay in them");
+  if (run.first == open_sums_)
+    throw SimulationError(run.first ? "offset.run: begins sums while others have not ended"
+                                    : "offset.run: goes on with sums that nobody began");
+  open_sums_ = !run.last;
+  jobs_.push_back(job_);
+  reading_ = true;
+  ++stats.runs;
+  if (ledger.settled_at() <= now) ledger.enter(Activity::kInputLoad, now);
+  if (!run.same_map) {
+    pipeline_.cache.invalidate();
+    const Alternatives others = alternatives_of(job_->shape);
+    stats.im2col_bytes += others.im2col, stats.pointer_bytes += others.pointers;
+  }
+  if (config_.addresses == Addresses::kTables)
+    tables.begin(map_.tables, job_->image, job_->shape, job_->schedule, config_.rows, now);
+  else if (!computed_)
+    computed_ = compile_tables(job_->shape);
+  if (conv_.post_parameters && run.last) job_->records.resize(run.kernels);
+  group_ = 0, slice_ = 0, beat_ = 0, group_begun_ = false;
+  wide_kernels_.assign(job_->schedule.slices().size(), {});
+  widened_.reset();
+  if (granularity_ == Granularity::kTile)
+    lines_.open_direct(), kernels_.open_direct(), results_.open_direct();
+}
+
+// Beats whose tags can be looked up by cycle `limit`.
+void OffsetUnit::advance(Cycle limit) {
+  while (job_ && pipeline_.next_look() <= limit) {
+    if (!group_begun_ && !begin_group()) return;
+    if (!do_beat()) return;
+  }
+}
+
+bool OffsetUnit::begin_group() {
+  const std::int64_t first = group_ * config_.rows;
+  const int count = static_cast<int>(std::min<std::int64_t>(config_.rows, job_->shape.threads() - first));
+  std::optional<Cycle> there = job_->began;
+  if (config_.addresses == Addresses::kTables) there = tables.threads_from(group_, next_request());
+  if (!there) return false;
+  activate(first, count);
+  pipeline_.begin_group(count, std::max(*there, job_->began));
+  group_begun_ = true;
+  return true;
+}
+
+// A little-endian entry of the image.
+std::int32_t OffsetUnit::entry(std::int64_t offset, int bytes) const {
+  std::uint32_t value = 0;
+  std::memcpy(&value, tables.bytes() + offset, static_cast<std::size_t>(bytes));
+  return static_cast<std::int32_t>(value);
+}
+
+// The registers of the threads.
+void OffsetUnit::activate(std::int64_t first, int count) {
+  const Job& job = *job_;
+  threads_.resize(static_cast<std::size_t>(count));
+  widened_.reset();
+  for (int i = 0; i < count; ++i) {
+    Thread& thread = threads_[static_cast<std::size_t>(i)];
+    const std::int64_t number = first + i;
+    const Pixel pixel = job.shape.pixel(number);
+    thread.result = job.run.result +
+                    static_cast<std::uint64_t>(std::int64_t{pixel.row} * job.map.columns + pixel.column) *
+                        job.run.result_pixel;
+    if (config_.addresses == Addresses::kComputed) {
+      const auto t = static_cast<std::size_t>(number);
+      thread.base = computed_->bases[t];
+      thread.row = job.shape.first_row(pixel.row), thread.column = job.shape.first_column(pixel.column);
+      continue;
+    }
+    const std::int64_t record = job.image.threads + number * job.image.record_bytes;
+    thread.base = entry(record);
+    const int rows = job.image.row_mask_bytes, columns = job.image.column_mask_bytes;
+    thread.rows = static_cast<std::uint32_t>(entry(record + kEntryBytes, rows));
+    thread.columns = static_cast<std::uint32_t>(entry(record + kEntryBytes + rows, columns));
+    thread.row = static_cast<std::int16_t>(thread.rows),
+    thread.column = static_cast<std::int16_t>(thread.columns);
+  }
+}
+
+// The operands of a beat, by thread.
+void OffsetUnit::gather(const Beat& beat, int group) {
+  const Job& job = *job_;
+  const bool reads = config_.addresses == Addresses::kTables;
+  std::int64_t offset = beat.beyond;
+  if (reads)
+    offset += std::int64_t{entry(std::int64_t{beat.entry} * kEntryBytes)} +
+              entry(job.image.groups + std::int64_t{group} * kEntryBytes);
+  else
+    offset += std::int64_t{computed_->offsets[static_cast<std::size_t>(beat.entry)]} +
+              computed_->groups[static_cast<std::size_t>(group)];
+  const MaskKind masks = job.shape.masks();
+  const bool coordinates = masks == MaskKind::kCoordinates || (!reads && masks != MaskKind::kNone);
+  const int down = beat.row * job.conv.dilation_h, right = beat.column * job.conv.dilation_w;
+  operands_.clear();
+  for (const Thread& thread : threads_) {
+    bool inside = true;
+    if (coordinates) {
+      const int row = thread.row + down, column = thread.column + right;
+      inside = row >= 0 && row < job.map.height && column >= 0 && column < job.map.width;
+    } else if (masks == MaskKind::kBits) {
+      inside = ((thread.rows >> beat.row) & (thread.columns >> beat.column) & 1U) != 0;
+    }
+    if (inside)
+      operands_.push_back({job.run.map + static_cast<std::uint64_t>(thread.base + offset), beat.count});
+    else
+      operands_.push_back({});
+  }
+}
+
+// The next beat of the run; false when it is not known yet when its offset is there.
+bool OffsetUnit::do_beat() {
+  const Job& job = *job_;
+  const Slice& slice = job.schedule.slices()[slice_];
+  const std::vector<Beat>& beats = job.schedule.beats(slice.group);
+  const Beat& beat = beats[beat_];
+  std::optional<Cycle> there = job.began;
+  if (config_.addresses == Addresses::kTables)
+    there = tables.offsets_from(group_, slice_, beat, next_request());
+  if (!there) return false;
+  const bool begins = beat_ == 0;
+  if (begins) pipeline_.begin_slice(job.run.first);
+  gather(beat, slice.group);
+  const int bytes = slice.count * job.schedule.vector();
+  const std::uint64_t weights =
+      job.run.weights + static_cast<std::uint64_t>(slice.weights + static_cast<std::int64_t>(beat_) * bytes);
+  const Pipeline::BeatTimes times =
+      pipeline_.beat(operands_, std::max(*there, job.began), kernels_.accesses(weights, bytes), references_);
+  account(times);
+  ++stats.beats;
+  stats.wram_read += bytes;
+  for (const LineCache::Reference& r : references_) stats.nram_read += r.missed ? line_size(r.line) : 0;
+  if (signals_) trace_beat(times, beat);
+  const bool ends = ++beat_ == beats.size();
+  if (ends) end_slice(slice);
+  if (granularity_ == Granularity::kClock)
+    keep(times, ends);
+  else if (ends)
+    multiply_slice(slice);
+  if (!ends) return true;
+  beat_ = 0;
+  if (++slice_ < job.schedule.slices().size()) return true;
+  slice_ = 0, group_begun_ = false;
+  if (++group_ * config_.rows >= job.shape.threads()) end_run();
+  return true;
+}
+
+// Where the cycles from the beat before to the end of this one went, in the order in which the lanes wait.
+void OffsetUnit::account(const Pipeline::BeatTimes& t) {
+  const std::array<std::pair<Activity, Cycle>, 5> waits{{{Activity::kOutputDrain, t.sums},
+                                                         {Activity::kTableLoad, t.tables},
+                                                         {Activity::kAddress, t.addresses},
+                                                         {Activity::kInputLoad, t.looked.ready},
+                                                         {Activity::kWeightLoad, t.begin}}};
+  for (const auto& [activity, until] : waits) {
+    const Cycle cycles = std::min(until, t.begin) - ledger.settled_at();
+    if (cycles > 0) ledger.spend(activity, cycles);
+  }
+  ledger.spend(Activity::kBusy, 1);
+  ledger.spend(Activity::kBankConflict, t.looked.cycles - 1);
+}
+
+// The last beat of a slice went through: its sums leave.
+void OffsetUnit::end_slice(const Slice& slice) {
+  const Job& job = *job_;
+  stats.useful_macs +=
+      static_cast<std::int64_t>(threads_.size()) * slice.count * job.setup.useful_taps * job.run.channels;
+  rows_.clear();
+  if (!job.run.last) {
+    written_ = pipeline_.lanes_free() + pipeline_.tree_cycles();
+    return;
+  }
+  Cycle records = 0;
+  if (!job.records.empty() && group_ == 0) {
+    const int bytes = slice.count * kPostParameterBytes;
+    const std::uint64_t from = job.run.post + static_cast<std::uint64_t>(slice.first) * kPostParameterBytes;
+    records = pipeline_.read_records(kernels_.accesses(from, bytes));
+    stats.wram_read += bytes;
+  }
+  const int element = dtype_size(job.conv.output_type), bytes = slice.count * element;
+  row_accesses_.clear();
+  for (const Thread& thread : threads_)
+    row_accesses_.push_back(
+        results_.accesses(thread.result + static_cast<std::uint64_t>(slice.first * element), bytes));
+  written_ = pipeline_.end_slice(slice.count, records, row_accesses_, rows_);
+  stats.results += static_cast<std::int64_t>(threads_.size()) * slice.count;
+  stats.nram_written += static_cast<std::int64_t>(threads_.size()) * bytes;
+}
+
+void OffsetUnit::end_run() {
+  job_->released = pipeline_.read_by();
+  job_->done = std::max(written_, *job_->released);
+  job_.reset();
+}
+
+void OffsetUnit::finish_jobs(Cycle now) {
+  while (!jobs_.empty()) {
+    const Job& front = *jobs_.front();
+    if (!front.done || *front.done > now || (reading_ && jobs_.size() == 1)) return;
+    if (Timeline* timeline = context_.observers.timeline; timeline != nullptr)
+      timeline->span(name(), summary(front.instruction), context_.clock.at(front.began),
+                     context_.clock.at(now));
+    tell(UnitMessage::Kind::kDone, front.instruction.done_signals);
+    jobs_.pop_front();
+    if (jobs_.empty() && !reading_ && ledger.settled_at() <= now) ledger.enter(blocker_, now);
+  }
+}
+
+void OffsetUnit::schedule(Cycle now) {
+  NextClock next(now);
+  tables.schedule(next);
+  next.at(ledger.settled_at());
+  for (const auto& job : jobs_) {
+    if (job->released) next.at(*job->released);
+    if (job->done) next.at(*job->done);
+  }
+  const bool clocked = job_ || !under_way_.empty() || !writes_.empty();
+  if (granularity_ == Granularity::kClock && clocked) next.at(now + 1);
+  wake_at(next);
+}
+
+// The rows of a slice as they are written, one thread after the other.
+std::vector<std::uint8_t> OffsetUnit::post_processed(const Job& job, const Slice& slice,
+                                                     const std::int32_t* sums) const {
+  const auto element = static_cast<std::size_t>(dtype_size(job.conv.output_type));
+  std::vector<std::uint8_t> data(static_cast<std::size_t>(slice.count) * element);
+  const PostParameter none{};
+  for (int k = 0; k < slice.count; ++k) {
+    const PostParameter& record =
+        job.records.empty() ? none : job.records[static_cast<std::size_t>(slice.first + k)];
+    const std::int32_t value = post_process(sums[k], job.conv, record);
+    std::memcpy(data.data() + static_cast<std::size_t>(k) * element, &value, element);
+  }
+  return data;
+}
+
+}  // namespace tilebeat::offset_table

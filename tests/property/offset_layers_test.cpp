@@ -1,0 +1,39 @@
+// Random layers and products on random chips of offset-table engines: outputs against the reference
+// operators, everything of one granularity against the other, other orders of processes (SPEC OT_1 to OT_6,
+// CY_3, CY_4).
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "checked_run.h"
+#include "random_offset.h"
+
+namespace tilebeat::testing {
+namespace {
+
+/// Both granularities, and processes in another order; true unless the planner refused.
+bool check_on_chip(const Workload& workload, const HardwareConfig& hardware, Refusals& tally) {
+  const auto plan = plan_or_refusal(workload, hardware, {"chip.", "offset.", "dram."}, tally);
+  if (!plan) return false;
+  const SimulatedRun run = check_both_granularities(workload, hardware, plan->plan, 60);
+  if (!one_in(4)) return true;
+  SimulationOptions options;
+  options.granularity = one_in(2) ? Granularity::kTile : Granularity::kClock;
+  options.jitter_seed = static_cast<std::uint32_t>(number(1, 1000));
+  options.build_order_seed = static_cast<std::uint32_t>(number(1, 1000));
+  RC_ASSERT(simulate_in_child(hardware, plan->plan, options, 60).report_text == run.report_text);
+  return true;
+}
+
+TEST(RandomOffsetLayers, OT_1_OT_2_OT_3_OT_4_OT_5_OT_6_CY_3_on_random_chips) {
+  Refusals tally;
+  int run = 0;
+  check_cases(600, [&] {
+    const ConvShape shape = random_wfold_layer(100'000);
+    RC_LOG() << to_text(shape) << "\n";
+    run += check_on_chip(conv_workload(shape), random_offset_chip(), tally) ? 1 : 0;
+  });
+  EXPECT_GE(run, 500) << tally.refused << " of " << tally.cases << " layers cannot fit";
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
