@@ -11,13 +11,14 @@
 
 #include "checked_run.h"
 #include "random_chip.h"
+#include "random_offset.h"
 #include "random_rolling.h"
 #include "random_wfold.h"
 
 namespace tilebeat::testing {
 namespace {
 
-enum class Engine { kSwitchArray, kWfold, kRolling };
+enum class Engine { kSwitchArray, kWfold, kRolling, kOffset };
 
 struct SharedTally : Refusals {
   int maps = 0, kernels = 0;  // cases in which CDMAs passed them on
@@ -30,7 +31,8 @@ class SharedLoadsOn : public ::testing::TestWithParam<Engine> {
     constexpr int kClusters = 3, kCores = 4;
     HardwareConfig hardware = GetParam() == Engine::kSwitchArray ? random_chip()
                               : GetParam() == Engine::kWfold     ? random_wfold_chip(kClusters, kCores)
-                                                                 : random_rolling_chip(kClusters, kCores);
+                              : GetParam() == Engine::kRolling   ? random_rolling_chip(kClusters, kCores)
+                                                                 : random_offset_chip(kClusters, kCores);
     ChipConfig& chip = *hardware.chip;
     chip.clusters = std::max(2, chip.clusters);
     chip.dram_path = DramPath::kAuto;
@@ -105,11 +107,13 @@ TEST_P(SharedLoadsOn, HI_3_HI_4_MA_1_CY_3_CY_4_random_convolutions_on_random_chi
   EXPECT_GE(tally.broadcasts, 20);
 }
 INSTANTIATE_TEST_SUITE_P(Engines, SharedLoadsOn,
-                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling),
+                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling,
+                                           Engine::kOffset),
                          [](const auto& test) -> std::string {
                            return test.param == Engine::kSwitchArray ? "switch_array"
                                   : test.param == Engine::kWfold     ? "wfold"
-                                                                     : "rolling";
+                                  : test.param == Engine::kRolling   ? "rolling"
+                                                                     : "offset";
                          });
 
 // ---- by hand ----
