@@ -249,7 +249,8 @@ class Candidates {
   }
 
   std::int64_t loaded_bytes(const LayerMapping& m) const {
-    const auto [found, added] = loaded_bytes_.try_emplace({m.blocks_per_load, m.channel_parts}, 0);
+    const auto [found, added] =
+        loaded_bytes_.try_emplace({m.kernel_parts, m.blocks_per_load, m.channel_parts}, 0);
     if (added) found->second = group_bytes(*share_.layer, share_.weights, m);
     return found->second;
   }
@@ -394,7 +395,8 @@ class Candidates {
   MappingRequest asked_;
   std::int64_t block_bytes_ = 1;
   std::vector<MappingCandidate> candidates_;
-  mutable std::map<std::pair<int, int>, std::int64_t> loaded_bytes_;  // by blocks and channel parts
+  // By parts of the kernels, blocks and channel parts.
+  mutable std::map<std::tuple<int, int, int>, std::int64_t> loaded_bytes_;
 };
 
 }  // namespace

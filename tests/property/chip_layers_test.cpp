@@ -254,5 +254,28 @@ TEST(KernelBuffers, HI_4_one_load_of_each_of_four_cores_takes_turns_in_two_buffe
   EXPECT_EQ(run.delivered, kKernels + 4 * kMaps) << "every core gets the maps";
 }
 
+// Three channels a group: blocks of kernels touch one word of channels or two. Of two parts of eleven
+// blocks the second one begins with two large blocks, which no load of both parts together would have.
+TEST(KernelBuffers, MA_1_every_part_of_the_kernels_has_loads_of_its_own) {
+  ConvShape shape;
+  shape.height = shape.width = 16, shape.channels = 33, shape.out_channels = 176, shape.groups = 11;
+  shape.kernel = {3, 3};
+  shape.bias = true;
+  shape.requant = Requant{std::vector<double>(176, 0.001), 3, DType::kInt8};
+  const Workload workload = conv_workload(shape);
+  HardwareConfig hardware;
+  hardware.chip.emplace().cores_per_cluster = 2;
+  hardware.engine<SwitchArrayConfig>().parameter_slots = 1;  // kernels are read late
+  check_hardware(hardware, "two cores");
+  MappingRequest request;
+  request.layer = "conv";
+  request.row_parts = request.column_parts = 1, request.kernel_parts = 2;
+  request.blocks_per_load = 2, request.kernel_buffers = 2;
+  const Plan plan = plan_network(workload, hardware, {"by hand", {request}}).plan;
+  const SimulatedRun run = simulate_in_child(hardware, plan, {});
+  EXPECT_EQ(run.failures, std::vector<std::string>{});
+  EXPECT_EQ(run.outputs.at("conv").bytes, run_reference(workload).at("conv").bytes);
+}
+
 }  // namespace
 }  // namespace tilebeat::testing
