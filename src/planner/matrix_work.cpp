@@ -77,11 +77,12 @@ MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& m) {
 std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, const LayerMapping& m) {
   std::int64_t most = 0;
   const Problem& p = layer.problem();
-  for (int part = 0; part < m.kernel_parts; ++part) {
-    const Interval blocks = part_of(p.kernel_blocks(), m.kernel_parts, part, 1);
+  const auto add = [&](const Interval& blocks) {
     for (const KernelGroup& group : kernel_groups(p, m, layer.grain(), blocks))
       most = std::max(most, buffer_bytes(layer, weights, group));
-  }
+  };
+  add({0, p.kernel_blocks()});
+  for (int part = 0; part < m.kernel_parts; ++part) add(part_of(p.kernel_blocks(), m.kernel_parts, part, 1));
   return most;
 }
 
