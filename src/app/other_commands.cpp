@@ -24,7 +24,9 @@ namespace {
 
 void print_layer(const LayerPlan& layer) {
   fmt::print("layer {} ({}, scene {})\n", layer.name, layer.op, layer.scene);
-  for (const auto& [name, text] : layer.choices) fmt::print("  {:<16} {}\n", name, text);
+  for (const auto* decisions : {&layer.choices, &layer.engine}) {
+    for (const auto& [name, text] : *decisions) fmt::print("  {:<16} {}\n", name, text);
+  }
   fmt::print("  DRAM bytes       {} of maps, {} of kernels, {} of results\n", layer.input_bytes,
              layer.kernel_bytes, layer.output_bytes);
   fmt::print("  useful MACs      {}\n", layer.macs);

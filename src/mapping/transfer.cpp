@@ -169,6 +169,7 @@ PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Directi
   path.round_trip = noc.request_cycles + noc.response_cycles + clocks(data, hardware);
   path.memory = dram_bytes_per_clock(hardware) / hardware.dram.channels;
   path.atom = std::int64_t{dram.burst_length} * dram.data_bits / 8;
+  path.opened = direction == Direction::kRead ? 16 : 32;
   return path;
 }
 
@@ -209,15 +210,12 @@ double port_cycles(const Runs& runs, const PortPath& path) {
   return std::max({static_cast<double>(beats), static_cast<double>(bursts), turns});
 }
 
-// Bytes of the bus that are lost, on average, because a run begins in another row.
-constexpr std::int64_t kOpenedRow = 16;
-
 double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address) {
   const std::int64_t step = std::gcd(runs.step, path.atom);
   std::int64_t atoms = 0;  // of a run at each of the places in an atom where runs begin
   for (std::int64_t i = 0; i < path.atom / step; ++i)
     atoms += ceil_div((static_cast<std::int64_t>(address) + i * step) % path.atom + runs.run, path.atom);
-  return static_cast<double>(runs.count * (atoms * step + kOpenedRow));
+  return static_cast<double>(runs.count * (atoms * step + path.opened));
 }
 
 TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
@@ -250,8 +248,24 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
   cost.release = round_trip(read, from);
   cost.latency = cost.release + round_trip(written, to) +
                  (reading > writing ? burst_beats(written, to) : burst_beats(read, from));
-  if (copy.source < kDramEnd) cost.dram_bytes = bus_bytes(read, from, copy.source);
-  if (copy.destination < kDramEnd) cost.dram_bytes = bus_bytes(written, to, copy.destination);
+  const auto uses_dram = [&](const Runs& runs, const PortPath& path, std::uint64_t address,
+                             std::int64_t extent) {
+    cost.dram_bytes = bus_bytes(runs, path, address);
+    if (address >= kUnplaced) return;
+    cost.dram_part = static_cast<std::int64_t>(address / kControllerBytes);
+    cost.dram_parts =
+        static_cast<std::int64_t>((address + extent - 1) / kControllerBytes) - cost.dram_part + 1;
+  };
+  const auto extent = [&](std::int64_t inner, std::int64_t inner_stride, std::int64_t outer,
+                          std::int64_t outer_stride) {
+    return copy.run_bytes + (inner - 1) * inner_stride + (outer - 1) * outer_stride;
+  };
+  if (copy.source < kDramEnd)
+    uses_dram(read, from, copy.source,
+              extent(copy.inner_count, copy.source_inner_stride, copy.outer_count, copy.source_outer_stride));
+  if (copy.destination < kDramEnd)
+    uses_dram(written, to, copy.destination,
+              extent(columns, copy.destination_inner_stride, rows, copy.destination_outer_stride));
   return cost;
 }
 

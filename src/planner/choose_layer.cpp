@@ -104,8 +104,8 @@ class LayerChooser {
 
   // Takes it when it is faster than this share of the best so far, by so many cycles.
   void look_at(SharedLayer layer, double faster, double fewer) {
-    const ChosenMapping chosen =
-        choose_mapping({layer, q_.hardware, q_.output, q_.first_of_program, q_.request}, q_.trial);
+    const ChosenMapping chosen = choose_mapping(
+        {layer, q_.hardware, q_.output, q_.first_of_program, q_.kernels_loaded, q_.request}, q_.trial);
     const auto [fastest, first] = of_teams_.try_emplace(layer.cores(), chosen.cycles);
     if (!first) fastest->second = std::min(fastest->second, chosen.cycles);
     if (layer.adds_sums() && best_ && best_->layer.adds_sums()) faster = kClearlyFaster, fewer = 0;

@@ -21,6 +21,7 @@ struct LayerQuestion {
   OperandPlaces places;
   TensorLayout output;
   bool first_of_program = false;
+  bool kernels_loaded = false;   ///< its first kernels are loaded while an earlier layer runs
   const std::set<int>& workers;  ///< processors that work in the program anyway
   const MappingRequest* request = nullptr;
   LayerTrial trial;

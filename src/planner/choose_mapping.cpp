@@ -22,6 +22,7 @@ constexpr std::size_t kKinds = 8;      // of one number of cores, two candidates
 constexpr std::size_t kCounts = 6;     // numbers of cores, besides powers of two
 constexpr std::size_t kBestKinds = 8;  // all of whose candidates are looked at
 constexpr double kAsGood = 1.1;        // of the best estimate: its kind may become the best
+constexpr double kNearly = 1.02;       // of the chosen one's estimate: smaller tiles may take so much longer
 
 // Candidates of one kind differ in the sizes of tiles and loads.
 using Kind = std::tuple<int, int, int, int, DataPath, DataPath, DataPath>;
@@ -56,7 +57,9 @@ class Chooser {
                 fastest->cycles};
       }
     }
-    return {chosen.candidate->mapping, fmt::format("{}this one at {:.0f} cycles", estimated, chosen.cycles),
+    return {chosen.candidate->mapping,
+            fmt::format("{}this one at {:.0f} cycles{}", estimated, chosen.cycles,
+                        q_.kernels_loaded ? " when kernels are loaded before" : ""),
             chosen.cycles};
   }
 
@@ -96,7 +99,24 @@ class Chooser {
       if (!power_of_two && ++others > kCounts) continue;
       chosen.insert(chosen.end(), of_cores[cores].begin(), of_cores[cores].end());
     }
+    add_direct(chosen);
     return chosen;
+  }
+
+  // The formula does not know what passing through the SRAM takes of a short layer: also the best of the same
+  // split without.
+  void add_direct(std::vector<const MappingCandidate*>& chosen) const {
+    std::map<Kind, const MappingCandidate*> best;
+    for (const MappingCandidate& c : candidates_) {
+      if (!c.other_loads && !c.mapping.uses_memory_cores()) best.try_emplace(kind_of(c.mapping), &c);
+    }
+    std::set<const MappingCandidate*> added;
+    for (std::size_t i = 0, end = chosen.size(); i < end; ++i) {
+      LayerMapping direct = chosen[i]->mapping;
+      direct.maps = direct.kernels = direct.results = DataPath::kDirect;
+      const auto found = best.find(kind_of(direct));
+      if (found != best.end() && added.insert(found->second).second) chosen.push_back(found->second);
+    }
   }
 
   void look_at(const MappingCandidate& candidate) {
@@ -131,7 +151,15 @@ class Chooser {
     const auto chosen = std::find_if(estimates_.begin(), estimates_.end(), [&](const Estimate& e) {
       return e.cycles * kClearlyFaster <= best_ || e.cycles - kClearlyFewer <= best_;
     });
-    return *chosen;
+    // Of its kind the one with the smallest tiles that is nearly as good: what waits for a tile waits less.
+    const Estimate* smallest = &*chosen;
+    for (const Estimate& e : estimates_) {
+      const LayerMapping& m = e.candidate->mapping;
+      if (kind_of(m) == kind_of(chosen->candidate->mapping) && e.cycles <= kNearly * chosen->cycles &&
+          tile_size(m) < tile_size(smallest->candidate->mapping))
+        smallest = &e;
+    }
+    return *smallest;
   }
 
   // The one that took the fewest cycles, of `first` and those with the best estimates.

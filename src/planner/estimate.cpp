@@ -115,11 +115,21 @@ std::vector<BufferId> stored_buffers(TaskGraph& graph, int processors) {
 
 double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double limit) {
   TaskGraph graph;
-  const MatrixWork work{q.layer, q.hardware, m, q.output};
-  add_estimated_tasks(graph, work, stored_buffers(graph, q.hardware.chip->processors()));
-  const std::vector<int> started =
-      q.first_of_program ? processors_of(*q.hardware.chip, m) : std::vector<int>{};
-  return schedule(graph, dependencies_of(graph), machine_of(q.hardware, started), limit).cycles;
+  LayerMapping mapping = m;
+  if (q.kernels_loaded)
+    mapping.kernels_ahead = static_cast<int>(wram_of_loads({q.layer, q.hardware, m, q.output}).size());
+  const MatrixWork work{q.layer, q.hardware, mapping, q.output};
+  const int processors = q.hardware.chip->processors();
+  const Machine machine =
+      machine_of(q.hardware, q.first_of_program ? processors_of(*q.hardware.chip, m) : std::vector<int>{});
+  double before = 0;
+  if (q.kernels_loaded) {
+    TaskGraph earlier;
+    const PlannedUse use = add_kernels_ahead(earlier, work, 0, stored_buffers(earlier, processors));
+    before = static_cast<double>(use.bytes.kernels) / machine.dram_bytes_per_clock;
+  }
+  add_estimated_tasks(graph, work, stored_buffers(graph, processors));
+  return before + schedule(graph, dependencies_of(graph), machine, limit - before).cycles;
 }
 
 void cut_jobs(const SharedLayer& layer, const LayerMapping& m, const HardwareConfig& hardware) {
@@ -149,11 +159,9 @@ Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& start
   const DramConfig& d = hardware.dram;
   const double refresh = d.refresh ? 1 - static_cast<double>(d.tRFC_ps) / static_cast<double>(d.tREFI_ps) : 1;
   constexpr double kReached = 0.96;  // of the peak between refreshes: rows that are opened and closed
-  // Of each doubling beyond two controllers: streams meet at one of them while others have nothing to do.
-  constexpr double kShared = 0.96;
   const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
-  machine.dram_bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * refresh * kReached *
-                                 std::pow(kShared, std::max(0.0, std::log2(controllers) - 1));
+  machine.controllers = controllers;
+  machine.dram_bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * refresh * kReached;
   // A signal is decoded and waits for its token, too.
   if (hardware.chip) machine.signal_cycles = hardware.chip->sync_cycles + 3.0;
   // Three register writes a processor, the starts behind all others; then its first instruction is fetched.

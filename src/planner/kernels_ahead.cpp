@@ -42,16 +42,14 @@ KernelsAhead choose_kernels_ahead(const std::vector<AheadHost>& hosts, const Ahe
     most = std::max(most, host.most);
     alone.push_back(host.most > 0 ? host_cycles(host, target, 0, hardware) : 0);
   }
-  if (most == 0) return {};
   const double own = own_cycles(target, 0, hardware);
-  KernelsAhead best;
-  double least = 0;  // change of both
+  KernelsAhead best{0, 0, own};
   for (int loads = most; loads > 0; loads /= 2) {
-    const double saved = own - own_cycles(target, loads, hardware);
+    const double left = own_cycles(target, loads, hardware);
     for (std::size_t h = 0; h < hosts.size(); ++h) {
       if (loads > hosts[h].most) continue;
-      const double change = host_cycles(hosts[h], target, loads, hardware) - alone[h] - saved;
-      if (change < least) least = change, best = {h, loads};
+      const double cycles = left + host_cycles(hosts[h], target, loads, hardware) - alone[h];
+      if (cycles < best.cycles) best = {h, loads, cycles};
     }
   }
   return best;

@@ -35,6 +35,7 @@ struct AheadHost {
 struct KernelsAhead {
   std::size_t host = 0;
   int loads = 0;
+  double cycles = 0;  ///< of the target, and those that the host takes longer
 };
 /// The host and the loads with which it and the target are expected to take least together; no loads where
 /// nothing is gained.

@@ -17,7 +17,6 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::uint64_t kUnplaced = 4096;  // some address: places come later
 
 // Everything that the layer of a share refers to.
 struct Source {

@@ -12,6 +12,7 @@ struct MappingQuestion {
   const HardwareConfig& hardware;
   TensorLayout output;
   bool first_of_program = false;            ///< its processors are started for it
+  bool kernels_loaded = false;              ///< its first kernels are loaded while an earlier layer runs
   const MappingRequest* request = nullptr;  ///< what is asked for; nothing: all is free
 };
 

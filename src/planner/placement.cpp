@@ -47,8 +47,9 @@ std::vector<std::int64_t> gaps_before(const WeightImage& image, const std::vecto
 
 WeightPlace unplaced(const WeightImage& image, const HardwareConfig& hardware) {
   WeightPlace made;
-  made.blocks.assign(image.blocks.begin(), image.blocks.end() - 1);
-  made.post = image.post.empty() ? 0 : kPage;
+  for (std::size_t block = 0; block + 1 < image.blocks.size(); ++block)
+    made.blocks.push_back(kUnplaced + image.blocks[block]);
+  made.post = image.post.empty() ? 0 : kUnplaced;
   made.image.blocks = image.blocks;
   made.image.post_bytes = image.post_bytes, made.image.post_place = image.post_place;
   made.image.regions = image.regions;

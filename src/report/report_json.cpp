@@ -30,6 +30,12 @@ Json bytes_json(const MemoryBytes& b) {
           {"sram", {{"read", b.sram_read}, {"write", b.sram_write}}}};
 }
 
+Json decisions_json(const std::vector<std::pair<std::string, std::string>>& decisions) {
+  Json list = Json::array();
+  for (const auto& [name, text] : decisions) list.push_back({{"name", name}, {"text", text}});
+  return list;
+}
+
 Json layer_json(const LayerResult& layer) {
   const Cycle conflicts = layer.activity[static_cast<std::size_t>(Activity::kBankConflict)];
   return {{"name", layer.name},
@@ -45,6 +51,7 @@ Json layer_json(const LayerResult& layer) {
           {"bytes", bytes_json(layer.bytes)},
           {"bound_cycles", {{"compute", layer.bound_compute}, {"dram", layer.bound_dram}}},
           {"estimated_cycles", layer.estimated_cycles},
+          {"engine", decisions_json(layer.engine)},
           {"busiest", {{"module", layer.busiest}, {"share", layer.busiest_share}}},
           {"check", layer.check}};
 }
@@ -147,6 +154,7 @@ nlohmann::ordered_json report_schema() {
                              {"bytes", bytes},
                              {"bound_cycles", object({{"compute", count}, {"dram", count}})},
                              {"estimated_cycles", count},
+                             {"engine", list(object({{"name", text}, {"text", text}}))},
                              {"busiest", object({{"module", text}, {"share", share}})},
                              {"check", {{"enum", {"passed", "failed", "off"}}}}});
   Json schema = object(

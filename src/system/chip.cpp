@@ -9,8 +9,6 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::uint64_t kInterleaveBytes = 4096;
-
 // A level of the hierarchy without behaviour of its own.
 class Cluster : public sc_core::sc_module {
  public:
@@ -52,7 +50,7 @@ std::vector<std::string> noc_ports(const HardwareConfig& hardware) {
 std::vector<AddressRange> noc_map(const HardwareConfig& hardware) {
   const ChipConfig& chip = *hardware.chip;
   std::vector<AddressRange> map{{0, static_cast<std::uint64_t>(hardware.dram.size_bytes), 0,
-                                 chip.memory_controllers, kInterleaveBytes}};
+                                 chip.memory_controllers, kControllerBytes}};
   for (int p = 0; p < chip.processors(); ++p) {
     map.push_back(
         {register_address(p), register_address(p) + kCommandRegisterBytes, chip.memory_controllers + p});
@@ -125,7 +123,7 @@ void Chip::build(const HardwareConfig& hardware, const Plan& plan, const Simulat
   for (int i = 0; i < chip.memory_controllers; ++i) {
     steps.emplace_back([&, i] {
       const AddressSlice slice{static_cast<std::uint64_t>(i),
-                               static_cast<std::uint64_t>(chip.memory_controllers), kInterleaveBytes};
+                               static_cast<std::uint64_t>(chip.memory_controllers), kControllerBytes};
       drams_[static_cast<std::size_t>(i)] =
           std::make_unique<DramController>(fmt::format("dram{}", i).c_str(), dram, context_, slice);
     });

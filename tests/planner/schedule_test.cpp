@@ -28,10 +28,19 @@ class ListSchedule : public ::testing::Test {
   }
   /// DRAM carries 16 bytes a cycle.
   Schedule times(std::vector<double> starts = {}) const {
-    return schedule(g_.graph, dependencies_of(g_.graph), {16, std::move(starts)});
+    Machine machine;
+    machine.dram_bytes_per_clock = 16, machine.starts = std::move(starts), machine.controllers = controllers_;
+    return schedule(g_.graph, dependencies_of(g_.graph), machine);
+  }
+  /// A transfer of `bytes` bytes in so many parts of DRAM that controllers hold in turn.
+  void transfer(int processor, double cycles, double bytes, std::int64_t part, std::int64_t parts) {
+    TaskCost cost{cycles, bytes};
+    cost.dram_part = part, cost.dram_parts = parts;
+    add(processor, Unit::kIodma, cost);
   }
 
   SmallGraph g_;
+  int controllers_ = 1;
 };
 
 TEST_F(ListSchedule, MA_3_nothing_takes_no_time) {
@@ -134,6 +143,37 @@ TEST_F(ListSchedule, MA_3_what_a_port_cannot_carry_is_left_to_the_others) {
   add(0, Unit::kIodma, {100, 400, 0});  // 4 bytes a cycle
   add(1, Unit::kIodma, {10, 240, 0});   // 24; 12 are left
   EXPECT_THAT(times().end, ElementsAre(at(100), at(20)));
+}
+
+TEST_F(ListSchedule, MA_3_HI_6_transfers_at_one_controller_share_what_it_carries) {
+  controllers_ = 2;  // of 8 bytes a cycle
+  transfer(0, 1, 80, 4, 1);
+  transfer(1, 1, 80, 6, 1);
+  transfer(2, 1, 80, 5, 1);
+  EXPECT_THAT(times().end, ElementsAre(at(20), at(20), at(10)));
+}
+
+TEST_F(ListSchedule, MA_3_HI_6_a_transfer_over_all_controllers_waits_for_the_slowest) {
+  controllers_ = 2;
+  transfer(0, 1, 160, 0, 0);  // anywhere
+  transfer(1, 1, 160, 1, 1);  // 8 bytes a cycle for one and a half: 16/3 each
+  transfer(2, 1, 40, 0, 1);
+  EXPECT_THAT(times().end, ElementsAre(at(30), at(30), at(7.5)));
+}
+
+TEST_F(ListSchedule, MA_3_HI_6_parts_are_counted_by_controller) {
+  controllers_ = 4;           // of 4 bytes a cycle
+  transfer(0, 1, 80, 3, 2);   // half at the last, half at the first one
+  transfer(1, 1, 160, 1, 5);  // a fifth at each, two at the second one
+  // 0.7 of their rate each at the last and at the first one; then two fifths of 10 bytes a cycle.
+  EXPECT_THAT(times().end, ElementsAre(at(14), at(14 + 80 / 10.0)));
+}
+
+TEST_F(ListSchedule, MA_3_HI_6_ports_leave_the_rest_of_a_controller_to_others) {
+  controllers_ = 2;
+  transfer(0, 40, 80, 0, 1);  // 2 bytes a cycle
+  transfer(1, 1, 60, 0, 1);   // the other 6
+  EXPECT_THAT(times().end, ElementsAre(at(40), at(10)));
 }
 
 TEST_F(ListSchedule, MA_3_of_three_transfers_the_slow_one_leaves_its_rest_to_two) {

@@ -1,7 +1,6 @@
 // Adding to a chip does not make a layer slower (SPEC MA-4), and the examples that once did.
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -157,15 +156,12 @@ std::string add_to(HardwareConfig& hardware) {
   }
 }
 
-// The planner chooses by estimates, which err by some per cent: of a hundred random pairs one or two are
-// slower by more than SPEC MA-4 allows (docs/planner.md). The pairs are the same in every run. Those that are
-// known to be slower are named; no other one may be.
+// The planner chooses by estimates, which err by some per cent: of a hundred random pairs one may be slower
+// by more than SPEC MA-4 allows (docs/planner.md). These pairs are the same in every run, and none of them
+// is.
 TEST(MoreIsNotWorse, MA_4_random_layers_on_random_chips_that_get_more) {
   constexpr int kPairs = 120;
   constexpr std::uint64_t kSeed = 20;
-  const std::set<std::string> known{"28x28x96 -> 64 1x1 with more cores",
-                                    "56x56x16 -> 100 3x3 with more memory controllers",
-                                    "7x20x96 -> 100 3x3 with more cluster bus width"};
   check_cases(
       kPairs,
       [&] {
@@ -174,17 +170,42 @@ TEST(MoreIsNotWorse, MA_4_random_layers_on_random_chips_that_get_more) {
         const Cycle before = cycles_of(shape, hardware);
         const std::string added = add_to(hardware);
         const Cycle after = cycles_of(shape, hardware);
-        if (!slower(before, after)) return;
-        const std::string pair =
-            fmt::format("{}x{}x{} -> {} {}x{} with more {}", shape.height, shape.width, shape.channels,
-                        shape.out_channels, shape.kernel[0], shape.kernel[1], added);
-        RC_LOG() << pair << ": " << before << " -> " << after << " cycles\n"
-                 << to_text(shape) << "\n"
+        RC_LOG() << to_text(shape) << " with more " << added << ": " << before << " -> " << after
+                 << " cycles\n"
                  << hardware_to_json(hardware).dump() << "\n";
-        RC_ASSERT(known.count(pair) == 1U);
-        RC_ASSERT(after < before + before / 12);
+        RC_ASSERT(!slower(before, after));
       },
       kSeed);
+}
+
+// The kernels of a short layer came through the SRAM: more controllers made that look better than it was.
+TEST(MoreIsNotWorse, MA_4_28x28x3_to_48_takes_no_longer_with_more_memory_controllers) {
+  ConvShape shape = layer(28, 3, 48, 5);
+  HardwareConfig hardware = chip_of(4, 2);
+  hardware.dram.channels = 2, hardware.interconnect.bytes_per_clock = 8;
+  hardware.chip->cluster_bus.bytes_per_clock = 16;
+  Cycle before = 0;
+  for (const int controllers : {1, 2, 4, 8}) {
+    hardware.chip->memory_controllers = controllers;
+    const Cycle now = cycles_of(shape, hardware);
+    if (before != 0) {
+      EXPECT_FALSE(slower(before, now)) << controllers << " controllers: " << before << ", " << now;
+    }
+    before = now;
+  }
+}
+
+// What cores store of these pixels lies at one or two of four controllers.
+TEST(MoreIsNotWorse, MA_4_HI_6_stores_at_one_controller_are_not_taken_for_faster) {
+  ConvShape shape = layer(14, 3, 100, 1);
+  shape.stride = {2, 2};
+  HardwareConfig hardware = chip_of(1, 4);
+  hardware.chip->core.nram.size_bytes = 131072, hardware.chip->core.wram.size_bytes = 262144;
+  hardware.chip->cluster_bus.bytes_per_clock = 16;
+  hardware.chip->memory_controllers = 2;
+  const Cycle two = cycles_of(shape, hardware);
+  hardware.chip->memory_controllers = 4;
+  EXPECT_FALSE(slower(two, cycles_of(shape, hardware)));
 }
 
 }  // namespace

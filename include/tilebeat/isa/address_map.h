@@ -8,6 +8,8 @@ namespace tilebeat {
 
 /// DRAM begins at 0 and ends below this.
 constexpr std::uint64_t kDramEnd = std::uint64_t{1} << 41;
+/// Bytes of DRAM that one memory controller holds together; the next ones belong to the next controller.
+constexpr std::uint64_t kControllerBytes = 4096;
 /// SRAM of cluster k, NRAM and WRAM of core k of the chip.
 constexpr std::uint64_t sram_address(int cluster) {
   return (std::uint64_t{1} << 41) + (static_cast<std::uint64_t>(cluster) << 34);

@@ -58,6 +58,9 @@ struct TaskCost {
   double latency = 0;       ///< from the end of these cycles to completion
   double release = 0;       ///< from the end of these cycles until its operands have been read
   double instructions = 1;  ///< that are fetched for it
+  /// Where its bytes of DRAM lie: so many parts of kControllerBytes from the one with that number on; 0:
+  /// anywhere.
+  std::int64_t dram_part = 0, dram_parts = 0;
 };
 
 /// One instruction of one processor, with what it reads and writes (SPEC MA-2). Its semaphores are empty:

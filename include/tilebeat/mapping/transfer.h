@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/math.h"
 #include "tilebeat/config/hardware_config.h"
+#include "tilebeat/isa/address_map.h"
 #include "tilebeat/isa/instruction.h"
 #include "tilebeat/mapping/task_graph.h"
 
@@ -60,6 +61,8 @@ struct PortPath {
   double round_trip = 60;  ///< cycles from a request to its answer, idle, without what depends on its bytes
   std::int64_t atom = 1;   ///< bytes that the memory always moves whole
   double memory = 64;      ///< bytes a cycle at which the memory collects a burst before it answers
+  std::int64_t opened =
+      0;  ///< bytes of its bus that are lost, on average, because a run begins in another row
 };
 /// Ways of DMA channels and engines: from and to DRAM, to a core's memories, to the memory of a cluster. The
 /// row of a write is opened while its data arrive.
@@ -78,6 +81,9 @@ double port_cycles(const Runs& runs, const PortPath& path);
 /// Bytes that runs, of which one begins at `address`, take of the memory's bus: whole atoms, as many as a run
 /// touches on average.
 double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address);
+
+/// From here on lie kernels, for estimates, whose place in DRAM is not decided yet.
+constexpr std::uint64_t kUnplaced = kDramEnd - (std::uint64_t{1} << 38);
 
 /// The cost of a copy between memories, by what its addresses name.
 TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware);

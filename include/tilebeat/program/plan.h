@@ -24,6 +24,7 @@ struct BoundCycles {
 struct LayerPlan {
   std::string name, op, scene;
   std::vector<std::pair<std::string, std::string>> choices;  ///< what was decided, and why: name and text
+  std::vector<std::pair<std::string, std::string>> engine;   ///< what the engine decided, likewise
   std::int64_t macs = 0;                                     ///< useful multiply-accumulates
   std::int64_t input_bytes = 0;   ///< planned DRAM reads of maps, halo and reloads included
   std::int64_t kernel_bytes = 0;  ///< planned DRAM reads of packed kernels, biases, scales and factors

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilebeat {
@@ -47,9 +48,10 @@ struct LayerResult {
   MemoryBytes bytes;
   std::int64_t bound_compute = 0, bound_dram = 0;  ///< analytical lower bounds, cycles
   Cycle estimated_cycles = 0;  ///< what the planner expected (SPEC MA-3); 0: nothing was known
-  std::string check = "off";   ///< "passed", "failed" or "off"
-  std::string busiest;         ///< the module that was busy for the greatest share of the layer's cycles
-  double busiest_share = 0;    ///< that share
+  std::vector<std::pair<std::string, std::string>> engine;  ///< what its engine decided: name and text
+  std::string check = "off";                                ///< "passed", "failed" or "off"
+  std::string busiest;       ///< the module that was busy for the greatest share of the layer's cycles
+  double busiest_share = 0;  ///< that share
 };
 
 /// What one core did over a run (SPEC HI-5).

@@ -199,26 +199,7 @@ class OffsetLayer : public MatrixLayer {
       : hardware_(hardware),
         config_(hardware.engine<OffsetConfig>()),
         p_(make_problem(workload, layer, hardware.planner, config_.columns)) {
-    setup_.layout = layout_of(p_, config_), setup_.order = config_.thread_order;
-    setup_.block = setup_.layout == Layout::kNchwc ? narrow(p_, config_.block_channels, "channels of a block")
-                                                   : std::uint16_t{1};
-    setup_.channels = narrow(p_, p_.channels, "channels");
-    setup_.groups = narrow(p_, p_.conv.groups, "groups");
-    setup_.group_kernels = narrow(p_, p_.conv.out_channels / p_.conv.groups, "kernels of a group");
-    setup_.block_kernels = narrow(p_, p_.block_kernels, "kernels of a block");
-    setup_.useful_taps = static_cast<std::uint32_t>(p_.useful_taps);
-    shape_ = shape_of(conv_setup(p_), setup_, OffsetMap{});
-    shape_.images = p_.batch, shape_.height = p_.height, shape_.width = p_.width;
-    shape_.out_height = p_.out_height, shape_.out_width = p_.out_width;
-    shape_.pad_h = p_.conv.pads[0], shape_.pad_w = p_.conv.pads[1];
-    setup_.vector = static_cast<std::uint8_t>(elements_of_beat(shape_, config_.vector));
-    // As many channels as a line has.
-    const int part =
-        setup_.layout == Layout::kNhwc
-            ? std::max<int>(setup_.vector, config_.cache.line_bytes / setup_.vector * setup_.vector)
-            : shape_.segment();
-    setup_.part = narrow(p_, part, "channels of a part");
-    setup_.bank_shift = bank_shift(shape_, setup_.vector, config_);
+    lay_out(layout_of(p_, config_), setup_, shape_);
   }
 
   const Problem& problem() const override { return p_; }
@@ -296,13 +277,37 @@ class OffsetLayer : public MatrixLayer {
   }
 
  private:
-  OffsetSchedule schedule(Interval blocks) const {
+  // The layer with its map in a layout.
+  void lay_out(Layout layout, OffsetSetup& setup, TableShape& shape) const {
+    setup.layout = layout, setup.order = config_.thread_order;
+    setup.block = layout == Layout::kNchwc ? narrow(p_, config_.block_channels, "channels of a block")
+                                           : std::uint16_t{1};
+    setup.channels = narrow(p_, p_.channels, "channels");
+    setup.groups = narrow(p_, p_.conv.groups, "groups");
+    setup.group_kernels = narrow(p_, p_.conv.out_channels / p_.conv.groups, "kernels of a group");
+    setup.block_kernels = narrow(p_, p_.block_kernels, "kernels of a block");
+    setup.useful_taps = static_cast<std::uint32_t>(p_.useful_taps);
+    shape = shape_of(conv_setup(p_), setup, OffsetMap{});
+    shape.images = p_.batch, shape.height = p_.height, shape.width = p_.width;
+    shape.out_height = p_.out_height, shape.out_width = p_.out_width;
+    shape.pad_h = p_.conv.pads[0], shape.pad_w = p_.conv.pads[1];
+    setup.vector = static_cast<std::uint8_t>(elements_of_beat(shape, config_.vector));
+    // As many channels as a line has.
+    const int part = layout == Layout::kNhwc
+                         ? std::max<int>(setup.vector, config_.cache.line_bytes / setup.vector * setup.vector)
+                         : shape.segment();
+    setup.part = narrow(p_, part, "channels of a part");
+    setup.bank_shift = bank_shift(shape, setup.vector, config_);
+  }
+  OffsetRun run_of(Interval blocks) const {
     OffsetRun run;
     run.first_kernel = narrow(p_, blocks.begin * p_.block_kernels, "kernels");
     run.kernels = narrow(p_, p_.kernels_of(blocks), "kernels");
     run.channels = narrow(p_, p_.channels / p_.conv.groups, "channels of a group");
-    return OffsetSchedule(shape_, setup_, run);
+    return run;
   }
+  OffsetSchedule schedule(Interval blocks) const { return OffsetSchedule(shape_, setup_, run_of(blocks)); }
+  std::string costs_of_layouts() const;
   WeightImage packed() const {
     WeightImage image;
     image.blocks.push_back(0);
@@ -387,7 +392,29 @@ Explanation OffsetLayer::explain() const {
   made.emplace_back("tables",
                     fmt::format("{} bytes ({} by k), masks {}; im2col {}, pointers {}", tables.table_bytes(),
                                 tables.bytes_by_k(), tables.mask_bytes(), others.im2col, others.pointers));
+  if (p_.conv.pixels == PixelAxes::kMap) made.emplace_back("layouts", costs_of_layouts());
   return made;
+}
+
+// What the layer would take in each of them of one core that has all of it: of the lanes, and of NRAM's port
+// for writing the map, a run of neighbouring channels a cycle and `bytes_per_clock` at most.
+std::string OffsetLayer::costs_of_layouts() const {
+  const std::int64_t port = hardware_.chip->core.bus.bytes_per_clock;
+  std::string text;
+  for (std::size_t i = 0; i < kLayoutNames.size(); ++i) {
+    OffsetSetup setup;
+    TableShape shape;
+    lay_out(static_cast<Layout>(i), setup, shape);
+    const RunCost lanes = cost_of(config_, port_times(hardware_, config_), shape, setup,
+                                  run_of({0, p_.kernel_blocks()}), p_.element_bytes());
+    const std::int64_t pixels = std::int64_t{p_.batch} * p_.height * p_.width;
+    const bool as_it_lies = setup.layout == Layout::kNhwc;
+    const std::int64_t map = as_it_lies ? ceil_div(pixels * p_.channels, port)
+                                        : pixels * ceil_div<std::int64_t>(p_.channels, setup.block) *
+                                              ceil_div<std::int64_t>(setup.block, port);
+    text += fmt::format("{}{} {:.0f} + {}", text.empty() ? "" : ", ", kLayoutNames[i], lanes.cycles, map);
+  }
+  return text + " cycles of the lanes + of writing the map";
 }
 
 }  // namespace

@@ -27,9 +27,10 @@ struct Queue {
 // A running task that moves bytes over DRAM.
 struct Flow {
   int task;
-  double left;      // bytes
-  double fastest;   // bytes a cycle that its ports carry
-  double rate = 0;  // bytes a cycle that it has
+  double left;                     // bytes
+  double fastest;                  // bytes a cycle that its ports carry
+  double rate = 0;                 // bytes a cycle that it has
+  std::vector<double> parts = {};  // of its bytes, by memory controller; empty: as many everywhere
 };
 
 // Tasks that follow each task of a graph, in the order of its dependencies.
@@ -95,6 +96,7 @@ class Simulation {
         queues_[static_cast<std::size_t>(found->second)].sequence.push_back(static_cast<int>(i));
     }
     find_tails();
+    controllers_ = static_cast<std::size_t>(machine.controllers);
     dram_rate_ = machine.dram_bytes_per_clock * share_of_transfers(machine.fetched_bytes);
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (waits_[i] == 0) make_ready(static_cast<int>(i));
@@ -203,7 +205,8 @@ class Simulation {
       queue.left -= cost.cycles;
       result_.start[static_cast<std::size_t>(task)] = now_;
       if (cost.dram_bytes > 0) {
-        flows_.push_back({task, cost.dram_bytes, cost.dram_bytes / std::max(cost.cycles, 1.0)});
+        flows_.push_back({task, cost.dram_bytes, cost.dram_bytes / std::max(cost.cycles, 1.0), 0,
+                          parts_by_controller(cost)});
         shared_ = false;
       } else {
         const double end = now_ + std::max(cost.cycles, 1.0);
@@ -239,17 +242,59 @@ class Simulation {
                : signal_;
   }
 
-  // Every flow gets the same share, but none more than its ports carry.
+  std::vector<double> parts_by_controller(const TaskCost& cost) const {
+    const auto controllers = static_cast<std::int64_t>(controllers_);
+    if (controllers == 1 || cost.dram_parts == 0 || cost.dram_parts >= 2 * controllers) return {};
+    std::vector<double> parts(controllers_, 0);
+    for (std::int64_t i = 0; i < cost.dram_parts; ++i)
+      parts[static_cast<std::size_t>((cost.dram_part + i) % controllers)] +=
+          1 / static_cast<double>(cost.dram_parts);
+    return parts;
+  }
+
+  // Every flow gets the same share of a controller, but none more than its ports carry, or than the slowest
+  // of its controllers: all rates rise together until one of these holds.
   void share_dram() {
     if (shared_) return;
     shared_ = true;
     std::vector<Flow*> open;
     for (Flow& flow : flows_) open.push_back(&flow);
     std::sort(open.begin(), open.end(), [](const Flow* a, const Flow* b) { return a->fastest < b->fastest; });
-    double left = dram_rate_;
-    for (std::size_t i = 0; i < open.size(); ++i) {
-      open[i]->rate = std::min(open[i]->fastest, left / static_cast<double>(open.size() - i));
-      left -= open[i]->rate;
+    const std::size_t controllers =
+        std::all_of(open.begin(), open.end(), [](const Flow* flow) { return flow->parts.empty(); })
+            ? 1
+            : controllers_;
+    const auto part = [&](const Flow& flow, std::size_t c) {
+      return flow.parts.empty() ? 1 / static_cast<double>(controllers) : flow.parts[c];
+    };
+    std::vector<double> left(controllers, dram_rate_ / static_cast<double>(controllers)),
+        wanted(controllers, 0);  // bytes a cycle that nobody has; those of all open flows at rate 1
+    for (const Flow* flow : open) {
+      for (std::size_t c = 0; c < controllers; ++c) wanted[c] += part(*flow, c);
+    }
+    const auto settle = [&](Flow& flow, double rate) {
+      flow.rate = rate;
+      for (std::size_t c = 0; c < controllers; ++c)
+        left[c] -= rate * part(flow, c), wanted[c] -= part(flow, c);
+    };
+    constexpr double kNothing = 1e-9;
+    while (!open.empty()) {
+      std::size_t slowest = 0;
+      double rate = kNever;
+      for (std::size_t c = 0; c < controllers; ++c) {
+        if (wanted[c] > kNothing && left[c] / wanted[c] < rate) rate = left[c] / wanted[c], slowest = c;
+      }
+      const auto faster =
+          std::find_if(open.begin(), open.end(), [&](const Flow* flow) { return flow->fastest > rate; });
+      if (faster != open.begin()) {  // ports hold them back
+        for (auto flow = open.begin(); flow != faster; ++flow) settle(**flow, (*flow)->fastest);
+        open.erase(open.begin(), faster);
+        continue;
+      }
+      const auto others = std::stable_partition(open.begin(), open.end(),
+                                                [&](const Flow* flow) { return part(*flow, slowest) > 0; });
+      for (auto flow = open.begin(); flow != others; ++flow) settle(**flow, std::max(rate, kNothing));
+      open.erase(open.begin(), others);
     }
   }
 
@@ -312,8 +357,9 @@ class Simulation {
   }
 
   const std::vector<Task>& tasks_;
-  double dram_rate_ = 0;    // bytes a cycle for transfers
-  std::vector<int> waits_;  // by task: events that have not happened
+  double dram_rate_ = 0;         // bytes a cycle for transfers
+  std::size_t controllers_ = 1;  // of memory
+  std::vector<int> waits_;       // by task: events that have not happened
   std::vector<int> queue_of_;
   std::vector<double> cycles_;      // by task: of its unit
   double signal_;                   // cycles of a token from one processor to another

@@ -13,11 +13,12 @@ struct Machine {
   std::vector<double> starts;        ///< by processor: the cycle from which on it decodes; absent: 0
   double fetched_bytes = 0;          ///< of instructions for what comes later, which are fetched meanwhile
   double signal_cycles = 0;          ///< from an event of a task to a task of another processor
+  int controllers = 1;               ///< of memory: each has its share of the bytes a clock
 };
 
 /// When the tasks of a graph are expected to run: a list schedule. A unit that is free takes, of the tasks
-/// whose operands are there, the one behind which most remains to be done; transfers share DRAM evenly, and
-/// fetching instructions takes its part of it all the time.
+/// whose operands are there, the one behind which most remains to be done; transfers share the controllers
+/// that they go to evenly, and fetching instructions takes its part of it all the time.
 struct Schedule {
   std::vector<double> start, end, done;  ///< by task, in cycles
   double cycles = 0;                     ///< until all is done; infinite when that is after the limit
