@@ -24,7 +24,7 @@ namespace {
 
 void print_layer(const LayerPlan& layer) {
   fmt::print("layer {} ({}, scene {})\n", layer.name, layer.op, layer.scene);
-  for (const auto* decisions : {&layer.choices, &layer.engine}) {
+  for (const auto* decisions : {&layer.choices, &layer.facts}) {
     for (const auto& [name, text] : *decisions) fmt::print("  {:<16} {}\n", name, text);
   }
   fmt::print("  DRAM bytes       {} of maps, {} of kernels, {} of results\n", layer.input_bytes,

@@ -169,7 +169,7 @@ PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Directi
   path.round_trip = noc.request_cycles + noc.response_cycles + clocks(data, hardware);
   path.memory = dram_bytes_per_clock(hardware) / hardware.dram.channels;
   path.atom = std::int64_t{dram.burst_length} * dram.data_bits / 8;
-  path.opened = direction == Direction::kRead ? 16 : 32;
+  path.opened = direction == Direction::kRead ? 16 : 23;
   return path;
 }
 

@@ -170,6 +170,7 @@ LayerPlan FusedUnit::plan() const {
                  made_rows(made, graph_.layers[l].output);
   }
   plan.bound = bound();
+  plan.layers = mapping_.layers;
   plan.choices.emplace_back("layers", fmt::format("{}", fmt::join(mapping_.layers, ", ")));
   plan.choices.emplace_back("clusters", fmt::format("{} of {}, {} output rows a step", mapping_.clusters,
                                                     hardware_.chip->clusters, mapping_.step_rows));

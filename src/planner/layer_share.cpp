@@ -17,7 +17,6 @@
 namespace tilebeat {
 namespace {
 
-
 // Everything that the layer of a share refers to.
 struct Source {
   Workload workload;

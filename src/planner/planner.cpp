@@ -149,7 +149,8 @@ class NetworkPlanner {
   // Units are weighed one by one; in a network they also start processors and wait at barriers (SPEC FU-5,
   // FU-8).
   static bool is_worse(const FusionSummary& f, const FusionConfig& config) {
-    const bool slower = f.fused.cycles > f.alone.cycles;
+    constexpr double kSurely = 0.98;  // estimates of units and of layers err differently
+    const bool slower = static_cast<double>(f.fused.cycles) > kSurely * static_cast<double>(f.alone.cycles);
     const bool more = f.fused.maps + f.fused.kernels > f.alone.maps + f.alone.kernels;
     if (config.planner == FusionPlanner::kRules) return slower || more;
     return config.objective == FusionObjective::kCycles ? slower : more;
@@ -223,7 +224,8 @@ class NetworkPlanner {
       choose(d, engine_hardware);
     }
     const MatrixLayer& explained = is_board() ? *d.matrix : *d.shared.largest().layer;
-    d.plan.engine = explained.explain();
+    for (auto& choice : explained.explain()) d.plan.choices.push_back(std::move(choice));
+    d.plan.facts = explained.facts();
   }
 
   // How cores compute the layer, with the places of its kernels.

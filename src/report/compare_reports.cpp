@@ -3,6 +3,10 @@
 #include "tilebeat/schema/place.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -57,7 +61,8 @@ class Comparison {
 
   // A layer that one of the reports does not have is null there.
   void layer(const Json& left, const Json& right) {
-    const Json& there = left.is_null() ? right : left;
+    // What stands for several layers has their names.
+    const Json& there = left.is_null() || (!right.is_null() && !right.contains("op")) ? right : left;
     const std::string prefix = there["name"].get<std::string>() + ": ";
     const auto of = [](const Json& layer, const char* key) { return layer.is_null() ? Json() : layer[key]; };
     for (const char* key : {"cycles", "beats", "bank_conflict_cycles", "macs"})
@@ -101,11 +106,73 @@ class Comparison {
   std::vector<std::vector<std::string>> rows_;
 };
 
-Json find_layer(const Json& report, const Json& name) {
-  for (const Json& layer : report["layers"]) {
-    if (layer["name"] == name) return layer;
+// Layers of the workload that a layer of a report stands for: a fused unit for several.
+std::set<std::string> layers_of(const Json& layer) {
+  if (layer["layers"].empty()) return {layer["name"].get<std::string>()};
+  const auto names = layer["layers"].get<std::vector<std::string>>();
+  return {names.begin(), names.end()};
+}
+
+void add_numbers(Json& sum, const Json& value) {
+  if (value.is_object()) {
+    for (const auto& [key, entry] : value.items()) add_numbers(sum[key], entry);
+  } else if (value.is_number_integer()) {
+    sum = (sum.is_null() ? 0 : sum.get<std::int64_t>()) + value.get<std::int64_t>();
   }
-  return {};
+}
+
+// Several layers of a report as one; null: none. A single one is that layer.
+Json together(const std::vector<const Json*>& layers) {
+  if (layers.empty()) return {};
+  if (layers.size() == 1) return *layers.front();
+  Json sum{{"name", fmt::format("{} to {}", layers.front()->at("name").get<std::string>(),
+                                layers.back()->at("name").get<std::string>())}};
+  double used = 0;  // cycles
+  for (const Json* layer : layers) {
+    for (const char* key : {"cycles", "beats", "bank_conflict_cycles", "macs", "stall_cycles", "bytes"})
+      add_numbers(sum[key], (*layer)[key]);
+    used += layer->at("utilization").get<double>() * layer->at("cycles").get<double>();
+  }
+  const auto cycles = sum["cycles"].get<double>();
+  sum["utilization"] = cycles > 0 ? used / cycles : 0.0;
+  return sum;
+}
+
+// Layers of both reports that stand for the same layers of the workload: one and one, or where one of the
+// reports has fused them a unit and what the other one has of it.
+struct Group {
+  std::set<std::string> layers;
+  std::vector<const Json*> left, right;
+};
+std::vector<Group> groups_of(const Json& left, const Json& right) {
+  std::vector<Group> groups;
+  const auto add = [&](const Json& layer, std::vector<const Json*> Group::*side) {
+    const std::set<std::string> names = layers_of(layer);
+    const auto shares = [&](const Group& group) {
+      return std::any_of(group.layers.begin(), group.layers.end(),
+                         [&](const std::string& name) { return names.count(name) > 0; });
+    };
+    Group made{names, {}, {}};
+    std::vector<Group> others;
+    std::optional<std::size_t> place;
+    for (Group& group : groups) {
+      if (!shares(group)) {
+        others.push_back(std::move(group));
+        continue;
+      }
+      if (!place) place = others.size();
+      made.layers.merge(group.layers);
+      made.left.insert(made.left.end(), group.left.begin(), group.left.end());
+      made.right.insert(made.right.end(), group.right.begin(), group.right.end());
+    }
+    (made.*side).push_back(&layer);
+    others.insert(others.begin() + static_cast<std::ptrdiff_t>(place.value_or(others.size())),
+                  std::move(made));
+    groups = std::move(others);
+  };
+  for (const Json& layer : left["layers"]) add(layer, &Group::left);
+  for (const Json& layer : right["layers"]) add(layer, &Group::right);
+  return groups;
 }
 
 }  // namespace
@@ -122,10 +189,8 @@ std::string compare_reports(const Json& left, const Json& right, const std::stri
   comparison.share("total utilization", l["utilization"], r["utilization"]);
   comparison.count("total DRAM read bytes", l["dram_read_bytes"], r["dram_read_bytes"]);
   comparison.count("total DRAM write bytes", l["dram_write_bytes"], r["dram_write_bytes"]);
-  for (const Json& layer : left["layers"]) comparison.layer(layer, find_layer(right, layer["name"]));
-  for (const Json& layer : right["layers"]) {
-    if (find_layer(left, layer["name"]).is_null()) comparison.layer({}, layer);
-  }
+  for (const Group& group : groups_of(left, right))
+    comparison.layer(together(group.left), together(group.right));
   return comparison.table();
 }
 

@@ -30,9 +30,9 @@ Json bytes_json(const MemoryBytes& b) {
           {"sram", {{"read", b.sram_read}, {"write", b.sram_write}}}};
 }
 
-Json decisions_json(const std::vector<std::pair<std::string, std::string>>& decisions) {
+Json facts_json(const std::vector<std::pair<std::string, std::string>>& facts) {
   Json list = Json::array();
-  for (const auto& [name, text] : decisions) list.push_back({{"name", name}, {"text", text}});
+  for (const auto& [name, text] : facts) list.push_back({{"name", name}, {"text", text}});
   return list;
 }
 
@@ -41,6 +41,7 @@ Json layer_json(const LayerResult& layer) {
   return {{"name", layer.name},
           {"op", layer.op},
           {"scene", layer.scene},
+          {"layers", layer.layers},
           {"dataflow", layer.dataflow},
           {"cycles", layer.cycles},
           {"beats", layer.beats},
@@ -51,7 +52,7 @@ Json layer_json(const LayerResult& layer) {
           {"bytes", bytes_json(layer.bytes)},
           {"bound_cycles", {{"compute", layer.bound_compute}, {"dram", layer.bound_dram}}},
           {"estimated_cycles", layer.estimated_cycles},
-          {"engine", decisions_json(layer.engine)},
+          {"facts", facts_json(layer.facts)},
           {"busiest", {{"module", layer.busiest}, {"share", layer.busiest_share}}},
           {"check", layer.check}};
 }
@@ -144,6 +145,7 @@ nlohmann::ordered_json report_schema() {
   const Json layer = object({{"name", text},
                              {"op", text},
                              {"scene", text},
+                             {"layers", list(text)},
                              {"dataflow", text},
                              {"cycles", count},
                              {"beats", count},
@@ -154,7 +156,7 @@ nlohmann::ordered_json report_schema() {
                              {"bytes", bytes},
                              {"bound_cycles", object({{"compute", count}, {"dram", count}})},
                              {"estimated_cycles", count},
-                             {"engine", list(object({{"name", text}, {"text", text}}))},
+                             {"facts", list(object({{"name", text}, {"text", text}}))},
                              {"busiest", object({{"module", text}, {"share", share}})},
                              {"check", {{"enum", {"passed", "failed", "off"}}}}});
   Json schema = object(

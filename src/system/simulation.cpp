@@ -55,7 +55,7 @@ LayerResult layer_result(const LayerPlan& plan, const Snapshot& before, const Sn
     const double share = cycles > 0 ? static_cast<double>(worked) / static_cast<double>(cycles) : 0.0;
     if (share > layer.busiest_share) layer.busiest = now.name, layer.busiest_share = share;
   }
-  layer.estimated_cycles = plan.estimated_cycles, layer.engine = plan.engine;
+  layer.estimated_cycles = plan.estimated_cycles, layer.facts = plan.facts, layer.layers = plan.layers;
   layer.bound_compute = plan.bound.compute, layer.bound_dram = plan.bound.dram;
   return layer;
 }

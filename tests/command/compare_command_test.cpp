@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tilebeat/report/text_table.h"
+
 #include "tilebeat_command.h"
 
 namespace tilebeat::testing {
@@ -47,6 +49,35 @@ TEST(CompareCommand, UI_1_layers_of_one_report_alone_are_shown) {
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(line_of(result.out, "only_left: cycles"), "only_left: cycles 123 no layer");
   EXPECT_EQ(line_of(result.out, "only_right: cycles"), "only_right: cycles no layer 4,567");
+}
+
+TEST(CompareCommand, FU_9_UI_1_a_fused_unit_stands_beside_its_layers) {
+  const CommandFolder folder;
+  const std::string units = folder.write("units.json", R"({"tilebeat_mapping": 1, "units": [
+      {"layers": ["conv1", "pool1", "conv2"]}]})");
+  const char *config = "configs/cluster4.json", *network = "models/alexnet_small.json";
+  ASSERT_EQ(folder.run_layer(config, network, {"--out", "alone"}).status, 0);
+  const CommandResult run = folder.run_layer(config, network, {"--out", "fused", "--mapping", units});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const nlohmann::json alone = folder.report("alone").at("layers"),
+                       fused = folder.report("fused").at("layers");
+  ASSERT_EQ(fused.at(0).at("layers"), nlohmann::json({"conv1", "pool1", "conv2"}));
+  EXPECT_TRUE(alone.at(0).at("layers").empty());
+  const auto sum = [&](const char* key) {
+    return alone.at(0).at(key).get<int>() + alone.at(1).at(key).get<int>() + alone.at(2).at(key).get<int>();
+  };
+  for (const bool swapped : {false, true}) {
+    const CommandResult result = swapped ? folder.run({"compare", "fused/report.json", "alone/report.json"})
+                                         : folder.run({"compare", "alone/report.json", "fused/report.json"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    const std::string macs = line_of(result.out, "conv1 to conv2: macs");
+    EXPECT_NE(macs.find("conv1 to conv2: macs " + grouped(sum("macs"))), std::string::npos) << macs;
+    EXPECT_EQ(result.out.find("no layer"), std::string::npos) << result.out;
+    const std::string cycles = line_of(result.out, "conv1 to conv2: cycles");
+    for (const int value : {sum("cycles"), fused.at(0).at("cycles").get<int>()})
+      EXPECT_NE(cycles.find(" " + grouped(value)), std::string::npos) << cycles;
+    EXPECT_NE(line_of(result.out, "fc6: cycles"), "");
+  }
 }
 
 struct Damage {

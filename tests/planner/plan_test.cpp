@@ -1,12 +1,17 @@
 // What the planner makes of a layer and of its settings (SPEC SW-7, UI-2).
 #include "tilebeat/program/plan.h"
 
+#include "tilebeat/config/hardware_file.h"
 #include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/planner/planner.h"
+#include "tilebeat/workload/workload.h"
 
+#include <algorithm>
 #include <set>
+#include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "conv_workload.h"
@@ -14,6 +19,8 @@
 
 namespace tilebeat::testing {
 namespace {
+
+using ::testing::HasSubstr;
 
 HardwareConfig hardware() {
   HardwareConfig config;
@@ -92,6 +99,28 @@ TEST(Plan, MA_4_parts_of_kernels_begin_in_different_banks_and_at_different_contr
   EXPECT_EQ(banks.size(), 4U);
   EXPECT_EQ(controllers[0], 2);
   EXPECT_EQ(controllers[1], 2);
+}
+
+std::string choice(const LayerPlan& layer, const std::string& name) {
+  for (const auto& [key, text] : layer.choices) {
+    if (key == name) return text;
+  }
+  return "";
+}
+
+// Where kernels of a layer are loaded before it begins, another mapping is the fastest: by itself the layer
+// loads few kernels for many cores.
+TEST(Plan, MA_1_MA_5_layers_are_mapped_for_kernels_that_are_there_already) {
+  const Workload resnet = load_workload(TILEBEAT_SOURCE_DIR "/models/resnet18.json");
+  const HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/cluster4x4.json");
+  const Plan plan = make_plan(resnet, hardware);
+  const auto layer = [&](const std::string& name) -> const LayerPlan& {
+    return *std::find_if(plan.layers.begin(), plan.layers.end(),
+                         [&](const LayerPlan& l) { return l.name == name; });
+  };
+  EXPECT_THAT(choice(layer("s2b1_conv2"), "chosen"), HasSubstr("when kernels are loaded before"));
+  EXPECT_NE(choice(layer("s2b1_conv2"), "ahead"), "");
+  EXPECT_THAT(choice(layer("s2b2_conv2"), "chosen"), HasSubstr("as for 's2b")) << "the same sizes";
 }
 
 }  // namespace

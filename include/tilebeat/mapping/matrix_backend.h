@@ -123,6 +123,8 @@ class MatrixLayer {
   /// Tasks of jobs in the order in which they are added. The layer outlives it.
   virtual std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const = 0;
   virtual Explanation explain() const = 0;
+  /// What it is worth to know of the layer whatever is asked for: for `plan` and the report.
+  virtual Explanation facts() const { return {}; }
 
   // ---- what not every engine has to answer ----
 

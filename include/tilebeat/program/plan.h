@@ -23,8 +23,9 @@ struct BoundCycles {
 /// What the planner decided for a layer, and what it expects of it.
 struct LayerPlan {
   std::string name, op, scene;
+  std::vector<std::string> layers;  ///< of the workload, of a fused unit: its name is that of the last
   std::vector<std::pair<std::string, std::string>> choices;  ///< what was decided, and why: name and text
-  std::vector<std::pair<std::string, std::string>> engine;   ///< what the engine decided, likewise
+  std::vector<std::pair<std::string, std::string>> facts;    ///< what an engine tells of it, likewise
   std::int64_t macs = 0;                                     ///< useful multiply-accumulates
   std::int64_t input_bytes = 0;   ///< planned DRAM reads of maps, halo and reloads included
   std::int64_t kernel_bytes = 0;  ///< planned DRAM reads of packed kernels, biases, scales and factors

@@ -9,7 +9,7 @@
 namespace tilebeat {
 
 /// Version of the report's layout; grows with every change of a name or a meaning.
-constexpr int kReportVersion = 1;
+constexpr int kReportVersion = 2;
 
 /// The report file (SPEC UI-4). `hardware` is the effective configuration, written along. Same result, same
 /// bytes.

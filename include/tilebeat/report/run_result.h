@@ -47,9 +47,10 @@ struct LayerResult {
       activity{};  ///< of the PE array: beats are busy, everything else is a stall; sums to `cycles`
   MemoryBytes bytes;
   std::int64_t bound_compute = 0, bound_dram = 0;  ///< analytical lower bounds, cycles
-  Cycle estimated_cycles = 0;  ///< what the planner expected (SPEC MA-3); 0: nothing was known
-  std::vector<std::pair<std::string, std::string>> engine;  ///< what its engine decided: name and text
-  std::string check = "off";                                ///< "passed", "failed" or "off"
+  Cycle estimated_cycles = 0;       ///< what the planner expected (SPEC MA-3); 0: nothing was known
+  std::vector<std::string> layers;  ///< of the workload, of a fused unit
+  std::vector<std::pair<std::string, std::string>> facts;  ///< what its engine tells of it: name and text
+  std::string check = "off";                               ///< "passed", "failed" or "off"
   std::string busiest;       ///< the module that was busy for the greatest share of the layer's cycles
   double busiest_share = 0;  ///< that share
 };

@@ -268,6 +268,7 @@ class OffsetLayer : public MatrixLayer {
     return std::make_unique<Lowering>(graph, place, p_, setup_, shape_, hardware_, costs_);
   }
   Explanation explain() const override;
+  Explanation facts() const override;
   std::string choices() const override {
     nlohmann::ordered_json made;
     made["layout"] = kLayoutNames[static_cast<std::size_t>(config_.layout)];
@@ -381,17 +382,17 @@ MapLoad OffsetLayer::load_map(const OutputTile& tile, const TensorLayout& source
 }
 
 Explanation OffsetLayer::explain() const {
+  return {{"layout", fmt::format("{}, {} of {} elements a thread and beat, threads {}",
+                                 kLayoutNames[static_cast<std::size_t>(setup_.layout)], setup_.vector,
+                                 config_.vector, kThreadOrderNames[static_cast<std::size_t>(setup_.order)])}};
+}
+
+Explanation OffsetLayer::facts() const {
   const Tables tables = compile_tables(shape_);
   const Alternatives others = alternatives_of(shape_);
-  const OffsetSchedule all = schedule({0, 1});
-  Explanation made;
-  made.emplace_back("layout",
-                    fmt::format("{}, {} of {} elements a thread and beat, threads {}",
-                                kLayoutNames[static_cast<std::size_t>(setup_.layout)], setup_.vector,
-                                config_.vector, kThreadOrderNames[static_cast<std::size_t>(setup_.order)]));
-  made.emplace_back("tables",
-                    fmt::format("{} bytes ({} by k), masks {}; im2col {}, pointers {}", tables.table_bytes(),
-                                tables.bytes_by_k(), tables.mask_bytes(), others.im2col, others.pointers));
+  Explanation made{
+      {"tables", fmt::format("{} bytes ({} by k), masks {}; im2col {}, pointers {}", tables.table_bytes(),
+                             tables.bytes_by_k(), tables.mask_bytes(), others.im2col, others.pointers)}};
   if (p_.conv.pixels == PixelAxes::kMap) made.emplace_back("layouts", costs_of_layouts());
   return made;
 }
