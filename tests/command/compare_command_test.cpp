@@ -1,10 +1,10 @@
 // `tilebeat compare`: two reports side by side, and reports that are none (SPEC UI-1, UI-2).
+#include "tilebeat/report/text_table.h"
+
 #include <string>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "tilebeat/report/text_table.h"
 
 #include "tilebeat_command.h"
 
