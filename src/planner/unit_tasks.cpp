@@ -481,10 +481,20 @@ PlannedUse add_unit_kernels_ahead(TaskGraph& graph, const UnitWork& work, std::i
   return use;
 }
 
+// Clusters that make fewer rows cut kernels in another way, and may need more of WRAM.
 std::vector<std::int64_t> wram_of_unit_loads(const UnitWork& work) {
   TaskGraph graph;
   PlannedUse use;
-  return ClusterTasks(graph, work, 0, parts_of_cluster(work, 0), {}, use, 0).weights().wram_of_loads();
+  const std::vector<BufferId> stored;
+  std::vector<std::int64_t> most;
+  for (const auto& cluster : clusters_of(graph, work, stored, use, 0)) {
+    const std::vector<std::int64_t> bytes = cluster->weights().wram_of_loads();
+    if (bytes.empty()) continue;
+    most.resize(std::max(most.size(), bytes.size()), most.empty() ? 0 : most.back());
+    for (std::size_t i = 0; i < most.size(); ++i)
+      most[i] = std::max(most[i], bytes[std::min(i, bytes.size() - 1)]);
+  }
+  return most;
 }
 
 }  // namespace tilebeat

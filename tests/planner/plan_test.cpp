@@ -110,7 +110,7 @@ std::string choice(const LayerPlan& layer, const std::string& name) {
 
 // Where kernels of a layer are loaded before it begins, another mapping is the fastest: by itself the layer
 // loads few kernels for many cores.
-TEST(Plan, MA_1_MA_5_layers_are_mapped_for_kernels_that_are_there_already) {
+TEST(Plan, MA_1_FU_4_layers_are_mapped_for_kernels_that_are_there_already) {
   const Workload resnet = load_workload(TILEBEAT_SOURCE_DIR "/models/resnet18.json");
   const HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/cluster4x4.json");
   const Plan plan = make_plan(resnet, hardware);
