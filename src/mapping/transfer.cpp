@@ -158,6 +158,9 @@ std::int64_t dram_bank_round(const HardwareConfig& hardware) {
   return d.row_bytes * d.banks * d.channels * controllers;
 }
 
+// PortPath::lost_by_run, fitted: estimates are nearest to simulated runs of models/ with them.
+constexpr std::int64_t kLostByRead = 16, kLostByWrite = 23;
+
 PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction) {
   const InterconnectConfig& noc = hardware.interconnect;
   const DramConfig& dram = hardware.dram;
@@ -169,7 +172,7 @@ PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Directi
   path.round_trip = noc.request_cycles + noc.response_cycles + clocks(data, hardware);
   path.memory = dram_bytes_per_clock(hardware) / hardware.dram.channels;
   path.atom = std::int64_t{dram.burst_length} * dram.data_bits / 8;
-  path.opened = direction == Direction::kRead ? 16 : 23;
+  path.lost_by_run = direction == Direction::kRead ? kLostByRead : kLostByWrite;
   return path;
 }
 
@@ -215,7 +218,7 @@ double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address) 
   std::int64_t atoms = 0;  // of a run at each of the places in an atom where runs begin
   for (std::int64_t i = 0; i < path.atom / step; ++i)
     atoms += ceil_div((static_cast<std::int64_t>(address) + i * step) % path.atom + runs.run, path.atom);
-  return static_cast<double>(runs.count * (atoms * step + path.opened));
+  return static_cast<double>(runs.count * (atoms * step + path.lost_by_run));
 }
 
 TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {

@@ -1,14 +1,15 @@
 #include "placement.h"
 
 #include "tilebeat/base/math.h"
+#include "tilebeat/isa/address_map.h"
 
 #include <algorithm>
 
 namespace tilebeat {
 namespace {
 
-constexpr std::int64_t kPage =
-    4096;  // tensors begin at multiples of it; address 0 stays unused: it means "none"
+// Tensors begin at multiples of it; address 0 stays unused: it means "none".
+constexpr auto kPage = static_cast<std::int64_t>(kControllerBytes);
 
 // Bytes that are left free before each part of the kernels. Parts of equal size would often lie a multiple of
 // all banks apart; streams that read them side by side would then meet in one bank of one controller, row

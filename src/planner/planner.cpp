@@ -293,7 +293,8 @@ class NetworkPlanner {
                            static_cast<int>(conv.form),
                            conv.groups,
                            conv.weight_zero_point,
-                           static_cast<int>(question.layer.output.dtype)};
+                           static_cast<int>(question.layer.output.dtype),
+                           question.whole->problem().has_post_parameters() ? 1 : 0};
     const auto add = [&](const auto& values) {
       for (const auto value : values) sizes.push_back(static_cast<int>(value));
     };

@@ -115,6 +115,7 @@ std::set<std::string> layers_of(const Json& layer) {
 
 void add_numbers(Json& sum, const Json& value) {
   if (value.is_object()) {
+    if (sum.is_null()) sum = Json::object();
     for (const auto& [key, entry] : value.items()) add_numbers(sum[key], entry);
   } else if (value.is_number_integer()) {
     sum = (sum.is_null() ? 0 : sum.get<std::int64_t>()) + value.get<std::int64_t>();

@@ -15,6 +15,7 @@
 
 #include <rapidcheck.h>
 
+#include "random_cases.h"
 #include "simulated_run.h"
 
 namespace tilebeat::testing {
@@ -83,6 +84,16 @@ inline SimulatedRun check_both_granularities(const Workload& workload, const Har
   check_outputs(workload, reference, clock, "clock");
   RC_ASSERT(tile.report_text == clock.report_text);
   return clock;
+}
+
+/// The order in which modules are built and processes run changes nothing: another run of the plan, in either
+/// granularity, writes the report of `run` (SPEC CY-4).
+inline void check_any_order(const HardwareConfig& hardware, const Plan& plan, const SimulatedRun& run) {
+  SimulationOptions options;
+  options.granularity = one_in(2) ? Granularity::kTile : Granularity::kClock;
+  options.jitter_seed = static_cast<std::uint32_t>(number(1, 1000));
+  options.build_order_seed = static_cast<std::uint32_t>(number(1, 1000));
+  RC_ASSERT(simulate_in_child(hardware, plan, options, 60).report_text == run.report_text);
 }
 
 /// What the DMA engines read from and wrote to DRAM is what the planner counted: maps, kernels and factors.

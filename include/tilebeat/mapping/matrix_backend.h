@@ -123,7 +123,8 @@ class MatrixLayer {
   /// Tasks of jobs in the order in which they are added. The layer outlives it.
   virtual std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const = 0;
   virtual Explanation explain() const = 0;
-  /// What it is worth to know of the layer whatever is asked for: for `plan` and the report.
+  /// What the engine tells of the layer in `plan` and in the report: the same whether its choices were made
+  /// by the planner or by a mapping file.
   virtual Explanation facts() const { return {}; }
 
   // ---- what not every engine has to answer ----

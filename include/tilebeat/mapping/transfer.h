@@ -61,8 +61,9 @@ struct PortPath {
   double round_trip = 60;  ///< cycles from a request to its answer, idle, without what depends on its bytes
   std::int64_t atom = 1;   ///< bytes that the memory always moves whole
   double memory = 64;      ///< bytes a cycle at which the memory collects a burst before it answers
-  std::int64_t opened =
-      0;  ///< bytes of its bus that are lost, on average, because a run begins in another row
+  /// Bytes of its bus that a run loses, on average: it begins in another row, and a run that is written also
+  /// turns the bus round.
+  std::int64_t lost_by_run = 0;
 };
 /// Ways of DMA channels and engines: from and to DRAM, to a core's memories, to the memory of a cluster. The
 /// row of a write is opened while its data arrive.
