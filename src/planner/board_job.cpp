@@ -2,7 +2,11 @@
 
 #include "tilebeat/base/error.h"
 
+#include <limits>
+
 #include <fmt/format.h>
+
+#include "estimate.h"
 
 namespace tilebeat {
 
@@ -28,22 +32,52 @@ void check_board(const Problem& p) {
   if (p.interleaving) refuse("conv_transpose");
 }
 
-int jobs_of_board(const Problem& p) {
-  return p.sets > 1 ? p.batch : 1;
+std::vector<MatrixJob> board_jobs(const Problem& p, const OperandLayouts& layouts,
+                                  const WeightPlace& weights) {
+  const int count = p.sets > 1 ? p.batch : 1;
+  std::vector<MatrixJob> jobs;
+  for (int number = 0; number < count; ++number) {
+    MatrixJob& job = jobs.emplace_back();
+    job.tile = {0, p.axis_h().window({0, p.out_height}), p.axis_w().window({0, p.out_width})};
+    job.images = p.batch / count;
+    job.blocks = {0, p.kernel_blocks()};
+    job.reduction = {{0, p.channels}, true, true};
+    job.ifm = layouts.input, job.ofm = layouts.output;
+    job.ifm.address = layouts.input.at(p.map_image(number), job.tile.h.in, job.tile.w.in);
+    job.ofm.address = layouts.output.at(number, 0, 0);
+    job.weights = weights.blocks[static_cast<std::size_t>(p.kernel_set(number) * p.kernel_blocks())];
+    job.post = weights.post;
+  }
+  return jobs;
 }
 
-MatrixJob board_job(const Problem& p, int number, const OperandLayouts& layouts, const WeightPlace& weights) {
-  MatrixJob job;
-  job.tile = {0, p.axis_h().window({0, p.out_height}), p.axis_w().window({0, p.out_width})};
-  job.images = p.batch / jobs_of_board(p);
-  job.blocks = {0, p.kernel_blocks()};
-  job.reduction = {{0, p.channels}, true, true};
-  job.ifm = layouts.input, job.ofm = layouts.output;
-  job.ifm.address = layouts.input.at(p.map_image(number), job.tile.h.in, job.tile.w.in);
-  job.ofm.address = layouts.output.at(number, 0, 0);
-  job.weights = weights.blocks[static_cast<std::size_t>(p.kernel_set(number) * p.kernel_blocks())];
-  job.post = weights.post;
-  return job;
+MatrixLowering::ReadBytes add_board_tasks(TaskGraph& graph, const MatrixLayer& layer,
+                                          const std::vector<MatrixJob>& jobs) {
+  const auto lowering = layer.lower(graph, {});
+  for (const MatrixJob& job : jobs) lowering->add(job);
+  return lowering->read_bytes();
+}
+
+void cut_board_jobs(MatrixLayer& layer, const std::vector<MatrixJob>& jobs, const HardwareConfig& hardware,
+                    Explanation& explanation) {
+  const Machine machine = machine_of(hardware, {});
+  layer.cut_jobs(jobs.front(), dram_path(hardware, hardware.dma, Direction::kRead),
+                 machine.dram_bytes_per_clock);
+  const int ways = layer.ways_to_cut();
+  if (ways == 1) return;
+  constexpr double kFewer = 100;  // cycles: what is less means nothing
+  int best = 0;
+  double cycles = std::numeric_limits<double>::infinity(), limit = cycles;
+  for (int way = 0; way < ways; ++way) {
+    layer.take_way(way);
+    TaskGraph graph;
+    add_board_tasks(graph, layer, jobs);
+    const double taken = schedule(graph, dependencies_of(graph), machine, limit).cycles;
+    if (taken < limit) cycles = taken, limit = way == 0 ? taken - kFewer : taken, best = way;
+  }
+  layer.take_way(best);
+  explanation.emplace_back("chosen",
+                           fmt::format("{} ways to cut estimated, this one at {:.0f} cycles", ways, cycles));
 }
 
 }  // namespace tilebeat

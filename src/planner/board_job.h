@@ -2,6 +2,8 @@
 
 #include "tilebeat/mapping/matrix_backend.h"
 
+#include <vector>
+
 #include "placement.h"
 
 namespace tilebeat {
@@ -18,8 +20,15 @@ void check_board(const Problem& problem);
 
 /// A layer's jobs on a board, whose unit works on DRAM: all images with the same kernels are one job; with
 /// several sets of kernels each image is one.
-int jobs_of_board(const Problem& problem);
-MatrixJob board_job(const Problem& problem, int number, const OperandLayouts& layouts,
-                    const WeightPlace& weights);
+std::vector<MatrixJob> board_jobs(const Problem& problem, const OperandLayouts& layouts,
+                                  const WeightPlace& weights);
+
+/// Adds the tasks of a layer's jobs on a board. Returns what they read through the unit's ports.
+MatrixLowering::ReadBytes add_board_tasks(TaskGraph& graph, const MatrixLayer& layer,
+                                          const std::vector<MatrixJob>& jobs);
+/// Lets the engine decide how it cuts the jobs; of several ways the one whose task graph is estimated to be
+/// the fastest is taken, and `plan` says so in `explanation`. Throws UserError when there is none.
+void cut_board_jobs(MatrixLayer& layer, const std::vector<MatrixJob>& jobs, const HardwareConfig& hardware,
+                    Explanation& explanation);
 
 }  // namespace tilebeat

@@ -22,7 +22,6 @@ constexpr std::size_t kKinds = 8;      // of one number of cores, two candidates
 constexpr std::size_t kCounts = 6;     // numbers of cores, besides powers of two
 constexpr std::size_t kBestKinds = 8;  // all of whose candidates are looked at
 constexpr double kAsGood = 1.1;        // of the best estimate: its kind may become the best
-constexpr double kNearly = 1.02;       // of the chosen one's estimate: smaller tiles may take so much longer
 
 // Candidates of one kind differ in the sizes of tiles and loads.
 using Kind = std::tuple<int, int, int, int, DataPath, DataPath, DataPath>;
@@ -148,18 +147,9 @@ class Chooser {
     };
     std::stable_sort(estimates_.begin(), estimates_.end(),
                      [&](const Estimate& a, const Estimate& b) { return cost(a) < cost(b); });
-    const auto chosen = std::find_if(estimates_.begin(), estimates_.end(), [&](const Estimate& e) {
+    return *std::find_if(estimates_.begin(), estimates_.end(), [&](const Estimate& e) {
       return e.cycles * kClearlyFaster <= best_ || e.cycles - kClearlyFewer <= best_;
     });
-    // Of its kind the one with the smallest tiles that is nearly as good: what waits for a tile waits less.
-    const Estimate* smallest = &*chosen;
-    for (const Estimate& e : estimates_) {
-      const LayerMapping& m = e.candidate->mapping;
-      if (kind_of(m) == kind_of(chosen->candidate->mapping) && e.cycles <= kNearly * chosen->cycles &&
-          tile_size(m) < tile_size(smallest->candidate->mapping))
-        smallest = &e;
-    }
-    return *smallest;
   }
 
   // The one that took the fewest cycles, of `first` and those with the best estimates.

@@ -217,8 +217,7 @@ class NetworkPlanner {
       check_board(d.matrix->problem());
       WeightImage packed = d.matrix->pack_weights();
       d.weights = unplaced(packed, hardware_);
-      d.matrix->cut_jobs(whole_job(d, 0), dram_path(hardware_, hardware_.dma, Direction::kRead),
-                         machine_of(hardware_, {}).dram_bytes_per_clock);
+      cut_board_jobs(*d.matrix, jobs_of(d), hardware_, d.plan.choices);
       d.weights = places_.place_weights(layer.name, std::move(packed), {0});
     } else {
       choose(d, engine_hardware);
@@ -358,9 +357,9 @@ class NetworkPlanner {
     return operand_layouts(p, made_.plan.tensors.at(layer.inputs.front()).address,
                            made_.plan.tensors.at(layer.name).address);
   }
-  MatrixJob whole_job(const DecidedLayer& d, int number) const {
+  std::vector<MatrixJob> jobs_of(const DecidedLayer& d) const {
     const Problem& p = d.matrix->problem();
-    return board_job(p, number, layouts(*d.layer, p), d.weights);
+    return board_jobs(p, layouts(*d.layer, p), d.weights);
   }
 
   std::vector<BufferId> stored_buffers(TaskGraph& graph) const {
@@ -524,9 +523,7 @@ class NetworkPlanner {
     PlannedUse use;
     if (d.unit != nullptr) return d.unit->add_tasks(graph, stored);
     if (d.matrix != nullptr && is_board()) {
-      const auto lowering = d.matrix->lower(graph, {});
-      for (int i = 0; i < jobs_of_board(d.matrix->problem()); ++i) lowering->add(whole_job(d, i));
-      const MatrixLowering::ReadBytes read = lowering->read_bytes();
+      const MatrixLowering::ReadBytes read = add_board_tasks(graph, *d.matrix, jobs_of(d));
       use.bytes.maps = read.maps, use.bytes.kernels = read.kernels;
     } else if (d.matrix != nullptr) {
       return add_matrix_tasks(

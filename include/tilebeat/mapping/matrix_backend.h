@@ -154,6 +154,10 @@ class MatrixLayer {
   /// Decides how the unit itself cuts jobs whose largest is `largest`, with maps and results behind `path` in
   /// a memory of `memory_bytes` bytes a cycle. Throws UserError when it cannot.
   virtual void cut_jobs(const MatrixJob& /*largest*/, const PortPath& /*path*/, double /*memory_bytes*/) {}
+  /// How many ways cut_jobs found that it expects to be about as good; it has taken way 0.
+  virtual int ways_to_cut() const { return 1; }
+  /// Takes another one.
+  virtual void take_way(int /*way*/) {}
 };
 
 /// The image of kernels that are a tensor, of so many regions, without post-parameters that lie apart: what

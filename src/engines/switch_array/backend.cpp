@@ -17,6 +17,10 @@ std::vector<std::uint8_t> pack_block(const Problem& p, const ArrayShape& array, 
   const int channels_per_group = p.channels / p.conv.groups;
   const auto fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
   const int word = array.port_channels;
+  std::vector<int> group_begin;  // by column that has a kernel: the first channel of its group
+  for (int k = kernel_block * array.columns;
+       k < std::min(p.conv.out_channels, (kernel_block + 1) * array.columns); ++k)
+    group_begin.push_back(channels_of_kernels(p, {k, k + 1}).begin);
   std::vector<std::uint8_t> bytes;
   bytes.reserve(static_cast<std::size_t>(planes.size()) * static_cast<std::size_t>(p.taps()) *
                 static_cast<std::size_t>(array.columns * word));
@@ -25,8 +29,7 @@ std::vector<std::uint8_t> pack_block(const Problem& p, const ArrayShape& array, 
       for (int column = 0; column < array.columns; ++column) {
         const int k = kernel_block * array.columns + column;
         const bool exists = k < p.conv.out_channels;
-        const int group_begin = exists ? channels_of_kernels(p, {k, k + 1}).begin : 0;
-        const int first = plane * word - group_begin;
+        const int first = exists ? plane * word - group_begin[static_cast<std::size_t>(column)] : 0;
         const std::int64_t kernel =
             ((std::int64_t{set} * p.conv.out_channels + k) * p.taps() + tap) * channels_per_group;
         if (exists && first >= 0 && first + word <= channels_per_group) {
@@ -105,23 +108,29 @@ class SwitchArrayLayer : public MatrixLayer {
     const int planes = std::min(widest_, ceil_div(largest.reduction.channels.size(), array_.port_channels));
     const Job job{local_, largest.blocks, planes, largest.reduction.first && largest.reduction.last,
                   largest.jobs_of_map};
-    tiling_ = choose_tiling(job, hardware_, path, memory_bytes, reason_);
-    tiles_ = static_cast<int>(tiles_of(local_, tiling_).size());
+    ways_ = choose_tilings(job, hardware_, path, memory_bytes);
+    take_way(0);
+  }
+  int ways_to_cut() const override { return static_cast<int>(ways_.size()); }
+  void take_way(int way) override {
+    way_ = static_cast<std::size_t>(way);
+    tiles_ = static_cast<int>(tiles_of(local_, tiling()).size());
   }
   std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
-    return make_lowering(graph, place, p_, tiling_, hardware_, path_, arranging_);
+    return make_lowering(graph, place, p_, tiling(), hardware_, path_, arranging_);
   }
   Explanation explain() const override {
-    const int stored = tiling_.order == LoopOrder::kTileOuter ? tiling_.blocks_per_store : 1;
+    const int stored = tiling().order == LoopOrder::kTileOuter ? tiling().blocks_per_store : 1;
     return {{"engine tiles",
-             fmt::format("{} of up to {} x {} output pixels a map", tiles_, tiling_.rows, tiling_.columns)},
+             fmt::format("{} of up to {} x {} output pixels a map", tiles_, tiling().rows, tiling().columns)},
             {"kernel blocks", fmt::format("{} of {} kernels, results of {} stored together",
                                           p_.kernel_blocks(), array_.columns, stored)},
-            {"chunks", fmt::format("up to {} channel blocks each", tiling_.planes_per_chunk)},
-            {"why", reason_}};
+            {"chunks", fmt::format("up to {} channel blocks each", tiling().planes_per_chunk)},
+            {"why", ways_[way_].reason}};
   }
 
  private:
+  const Tiling& tiling() const { return ways_[way_].tiling; }
   WeightImage packed() const {
     WeightImage image;
     image.blocks.push_back(0);
@@ -140,9 +149,9 @@ class SwitchArrayLayer : public MatrixLayer {
   int widest_;
   Problem local_;  // the largest job
   PortPath path_;
-  Tiling tiling_;
+  std::vector<TilingChoice> ways_;
+  std::size_t way_ = 0;  // that is taken
   int tiles_ = 0;
-  std::string reason_;
   mutable ArrangingCycles arranging_;
 };
 

@@ -43,12 +43,15 @@ class Lowering : public MatrixLowering {
     local_ = tile_problem(p_, job.tile);
     local_.batch = job.images;
     tiles_ = tiles_of(local_, tiling_);
-    std::vector<Interval> planes;
-    for (int kb = job.blocks.begin; kb < job.blocks.end; ++kb) planes.push_back(planes_of_job(kb));
+    planes_.clear(), planes_before_ = {0};
+    for (int kb = job.blocks.begin; kb < job.blocks.end; ++kb) {
+      planes_.push_back(planes_of_job(kb));
+      planes_before_.push_back(planes_before_.back() + planes_.back().size());
+    }
     const Job cut{local_, job.blocks, 0, true};
     const JobContents contents{content_of(maps_, job.ifm_read, job.ifm.address),
                                content_of(weights_, job.weights_read, job.weights)};
-    for (const Chunk& chunk : maker_.chunks(cut, static_cast<int>(tiles_.size()), planes, contents,
+    for (const Chunk& chunk : maker_.chunks(cut, static_cast<int>(tiles_.size()), planes_, contents,
                                             job.reduction.first, job.reduction.last)) {
       if (chunk.loads_input) load_input(chunk);
       if (chunk.loads_kernels) load_kernels(chunk);
@@ -184,12 +187,9 @@ class Lowering : public MatrixLowering {
 
   void load_kernels(const Chunk& chunk) {
     LoadKernels load;
-    std::uint64_t offset = 0;
-    for (int kb = job_->blocks.begin; kb < chunk.kernel_block; ++kb)
-      offset += static_cast<std::uint64_t>(planes_of_job(kb).size()) * plane_bytes();
-    offset += static_cast<std::uint64_t>(chunk.planes.begin - planes_of_job(chunk.kernel_block).begin) *
-              plane_bytes();
-    load.address = job_->weights + offset;
+    const auto block = static_cast<std::size_t>(chunk.kernel_block - job_->blocks.begin);
+    const int plane = planes_before_[block] + chunk.planes.begin - planes_[block].begin;
+    load.address = job_->weights + static_cast<std::uint64_t>(plane) * plane_bytes();
     load.words = static_cast<std::uint32_t>(chunk.planes.size() * p_.taps());
     load.parameter_word = static_cast<std::uint32_t>(chunk.slot * slot_words_);
     load.slot = static_cast<std::uint16_t>(chunk.slot);
@@ -339,6 +339,8 @@ class Lowering : public MatrixLowering {
   const MatrixJob* job_ = nullptr;
   Problem local_;
   std::vector<OutputTile> tiles_;
+  std::vector<Interval> planes_;    // by kernel block
+  std::vector<int> planes_before_;  // of the job's blocks before each
 };
 
 }  // namespace

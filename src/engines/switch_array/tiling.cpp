@@ -26,6 +26,9 @@ struct Candidate {
 // The estimate knows nothing of latencies: a difference below `kUncertainClocks` means nothing.
 constexpr double kSameTime = 1.02;
 constexpr double kUncertainClocks = 100;
+// Of those that take at most this part more than the fastest, so many are worth a closer look.
+constexpr double kLikely = 1.1;
+constexpr std::size_t kWays = 8;
 
 class Search {
  public:
@@ -43,7 +46,7 @@ class Search {
     kernel_planes_ = std::min(widest_, config_.parameter_depth_words / p_.taps());
   }
 
-  Tiling run(std::string& reason) {
+  std::vector<TilingChoice> run() {
     if (kernel_planes_ == 0) {
       throw UserError(fmt::format(
           "layer '{}' cannot fit: a {}x{} kernel takes {} words a column, "
@@ -66,8 +69,7 @@ class Search {
           }
         }
         if (found())
-          return finish(reason,
-                        resident ? "tiles hold all channels" : "tiles hold the channels of one kernel block");
+          return finish(resident ? "tiles hold all channels" : "tiles hold the channels of one kernel block");
       }
     }
     // Channels in pieces: the accumulators carry over, so a tile is one operation cycle.
@@ -75,7 +77,7 @@ class Search {
     consider(rows, columns, true, kernel_planes_);
     for (int planes = kernel_planes_; planes > 0 && !found(); --planes)
       consider(rows, columns, false, planes);
-    if (found()) return finish(reason, "channels in pieces, one operation cycle a tile");
+    if (found()) return finish("channels in pieces, one operation cycle a tile");
     throw UserError(
         fmt::format("layer '{}' cannot fit: one channel block of one operation cycle takes {} words a bank "
                     "(switch_array.bank_depth_words is {}) and {} bytes of output (half of "
@@ -203,21 +205,27 @@ class Search {
            static_cast<double>(run + kRequest * path_.width + (run % burst == 0 ? 0 : burst - 1));
   }
 
-  Tiling finish(std::string& reason, const char* what) const {
-    const auto fastest =
-        std::min_element(candidates_.begin(), candidates_.end(),
-                         [](const Candidate& a, const Candidate& b) { return a.clocks < b.clocks; });
-    const Candidate* best = &*fastest;
-    for (const Candidate& c : candidates_) {
-      const double limit = std::max(kSameTime * fastest->clocks, fastest->clocks + kUncertainClocks);
-      if (c.clocks <= limit && c.bytes < best->bytes) best = &c;
+  std::vector<TilingChoice> finish(const char* what) {
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.clocks < b.clocks; });
+    const double fastest = candidates_.front().clocks;
+    auto best = candidates_.begin();
+    for (auto c = best; c != candidates_.end(); ++c) {
+      if (c->clocks <= std::max(kSameTime * fastest, fastest + kUncertainClocks) && c->bytes < best->bytes)
+        best = c;
     }
-    reason = fmt::format(
-        "{}; {} outermost; of {} tilings the fastest is expected to take {:.0f} cycles, this one {:.0f} with "
-        "{} bytes on the DRAM bus",
-        what, best->tiling.order == LoopOrder::kTileOuter ? "tiles" : "kernel blocks", candidates_.size(),
-        fastest->clocks, best->clocks, best->bytes);
-    return best->tiling;
+    std::rotate(candidates_.begin(), best, best + 1);
+    std::vector<TilingChoice> ways;
+    for (const Candidate& c : candidates_) {
+      if (ways.size() == kWays || c.clocks > std::max(kLikely * fastest, fastest + kUncertainClocks)) break;
+      ways.push_back(
+          {c.tiling,
+           fmt::format("{}; {} outermost; of {} tilings the fastest is expected to take {:.0f} cycles, "
+                       "this one {:.0f} with {} bytes on the DRAM bus",
+                       what, c.tiling.order == LoopOrder::kTileOuter ? "tiles" : "kernel blocks",
+                       candidates_.size(), fastest, c.clocks, c.bytes)});
+    }
+    return ways;
   }
 
   const Job& job_;
@@ -249,11 +257,13 @@ std::int64_t macs_per_pixel(const Problem& p, const ArrayShape& array, int kerne
   const int first = kernel_block * array.columns;
   const int last = std::min(p.conv.out_channels, first + array.columns);
   std::int64_t pairs = 0;
-  for (int k = first; k < last; ++k) {
-    const Interval channels = channels_of_kernels(p, {k, k + 1});
+  const int of_group = p.conv.out_channels / p.conv.groups;  // kernels that read the same channels
+  for (int k = first, next = 0; k < last; k = next) {
+    next = std::min(last, (k / of_group + 1) * of_group);
+    const Interval channels = channels_of_kernels(p, {k, next});
     const int begin = std::max(channels.begin, planes.begin * array.port_channels);
     const int end = std::min(channels.end, planes.end * array.port_channels);
-    pairs += std::max(0, end - begin);
+    pairs += std::int64_t{next - k} * std::max(0, end - begin);
   }
   return pairs * p.useful_taps;
 }
@@ -272,9 +282,9 @@ std::vector<OutputTile> tiles_of(const Problem& p, const Tiling& tiling) {
   return tiles;
 }
 
-Tiling choose_tiling(const Job& job, const HardwareConfig& hardware, const PortPath& path,
-                     double memory_bytes, std::string& reason) {
-  return Search(job, hardware, path, memory_bytes).run(reason);
+std::vector<TilingChoice> choose_tilings(const Job& job, const HardwareConfig& hardware, const PortPath& path,
+                                         double memory_bytes) {
+  return Search(job, hardware, path, memory_bytes).run();
 }
 
 }  // namespace tilebeat::switch_array

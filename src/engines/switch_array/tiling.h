@@ -40,9 +40,15 @@ struct Job {
   bool whole = true;    ///< false: the accumulators carry over from job to job, a tile is one operation cycle
   int jobs_of_map = 1;  ///< as in MatrixJob
 };
-/// Picks the tiling, for maps and results behind `path`, in a memory of `memory_bytes` bytes a cycle;
-/// `reason` says why. Throws UserError when the job cannot fit.
-Tiling choose_tiling(const Job& job, const HardwareConfig& hardware, const PortPath& path,
-                     double memory_bytes, std::string& reason);
+/// A way to cut a job, and why.
+struct TilingChoice {
+  Tiling tiling;
+  std::string reason;
+};
+/// The tilings that are expected to be about as fast, for maps and results behind `path`, in a memory of
+/// `memory_bytes` bytes a cycle; the first is the best without a closer look. Throws UserError when the job
+/// cannot fit.
+std::vector<TilingChoice> choose_tilings(const Job& job, const HardwareConfig& hardware, const PortPath& path,
+                                         double memory_bytes);
 
 }  // namespace tilebeat::switch_array

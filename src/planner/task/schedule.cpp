@@ -8,16 +8,20 @@
 #include <numeric>
 #include <queue>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace tilebeat {
 namespace {
 
+// The longest tail first, of equal ones the longest task; and the task.
+using Rank = std::tuple<double, double, int>;
+
 // The tasks that run on one unit of one processor.
 struct Queue {
-  std::set<std::pair<double, int>> ready;  // by tail, the longest first, then number
-  std::map<int, double> soon;              // tasks that become ready at a known time
-  std::deque<int> sequence;  // of a matrix unit: its tasks, which keep the order in which they were added
+  std::set<Rank> ready;
+  std::map<int, double> soon;  // tasks that become ready at a known time
+  std::deque<int> sequence;    // of a matrix unit: its tasks, which keep the order in which they were added
   int running = -1;
   int unreleased = 0;  // started tasks whose operands are still being read
   double opens = 0;    // the processor does not decode before
@@ -172,11 +176,15 @@ class Simulation {
         kConflicts * std::max(0.0, std::log2(static_cast<double>(streams.size()) / kStreams));
     return moved > 0 ? moved / (moved + meanwhile) / (1 + conflicts) : 1;
   }
+  Rank rank(int number) const {
+    const auto task = static_cast<std::size_t>(number);
+    return {-tail_[task], -cycles_[task], number};
+  }
   void make_ready(int number) {
     const auto task = static_cast<std::size_t>(number);
     Queue& queue = queues_[static_cast<std::size_t>(queue_of_[task])];
     queue.soon.erase(number);
-    queue.ready.insert({-tail_[task], number});
+    queue.ready.insert(rank(number));
   }
 
   void start_tasks() {
@@ -187,16 +195,16 @@ class Simulation {
         events_.push({queue.opens, {number, Event::kOpens}});
         continue;
       }
-      int task = queue.ready.begin()->second;
+      int task = std::get<int>(*queue.ready.begin());
       if (!queue.sequence.empty()) {
         task = queue.sequence.front();
-        if (queue.ready.count({-tail_[static_cast<std::size_t>(task)], task}) == 0) continue;
+        if (queue.ready.count(rank(task)) == 0) continue;
       }
       if (const double time = worth_waiting(queue, task); time > now_) {
         events_.push({time, {number, Event::kOpens}});
         continue;
       }
-      queue.ready.erase({-tail_[static_cast<std::size_t>(task)], task});
+      queue.ready.erase(rank(task));
       if (!queue.sequence.empty()) queue.sequence.pop_front();
       queue.running = task;
       ++queue.unreleased;
