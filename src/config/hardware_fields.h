@@ -122,6 +122,11 @@ void describe(V& v, PlannerConfig& c) {
       "search", c.search, {0, 1000},
       "mappings of each layer that are simulated in tile granularity to find the fastest, those with the "
       "best estimates; 0: the estimate decides. On chips");
+  v.choice(
+      "map_layout", c.map_layout, kMapLayoutNames,
+      "how maps lie in DRAM; DMA engines bring them into the order in which a unit reads them. On chips");
+  v.integer("map_block_channels", c.map_block_channels, {1, 65535},
+            "channels of a block of maps in DRAM, for nchwc");
 }
 
 template <class V>

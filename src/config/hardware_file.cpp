@@ -115,6 +115,12 @@ Picoseconds HardwareConfig::clock_ps() const {
 
 void check_hardware(const HardwareConfig& config, const std::string& file) {
   const Place root(file);
+  if (config.planner.map_layout != MapLayout::kNhwc && !config.chip)
+    root.key("planner")
+        .key("map_layout")
+        .refuse(
+            fmt::format("\"{}\"", kMapLayoutNames[static_cast<std::size_t>(config.planner.map_layout)]),
+            "\"nhwc\": maps are brought into another order by the DMA engines of a chip, which is not there");
   if (config.fused && !config.chip)
     root.key("fused").refuse("true", "false: layers are fused in the memories of a chip, which is not there");
   for (std::size_t i = 0; i < config.engines.size(); ++i) config.engines[i].check(config, root);

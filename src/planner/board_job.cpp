@@ -10,15 +10,17 @@
 
 namespace tilebeat {
 
-OperandLayouts operand_layouts(const Problem& p, std::uint64_t input, std::uint64_t output) {
-  const TensorLayout map = p.map_layout(input);
+OperandLayouts operand_layouts(const Problem& p, const Placement& input, const Placement& output) {
   const int element = p.element_bytes();
+  OperandLayouts made{p.map_layout(input.address),
+                      TensorLayout::dense(output.address, p.out_height, p.out_width,
+                                          std::int64_t{p.conv.out_channels} * element)};
   if (p.interleaving) {
     const Interleaving& i = *p.interleaving;
-    return {map, TensorLayout::dense(output, i.height, i.width, std::int64_t{i.channels} * element)};
+    made.output = TensorLayout::dense(output.address, i.height, i.width, std::int64_t{i.channels} * element);
   }
-  return {map, TensorLayout::dense(output, p.out_height, p.out_width,
-                                   std::int64_t{p.conv.out_channels} * element)};
+  made.input.stored = input.stored, made.output.stored = output.stored;
+  return made;
 }
 
 void check_board(const Problem& p) {

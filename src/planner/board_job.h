@@ -12,7 +12,7 @@ namespace tilebeat {
 struct OperandLayouts {
   TensorLayout input, output;
 };
-OperandLayouts operand_layouts(const Problem& problem, std::uint64_t input, std::uint64_t output);
+OperandLayouts operand_layouts(const Problem& problem, const Placement& input, const Placement& output);
 
 /// Throws UserError for a layer that a board without cores cannot run: nothing there moves bytes but its
 /// unit.

@@ -76,7 +76,8 @@ std::vector<int> FusedUnit::processors() const {
 void FusedUnit::place(DramPlaces& places, const std::map<std::string, Placement>& tensors) {
   for (const UnitTensor& tensor : graph_.tensors) {
     const auto found = tensors.find(tensor.name);
-    addresses_.push_back(found == tensors.end() ? 0 : found->second.address);
+    const Placement place = found == tensors.end() ? Placement{} : found->second;
+    addresses_.push_back(place.address), stored_.push_back(place.stored);
   }
   for (const UnitLayer& layer : graph_.layers) {
     DecidedLayer& decided = layers_.emplace_back();
@@ -103,7 +104,11 @@ std::unique_ptr<VectorWork> FusedUnit::vector_work(const UnitLayer& layer) const
 void FusedUnit::place_for_trial(UnitParts& parts) {
   constexpr int kTensorShift = 33;
   constexpr std::uint64_t kFactors = kDramEnd / 2;
-  for (std::size_t t = 0; t < graph_.tensors.size(); ++t) addresses_.push_back((t + 1) << kTensorShift);
+  for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
+    addresses_.push_back((t + 1) << kTensorShift);
+    const UnitTensor& tensor = graph_.tensors[t];
+    stored_.push_back(map_in_dram(workload_, hardware_.planner, tensor.name, tensor.info, addresses_.back()));
+  }
   for (const UnitLayer& layer : graph_.layers) {
     DecidedLayer& decided = layers_.emplace_back();
     if (std::holds_alternative<Conv2d>(layer.layer->operation)) {
@@ -116,8 +121,8 @@ void FusedUnit::place_for_trial(UnitParts& parts) {
 }
 
 UnitWork FusedUnit::work(int loads) const {
-  UnitWork work{workload_, hardware_,  graph_, mapping_.clusters, mapping_.step_rows, {},
-                {},        addresses_, loads,  wram_at_};
+  UnitWork work{workload_,  hardware_, graph_, mapping_.clusters, mapping_.step_rows, {}, {},
+                addresses_, stored_,   loads,  wram_at_};
   for (const UnitTensor& tensor : graph_.tensors) {
     const auto found = mapping_.holdings.find(tensor.name);
     work.holdings.push_back(found == mapping_.holdings.end() ? Holding::kRing : found->second);

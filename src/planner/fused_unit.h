@@ -83,6 +83,7 @@ class FusedUnit {
   UnitMapping mapping_;
   std::vector<DecidedLayer> layers_;
   std::vector<std::uint64_t> addresses_;  // by tensor
+  std::vector<StoredMapPointer> stored_;  // by tensor
   std::int64_t wram_at_ = 0;
 };
 

@@ -11,11 +11,11 @@ namespace {
 struct Side {
   std::int64_t column = 0, row = 0;
 };
-Side side_of(const CopyShape& s, HeldTensor::End end) {
-  return end == HeldTensor::End::kSource ? Side{s.source_column, s.source_row}
-                                         : Side{s.destination_column, s.destination_row};
+Side side_of(const CopyShape& s, TransferEnd end) {
+  return end == TransferEnd::kSource ? Side{s.source_column, s.source_row}
+                                     : Side{s.destination_column, s.destination_row};
 }
-std::int64_t extent(const CopyShape& s, HeldTensor::End end) {
+std::int64_t extent(const CopyShape& s, TransferEnd end) {
   const Side side = side_of(s, end);
   return (s.rows - 1) * side.row + (s.columns - 1) * side.column + s.run;
 }
@@ -71,23 +71,23 @@ Interval HeldTensor::rows_of(std::uint64_t address, std::int64_t bytes) const {
   return {static_cast<int>(first / row_bytes_), static_cast<int>(ceil_div(first + bytes, row_bytes_))};
 }
 
-std::vector<Transfer> HeldTensor::placed(const Transfer& transfer, End end) const {
+std::vector<Transfer> HeldTensor::placed(const Transfer& transfer, TransferEnd end) const {
   std::vector<Transfer> to;
   add_placed(transfer, end, to);
   return to;
 }
 
-void HeldTensor::add_placed(const Transfer& transfer, End end, std::vector<Transfer>& to) const {
+void HeldTensor::add_placed(const Transfer& transfer, TransferEnd end, std::vector<Transfer>& to) const {
   const std::int64_t lap = static_cast<std::int64_t>(places_.size()) * row_bytes_;
   const auto at = [&](const Transfer& t) {
-    const std::uint64_t address = end == End::kSource ? t.source : t.destination;
+    const std::uint64_t address = end == TransferEnd::kSource ? t.source : t.destination;
     return static_cast<std::int64_t>(address - origin_) + shift_ * row_bytes_;
   };
   const std::int64_t begin = at(transfer), last = begin + extent(transfer.shape, end);
   const std::int64_t border = (begin / lap + 1) * lap;
   if (last <= border) {
     to.push_back(transfer);
-    (end == End::kSource ? to.back().source : to.back().destination) =
+    (end == TransferEnd::kSource ? to.back().source : to.back().destination) =
         address_ + static_cast<std::uint64_t>(begin % lap);
     return;
   }

@@ -29,11 +29,10 @@ class HeldTensor {
 
   /// A transfer whose source (or destination) is virtual, as transfers of real addresses: it is cut where
   /// the ring begins again.
-  enum class End { kSource, kDestination };
-  std::vector<Transfer> placed(const Transfer& transfer, End end) const;
+  std::vector<Transfer> placed(const Transfer& transfer, TransferEnd end) const;
 
  private:
-  void add_placed(const Transfer& transfer, End end, std::vector<Transfer>& to) const;
+  void add_placed(const Transfer& transfer, TransferEnd end, std::vector<Transfer>& to) const;
 
   std::uint64_t origin_, address_;
   std::int64_t row_bytes_;

@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/math.h"
 #include "tilebeat/isa/address_map.h"
+#include "tilebeat/mapping/moved_transfers.h"
 
 #include <algorithm>
 #include <map>
@@ -322,7 +323,10 @@ class MatrixTasks {
   }
   MapLoad load_to(const Core& core, OutputTile tile, std::uint64_t address) const {
     tile.image = p_.map_image(tile.image);
-    return core.share->layer->load_map(tile, core.share->input, address);
+    const TensorLayout& input = core.share->input;
+    MapLoad load = core.share->layer->load_map(tile, input, address);
+    load.transfers = moved(input.stored, std::move(load.transfers), TransferEnd::kSource);
+    return load;
   }
   void begin_map(const Core& core, const MapLoad& load) {
     if (load.before) copies_.add(core.place.processor, *load.before, {core.map->write()});

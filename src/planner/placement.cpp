@@ -65,21 +65,39 @@ DramPlaces::DramPlaces(const HardwareConfig& hardware, Plan& plan)
     : hardware_(hardware), plan_(plan), dram_(kPage, std::int64_t{1} << 60, kPage) {}
 
 void DramPlaces::place_tensors(const Workload& workload, const std::set<std::string>& on_chip) {
-  const auto allocate = [&](const TensorInfo& info) {
-    return dram_.allocate(std::max<std::int64_t>(info.size_bytes(), 1));
+  const auto place = [&](const std::string& name, const TensorInfo& info) {
+    Placement placed{0, info, map_in_dram(workload, hardware_.planner, name, info, 0)};
+    placed.address = dram_.allocate(std::max<std::int64_t>(placed.size_bytes(), 1));
+    placed.stored = map_in_dram(workload, hardware_.planner, name, info, placed.address);
+    return placed;
   };
   for (const auto& [name, info] : workload.inputs) {
-    const std::uint64_t address = allocate(info);
-    plan_.tensors[name] = {address, info};
-    plan_.image.push_back({"input " + name, address, workload.input_data.at(name).bytes});
+    const Placement& placed = plan_.tensors[name] = place(name, info);
+    const std::vector<std::uint8_t>& bytes = workload.input_data.at(name).bytes;
+    plan_.image.push_back(
+        {"input " + name, placed.address, placed.stored ? bytes_to_store(*placed.stored, bytes) : bytes});
   }
   for (const Layer& layer : workload.layers) {
     if (on_chip.count(layer.name) > 0) continue;
     // What only has another shape lies where it lay.
     const bool in_place = std::holds_alternative<Reshape>(layer.operation) && hardware_.chip;
-    plan_.tensors[layer.name] = {
-        in_place ? plan_.tensors.at(layer.inputs.front()).address : allocate(layer.output), layer.output};
+    plan_.tensors[layer.name] = in_place
+                                    ? Placement{plan_.tensors.at(layer.inputs.front()).address, layer.output}
+                                    : place(layer.name, layer.output);
   }
+}
+
+StoredMapPointer map_in_dram(const Workload& workload, const PlannerConfig& config, const std::string& name,
+                             const TensorInfo& info, std::uint64_t address) {
+  if (config.map_layout == MapLayout::kNhwc || info.shape.size() != 4) return nullptr;
+  const bool map_alone = std::all_of(workload.layers.begin(), workload.layers.end(), [&](const Layer& layer) {
+    const bool made = layer.name == name;
+    if (!made && std::count(layer.inputs.begin(), layer.inputs.end(), name) == 0) return true;
+    if (std::holds_alternative<Reshape>(layer.operation)) return false;
+    const auto* conv = std::get_if<Conv2d>(&layer.operation);
+    return conv == nullptr || (conv->pixels == PixelAxes::kMap && conv->kernels == KernelSource::kWeights);
+  });
+  return map_alone ? stored_map(address, info, config.map_layout, config.map_block_channels) : nullptr;
 }
 
 std::uint64_t DramPlaces::place(const std::string& what, std::vector<std::vector<std::uint8_t>> pieces) {

@@ -40,6 +40,11 @@ class DramPlaces {
   Arena dram_;
 };
 
+/// How a tensor of the workload lies in DRAM (planner.map_layout): maps that convolutions and vector units
+/// make and read, but those that also have another shape or are a matrix.
+StoredMapPointer map_in_dram(const Workload& workload, const PlannerConfig& config, const std::string& name,
+                             const TensorInfo& info, std::uint64_t address);
+
 /// A place of kernels that shows their sizes alone.
 WeightPlace unplaced(const WeightImage& image, const HardwareConfig& hardware);
 

@@ -203,7 +203,26 @@ class NetworkPlanner {
     } else {
       decide_vector(d);
     }
+    if (hardware_.planner.map_layout != MapLayout::kNhwc)
+      d.plan.choices.emplace_back("in DRAM", orders_in_dram(layer));
     if (d.matrix != nullptr || d.vector != nullptr || d.unit != nullptr) earlier_[layer.scene].push_back(&d);
+  }
+
+  // How the maps of a layer lie there.
+  std::string orders_in_dram(const Layer& layer) const {
+    const PlannerConfig& planner = hardware_.planner;
+    std::string text;
+    std::set<std::string> names(layer.inputs.begin(), layer.inputs.end());
+    names.insert(layer.name);
+    for (const std::string& name : names) {
+      const auto placed = made_.plan.tensors.find(name);
+      if (placed == made_.plan.tensors.end()) continue;
+      const MapLayout order = placed->second.stored ? planner.map_layout : MapLayout::kNhwc;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
+                          kMapLayoutNames[static_cast<std::size_t>(order)]);
+      if (order == MapLayout::kNchwc) text += fmt::format(" by {}", planner.map_block_channels);
+    }
+    return text;
   }
 
   void decide_matrix(DecidedLayer& d) {
@@ -354,8 +373,7 @@ class NetworkPlanner {
   }
 
   OperandLayouts layouts(const Layer& layer, const Problem& p) const {
-    return operand_layouts(p, made_.plan.tensors.at(layer.inputs.front()).address,
-                           made_.plan.tensors.at(layer.name).address);
+    return operand_layouts(p, made_.plan.tensors.at(layer.inputs.front()), made_.plan.tensors.at(layer.name));
   }
   std::vector<MatrixJob> jobs_of(const DecidedLayer& d) const {
     const Problem& p = d.matrix->problem();

@@ -1,6 +1,7 @@
 #include "result_stores.h"
 
 #include "tilebeat/base/math.h"
+#include "tilebeat/mapping/moved_transfers.h"
 
 #include <algorithm>
 
@@ -90,7 +91,9 @@ class InterleavedStore {
 
 std::vector<Transfer> store_transfers(const Problem& p, const TensorLayout& output, const OutputTile& tile,
                                       Interval blocks, std::uint64_t source) {
-  if (p.interleaving) return InterleavedStore(p, output, tile, blocks, source).run();
+  if (p.interleaving)
+    return moved(output.stored, InterleavedStore(p, output, tile, blocks, source).run(),
+                 TransferEnd::kDestination);
   Transfer transfer;
   CopyShape& shape = transfer.shape;
   shape = one_run(std::int64_t{p.kernels_of(blocks)} * p.element_bytes());
@@ -100,7 +103,7 @@ std::vector<Transfer> store_transfers(const Problem& p, const TensorLayout& outp
   transfer.source = source;
   transfer.destination = bytes_on(output.at(tile.image, tile.h.out, tile.w.out),
                                   std::int64_t{blocks.begin} * p.block_kernels * p.element_bytes());
-  return {transfer};
+  return moved(output.stored, {transfer}, TransferEnd::kDestination);
 }
 
 }  // namespace tilebeat

@@ -3,6 +3,7 @@
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
 #include "tilebeat/isa/address_map.h"
+#include "tilebeat/mapping/moved_transfers.h"
 
 #include <algorithm>
 #include <memory>
@@ -191,7 +192,9 @@ class ClusterTasks {
     transfer.destination = held.origin() + static_cast<std::uint64_t>(offset);
     transfer.shape = one_run(all.size() * tensor.row_bytes());
     bytes_.maps += transfer.shape.bytes();
-    copies_.add(memory_, Unit::kGdma, held.placed(transfer, HeldTensor::End::kDestination),
+    copies_.add(memory_, Unit::kGdma,
+                moved(work_.stored[static_cast<std::size_t>(number)],
+                      held.placed(transfer, TransferEnd::kDestination), TransferEnd::kSource),
                 held.accesses(all, AccessKind::kWrite));
   }
 
@@ -275,7 +278,7 @@ class ClusterTasks {
         held.accesses(global(input, tile.image, {tile.h.in, tile.h.in + tile.h.ins}), AccessKind::kRead);
     accesses.push_back(load.before ? into : map.write());
     for (const Transfer& transfer : load.transfers)
-      copies_.add(core.processor, Unit::kMvdma, held.placed(transfer, HeldTensor::End::kSource), accesses);
+      copies_.add(core.processor, Unit::kMvdma, held.placed(transfer, TransferEnd::kSource), accesses);
     if (load.after) copies_.add(core.processor, *load.after, {into});
   }
 
@@ -299,14 +302,15 @@ class ClusterTasks {
   void store(const Core& core, int output, const Transfer& transfer, Interval rows, const Access& read) {
     const std::optional<HeldTensor>& held = held_[static_cast<std::size_t>(output)];
     if (!held) {
-      copies_.add(core.processor, Unit::kIodma, {transfer},
-                  {read, {stored_[static_cast<std::size_t>(core.processor)], 0, AccessKind::kWrite}});
+      copies_.add(
+          core.processor, Unit::kIodma,
+          moved(work_.stored[static_cast<std::size_t>(output)], {transfer}, TransferEnd::kDestination),
+          {read, {stored_[static_cast<std::size_t>(core.processor)], 0, AccessKind::kWrite}});
       return;
     }
     std::vector<Access> accesses = held->accesses(rows, AccessKind::kWrite);
     accesses.push_back(read);
-    copies_.add(core.processor, Unit::kMvdma, held->placed(transfer, HeldTensor::End::kDestination),
-                accesses);
+    copies_.add(core.processor, Unit::kMvdma, held->placed(transfer, TransferEnd::kDestination), accesses);
   }
 
   void run_vector(std::size_t l, int image, Interval rows) {
@@ -332,7 +336,7 @@ class ClusterTasks {
       const std::int64_t bytes = (s.rows - 1) * s.source_row + (s.columns - 1) * s.source_column + s.run;
       std::vector<Access> accesses = held.accesses(held.rows_of(fetch.source, bytes), AccessKind::kRead);
       accesses.push_back(input.write());
-      copies_.add(core.processor, Unit::kMvdma, held.placed(transfer, HeldTensor::End::kSource), accesses);
+      copies_.add(core.processor, Unit::kMvdma, held.placed(transfer, TransferEnd::kSource), accesses);
     }
     Transfer result{core.place.nram + static_cast<std::uint64_t>(from), piece.destination, piece.store};
     Access read = input.read();

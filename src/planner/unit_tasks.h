@@ -30,6 +30,7 @@ struct UnitWork {
   std::vector<Holding> holdings;    ///< by tensor; that of the output has no meaning
   std::vector<UnitLayerWork> layers;
   std::vector<std::uint64_t> addresses;  ///< by tensor: in DRAM; of those on the chip without meaning
+  std::vector<StoredMapPointer> stored;  ///< likewise: how they lie there
   int kernels_ahead = 0;                 ///< loads of kernels that are made while an earlier layer runs
   std::int64_t wram_at = 0;              ///< bytes of WRAM in front of the kernels
 };

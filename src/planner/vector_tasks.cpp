@@ -114,13 +114,13 @@ class VectorTasks : public VectorLayer {
         staging_of(core).load(streams_.at(core.number).first, {{core.processor, transfers, {written}}});
       }
     }
-    void store(const Core& core, const Transfer& transfer, const Access& read,
+    void store(const Core& core, const std::vector<Transfer>& transfers, const Access& read,
                const std::vector<BufferId>& stored) {
       if (staging_.empty()) {
-        copies_.add(core.processor, Unit::kIodma, {transfer}, {read, done(stored, core.processor)});
+        copies_.add(core.processor, Unit::kIodma, transfers, {read, done(stored, core.processor)});
       } else {
         const int memory = processor_of_memory(chip_, core.number / chip_.cores_per_cluster);
-        staging_of(core).store(streams_.at(core.number).second, core.processor, {transfer}, read,
+        staging_of(core).store(streams_.at(core.number).second, core.processor, transfers, read,
                                done(stored, memory));
       }
     }
@@ -141,20 +141,17 @@ class VectorTasks : public VectorLayer {
                  const std::vector<BufferId>& stored, PlannedBytes& bytes) const {
     const BufferRing::Filling input = core.inputs.next();
     const std::int64_t from = work_.parameter_room() + input.place * core.in;
-    std::vector<Transfer> fetches;
-    for (const VectorPiece::Fetch& fetch : piece.fetches)
-      fetches.push_back({fetch.source,
-                         nram_address(core.number) + static_cast<std::uint64_t>(from + fetch.offset),
-                         fetch.shape});
+    const auto nram = [&](std::int64_t offset) {
+      return nram_address(core.number) + static_cast<std::uint64_t>(offset);
+    };
+    const std::vector<Transfer> fetches = work_.loads_of(piece, nram(from));
     bytes.maps += bytes_of(fetches);
     if (piece.fill) way.fill(core, from, piece, input.write());
     const Access written{input.buffer, input.version,
                          piece.fill ? AccessKind::kAccumulate : AccessKind::kWrite};
     if (!fetches.empty()) way.load(core, fetches, written);
-    Transfer store{nram_address(core.number) + static_cast<std::uint64_t>(from), piece.destination,
-                   piece.store};
     if (!piece.run) {
-      way.store(core, store, input.read(), stored);
+      way.store(core, work_.stores_of(piece, nram(from)), input.read(), stored);
       return;
     }
     const BufferRing::Filling result = core.results.next();
@@ -164,8 +161,7 @@ class VectorTasks : public VectorLayer {
     task.accesses = {input.read(), result.write()};
     if (!work_.parameters().empty()) task.accesses.push_back({core.factors, 0, AccessKind::kRead});
     graph.add(std::move(task));
-    store.source = nram_address(core.number) + static_cast<std::uint64_t>(to);
-    way.store(core, store, result.read(), stored);
+    way.store(core, work_.stores_of(piece, nram(to)), result.read(), stored);
   }
 
   const HardwareConfig& hardware_;

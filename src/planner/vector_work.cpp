@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/mapping/moved_transfers.h"
 
 #include <algorithm>
 #include <cstring>
@@ -27,11 +28,7 @@ void append_double(double value, std::vector<std::uint8_t>& bytes) {
 
 VectorWork::VectorWork(const Layer& layer, const HardwareConfig& hardware,
                        const std::vector<Placement>& inputs, const Placement& output)
-    : chip_(*hardware.chip),
-      layer_(layer),
-      output_(layer.output),
-      inputs_(inputs),
-      output_address_(output.address) {
+    : chip_(*hardware.chip), layer_(layer), output_(layer.output), inputs_(inputs), result_(output) {
   channels_ = static_cast<int>(output_.shape.back());
   touched_ = output_.size_bytes();
   for (const Placement& input : inputs_) touched_ += input.info.size_bytes();
@@ -43,6 +40,22 @@ std::vector<VectorPiece> VectorWork::pieces_of(const VectorShare& share) {
   pieces_.clear();
   std::visit([&](const auto& operation) { cut(operation); }, layer_.operation);
   return std::move(pieces_);
+}
+
+std::vector<Transfer> VectorWork::loads_of(const VectorPiece& piece, std::uint64_t to) const {
+  std::vector<Transfer> loads;
+  for (const VectorPiece::Fetch& fetch : piece.fetches) {
+    const auto input = std::find_if(inputs_.begin(), inputs_.end(), [&](const Placement& place) {
+      return fetch.source >= place.address &&
+             fetch.source < place.address + static_cast<std::uint64_t>(place.info.size_bytes());
+    });
+    const Transfer load{fetch.source, to + static_cast<std::uint64_t>(fetch.offset), fetch.shape};
+    for (const Transfer& part : moved(input->stored, {load}, TransferEnd::kSource)) loads.push_back(part);
+  }
+  return loads;
+}
+std::vector<Transfer> VectorWork::stores_of(const VectorPiece& piece, std::uint64_t from) const {
+  return moved(result_.stored, {{from, piece.destination, piece.store}}, TransferEnd::kDestination);
 }
 
 void VectorWork::cannot_fit(const std::string& what) const {
@@ -231,7 +244,7 @@ VectorPiece VectorWork::piece_of_map(int image, const Window& h, const Window& w
     piece.store.columns = w.outs, piece.store.destination_column = channels_;
   }
   piece.fetches.push_back({address(inputs_[0].address, pixel), 0, fetch});
-  piece.destination = address(output_address_, result);
+  piece.destination = address(result_.address, result);
   return piece;
 }
 
@@ -282,7 +295,7 @@ void VectorWork::add_flat(std::int64_t first, std::int64_t elements, int columns
   run.rows = 1;
   run.columns = static_cast<std::uint16_t>(columns), run.channels = static_cast<std::uint16_t>(channels);
   piece.run = run;
-  piece.destination = output_address_ + static_cast<std::uint64_t>(first * size);
+  piece.destination = result_.address + static_cast<std::uint64_t>(first * size);
   piece.store = one_run(piece.out_bytes);
   pieces_.push_back(std::move(piece));
 }
@@ -301,7 +314,7 @@ void VectorWork::cut(const Concat&) {
       piece.in_bytes = count * depth;
       piece.fetches.push_back(
           {input.address + static_cast<std::uint64_t>(at * depth), 0, one_run(piece.in_bytes)});
-      piece.destination = output_address_ + static_cast<std::uint64_t>(at * channels_ + channel);
+      piece.destination = result_.address + static_cast<std::uint64_t>(at * channels_ + channel);
       piece.store.run = depth, piece.store.columns = count;
       piece.store.source_column = depth, piece.store.destination_column = channels_;
       pieces_.push_back(std::move(piece));

@@ -67,6 +67,9 @@ class VectorWork {
   std::int64_t result_bytes() const { return output_.size_bytes(); }
   /// The work of a core; may be nothing. Throws UserError when a piece does not fit.
   std::vector<VectorPiece> pieces_of(const VectorShare& share);
+  /// What brings a piece's operands from DRAM to a buffer at `to`, and its result from `from` to DRAM.
+  std::vector<Transfer> loads_of(const VectorPiece& piece, std::uint64_t to) const;
+  std::vector<Transfer> stores_of(const VectorPiece& piece, std::uint64_t from) const;
 
  private:
   [[noreturn]] void cannot_fit(const std::string& what) const;
@@ -116,7 +119,7 @@ class VectorWork {
   const Layer& layer_;
   TensorInfo output_;
   std::vector<Placement> inputs_;
-  std::uint64_t output_address_;
+  Placement result_;
   int channels_ = 0;
   VectorShare share_;
   std::int64_t touched_ = 0;

@@ -45,7 +45,7 @@ void VectorWork::add_padded(const Pad& pad, int image, Interval rows, Interval c
   piece.store.destination_row = output_.shape[2] * channels_;
   piece.in_bytes = piece.store.run * rows.size();
   piece.destination =
-      output_address_ +
+      result_.address +
       static_cast<std::uint64_t>(
           ((image * output_.shape[1] + rows.begin) * output_.shape[2] + columns.begin) * channels_);
   if (!h.empty() && !w.empty()) {

@@ -143,8 +143,9 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
     core.utilization = utilization_of(core.macs, run.cycles, run.peak_macs_per_clock / run.cores);
   const auto read = [&](const std::string& name) {
     const Placement& place = plan.tensors.at(name);
-    run.outputs[name] = {place.info.shape, place.info.dtype,
-                         system.read_memory(place.address, place.info.size_bytes())};
+    std::vector<std::uint8_t> bytes = system.read_memory(place.address, place.size_bytes());
+    if (place.stored) bytes = bytes_as_nhwc(*place.stored, bytes);
+    run.outputs[name] = {place.info.shape, place.info.dtype, std::move(bytes)};
   };
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {
     if (done[i] && !plan.hand_written) read(plan.layers[i].name);

@@ -16,17 +16,16 @@ namespace tilebeat::testing {
 class PlainTensor {
  public:
   explicit PlainTensor(const offset_table::TableShape& s) : s_(s) {
-    using offset_table::Layout;
     std::int64_t at = 0;
     const auto put = [&](int n, int c, int h, int w) {
       if (c < s.channels) places_[key(n, c, h, w)] = at;
       ++at;
     };
     const int n = s.images, c = s.channels, h = s.height, w = s.width;
-    if (s.layout == Layout::kNchw) loop(n, c, h, w, [&](int i, int j, int k, int l) { put(i, j, k, l); });
-    if (s.layout == Layout::kCnhw) loop(c, n, h, w, [&](int i, int j, int k, int l) { put(j, i, k, l); });
-    if (s.layout == Layout::kNhwc) loop(n, h, w, c, [&](int i, int j, int k, int l) { put(i, l, j, k); });
-    if (s.layout == Layout::kNchwc) {
+    if (s.layout == MapLayout::kNchw) loop(n, c, h, w, [&](int i, int j, int k, int l) { put(i, j, k, l); });
+    if (s.layout == MapLayout::kCnhw) loop(c, n, h, w, [&](int i, int j, int k, int l) { put(j, i, k, l); });
+    if (s.layout == MapLayout::kNhwc) loop(n, h, w, c, [&](int i, int j, int k, int l) { put(i, l, j, k); });
+    if (s.layout == MapLayout::kNchwc) {
       const int blocks = (c + s.block - 1) / s.block;
       loop(n, blocks, h, w, [&](int i, int b, int k, int l) {
         for (int v = 0; v < s.block; ++v) put(i, b * s.block + v, k, l);
@@ -77,7 +76,7 @@ inline std::vector<offset_table::Pixel> plain_threads(const offset_table::TableS
 /// A random convolution whose tables have at most a few thousand entries.
 inline offset_table::TableShape random_table_shape() {
   offset_table::TableShape s;
-  s.layout = static_cast<offset_table::Layout>(number(0, 3));
+  s.layout = static_cast<MapLayout>(number(0, 3));
   s.block = number(1, 9);
   s.order = static_cast<offset_table::ThreadOrder>(number(0, 1));
   s.images = one_in(3) ? number(2, 3) : 1;

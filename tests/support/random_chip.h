@@ -51,6 +51,8 @@ inline HardwareConfig random_chip() {
   array.parameter_slots = number(1, 8);
   tighten_output_buffer(array);
   hardware.planner.loop_order = static_cast<LoopOrder>(number(0, 2));
+  if (one_in(3)) hardware.planner.map_layout = static_cast<MapLayout>(number(0, 3));
+  hardware.planner.map_block_channels = skewed(24);
   hardware.dram = dram_preset(static_cast<DramPreset>(number(0, 3)));
   hardware.interconnect = random_bus(8);
   hardware.dma = random_copy_config(hardware.interconnect.bytes_per_clock);

@@ -17,7 +17,7 @@ inline HardwareConfig random_offset_chip(int clusters = 2, int cores = 2) {
   auto& c = hardware.engine<offset_table::OffsetConfig>();
   c.rows = skewed(16), c.columns = one_in(2) ? c.rows : skewed(16);
   c.vector = number(1, 8);
-  c.layout = static_cast<offset_table::Layout>(number(0, 3));
+  c.layout = static_cast<MapLayout>(number(0, 3));
   c.block_channels = skewed(24);
   c.thread_order = static_cast<offset_table::ThreadOrder>(number(0, 1));
   c.addresses = one_in(5) ? offset_table::Addresses::kComputed : offset_table::Addresses::kTables;

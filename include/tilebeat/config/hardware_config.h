@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/base/map_layout.h"
 #include "tilebeat/config/dram_config.h"
 #include "tilebeat/config/engine_config.h"
 #include "tilebeat/config/fusion_config.h"
@@ -102,6 +103,8 @@ struct PlannerConfig {
   int max_tile_columns = 0;  ///< most output columns a tile, likewise for the L lanes of a group
   bool kernels_ahead = true;  ///< kernels of a layer may be loaded while an earlier one runs
   int search = 0;             ///< mappings of a layer that are simulated, the best by their estimates
+  MapLayout map_layout = MapLayout::kNhwc;  ///< how maps lie in DRAM (SPEC OT-2)
+  int map_block_channels = 16;              ///< of a block of NCHWc
 };
 
 /// A whole hardware file (SPEC UI-2).

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tilebeat/workload/stored_map.h"
+
 #include <cstdint>
 
 namespace tilebeat {
@@ -11,6 +13,8 @@ struct TensorLayout {
   std::uint64_t address = 0;
   std::int64_t image_stride = 0, row_stride = 0, pixel_stride = 0;
   std::int64_t channel_stride = 1;
+  /// A map in DRAM that really lies in another order: transfers are moved (moved_transfers.h).
+  StoredMapPointer stored = {};
 
   /// The address of channel 0 of a pixel.
   std::uint64_t at(std::int64_t image, std::int64_t row, std::int64_t column) const {

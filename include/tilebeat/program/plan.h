@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/types.h"
 #include "tilebeat/isa/instruction.h"
+#include "tilebeat/workload/stored_map.h"
 #include "tilebeat/workload/workload.h"
 
 #include <cstdint>
@@ -57,6 +58,9 @@ struct MemorySegment {
 struct Placement {
   std::uint64_t address = 0;
   TensorInfo info;
+  StoredMapPointer stored = {};  ///< absent: as its shape says, the last axis innermost
+  /// Bytes that it takes.
+  std::int64_t size_bytes() const { return stored ? stored->size_bytes() : info.size_bytes(); }
 };
 
 /// A workload lowered to programs and a memory image.

@@ -19,8 +19,8 @@ namespace tilebeat::offset_table {
 namespace {
 
 // The operands of products are matrices, whose elements of a row are neighbours.
-Layout layout_of(const Problem& p, const OffsetConfig& config) {
-  return p.conv.pixels == PixelAxes::kMap ? config.layout : Layout::kNhwc;
+MapLayout layout_of(const Problem& p, const OffsetConfig& config) {
+  return p.conv.pixels == PixelAxes::kMap ? config.layout : MapLayout::kNhwc;
 }
 
 PortTimes port_times(const HardwareConfig& hardware, const OffsetConfig& config) {
@@ -271,7 +271,7 @@ class OffsetLayer : public MatrixLayer {
   Explanation facts() const override;
   std::string choices() const override {
     nlohmann::ordered_json made;
-    made["layout"] = kLayoutNames[static_cast<std::size_t>(config_.layout)];
+    made["layout"] = kMapLayoutNames[static_cast<std::size_t>(config_.layout)];
     made["block_channels"] = config_.block_channels;
     made["thread_order"] = kThreadOrderNames[static_cast<std::size_t>(config_.thread_order)];
     return made.dump();
@@ -279,10 +279,10 @@ class OffsetLayer : public MatrixLayer {
 
  private:
   // The layer with its map in a layout.
-  void lay_out(Layout layout, OffsetSetup& setup, TableShape& shape) const {
+  void lay_out(MapLayout layout, OffsetSetup& setup, TableShape& shape) const {
     setup.layout = layout, setup.order = config_.thread_order;
-    setup.block = layout == Layout::kNchwc ? narrow(p_, config_.block_channels, "channels of a block")
-                                           : std::uint16_t{1};
+    setup.block = layout == MapLayout::kNchwc ? narrow(p_, config_.block_channels, "channels of a block")
+                                              : std::uint16_t{1};
     setup.channels = narrow(p_, p_.channels, "channels");
     setup.groups = narrow(p_, p_.conv.groups, "groups");
     setup.group_kernels = narrow(p_, p_.conv.out_channels / p_.conv.groups, "kernels of a group");
@@ -294,7 +294,7 @@ class OffsetLayer : public MatrixLayer {
     shape.pad_h = p_.conv.pads[0], shape.pad_w = p_.conv.pads[1];
     setup.vector = static_cast<std::uint8_t>(elements_of_beat(shape, config_.vector));
     // As many channels as a line has.
-    const int part = layout == Layout::kNhwc
+    const int part = layout == MapLayout::kNhwc
                          ? std::max<int>(setup.vector, config_.cache.line_bytes / setup.vector * setup.vector)
                          : shape.segment();
     setup.part = narrow(p_, part, "channels of a part");
@@ -356,7 +356,7 @@ std::vector<std::uint8_t> OffsetLayer::pack_block(int set, int block) const {
 // element or block of channels goes to its place.
 MapLoad OffsetLayer::load_map(const OutputTile& tile, const TensorLayout& source,
                               std::uint64_t destination) const {
-  if (setup_.layout == Layout::kNhwc || source.channel_stride != 1)
+  if (setup_.layout == MapLayout::kNhwc || source.channel_stride != 1)
     return MatrixLayer::load_map(tile, source, destination);
   const std::int64_t block = setup_.block, pixels = std::int64_t{tile.h.ins} * tile.w.ins;
   const bool one_run = source.row_stride == tile.w.ins * source.pixel_stride;
@@ -383,7 +383,7 @@ MapLoad OffsetLayer::load_map(const OutputTile& tile, const TensorLayout& source
 
 Explanation OffsetLayer::explain() const {
   return {{"layout", fmt::format("{}, {} of {} elements a thread and beat, threads {}",
-                                 kLayoutNames[static_cast<std::size_t>(setup_.layout)], setup_.vector,
+                                 kMapLayoutNames[static_cast<std::size_t>(setup_.layout)], setup_.vector,
                                  config_.vector, kThreadOrderNames[static_cast<std::size_t>(setup_.order)])}};
 }
 
@@ -398,24 +398,34 @@ Explanation OffsetLayer::facts() const {
 }
 
 // What the layer would take in each of them of one core that has all of it: of the lanes, and of NRAM's port
-// for writing the map, a run of neighbouring channels a cycle and `bytes_per_clock` at most.
+// for writing the map, a run a cycle of what is together there and in DRAM and `bytes_per_clock` at most;
+// with maps that lie in DRAM as they do now, and in the same order.
 std::string OffsetLayer::costs_of_layouts() const {
   const std::int64_t port = hardware_.chip->core.bus.bytes_per_clock;
+  const std::int64_t pixels = std::int64_t{p_.batch} * p_.height * p_.width;
+  const PlannerConfig& planner = hardware_.planner;
+  const auto together = [&](MapLayout layout, int block) {
+    return layout == MapLayout::kNhwc ? p_.channels : layout == MapLayout::kNchwc ? block : 1;
+  };
   std::string text;
-  for (std::size_t i = 0; i < kLayoutNames.size(); ++i) {
+  for (std::size_t i = 0; i < kMapLayoutNames.size(); ++i) {
     OffsetSetup setup;
     TableShape shape;
-    lay_out(static_cast<Layout>(i), setup, shape);
+    lay_out(static_cast<MapLayout>(i), setup, shape);
     const RunCost lanes = cost_of(config_, port_times(hardware_, config_), shape, setup,
                                   run_of({0, p_.kernel_blocks()}), p_.element_bytes());
-    const std::int64_t pixels = std::int64_t{p_.batch} * p_.height * p_.width;
-    const bool as_it_lies = setup.layout == Layout::kNhwc;
-    const std::int64_t map = as_it_lies ? ceil_div(pixels * p_.channels, port)
-                                        : pixels * ceil_div<std::int64_t>(p_.channels, setup.block) *
-                                              ceil_div<std::int64_t>(setup.block, port);
-    text += fmt::format("{}{} {:.0f} + {}", text.empty() ? "" : ", ", kLayoutNames[i], lanes.cycles, map);
+    const std::int64_t same = ceil_div(pixels * p_.channels, port);
+    const std::int64_t run = std::min({p_.channels, together(setup.layout, setup.block),
+                                       together(planner.map_layout, planner.map_block_channels)});
+    const bool is_same = setup.layout == planner.map_layout &&
+                         (setup.layout != MapLayout::kNchwc || setup.block == planner.map_block_channels);
+    const std::int64_t now =
+        is_same ? same : pixels * ceil_div<std::int64_t>(p_.channels, run) * ceil_div(run, port);
+    text += fmt::format("{}{} {:.0f} + {} ({})", text.empty() ? "" : ", ", kMapLayoutNames[i], lanes.cycles,
+                        now, same);
   }
-  return text + " cycles of the lanes + of writing the map";
+  return fmt::format("{} cycles of the lanes + of writing the map from DRAM in {} (in the same order)", text,
+                     kMapLayoutNames[static_cast<std::size_t>(planner.map_layout)]);
 }
 
 }  // namespace

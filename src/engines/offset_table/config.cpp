@@ -30,7 +30,7 @@ void describe(V& v, OffsetConfig& c) {
   v.integer("columns", c.columns, {1, 64}, "kernels that they are multiplied with");
   v.integer("vector", c.vector, {1, 16},
             "neighbouring elements of a thread that are multiplied a beat, where the layout has them");
-  v.choice("layout", c.layout, kLayoutNames, "how maps lie in NRAM");
+  v.choice("layout", c.layout, kMapLayoutNames, "how maps lie in NRAM");
   v.integer("block_channels", c.block_channels, {1, 256}, "channels of a block of nchwc");
   v.choice("thread_order", c.thread_order, kThreadOrderNames,
            "which outputs are neighbouring threads: consecutive ones, or blocks of 4 x 4");

@@ -107,11 +107,11 @@ TableShape read_shape(Reader& reader) {
   std::array<int, kShapeNumbers> n{};
   for (int& number : n) number = static_cast<int>(reader.number("the shape"));
   TableShape s;
-  if (n[0] < 0 || n[0] >= static_cast<int>(kLayoutNames.size()))
+  if (n[0] < 0 || n[0] >= static_cast<int>(kMapLayoutNames.size()))
     reader.refuse(fmt::format("layout {}", n[0]));
   if (n[2] < 0 || n[2] >= static_cast<int>(kThreadOrderNames.size()))
     reader.refuse(fmt::format("order of threads {}", n[2]));
-  s.layout = static_cast<Layout>(n[0]), s.block = n[1], s.order = static_cast<ThreadOrder>(n[2]);
+  s.layout = static_cast<MapLayout>(n[0]), s.block = n[1], s.order = static_cast<ThreadOrder>(n[2]);
   s.images = n[3], s.channels = n[4], s.height = n[5], s.width = n[6];
   s.out_height = n[7], s.out_width = n[8], s.kernel_h = n[9], s.kernel_w = n[10];
   s.stride_h = n[11], s.stride_w = n[12], s.dilation_h = n[13], s.dilation_w = n[14];
@@ -191,8 +191,8 @@ std::string describe_tables(const NamedTables& entry) {
   const Tables& t = entry.tables;
   const TableShape& s = t.shape;
   const Alternatives others = alternatives_of(s);
-  std::string layout(kLayoutNames[static_cast<std::size_t>(s.layout)]);
-  if (s.layout == Layout::kNchwc) layout += fmt::format("({})", s.block);
+  std::string layout(kMapLayoutNames[static_cast<std::size_t>(s.layout)]);
+  if (s.layout == MapLayout::kNchwc) layout += fmt::format("({})", s.block);
   std::string text = fmt::format(
       "{}: {} {} x {} x {} x {} (N x C x H x W) -> {} x {}, kernel {} x {}, stride {} x {}, dilation {} x "
       "{}, pads "

@@ -47,15 +47,15 @@ void put(std::vector<std::uint8_t>& bytes, T value, int count = sizeof(T)) {
 
 std::int64_t TableShape::elements() const {
   const int stored =
-      layout == Layout::kNchwc ? static_cast<int>(align_up<std::int64_t>(channels, block)) : channels;
+      layout == MapLayout::kNchwc ? static_cast<int>(align_up<std::int64_t>(channels, block)) : channels;
   return std::int64_t{images} * stored * height * width;
 }
 
 int TableShape::segment() const {
   switch (layout) {
-    case Layout::kNhwc:
+    case MapLayout::kNhwc:
       return group_channels();
-    case Layout::kNchwc:
+    case MapLayout::kNchwc:
       return block;
     default:
       return 1;
@@ -64,7 +64,7 @@ int TableShape::segment() const {
 
 int TableShape::segments() const {
   const int size = group_channels();
-  if (layout != Layout::kNchwc) return size / segment();
+  if (layout != MapLayout::kNchwc) return size / segment();
   if (size == 1) return 1;
   if (!ragged()) return size / block;
   // A group that begins on the last channel of a block touches most.
@@ -77,7 +77,7 @@ int TableShape::segments() const {
 }
 
 bool TableShape::ragged() const {
-  return layout == Layout::kNchwc && group_channels() % block != 0 && group_channels() != 1;
+  return layout == MapLayout::kNchwc && group_channels() % block != 0 && group_channels() != 1;
 }
 
 MaskKind TableShape::masks() const {
@@ -110,11 +110,11 @@ Pixel TableShape::pixel(std::int64_t thread) const {
 std::int64_t TableShape::element(int image, int channel, int row, int column) const {
   const std::int64_t h = height, w = width, at = row * w + column;
   switch (layout) {
-    case Layout::kNchw:
+    case MapLayout::kNchw:
       return (std::int64_t{image} * channels + channel) * h * w + at;
-    case Layout::kCnhw:
+    case MapLayout::kCnhw:
       return (std::int64_t{channel} * images + image) * h * w + at;
-    case Layout::kNhwc:
+    case MapLayout::kNhwc:
       return (image * h * w + at) * channels + channel;
     default:
       break;
@@ -172,7 +172,7 @@ bool operator==(const TableShape& a, const TableShape& b) {
 std::vector<Segment> segments_of(const TableShape& shape, int group) {
   const int size = shape.group_channels(), first = group * size, step = shape.segment();
   // Of NCHWc segments end where blocks do; elsewhere groups begin with one.
-  const int phase = shape.layout == Layout::kNchwc ? first % step : 0;
+  const int phase = shape.layout == MapLayout::kNchwc ? first % step : 0;
   std::vector<Segment> segments;
   for (int at = 0; at < size;) {
     const int end = std::min(size, at == 0 ? step - phase : at + step);

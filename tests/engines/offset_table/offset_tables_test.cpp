@@ -14,7 +14,6 @@
 namespace tilebeat::testing {
 namespace {
 
-using offset_table::Layout;
 using offset_table::MaskKind;
 using offset_table::Tables;
 using offset_table::TableShape;
@@ -30,7 +29,7 @@ TableShape square(int channels, int extent, int kernel, int pad) {
 
 TEST(OffsetTables, OT_1_figure_13) {
   TableShape s = square(1, 4, 3, 0);
-  for (const Layout layout : {Layout::kNchw, Layout::kCnhw, Layout::kNhwc, Layout::kNchwc}) {
+  for (const MapLayout layout : {MapLayout::kNchw, MapLayout::kCnhw, MapLayout::kNhwc, MapLayout::kNchwc}) {
     s.layout = layout;
     const Tables t = compile_tables(s);
     EXPECT_EQ(t.bases, (std::vector<std::int32_t>{0, 1, 4, 5}));
@@ -40,7 +39,7 @@ TEST(OffsetTables, OT_1_figure_13) {
 
 // base + rel, masks and order of threads, each against counting through the tensor.
 TEST(OffsetTables, OT_2_OT_5_OT_6_every_layout_reaches_the_elements_that_brute_force_finds) {
-  std::set<Layout> layouts;
+  std::set<MapLayout> layouts;
   int padded = 0, ragged = 0, coordinates = 0;
   check_cases(300, [&] {
     const TableShape s = random_table_shape();
@@ -86,16 +85,16 @@ TEST(OffsetTables, OT_2_the_formulas_of_the_layouts) {
   const int C = 12, H = 5, W = 7, N = 2, V = 2, n = 1, oh = 2, ow = 3, g = 1, c = 3, v = 1, u = 2;
   const int thread = n * 21 + oh * 7 + ow, k = (c * 2 + v) * 3 + u, first = g * 4;
   const int q = (oh * 2 - 1) * W + ow - 2, r = v * W + u * 2, Cb = C / V;
-  const auto at = [&](Layout layout) {
-    s.layout = layout, s.block = layout == Layout::kNchwc ? V : 1;
+  const auto at = [&](MapLayout layout) {
+    s.layout = layout, s.block = layout == MapLayout::kNchwc ? V : 1;
     const Tables t = compile_tables(s);
     return std::pair(t.base(thread, g), t.rel(g, k));
   };
   using Pair = std::pair<std::int64_t, std::int64_t>;
-  EXPECT_EQ(at(Layout::kNchw), Pair(n * C * H * W + q + first * H * W, c * H * W + r));
-  EXPECT_EQ(at(Layout::kCnhw), Pair(n * H * W + q + first * N * H * W, c * N * H * W + r));
-  EXPECT_EQ(at(Layout::kNhwc), Pair((n * H * W + q) * C + first, r * C + c));
-  EXPECT_EQ(at(Layout::kNchwc),
+  EXPECT_EQ(at(MapLayout::kNchw), Pair(n * C * H * W + q + first * H * W, c * H * W + r));
+  EXPECT_EQ(at(MapLayout::kCnhw), Pair(n * H * W + q + first * N * H * W, c * N * H * W + r));
+  EXPECT_EQ(at(MapLayout::kNhwc), Pair((n * H * W + q) * C + first, r * C + c));
+  EXPECT_EQ(at(MapLayout::kNchwc),
             Pair((n * Cb * H * W + q) * V + first / V * H * W * V, ((c / V) * H * W + r) * V + c % V));
 }
 

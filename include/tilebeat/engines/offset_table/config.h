@@ -49,7 +49,7 @@ class TableLibrary;
 struct OffsetConfig {
   int rows = 16, columns = 16;  ///< threads and kernels of a beat
   int vector = 4;               ///< neighbouring elements of a thread and beat
-  Layout layout = Layout::kNhwc;
+  MapLayout layout = MapLayout::kNhwc;
   int block_channels = 16;  ///< of NCHWc
   ThreadOrder thread_order = ThreadOrder::kLinear;
   Addresses addresses = Addresses::kTables;

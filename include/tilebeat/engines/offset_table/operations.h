@@ -7,11 +7,16 @@
 #include <string>
 #include <vector>
 
+namespace tilebeat {
+
+constexpr FieldChoices choices_of(MapLayout) {
+  return {"layout", kMapLayoutNames.data(), kMapLayoutNames.size()};
+}
+
+}  // namespace tilebeat
+
 namespace tilebeat::offset_table {
 
-constexpr FieldChoices choices_of(Layout) {
-  return {"layout", kLayoutNames.data(), kLayoutNames.size()};
-}
 constexpr FieldChoices choices_of(ThreadOrder) {
   return {"order of threads", kThreadOrderNames.data(), kThreadOrderNames.size()};
 }
@@ -24,7 +29,7 @@ constexpr FieldChoices choices_of(MaskKind) {
 struct OffsetSetup {
   static constexpr OperationKind kKind{"offset.setup", 0x07, Unit::kMatrix};
 
-  Layout layout = Layout::kNhwc;
+  MapLayout layout = MapLayout::kNhwc;
   ThreadOrder order = ThreadOrder::kLinear;
   std::uint16_t block = 1;          ///< channels of a block of NCHWc
   std::uint16_t channels = 1;       ///< of the map

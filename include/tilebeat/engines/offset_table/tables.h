@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/base/map_layout.h"
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
@@ -11,11 +12,6 @@
 #include <vector>
 
 namespace tilebeat::offset_table {
-
-/// How the elements of a map follow one another (SPEC OT-2), slowest dimension first. NCHWc has blocks of
-/// channels whose channels are the fastest dimension; channels that the last block lacks take room.
-enum class Layout : std::uint8_t { kNchw, kCnhw, kNhwc, kNchwc };
-constexpr std::array<std::string_view, 4> kLayoutNames{"nchw", "cnhw", "nhwc", "nchwc"};
 
 /// Which outputs are computed by neighbouring threads (SPEC OT-6): consecutive ones, or those of blocks of 4
 /// x 4, row by row, clipped at the edges.
@@ -46,7 +42,7 @@ struct Tap {
 /// Everything that the tables of a convolution depend on. Sizes in elements and pixels; pads are those above
 /// and to the left, negative where tap (0,0) of output (0,0) lies inside the map.
 struct TableShape {
-  Layout layout = Layout::kNhwc;
+  MapLayout layout = MapLayout::kNhwc;
   int block = 1;  ///< channels of a block of NCHWc
   ThreadOrder order = ThreadOrder::kLinear;
   int images = 1, channels = 1, height = 1, width = 1;

@@ -1,0 +1,152 @@
+#include "tilebeat/mapping/moved_transfers.h"
+
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tilebeat {
+namespace {
+
+// An axis of a transfer, seen from the map: `count` steps of so many bytes in the map, and at the other end.
+struct Axis {
+  std::int64_t count = 1, here = 0, there = 0;
+};
+
+// Runs of bytes along at most two axes. `here` is an offset in the map as if it were NHWC.
+struct Block {
+  std::int64_t here = 0;
+  std::uint64_t there = 0;
+  std::int64_t run = 0;
+  std::vector<Axis> axes;  // the outermost first, each with several steps
+};
+
+class Mover {
+ public:
+  Mover(const StoredMap& map, TransferEnd end) : m_(map), end_(end) {}
+
+  void add(const Transfer& t) {
+    const CopyShape& s = t.shape;
+    const bool source = end_ == TransferEnd::kSource;
+    Block block;
+    block.here = static_cast<std::int64_t>((source ? t.source : t.destination) - m_.address);
+    block.there = source ? t.destination : t.source;
+    block.run = s.run;
+    if (s.rows > 1)
+      block.axes.push_back(
+          {s.rows, source ? s.source_row : s.destination_row, source ? s.destination_row : s.source_row});
+    if (s.columns > 1)
+      block.axes.push_back({s.columns, source ? s.source_column : s.destination_column,
+                            source ? s.destination_column : s.source_column});
+    add(block);
+  }
+  std::vector<Transfer> take() { return std::move(made_); }
+
+ private:
+  // Until a block is the same channels of pixels of one image.
+  void add(Block block) {
+    const std::int64_t pixel = m_.pixel_bytes, first = block.here % pixel;
+    if (first + block.run > pixel) return add_pixels(std::move(block));
+    for (std::size_t i = 0; i < block.axes.size(); ++i) {
+      if (block.axes[i].here % pixel != 0) return cut(block, i);
+    }
+    std::int64_t last = block.here;
+    for (const Axis& axis : block.axes) last += (axis.count - 1) * axis.here;
+    const std::int64_t image = m_.pixels * pixel;
+    if (block.here / image != last / image) return cut(block, 0);
+    add_channels(block);
+  }
+  // A run that goes on in the next pixel: whole pixels are an axis.
+  void add_pixels(Block block) {
+    const std::int64_t pixel = m_.pixel_bytes, first = block.here % pixel;
+    const bool whole = first == 0 && block.run % pixel == 0 &&
+                       std::all_of(block.axes.begin(), block.axes.end(),
+                                   [&](const Axis& axis) { return axis.here % pixel == 0; });
+    if (whole && block.axes.size() < 2) {
+      block.axes.push_back({block.run / pixel, pixel, pixel});
+      block.run = pixel;
+      return add(std::move(block));
+    }
+    if (!block.axes.empty()) return cut(block, 0);
+    // The rest of the first pixel, or all whole ones.
+    const std::int64_t bytes = first > 0 ? pixel - first : block.run / pixel * pixel;
+    add(Block{block.here, block.there, bytes, {}});
+    if (bytes < block.run)
+      add(Block{block.here + bytes, block.there + static_cast<std::uint64_t>(bytes), block.run - bytes, {}});
+  }
+  // Every step of an axis for itself.
+  void cut(const Block& block, std::size_t axis) {
+    Block step = block;
+    const Axis cut = block.axes[axis];
+    step.axes.erase(step.axes.begin() + static_cast<std::ptrdiff_t>(axis));
+    for (std::int64_t i = 0; i < cut.count; ++i) {
+      step.here = block.here + i * cut.here;
+      step.there = block.there + static_cast<std::uint64_t>(i * cut.there);
+      add(step);
+    }
+  }
+
+  // Whole blocks are an axis, too; where there are two already, one of the three is cut.
+  void add_channels(const Block& block) {
+    const std::int64_t bytes = m_.block_bytes, first = block.here % m_.pixel_bytes, last = first + block.run;
+    const bool axis_left = block.axes.size() < 2;
+    if (!axis_left && last / bytes - ceil_div(first, bytes) > block.axes.front().count) return cut(block, 0);
+    for (std::int64_t at = first; at < last;) {
+      const std::int64_t whole = at % bytes == 0 ? (last - at) / bytes : 0;
+      if (whole > 1 && axis_left) {
+        emit(block, at, bytes, {{whole, m_.block_stride, bytes}});
+        at += whole * bytes;
+      } else {
+        const std::int64_t run = std::min(last, at / bytes * bytes + bytes) - at;
+        emit(block, at, run, {});
+        at += run;
+      }
+    }
+  }
+
+  // Channels from byte `channel` of a pixel on, `run` bytes, along the block's axes and more.
+  void emit(const Block& block, std::int64_t channel, std::int64_t run, std::vector<Axis> axes) {
+    const std::int64_t bytes = m_.block_bytes, image = m_.pixels * m_.pixel_bytes;
+    for (const Axis& axis : block.axes)
+      axes.push_back({axis.count, axis.here / m_.pixel_bytes * bytes, axis.there});
+    // Neighbours in the map follow one another; what is together at both ends is one.
+    std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.here > b.here; });
+    while (!axes.empty() && axes.back().here == run && axes.back().there == run)
+      run *= axes.back().count, axes.pop_back();
+    if (axes.size() == 2 && axes[0].here == axes[1].count * axes[1].here &&
+        axes[0].there == axes[1].count * axes[1].there)
+      axes = {{axes[0].count * axes[1].count, axes[1].here, axes[1].there}};
+    axes.insert(axes.begin(), 2 - axes.size(), Axis{});
+    const std::int64_t offset =
+        m_.offset_of(block.here / image, block.here % image / m_.pixel_bytes, channel / bytes) +
+        channel % bytes;
+    const bool source = end_ == TransferEnd::kSource;
+    const std::uint64_t here = m_.address + static_cast<std::uint64_t>(offset),
+                        there =
+                            block.there + static_cast<std::uint64_t>(channel - block.here % m_.pixel_bytes);
+    Transfer t{source ? here : there, source ? there : here, one_run(run)};
+    const auto& [rows, columns] = std::pair(axes[0], axes[1]);
+    t.shape.rows = rows.count, t.shape.columns = columns.count;
+    t.shape.source_row = source ? rows.here : rows.there;
+    t.shape.source_column = source ? columns.here : columns.there;
+    t.shape.destination_row = source ? rows.there : rows.here;
+    t.shape.destination_column = source ? columns.there : columns.here;
+    made_.push_back(t);
+  }
+
+  const StoredMap& m_;
+  TransferEnd end_;
+  std::vector<Transfer> made_;
+};
+
+}  // namespace
+
+std::vector<Transfer> moved(const StoredMapPointer& map, std::vector<Transfer> transfers, TransferEnd end) {
+  if (!map) return transfers;
+  Mover mover(*map, end);
+  for (const Transfer& transfer : transfers) mover.add(transfer);
+  return mover.take();
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,69 @@
+#include "tilebeat/workload/stored_map.h"
+
+#include "tilebeat/base/math.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace tilebeat {
+namespace {
+
+// Calls `run` with every run of neighbours: where it begins in NHWC and in the map, and its bytes.
+template <class Run>
+void for_runs(const StoredMap& map, const Run& run) {
+  for (std::int64_t image = 0; image < map.images; ++image) {
+    for (std::int64_t pixel = 0; pixel < map.pixels; ++pixel) {
+      for (std::int64_t block = 0; block < map.blocks(); ++block) {
+        const std::int64_t first = block * map.block_bytes;
+        run((image * map.pixels + pixel) * map.pixel_bytes + first, map.offset_of(image, pixel, block),
+            std::min(map.block_bytes, map.pixel_bytes - first));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool operator==(const StoredMap& a, const StoredMap& b) {
+  const auto values = [](const StoredMap& m) {
+    return std::tie(m.address, m.images, m.pixels, m.pixel_bytes, m.block_bytes, m.image_stride,
+                    m.block_stride);
+  };
+  return values(a) == values(b);
+}
+
+StoredMapPointer stored_map(std::uint64_t address, const TensorInfo& info, MapLayout layout,
+                            int block_channels) {
+  if (layout == MapLayout::kNhwc) return nullptr;
+  StoredMap map;
+  const int element = dtype_size(info.dtype);
+  map.address = address;
+  map.images = info.shape[0], map.pixels = info.shape[1] * info.shape[2];
+  map.pixel_bytes = info.shape[3] * element;
+  map.block_bytes = (layout == MapLayout::kNchwc ? block_channels : 1) * std::int64_t{element};
+  const std::int64_t plane = map.pixels * map.block_bytes;
+  const bool images_inside = layout == MapLayout::kCnhw;
+  map.block_stride = images_inside ? map.images * plane : plane;
+  map.image_stride = images_inside ? plane : map.blocks() * plane;
+  const bool same =
+      map.pixels == 1 && map.pixel_bytes % map.block_bytes == 0 && (map.images == 1 || !images_inside);
+  return same ? nullptr : std::make_shared<const StoredMap>(map);
+}
+
+std::vector<std::uint8_t> bytes_to_store(const StoredMap& map, const std::vector<std::uint8_t>& nhwc) {
+  std::vector<std::uint8_t> stored(static_cast<std::size_t>(map.size_bytes()));
+  for_runs(map, [&](std::int64_t from, std::int64_t to, std::int64_t bytes) {
+    std::copy_n(nhwc.begin() + from, bytes, stored.begin() + to);
+  });
+  return stored;
+}
+
+std::vector<std::uint8_t> bytes_as_nhwc(const StoredMap& map, const std::vector<std::uint8_t>& stored) {
+  std::vector<std::uint8_t> nhwc(static_cast<std::size_t>(map.images * map.pixels * map.pixel_bytes));
+  for_runs(map, [&](std::int64_t to, std::int64_t from, std::int64_t bytes) {
+    std::copy_n(stored.begin() + from, bytes, nhwc.begin() + to);
+  });
+  return nhwc;
+}
+
+}  // namespace tilebeat
