@@ -44,33 +44,59 @@ class Mover {
   std::vector<Transfer> take() { return std::move(made_); }
 
  private:
-  // Until a block is the same channels of pixels of one image.
+  // What is together at both ends is one.
+  static void merge(Block& block) {
+    auto& axes = block.axes;
+    while (!axes.empty() && axes.back().here == block.run && axes.back().there == block.run)
+      block.run *= axes.back().count, axes.pop_back();
+    if (axes.size() == 2 && axes[0].here == axes[1].count * axes[1].here &&
+        axes[0].there == axes[1].count * axes[1].there) {
+      axes[1].count *= axes[0].count;
+      axes.erase(axes.begin());
+    }
+  }
+
   void add(Block block) {
+    merge(block);
+    place(std::move(block));
+  }
+  // Until the runs of a block are channels of pixels of one image.
+  void place(Block block) {
     const std::int64_t pixel = m_.pixel_bytes, first = block.here % pixel;
     if (first + block.run > pixel) return add_pixels(std::move(block));
+    std::int64_t last = block.here, within = first + block.run;
     for (std::size_t i = 0; i < block.axes.size(); ++i) {
-      if (block.axes[i].here % pixel != 0) return cut(block, i);
+      const Axis& axis = block.axes[i];
+      const bool pixels = axis.here % pixel == 0;
+      if (!pixels && !walks_blocks(block, axis)) return cut(block, i);
+      if (!pixels) within += (axis.count - 1) * axis.here;
+      if (within > pixel) return cut(block, i);
+      last += (axis.count - 1) * axis.here;
     }
-    std::int64_t last = block.here;
-    for (const Axis& axis : block.axes) last += (axis.count - 1) * axis.here;
     const std::int64_t image = m_.pixels * pixel;
     if (block.here / image != last / image) return cut(block, 0);
     add_channels(block);
   }
+  // Steps from block to block of a pixel, with runs inside one of them.
+  bool walks_blocks(const Block& block, const Axis& axis) const {
+    return axis.here % m_.block_bytes == 0 &&
+           block.here % m_.pixel_bytes % m_.block_bytes + block.run <= m_.block_bytes;
+  }
   // A run that goes on in the next pixel: whole pixels are an axis.
   void add_pixels(Block block) {
     const std::int64_t pixel = m_.pixel_bytes, first = block.here % pixel;
-    const bool whole = first == 0 && block.run % pixel == 0 &&
+    const std::int64_t left = m_.pixels * pixel - block.here % (m_.pixels * pixel);  // of the image
+    const bool whole = first == 0 && block.run % pixel == 0 && block.run <= left &&
                        std::all_of(block.axes.begin(), block.axes.end(),
                                    [&](const Axis& axis) { return axis.here % pixel == 0; });
     if (whole && block.axes.size() < 2) {
       block.axes.push_back({block.run / pixel, pixel, pixel});
       block.run = pixel;
-      return add(std::move(block));
+      return place(std::move(block));
     }
     if (!block.axes.empty()) return cut(block, 0);
-    // The rest of the first pixel, or all whole ones.
-    const std::int64_t bytes = first > 0 ? pixel - first : block.run / pixel * pixel;
+    // The rest of the first pixel, or all whole ones of the image.
+    const std::int64_t bytes = first > 0 ? pixel - first : std::min(left, block.run) / pixel * pixel;
     add(Block{block.here, block.there, bytes, {}});
     if (bytes < block.run)
       add(Block{block.here + bytes, block.there + static_cast<std::uint64_t>(bytes), block.run - bytes, {}});
@@ -108,15 +134,17 @@ class Mover {
   // Channels from byte `channel` of a pixel on, `run` bytes, along the block's axes and more.
   void emit(const Block& block, std::int64_t channel, std::int64_t run, std::vector<Axis> axes) {
     const std::int64_t bytes = m_.block_bytes, image = m_.pixels * m_.pixel_bytes;
-    for (const Axis& axis : block.axes)
-      axes.push_back({axis.count, axis.here / m_.pixel_bytes * bytes, axis.there});
-    // Neighbours in the map follow one another; what is together at both ends is one.
+    for (const Axis& axis : block.axes) {
+      const bool pixels = axis.here % m_.pixel_bytes == 0;
+      axes.push_back({axis.count,
+                      pixels ? axis.here / m_.pixel_bytes * bytes : axis.here / bytes * m_.block_stride,
+                      axis.there});
+    }
+    // Neighbours in the map follow one another.
     std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.here > b.here; });
-    while (!axes.empty() && axes.back().here == run && axes.back().there == run)
-      run *= axes.back().count, axes.pop_back();
-    if (axes.size() == 2 && axes[0].here == axes[1].count * axes[1].here &&
-        axes[0].there == axes[1].count * axes[1].there)
-      axes = {{axes[0].count * axes[1].count, axes[1].here, axes[1].there}};
+    Block merged{0, 0, run, std::move(axes)};
+    merge(merged);
+    run = merged.run, axes = std::move(merged.axes);
     axes.insert(axes.begin(), 2 - axes.size(), Axis{});
     const std::int64_t offset =
         m_.offset_of(block.here / image, block.here % image / m_.pixel_bytes, channel / bytes) +

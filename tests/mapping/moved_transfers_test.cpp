@@ -128,14 +128,27 @@ TEST_F(MovedTransfers, OT_2_a_whole_map_is_one_transfer_in_blocks_and_one_run_in
   const StoredMapPointer map = stored_map(kMap, info, MapLayout::kNchwc, 16);
   Transfer all{kMap, kElsewhere, one_run(info.size_bytes())};
   EXPECT_EQ(moved(map, {all}, TransferEnd::kSource).size(), 1U);
-  // Into the same order: block by block, pixel by pixel.
+  // Into the same order: pixel by pixel, in each block by block.
   Transfer same{kMap, kElsewhere, one_run(16)};
   same.shape.columns = 2, same.shape.source_column = 16, same.shape.destination_column = 35 * 16;
   same.shape.rows = 35, same.shape.source_row = 32, same.shape.destination_row = 16;
   const std::vector<Transfer> runs = moved(map, {same}, TransferEnd::kSource);
-  ASSERT_EQ(runs.size(), 2U);
-  EXPECT_EQ(runs[0].shape.run, 35 * 16);
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].shape.run, 2 * 35 * 16);
   EXPECT_EQ(runs[0].shape.rows * runs[0].shape.columns, 1);
+}
+
+// Parts of rows, of NCHW: a transfer a row at most, not one a channel or pixel.
+TEST_F(MovedTransfers, OT_2_tiles_of_many_channels_take_a_transfer_a_row_at_most) {
+  const TensorInfo info{{1, 9, 8, 512}, DType::kInt8, 0};
+  const StoredMapPointer map = stored_map(kMap, info, MapLayout::kNchw, 1);
+  Transfer tile{kMap + 2 * 512, kElsewhere, one_run(4 * 512)};
+  tile.shape.rows = 7, tile.shape.source_row = 8 * 512, tile.shape.destination_row = 4 * 512;
+  EXPECT_LE(moved(map, {tile}, TransferEnd::kSource).size(), 7U);
+  Transfer stored{kElsewhere, kMap + 2 * 512 + 64, one_run(16)};
+  stored.shape.columns = 4, stored.shape.source_column = 16, stored.shape.destination_column = 512;
+  stored.shape.rows = 7, stored.shape.source_row = 64, stored.shape.destination_row = 8 * 512;
+  EXPECT_LE(moved(map, {stored}, TransferEnd::kDestination).size(), 7U);
 }
 
 TEST_F(MovedTransfers, OT_2_without_a_map_nothing_changes) {
