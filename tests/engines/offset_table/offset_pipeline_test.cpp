@@ -114,6 +114,36 @@ TEST_F(OffsetPipeline, OT_6_sums_leave_row_by_row_behind_the_adder_trees) {
   EXPECT_EQ(done, rows_[1].sent + 1);
 }
 
+// One access a bank and cycle: words 0, 16 and 32 of 16 banks in plain order are in one, 0 to 2 are not.
+TEST_F(OffsetPipeline, OT_6_a_beat_takes_as_many_cycles_as_its_worst_bank) {
+  config_.cache.bank_order = offset_table::BankOrder::kPlain;
+  Pipeline p = make();
+  p.begin_group(3, 0);
+  p.begin_slice(true);
+  const std::vector<Operand> spread{{0, 4}, {4, 4}, {8, 4}}, together{{0, 4}, {64, 4}, {128, 4}};
+  const auto lasts = [&](const std::vector<Operand>& operands) {
+    const Pipeline::BeatTimes t = p.beat(operands, 0, 1, references_);
+    return t.end - t.begin;
+  };
+  EXPECT_EQ(lasts(spread), 1);
+  EXPECT_EQ(lasts(together), 3);
+  const Cycle before = beat(p).end;
+  EXPECT_EQ(p.beat(together, 0, 1, references_).begin, before);
+  EXPECT_EQ(beat(p).begin, before + 3) << "the next beat follows the last of the three cycles";
+}
+
+TEST_F(OffsetPipeline, OT_6_a_row_takes_the_cycles_that_its_sums_need_whole) {
+  for (const auto& [columns, cycles] : {std::pair(2, 1), {3, 2}, {4, 2}, {5, 3}}) {
+    config_.drain_bytes = 8;
+    Pipeline p = make();
+    p.begin_group(2, 0);
+    p.begin_slice(true);
+    beat(p);
+    p.end_slice(columns, 0, {1, 1}, rows_);
+    EXPECT_EQ(rows_[1].begin - rows_[0].begin, cycles) << columns << " sums of 4 bytes";
+  }
+}
+
 TEST_F(OffsetPipeline, OT_6_a_third_slice_waits_for_the_sums_of_the_first) {
   config_.drain_bytes = 4;
   Pipeline p = make();

@@ -1,0 +1,86 @@
+// The offset-table engine's beats read back from the waveform of a whole run (SPEC OT-1, OT-4, UI-3).
+#include <cstdint>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tilebeat_command.h"
+#include "vcd_reader.h"
+
+namespace tilebeat::testing {
+namespace {
+
+constexpr std::int64_t kPeriod = 1000;  // ps, of configs/offset16.json
+constexpr const char* kConfig = "configs/offset16.json";
+constexpr int kSide = 6, kOutputs = 4, kChannels = 8, kVector = 4, kLine = 64;
+
+struct BeatSeen {
+  std::uint64_t kernel_row, kernel_column, channel, hits, misses;
+  friend bool operator==(const BeatSeen& a, const BeatSeen& b) {
+    return std::tie(a.kernel_row, a.kernel_column, a.channel, a.hits, a.misses) ==
+           std::tie(b.kernel_row, b.kernel_column, b.channel, b.hits, b.misses);
+  }
+};
+
+// One group of 16 threads, 4 x 4 outputs of a 6 x 6 map with 8 channels: taps, and in each of them 4 channels
+// at a time. A line of 64 bytes has 8 pixels; it misses when it is needed first.
+std::vector<BeatSeen> expected() {
+  std::vector<BeatSeen> beats;
+  std::set<int> cached;
+  for (int row = 0; row < 3; ++row) {
+    for (int column = 0; column < 3; ++column) {
+      for (int channel = 0; channel < kChannels; channel += kVector) {
+        std::set<int> lines;
+        for (int thread = 0; thread < kOutputs * kOutputs; ++thread) {
+          const int h = thread / kOutputs + row, w = thread % kOutputs + column;
+          lines.insert(((h * kSide + w) * kChannels + channel) / kLine);
+        }
+        std::uint64_t misses = 0;
+        for (const int line : lines) misses += cached.insert(line).second ? 1 : 0;
+        beats.push_back({static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(column),
+                         static_cast<std::uint64_t>(channel), lines.size() - misses, misses});
+      }
+    }
+  }
+  return beats;
+}
+
+TEST(OffsetWaveform, OT_1_OT_4_UI_3_taps_channels_hits_and_misses_beat_by_beat) {
+  const CommandFolder folder;
+  folder.write("layer.json", R"({
+    "name": "layer",
+    "inputs": [{"name": "x", "shape": [1, 6, 6, 8], "dtype": "int8", "random": {"seed": 3}}],
+    "layers": [{"name": "conv1", "op": "conv2d", "inputs": ["x"], "out_channels": 16, "kernel": [3, 3],
+                "weights": {"random": {"seed": 4}}}],
+    "outputs": ["conv1"]})");
+  const CommandResult result =
+      folder.run({"run", "--config", source_path(kConfig), "--layer", "layer.json", "--vcd", "wave.vcd"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Vcd vcd(read_bytes(folder.path("wave.vcd")));
+  const auto signal = [&](const char* name) -> const VcdSignal& {
+    return vcd.signal(std::string("chip.cluster0.core0.offset.lanes.") + name);
+  };
+  std::vector<BeatSeen> beats;
+  const VcdSignal& beat = signal("beat");
+  const std::int64_t end = beat.changes.back().first;
+  for (std::int64_t time = beat.first_known(); time < end; time += kPeriod) {
+    if (beat.at(time) != 1U) continue;
+    const auto value = [&](const char* name) { return signal(name).at(time).value(); };
+    EXPECT_EQ(value("group"), 0U);
+    EXPECT_EQ(value("slice"), 0U);
+    const BeatSeen seen{value("kernel_row"), value("kernel_column"), value("channel"), value("hits"),
+                        value("misses")};
+    const bool same_place = !beats.empty() && beats.back().kernel_row == seen.kernel_row &&
+                            beats.back().kernel_column == seen.kernel_column &&
+                            beats.back().channel == seen.channel;
+    if (!same_place) beats.push_back(seen);  // a beat with bank conflicts takes several cycles
+  }
+  EXPECT_EQ(beats, expected());
+  EXPECT_EQ(folder.report().at("layers").at(0).at("beats"), 18);
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
