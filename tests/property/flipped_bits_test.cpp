@@ -86,8 +86,11 @@ struct Flips {
 
   /// `why` of a failure.
   Fate flip(std::size_t bit, std::string& why) {
+    return flip(bit, why, static_cast<std::size_t>(&program_segment(plan) - plan.image.data()));
+  }
+  Fate flip(std::size_t bit, std::string& why, std::size_t segment) {
     Plan flipped = plan;
-    program_segment(flipped).bytes[bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);
+    flipped.image[segment].bytes[bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);
     const SimulatedRun run = simulate_in_child(hardware, flipped, {}, 20);  // ends a run that hangs
     if (!run.failures.empty()) {
       why = run.failures.front();
@@ -131,6 +134,30 @@ TEST(ProgramInDram, HI_2_UI_5_a_flipped_bit_changes_the_run_or_is_named) {
   }
   EXPECT_GE(fates[Fate::kOther], 20);
   EXPECT_GE(fates[Fate::kFailed], 60);
+}
+
+/// The offset-table engine reads instructions and tables from DRAM. Whatever lies there, a run ends: with
+/// other outputs or with a reason, never with an access outside a memory.
+TEST(ProgramInDram, OT_3_HI_2_UI_5_flipped_bits_of_the_offset_engine) {
+  Flips flips;
+  flips.hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/offset16.json");
+  flips.plan = plan_of_example(flips.hardware);
+  flips.whole = simulate_in_child(flips.hardware, flips.plan, {});
+  std::map<std::string, std::map<Fate, int>> fates;
+  for (std::size_t number = 0; number < flips.plan.image.size(); ++number) {
+    const MemorySegment& segment = flips.plan.image[number];
+    const bool tables = segment.what == "constants of conv1";
+    if (!tables && segment.address != flips.plan.programs.front().address) continue;
+    for (std::size_t bit = 3; bit < segment.bytes.size() * 8; bit += 29) {
+      SCOPED_TRACE(fmt::format("bit {} of {}", bit, segment.what));
+      std::string why;
+      ASSERT_NO_THROW(++fates[tables ? "tables" : "program"][flips.flip(bit, why, number)]);
+    }
+  }
+  for (const char* what : {"tables", "program"}) {
+    EXPECT_GT(fates[what][Fate::kOther], 0) << what;
+    EXPECT_GT(fates[what][Fate::kFailed], 0) << what;
+  }
 }
 
 }  // namespace
