@@ -69,17 +69,19 @@ void cut_board_jobs(MatrixLayer& layer, const std::vector<MatrixJob>& jobs, cons
   if (ways == 1) return;
   constexpr double kFewer = 100;  // cycles: what is less means nothing
   int best = 0;
-  double cycles = std::numeric_limits<double>::infinity(), limit = cycles;
+  double limit = std::numeric_limits<double>::infinity();  // cycles
   for (int way = 0; way < ways; ++way) {
     layer.take_way(way);
     TaskGraph graph;
     add_board_tasks(graph, layer, jobs);
     const double taken = schedule(graph, dependencies_of(graph), machine, limit).cycles;
-    if (taken < limit) cycles = taken, limit = way == 0 ? taken - kFewer : taken, best = way;
+    if (taken < limit) limit = way == 0 ? taken - kFewer : taken, best = way;
   }
   layer.take_way(best);
-  explanation.emplace_back("chosen",
-                           fmt::format("{} ways to cut estimated, this one at {:.0f} cycles", ways, cycles));
+  explanation.emplace_back(
+      "chosen", best == 0
+                    ? fmt::format("of {} ways to cut none is expected to save {:.0f} cycles", ways, kFewer)
+                    : fmt::format("of {} ways to cut the fastest, as expected", ways));
 }
 
 }  // namespace tilebeat
