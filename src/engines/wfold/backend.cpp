@@ -85,10 +85,15 @@ class WfoldLayer : public MatrixLayer {
     const std::int64_t pixels =
         std::int64_t{p_.out_height} *
         ceil_div(p_.out_width, choice_.shape.tile_columns(choice_.granularity.granularity));
+    const int cores = hardware_.chip->cores();
+    const bool few_parts = cores > 1 && pixels * p_.kernel_blocks() < std::int64_t{kFewParts} * cores;
+    // Of blocks that are large for WRAM only few are there at a time, and computing waits for the first.
+    const std::int64_t block_bytes =
+        std::int64_t{p_.block_kernels} * p_.taps() * (p_.channels / p_.conv.groups);
+    const bool large_blocks = 4 * block_bytes > hardware_.chip->core.wram.size_bytes;
     for (const int of_slave : {2, 1}) {
       const int kernels = config_.slaves * of_slave;
-      if (kernels < p_.block_kernels && hardware_.chip->cores() > 1 &&
-          pixels * p_.kernel_blocks() < std::int64_t{kFewParts} * hardware_.chip->cores())
+      if (kernels < p_.block_kernels && (few_parts || large_blocks))
         others.push_back(std::make_unique<WfoldLayer>(workload_, layer_, hardware_, kernels));
     }
     return others;
