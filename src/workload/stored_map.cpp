@@ -1,9 +1,6 @@
 #include "tilebeat/workload/stored_map.h"
 
-#include "tilebeat/base/math.h"
-
 #include <algorithm>
-#include <tuple>
 
 namespace tilebeat {
 namespace {
@@ -24,14 +21,6 @@ void for_runs(const StoredMap& map, const Run& run) {
 
 }  // namespace
 
-bool operator==(const StoredMap& a, const StoredMap& b) {
-  const auto values = [](const StoredMap& m) {
-    return std::tie(m.address, m.images, m.pixels, m.pixel_bytes, m.block_bytes, m.image_stride,
-                    m.block_stride);
-  };
-  return values(a) == values(b);
-}
-
 StoredMapPointer stored_map(std::uint64_t address, const TensorInfo& info, MapLayout layout,
                             int block_channels) {
   if (layout == MapLayout::kNhwc) return nullptr;
@@ -40,11 +29,10 @@ StoredMapPointer stored_map(std::uint64_t address, const TensorInfo& info, MapLa
   map.address = address;
   map.images = info.shape[0], map.pixels = info.shape[1] * info.shape[2];
   map.pixel_bytes = info.shape[3] * element;
-  map.block_bytes = (layout == MapLayout::kNchwc ? block_channels : 1) * std::int64_t{element};
-  const std::int64_t plane = map.pixels * map.block_bytes;
+  const MapStrides strides = strides_of(layout, map.images, map.pixels, info.shape[3], block_channels);
+  map.block_bytes = strides.block * element;
+  map.image_stride = strides.image * element, map.block_stride = strides.next * element;
   const bool images_inside = layout == MapLayout::kCnhw;
-  map.block_stride = images_inside ? map.images * plane : plane;
-  map.image_stride = images_inside ? plane : map.blocks() * plane;
   const bool same =
       map.pixels == 1 && map.pixel_bytes % map.block_bytes == 0 && (map.images == 1 || !images_inside);
   return same ? nullptr : std::make_shared<const StoredMap>(map);

@@ -156,7 +156,7 @@ class MatrixLayer {
   virtual void cut_jobs(const MatrixJob& /*largest*/, const PortPath& /*path*/, double /*memory_bytes*/) {}
   /// How many ways cut_jobs found that it expects to be about as good; it has taken way 0.
   virtual int ways_to_cut() const { return 1; }
-  /// Takes another one.
+  /// Takes way `way`, 0 to ways_to_cut() - 1, for all that is lowered from then on.
   virtual void take_way(int /*way*/) {}
 };
 

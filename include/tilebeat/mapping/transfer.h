@@ -30,6 +30,7 @@ struct Transfer {
   CopyShape shape;
 };
 std::int64_t bytes_of(const std::vector<Transfer>& transfers);
+/// Which of its two addresses.
 enum class TransferEnd : std::uint8_t { kSource, kDestination };
 
 /// The instructions of the DMA engine `unit` that carry out a transfer: several where a count is beyond what

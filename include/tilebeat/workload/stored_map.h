@@ -25,13 +25,13 @@ struct StoredMap {
   std::int64_t offset_of(std::int64_t image, std::int64_t pixel, std::int64_t block) const {
     return image * image_stride + block * block_stride + pixel * block_bytes;
   }
-  friend bool operator==(const StoredMap& a, const StoredMap& b);
 };
 /// Absent: the map is NHWC.
 using StoredMapPointer = std::shared_ptr<const StoredMap>;
 
-/// A map of 4 axes at `address`; `block_channels` are those of a block of NCHWc. Absent where the order is
-/// that of NHWC: then, and for one pixel an image where images do not lie inside one another.
+/// A map [N, H, W, C] at `address`; `block_channels` are those of a block of NCHWc. Absent where every byte
+/// lies as in NHWC: for that layout, and for maps of one pixel whose blocks are full, but in CNHW of several
+/// images.
 StoredMapPointer stored_map(std::uint64_t address, const TensorInfo& map, MapLayout layout,
                             int block_channels);
 

@@ -108,19 +108,8 @@ Pixel TableShape::pixel(std::int64_t thread) const {
 }
 
 std::int64_t TableShape::element(int image, int channel, int row, int column) const {
-  const std::int64_t h = height, w = width, at = row * w + column;
-  switch (layout) {
-    case MapLayout::kNchw:
-      return (std::int64_t{image} * channels + channel) * h * w + at;
-    case MapLayout::kCnhw:
-      return (std::int64_t{channel} * images + image) * h * w + at;
-    case MapLayout::kNhwc:
-      return (image * h * w + at) * channels + channel;
-    default:
-      break;
-  }
-  const std::int64_t blocks = ceil_div(channels, block);
-  return ((image * blocks + channel / block) * h * w + at) * block + channel % block;
+  const std::int64_t h = height, w = width;
+  return strides_of(layout, images, h * w, channels, block).offset_of(image, channel, row * w + column);
 }
 
 std::string TableShape::problem() const {
