@@ -30,8 +30,8 @@ void print_layer(const LayerPlan& layer) {
   fmt::print("  DRAM bytes       {} of maps, {} of kernels, {} of results\n", layer.input_bytes,
              layer.kernel_bytes, layer.output_bytes);
   fmt::print("  useful MACs      {}\n", layer.macs);
-  fmt::print("  lower bound      {} cycles of computing, {} cycles of DRAM\n", layer.bound.compute,
-             layer.bound.dram);
+  fmt::print("  lower bound      {} cycles of multiplying, {} of beats, {} of DRAM\n", layer.bound.compute,
+             layer.bound.beats, layer.bound.dram);
   fmt::print("  estimate         {} cycles\n\n", layer.estimated_cycles);
 }
 

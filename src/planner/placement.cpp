@@ -207,7 +207,9 @@ BoundCycles bound_of(const Problem& p, const Layer& layer, std::int64_t macs,
       c.pixels == PixelAxes::kMatrices ? p.input.size_bytes() : p.batch * pixels * p.channels;
   const std::int64_t kernels = p.kernel_tensor ? p.kernel_tensor->info.size_bytes() : c.weights.elements();
   const std::int64_t bytes = maps + kernels + p.output.size_bytes();
-  return {ceil_div(macs, peak), dram_bound(bytes, hardware)};
+  BoundCycles bound;
+  bound.compute = ceil_div(macs, peak), bound.dram = dram_bound(bytes, hardware);
+  return bound;
 }
 
 }  // namespace tilebeat

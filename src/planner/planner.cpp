@@ -601,6 +601,8 @@ class NetworkPlanner {
     if (d.first && decided_.size() > 1)  // processors that start fill their buffers of instructions
       machine.fetched_bytes = static_cast<double>(workers.size()) * hardware_.host.instruction_buffer_bytes;
     const Schedule times = schedule(graph, dependencies, machine);
+    for (const Task& task : graph.tasks()) d.plan.beats += task.cost.beats;
+    d.plan.bound.beats = ceil_div<std::int64_t>(d.plan.beats, is_board() ? 1 : hardware_.chip->cores());
     d.plan.estimated_cycles =
         std::max<Cycle>(std::llround(times.cycles) + end_cycles(hardware_, static_cast<int>(workers.size())),
                         d.plan.bound.cycles());

@@ -17,15 +17,20 @@ std::string estimate_text(const LayerResult& layer) {
   return fmt::format("{:+.1f} %", 100 * error);
 }
 
+// Which of the bounds it is: at equal ones, the plainest.
+const char* limit_of(const BoundCycles& bound) {
+  if (bound.compute == bound.cycles()) return "mac";
+  return bound.beats == bound.cycles() ? "beat" : "mem";
+}
+
 std::string layers_table(const RunResult& run) {
   std::vector<std::vector<std::string>> rows{{"layer", "cycles", "bound", "estimate", "beats", "stalls",
                                               "MACs", "util", "DRAM read", "DRAM write", "busiest", "check"}};
   for (const LayerResult& l : run.layers) {
-    const Cycle bound = std::max(l.bound_compute, l.bound_dram);
     rows.push_back({l.scene == "main" ? l.name : fmt::format("{}/{}", l.scene, l.name), grouped(l.cycles),
-                    fmt::format("{} {}", grouped(bound), l.bound_compute >= l.bound_dram ? "mac" : "mem"),
-                    estimate_text(l), grouped(l.beats), grouped(l.cycles * run.cores - l.beats),
-                    grouped(l.macs), fmt::format("{:.1f} %", 100 * l.utilization), grouped(l.bytes.dram_read),
+                    fmt::format("{} {}", grouped(l.bound.cycles()), limit_of(l.bound)), estimate_text(l),
+                    grouped(l.beats), grouped(l.cycles * run.cores - l.beats), grouped(l.macs),
+                    fmt::format("{:.1f} %", 100 * l.utilization), grouped(l.bytes.dram_read),
                     grouped(l.bytes.dram_write), fmt::format("{} {:.0f} %", l.busiest, 100 * l.busiest_share),
                     l.check});
   }

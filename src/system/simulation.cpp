@@ -56,7 +56,7 @@ LayerResult layer_result(const LayerPlan& plan, const Snapshot& before, const Sn
     if (share > layer.busiest_share) layer.busiest = now.name, layer.busiest_share = share;
   }
   layer.estimated_cycles = plan.estimated_cycles, layer.facts = plan.facts, layer.layers = plan.layers;
-  layer.bound_compute = plan.bound.compute, layer.bound_dram = plan.bound.dram;
+  layer.bound = plan.bound;
   return layer;
 }
 
@@ -81,9 +81,11 @@ void assert_invariants(const Plan& plan, RunResult& run) {
     expect(layer.bytes.dram_write == planned.output_bytes,
            fmt::format("layer '{}' wrote {} bytes to DRAM, its output has {}", layer.name,
                        layer.bytes.dram_write, planned.output_bytes));
-    const Cycle bound = std::max(layer.bound_compute, layer.bound_dram);
+    const Cycle bound = layer.bound.cycles();
     expect(layer.cycles >= bound,
            fmt::format("layer '{}' took {} cycles, the lower bound is {}", layer.name, layer.cycles, bound));
+    expect(layer.beats == planned.beats, fmt::format("layer '{}' took {} beats, its schedules have {}",
+                                                     layer.name, layer.beats, planned.beats));
     expect(layer.activity[static_cast<std::size_t>(Activity::kBusy)] == layer.beats,
            fmt::format("layer '{}': the array was busy in {} cycles, with {} beats", layer.name,
                        layer.activity[static_cast<std::size_t>(Activity::kBusy)], layer.beats));

@@ -96,6 +96,7 @@ TEST(RunCommand, UI_4_cycles_and_stalls_add_up) {
               layer.at("bound_cycles").at("compute").get<std::int64_t>());
     EXPECT_GE(layer.at("cycles").get<std::int64_t>(),
               layer.at("bound_cycles").at("dram").get<std::int64_t>());
+    EXPECT_EQ(layer.at("bound_cycles").at("beats"), layer.at("beats")) << "of one engine";
   }
   const auto& total = report.at("total");
   EXPECT_EQ(total.at("cycles"), cycles) << "the layers' cycles sum to the total";

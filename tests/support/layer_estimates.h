@@ -27,7 +27,8 @@ class LayerEstimates {
       const auto& bound = layer.at("bound_cycles");
       const std::string name = fmt::format("{} of {}", layer.at("name").get<std::string>(), model);
       EXPECT_GE(estimated,
-                std::max(bound.at("compute").get<std::int64_t>(), bound.at("dram").get<std::int64_t>()))
+                std::max({bound.at("compute").get<std::int64_t>(), bound.at("beats").get<std::int64_t>(),
+                          bound.at("dram").get<std::int64_t>()}))
           << name;
       if (cycles < kLong) continue;
       estimates_.push_back({name, static_cast<double>(estimated) / static_cast<double>(cycles) - 1});

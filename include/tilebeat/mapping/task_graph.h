@@ -58,6 +58,8 @@ struct TaskCost {
   double latency = 0;       ///< from the end of these cycles to completion
   double release = 0;       ///< from the end of these cycles until its operands have been read
   double instructions = 1;  ///< that are fetched for it
+  /// That a matrix engine takes for it by its schedule: no guide, it takes as many. 0 for other units.
+  std::int64_t beats = 0;
   /// Where its bytes of DRAM lie: so many parts of kControllerBytes from the one with that number on; 0:
   /// anywhere.
   std::int64_t dram_part = 0, dram_parts = 0;

@@ -5,6 +5,7 @@
 #include "tilebeat/workload/stored_map.h"
 #include "tilebeat/workload/workload.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -13,12 +14,13 @@
 
 namespace tilebeat {
 
-/// Lower bounds of a layer's cycles (SPEC UI-4): compute at peak, and its tensors over DRAM once at peak
-/// bandwidth.
+/// Lower bounds of a layer's cycles (SPEC UI-4).
 struct BoundCycles {
-  std::int64_t compute = 0;
-  std::int64_t dram = 0;
-  std::int64_t cycles() const { return compute > dram ? compute : dram; }
+  std::int64_t compute = 0;  ///< its multiply-accumulates at peak
+  std::int64_t beats =
+      0;                  ///< those of its runs by the schedule of the engine, spread evenly over all engines
+  std::int64_t dram = 0;  ///< its tensors over DRAM once, at peak bandwidth
+  std::int64_t cycles() const { return std::max({compute, beats, dram}); }
 };
 
 /// What the planner decided for a layer, and what it expects of it.
@@ -28,6 +30,7 @@ struct LayerPlan {
   std::vector<std::pair<std::string, std::string>> choices;  ///< what was decided, and why: name and text
   std::vector<std::pair<std::string, std::string>> facts;    ///< what an engine tells of it, likewise
   std::int64_t macs = 0;                                     ///< useful multiply-accumulates
+  std::int64_t beats = 0;                                    ///< of all its runs on matrix engines
   std::int64_t input_bytes = 0;   ///< planned DRAM reads of maps, halo and reloads included
   std::int64_t kernel_bytes = 0;  ///< planned DRAM reads of packed kernels, biases, scales and factors
   /// Of `kernel_bytes`: those of later layers, which are loaded while this one runs. And, not in

@@ -3,6 +3,7 @@
 #include "tilebeat/base/activity.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/observe/statistics.h"
+#include "tilebeat/program/plan.h"
 #include "tilebeat/workload/workload.h"
 
 #include <cstdint>
@@ -46,7 +47,7 @@ struct LayerResult {
   ActivityCycles
       activity{};  ///< of the PE array: beats are busy, everything else is a stall; sums to `cycles`
   MemoryBytes bytes;
-  std::int64_t bound_compute = 0, bound_dram = 0;  ///< analytical lower bounds, cycles
+  BoundCycles bound;                ///< analytical
   Cycle estimated_cycles = 0;       ///< what the planner expected (SPEC MA-3); 0: nothing was known
   std::vector<std::string> layers;  ///< of the workload, of a fused unit
   std::vector<std::pair<std::string, std::string>> facts;  ///< what its engine tells of it: name and text

@@ -91,8 +91,10 @@ class Lowering : public MatrixLowering {
       run.result = job.ofm.address + static_cast<std::uint64_t>(first * p_.element_bytes());
       TaskCost cost = cost_of_run(shape, run);
       if (first == 0) cost.cycles += loads.cycles, cost.dram_bytes = loads.bytes;
+      const OffsetSchedule schedule(shape, setup_, run);
+      cost.beats = beats_of(schedule, shape.threads());
       add(run, accesses, cost);
-      run.weights += static_cast<std::uint64_t>(OffsetSchedule(shape, setup_, run).weight_bytes());
+      run.weights += static_cast<std::uint64_t>(schedule.weight_bytes());
       run.same_map = true;
     }
   }
@@ -102,6 +104,12 @@ class Lowering : public MatrixLowering {
   static constexpr double kTableTrip = 200;  // cycles from a request of tables to their first bytes, about
   static constexpr double kTableBytes = 6;   // of tables that arrive a cycle, about
 
+  std::int64_t beats_of(const OffsetSchedule& schedule, std::int64_t threads) const {
+    std::int64_t of_group = 0;  // of threads
+    for (const Slice& slice : schedule.slices())
+      of_group += static_cast<std::int64_t>(schedule.beats(slice.group).size());
+    return of_group * ceil_div<std::int64_t>(threads, config_.rows);
+  }
   template <class Op>
   void add(const Op& operation, std::vector<Access> accesses, const TaskCost& cost) {
     Task task;

@@ -84,6 +84,7 @@ class Lowering : public MatrixLowering {
     TaskCost cost;
     cost.cycles = kFill + expected.clocks() - expected.last_drain;
     cost.latency = expected.last_drain + config_.post_latency_cycles + kFill;
+    cost.beats = expected.beats;
     add(run, std::move(accesses), cost);
   }
 

@@ -69,8 +69,11 @@ Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, 
   double a = 0, b = 0;
   for (const auto& [block, count] : schedule.block_shapes()) {
     double array = 0;
-    for (int round = 0; round < schedule.rounds_per_block(); ++round)
-      array += static_cast<double>(schedule.clocks(block, round).all);
+    for (int round = 0; round < schedule.rounds_per_block(); ++round) {
+      const RollingSchedule::Clocks clocks = schedule.clocks(block, round);
+      array += static_cast<double>(clocks.all);
+      made.beats += count * clocks.beats;
+    }
     const auto blocks = static_cast<double>(count);
     made.array += blocks * array;
     const int line_clocks = ceil_div(schedule.lanes(), config.port_bytes);

@@ -12,7 +12,8 @@ namespace tilebeat::rolling {
 
 /// Cycles that a product is expected to keep the parts of the unit busy.
 struct Estimate {
-  double array = 0;       ///< beats, exchanges, corrections
+  double array = 0;  ///< beats, exchanges, corrections
+  std::int64_t beats = 0;
   double loads = 0;       ///< lines of the operand that takes longer, records included
   double drain = 0;       ///< realignment and draining
   bool overlaps = true;   ///< lines enter free groups while others are multiplied

@@ -243,15 +243,18 @@ class Lowering : public MatrixLowering {
     add(r, std::move(accesses), run_cost(r), TaskEvent::kReleased);
   }
 
+  std::int64_t operation_cycles(const ConvRun& r) const {
+    return std::int64_t{ceil_div<int>(r.rows, array_.groups)} * ceil_div<int>(r.columns, array_.lanes());
+  }
   TaskCost run_cost(const ConvRun& r) const {
-    const double cycles =
-        static_cast<double>(ceil_div<int>(r.rows, array_.groups)) * ceil_div<int>(r.columns, array_.lanes());
+    const auto cycles = static_cast<double>(operation_cycles(r));
     const int drain = array_.lanes() * config_.drain_clocks_per_lane;
-    double beats = cycles * r.planes * p_.taps();
+    TaskCost cost;
+    cost.beats = operation_cycles(r) * r.planes * p_.taps();
+    auto beats = static_cast<double>(cost.beats);
     if (config_.arrangement == ArrangementKind::kTable1 && p_.conv.stride[0] * p_.conv.stride[1] > 1)
       beats = static_cast<double>(r.planes) * conflicted_clocks(r);
     constexpr double kFill = 4;
-    TaskCost cost;
     cost.cycles = kFill + (r.last ? std::max(beats, cycles * drain) : beats);
     cost.latency = r.last ? drain + config_.post_latency_cycles + kFill : kFill;
     return cost;

@@ -24,7 +24,8 @@ class Lowering : public MatrixLowering {
       if (access) accesses.push_back(*access);
     }
     TaskCost cost;
-    cost.cycles = static_cast<double>(DotSchedule(conv_setup(p_), run).clocks(lanes_));
+    cost.beats = DotSchedule(conv_setup(p_), run).clocks(lanes_);
+    cost.cycles = static_cast<double>(cost.beats);
     cost.latency = kRoundTrip;
     add(run, std::move(accesses), cost);
   }
