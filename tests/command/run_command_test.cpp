@@ -112,6 +112,30 @@ TEST(RunCommand, UI_4_cycles_and_stalls_add_up) {
   }
 }
 
+// A kernel of a depthwise layer has one channel: 16 of them in a block of 16 channels, of which a beat
+// takes 4. SW-3: (256 pixels / 16) x (64 kernels / 16) x 4 x 9 taps = 2304 beats, where 144 would do for the
+// products.
+TEST(RunCommand, UI_4_SW_3_the_bound_by_beats_is_that_of_all_engines) {
+  const CommandFolder folder;
+  const std::string layer = folder.write("depthwise.json", R"({
+    "inputs": [{"name": "x", "shape": [1, 16, 16, 64], "dtype": "int8", "random": {"seed": 1}}],
+    "layers": [{"name": "conv", "op": "conv2d", "inputs": ["x"], "out_channels": 64, "groups": 64,
+                "kernel": [3, 3], "pads": [1, 1, 1, 1], "weights": {"random": {"seed": 2}},
+                "requant": {"scale": 0.01, "zero_point": 0, "dtype": "int8"}}],
+    "outputs": ["conv"]})");
+  for (const auto& [config, engines] : {std::pair{kConfig, 1}, {"configs/cluster4.json", 4}}) {
+    const CommandResult result = folder.run({"run", "--config", source_path(config), "--layer", layer});
+    ASSERT_EQ(result.status, 0) << result.err;
+    const nlohmann::json ran = folder.report().at("layers").at(0);
+    EXPECT_EQ(ran.at("beats"), 2304);
+    EXPECT_EQ(ran.at("bound_cycles").at("beats"), 2304 / engines);
+    EXPECT_EQ(ran.at("bound_cycles").at("compute"), 144 / engines) << "147456 products, 1024 an engine";
+    if (engines == 1) {
+      EXPECT_NE(result.out.find("2,304 beat"), std::string::npos) << result.out;
+    }
+  }
+}
+
 TEST(RunCommand, UI_3_the_timeline_shows_loads_and_computation_at_the_same_time) {
   const CommandFolder folder;
   ASSERT_EQ(folder.run_layer(kConfig, "models/resnet50_3x3_s2.json", {"--timeline", "t.json"}).status, 0);

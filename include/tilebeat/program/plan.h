@@ -2,10 +2,10 @@
 
 #include "tilebeat/base/types.h"
 #include "tilebeat/isa/instruction.h"
+#include "tilebeat/workload/bound_cycles.h"
 #include "tilebeat/workload/stored_map.h"
 #include "tilebeat/workload/workload.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -13,15 +13,6 @@
 #include <vector>
 
 namespace tilebeat {
-
-/// Lower bounds of a layer's cycles (SPEC UI-4).
-struct BoundCycles {
-  std::int64_t compute = 0;  ///< its multiply-accumulates at peak
-  std::int64_t beats =
-      0;                  ///< those of its runs by the schedule of the engine, spread evenly over all engines
-  std::int64_t dram = 0;  ///< its tensors over DRAM once, at peak bandwidth
-  std::int64_t cycles() const { return std::max({compute, beats, dram}); }
-};
 
 /// What the planner decided for a layer, and what it expects of it.
 struct LayerPlan {

@@ -3,7 +3,7 @@
 #include "tilebeat/base/activity.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/observe/statistics.h"
-#include "tilebeat/program/plan.h"
+#include "tilebeat/workload/bound_cycles.h"
 #include "tilebeat/workload/workload.h"
 
 #include <cstdint>

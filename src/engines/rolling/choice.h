@@ -4,6 +4,7 @@
 #include "tilebeat/engines/rolling/operand_lines.h"
 #include "tilebeat/engines/rolling/schedule.h"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,12 +13,12 @@ namespace tilebeat::rolling {
 
 /// Cycles that a product is expected to keep the parts of the unit busy.
 struct Estimate {
-  double array = 0;  ///< beats, exchanges, corrections
-  std::int64_t beats = 0;
-  double loads = 0;       ///< lines of the operand that takes longer, records included
-  double drain = 0;       ///< realignment and draining
-  bool overlaps = true;   ///< lines enter free groups while others are multiplied
-  double last_drain = 0;  ///< of the last output block
+  double array = 0;        ///< beats, exchanges, corrections
+  std::int64_t beats = 0;  ///< of these; exact
+  double loads = 0;        ///< lines of the operand that takes longer, records included
+  double drain = 0;        ///< realignment and draining
+  bool overlaps = true;    ///< lines enter free groups while others are multiplied
+  double last_drain = 0;   ///< of the last output block
   double clocks() const;
 };
 Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, Records records);

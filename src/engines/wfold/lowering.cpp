@@ -65,7 +65,6 @@ class Lowering : public MatrixLowering {
       if (access && job.reduction.last) task.accesses.push_back(*access);
     }
     task.cost = costs_.of(setup_, run);
-    task.cost.beats = WfoldSchedule(choice_.shape, geometry_of(setup_, run)).beats();
     graph_.add(std::move(task));
   }
 

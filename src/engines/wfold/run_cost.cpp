@@ -85,7 +85,8 @@ TaskCost RunCosts::work_out(const ConvSetup& setup, const WfoldRun& run) const {
     all.behind = clocks.behind;
   };
   const int tile = wfold_shape(config).tile_kernels();
-  if (schedule_of(config, setup, run, run.kernels).all_lines() <= kLines) {
+  const WfoldSchedule whole = schedule_of(config, setup, run, run.kernels);
+  if (whole.all_lines() <= kLines) {
     take(run.kernels, 1, run.rows);
   } else {
     const int rows = std::min<int>(run.rows, kRows);
@@ -96,6 +97,7 @@ TaskCost RunCosts::work_out(const ConvSetup& setup, const WfoldRun& run) const {
   // Runs that follow one another go at the pace of their results where that is slower.
   cost.cycles = std::max(all.fill + all.beats, run.ends_sums ? all.drained : 0);
   cost.latency = all.behind;
+  cost.beats = whole.beats();
   return cost;
 }
 
