@@ -212,9 +212,18 @@ int dispatch(int argc, char** argv) {
                   "write the layers and the fused units there, as an SVG picture")
       ->check(kNotEmpty)
       ->type_name("FILE");
+  plan_app
+      .add_option("--sram", plan_command.sram_kib,
+                  "also print the bytes over DRAM of fused units for these sizes of a cluster's SRAM, in KiB")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 20))
+      ->expected(1, 64)
+      ->type_name("KIB,...");
   plan_app.add_flag("--disassemble", plan_command.disassemble, "print the programs");
   plan_app.footer(
-      "Example:\n  tilebeat plan --config configs/switch16.json --layer models/aspp_head.json --disassemble");
+      "Examples:\n"
+      "  tilebeat plan --config configs/switch16.json --layer models/aspp_head.json --disassemble\n"
+      "  tilebeat plan --config fused.json --layer models/resnet18.json --sram 128,256,512,1024,2048");
   CLI::App& schema_app = *app.add_subcommand("schema", "print the JSON Schema of a kind of file");
   schema_app.add_option("kind", schema_command.kind, "hardware, workload, mapping or report")
       ->required()

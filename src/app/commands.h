@@ -37,6 +37,7 @@ int run(const RunCommand& command);
 struct PlanCommand {
   std::string config, layer;
   std::string mapping, picture;  ///< are written there; empty: nowhere
+  std::vector<int> sram_kib;     ///< sizes of a cluster's SRAM that units are planned for, too
   bool disassemble = false;
 };
 int plan(const PlanCommand& command);

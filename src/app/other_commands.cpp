@@ -18,6 +18,7 @@
 #include "output_files.h"
 #include "output_places.h"
 #include "planning.h"
+#include "sram_curve.h"
 
 namespace tilebeat {
 namespace {
@@ -39,8 +40,7 @@ std::string_view name_of(FusionPlanner planner) {
   return kFusionPlannerNames[static_cast<std::size_t>(planner)];
 }
 
-// `other`: what the planner that is not asked for makes of the network.
-void print_fusion(const PlannedNetwork& planned, const FusionSummary& other, const FusionConfig& config) {
+void print_fusion(const PlannedNetwork& planned, const FusionSummaries& made, const FusionConfig& config) {
   const FusionSummary& f = *planned.fusion;
   std::size_t layers = 0;
   for (const UnitMapping& unit : planned.units) layers += unit.layers.size();
@@ -48,7 +48,7 @@ void print_fusion(const PlannedNetwork& planned, const FusionSummary& other, con
              planned.units.size(), planned.units.size() == 1 ? "unit" : "units",
              planned.plan.layers.size() - planned.units.size());
   const std::string_view objective = kFusionObjectiveNames[static_cast<std::size_t>(config.objective)];
-  const FusionSummary& optimal = config.planner == FusionPlanner::kOptimal ? f : other;
+  const FusionSummary &rules = made.rules, &optimal = made.optimal;
   // Not part of the output, which is the same for the same files.
   fmt::print(stderr, "tilebeat: units at least {} chosen in {:.1f} s\n", objective, optimal.seconds);
   if (f.kept_alone) fmt::print("the units that were chosen would take more, all together\n");
@@ -57,7 +57,6 @@ void print_fusion(const PlannedNetwork& planned, const FusionSummary& other, con
     return std::vector<std::string>{name, grouped(t.maps), grouped(t.kernels), grouped(t.maps + t.kernels),
                                     cycles};
   };
-  const FusionSummary& rules = config.planner == FusionPlanner::kRules ? f : other;
   fmt::print("\n{}\n", format_rows({{"over DRAM, bytes", "maps", "kernels", "all", "cycles"},
                                     row(f.alone, "layer by layer", grouped(f.alone.cycles)),
                                     row(rules.fused, "rules", grouped(rules.fused.cycles)),
@@ -92,19 +91,18 @@ void write_files(const PlanCommand& command,
 int plan(const PlanCommand& command) {
   const HardwareConfig hardware = load_hardware(command.config);
   const Workload workload = load_workload(command.layer);
+  check_sram_sizes(command.sram_kib, hardware);
   const PlannedNetwork planned = plan_workload(workload, hardware, command.layer);
   const Plan& made = planned.plan;
-  std::optional<FusionSummary> other;  // of the planner that is not asked for
-  if (planned.fusion) {
-    HardwareConfig swapped = hardware;
-    swapped.fusion.planner =
-        hardware.fusion.planner == FusionPlanner::kRules ? FusionPlanner::kOptimal : FusionPlanner::kRules;
-    other = plan_workload(workload, swapped, command.layer).fusion;
-  }
+  std::optional<FusionSummaries> summaries;
+  if (planned.fusion) summaries = fusion_summaries(workload, hardware, command.layer, planned.fusion);
+  std::string curve;
+  if (!command.sram_kib.empty()) curve = sram_curve(command.sram_kib, workload, hardware, command.layer);
   write_files(command, {{command.mapping, mapping_text(planned.mappings, planned.units)},
                         {command.picture, fusion_picture(workload, planned)}});
   for (const LayerPlan& layer : made.layers) print_layer(layer);
-  if (other) print_fusion(planned, *other, hardware.fusion);
+  if (summaries) print_fusion(planned, *summaries, hardware.fusion);
+  if (!curve.empty()) fmt::print("{}\n", curve);
   for (const ProgramImage& program : made.programs) {
     fmt::print("program {} of {} at {:#x}: {} instructions of {} bytes\n", program.label,
                processor_name(hardware.chip, program.processor), program.address, program.instructions.size(),

@@ -1,8 +1,10 @@
 // Fused units as a user sees them: chosen, shown, written to a mapping file, and given by one (SPEC FU-5,
 // FU-8).
 #include <algorithm>
+#include <cstdint>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -136,6 +138,50 @@ TEST_F(FusionCommand, FU_8_both_planners_and_a_mapping_file_give_the_bytes_of_th
         0);
     EXPECT_EQ(read_bytes(folder_.path("chosen/report.json")), read_bytes(folder_.path("given/report.json")));
   }
+}
+
+// Bytes never rise with the SRAM, and end at inputs, outputs and weights once (41,472, see above) with what
+// belongs to the weights.
+TEST_F(FusionCommand, FU_8_the_curve_of_bytes_over_the_sram) {
+  const CommandResult result =
+      run("plan", R"("planner": "optimal", "objective": "dram_bytes")", {"--sram", "4,16,64,256"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const std::size_t begin =
+      result.out.find("bytes of maps and kernels over DRAM, over the SRAM of a cluster\n");
+  ASSERT_NE(begin, std::string::npos) << result.out;
+  std::istringstream lines(result.out.substr(begin));
+  std::vector<std::int64_t> optimal;
+  for (std::string line; std::getline(lines, line) && !line.empty();) {
+    std::istringstream fields(line);
+    std::vector<std::int64_t> numbers;
+    for (std::string field; fields >> field;) {
+      field.erase(std::remove(field.begin(), field.end(), ','), field.end());
+      if (field.find_first_not_of("0123456789") == std::string::npos) numbers.push_back(std::stoll(field));
+    }
+    if (numbers.size() != 5) continue;
+    EXPECT_LE(numbers[3], numbers[1]) << "at least cost, and layer by layer: " << line;
+    EXPECT_EQ(numbers[4], 41472);
+    optimal.push_back(numbers[3]);
+  }
+  ASSERT_EQ(optimal.size(), 4U) << result.out;
+  EXPECT_TRUE(std::is_sorted(optimal.rbegin(), optimal.rend())) << result.out;
+  EXPECT_GT(optimal.front(), optimal.back());
+  EXPECT_EQ(optimal.back(), 41472 + 64 * 16 + 24) << "the records of 64 kernels, and the factors of the sum";
+}
+
+TEST_F(FusionCommand, FU_8_UI_5_a_size_that_does_not_fit_has_its_reason_in_the_curve) {
+  const CommandResult result = run("plan", R"("planner": "rules")", {"--sram", "1,256"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\n  256  "));
+  for (const char* size : {"0", "2000000", "x"}) {
+    const CommandResult refused = run("plan", "", {"--sram", size});
+    EXPECT_EQ(refused.status, 2) << size << refused.out;
+    EXPECT_THAT(refused.err, HasSubstr("--sram"));
+  }
+  const CommandResult alone = folder_.run({"plan", "--config", folder_.write("alone.json", R"({"chip": {}})"),
+                                           "--layer", folder_.path("net.json"), "--sram", "64"});
+  EXPECT_EQ(alone.status, 2);
+  EXPECT_THAT(alone.err, HasSubstr("the hardware file needs \"fused\": true"));
 }
 
 TEST_F(FusionCommand, FU_8_a_picture_has_a_row_for_each_layer_and_a_frame_for_each_unit) {

@@ -14,10 +14,10 @@ namespace {
 
 /// Networks: they need a vector unit, or the DMA engines of a core, which only the cores of a chip have.
 const std::vector<std::string> kNetworks{
-    "models/alexnet.json",      "models/alexnet_small.json", "models/attention_scores.json",
-    "models/deeplab_v3.json",   "models/fsrcnn.json",        "models/matting_unet.json",
-    "models/mobilenet_v1.json", "models/mobilenet_v2.json",  "models/resnet18.json",
-    "models/resnet50.json",     "models/vgg16.json"};
+    "models/alexnet.json",        "models/alexnet_small.json", "models/attention_scores.json",
+    "models/deeplab_v3.json",     "models/fsrcnn.json",        "models/matting_unet.json",
+    "models/mobilenet_v1.json",   "models/mobilenet_v2.json",  "models/resnet18.json",
+    "models/resnet18_block.json", "models/resnet50.json",      "models/vgg16.json"};
 
 /// Files of a folder that are (not) in `listed`.
 std::vector<std::string> filtered(const std::string& folder, const std::vector<std::string>& listed,
