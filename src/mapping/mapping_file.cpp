@@ -102,6 +102,8 @@ void describe(V& v, MappingRequest& m) {
   v.optional_integer("row_parts", m.row_parts, kParts, "parts of the output rows, one a team of cores");
   v.optional_integer("column_parts", m.column_parts, kParts, "parts of the output columns, one a team");
   v.optional_integer("kernel_parts", m.kernel_parts, kParts, "parts of the kernel blocks, one a team");
+  v.optional_integer("group_parts", m.group_parts, kParts,
+                     "parts of the groups of a convolution, one a team, which loads their channels alone");
   v.optional_integer("image_parts", m.image_parts, kParts, "parts of the images of a batch, one a team");
   v.optional_integer("reduction_parts", m.reduction_parts, kParts,
                      "cores of a team: parts of the input channels, one a core, whose sums are added up");
@@ -113,6 +115,8 @@ void describe(V& v, MappingRequest& m) {
                      "kernel blocks that are loaded into WRAM together");
   v.optional_integer("channel_parts", m.channel_parts, kParts,
                      "parts of a core's input channels that are added up one after the other");
+  v.optional_boolean("map_strips", m.map_strips,
+                     "whether tiles that lie one below the other share a buffer and load common rows once");
   v.optional_integer("map_buffers", m.map_buffers, kBuffers, "buffers for tiles of the map in NRAM");
   v.optional_integer("kernel_buffers", m.kernel_buffers, kBuffers, "buffers for kernels in WRAM");
   v.optional_integer("kernels_ahead", m.kernels_ahead, kLoads,
@@ -187,11 +191,13 @@ MappingRequest request_of(const LayerMapping& m) {
       request.engine_choices[engine.key] = m.engine_choices;
   }
   request.row_parts = m.row_parts, request.column_parts = m.column_parts;
-  request.kernel_parts = m.kernel_parts, request.image_parts = m.image_parts;
+  request.kernel_parts = m.kernel_parts, request.group_parts = m.group_parts;
+  request.image_parts = m.image_parts;
   request.reduction_parts = m.reduction_parts;
   request.kernels_per_block = m.kernels_per_block;
   request.tile_rows = m.tile_rows, request.tile_columns = m.tile_columns;
   request.blocks_per_load = m.blocks_per_load, request.channel_parts = m.channel_parts;
+  request.map_strips = m.map_strips;
   request.map_buffers = m.map_buffers, request.kernel_buffers = m.kernel_buffers;
   request.kernels_ahead = m.kernels_ahead;
   if (m.kernels_ahead > 0) request.kernels_during = m.kernels_during;

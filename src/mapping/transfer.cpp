@@ -254,7 +254,8 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
   const auto uses_dram = [&](const Runs& runs, const PortPath& path, std::uint64_t address,
                              std::int64_t extent) {
     cost.dram_bytes = bus_bytes(runs, path, address);
-    if (address >= kUnplaced) return;
+    const std::int64_t requests = runs.count * ceil_div<std::int64_t>(runs.run, path.burst_bytes);
+    cost.dram_request = cost.dram_bytes / static_cast<double>(requests);
     cost.dram_part = static_cast<std::int64_t>(address / kControllerBytes);
     cost.dram_parts =
         static_cast<std::int64_t>((address + extent - 1) / kControllerBytes) - cost.dram_part + 1;

@@ -30,6 +30,7 @@ class LayerChooser {
 
   ChosenLayer run() {
     look_at_whole();
+    look_at_groups();
     if (!asked_team() || *asked_team() > 1) look_at_teams();
     if (best_) {
       best_->reason += team_sizes();
@@ -48,6 +49,10 @@ class LayerChooser {
     return q_.request == nullptr ? std::nullopt : q_.request->reduction_parts;
   }
 
+  std::optional<int> asked_groups() const {
+    return q_.request == nullptr ? std::nullopt : q_.request->group_parts;
+  }
+
   void look_at_whole() {
     std::vector<std::shared_ptr<MatrixLayer>> sizes{q_.whole};
     for (auto& size : q_.whole->other_block_sizes()) sizes.push_back(std::move(size));
@@ -57,10 +62,18 @@ class LayerChooser {
       const std::int64_t images = p.sets > 1 ? p.batch : 1;
       parts_ = std::max(parts_, images * ceil_div(p.out_height, grain.rows) *
                                     ceil_div(p.out_width, grain.columns) * p.kernel_blocks());
-      if (asked_team().value_or(1) > 1) continue;
+      if (asked_team().value_or(1) > 1 || asked_groups().value_or(1) > 1) continue;
       attempt([&] { look_at(whole_layer(size, q_.places, q_.hardware), kClearlyFaster, 0); },
               p.block_kernels);
     }
+  }
+
+  // Cores with groups of their own load no channels of others, and have no neighbours whose rows they need.
+  void look_at_groups() {
+    if (asked_team().value_or(1) > 1) return;
+    const int most = asked_groups().value_or(most_group_parts(*q_.whole, *q_.hardware.chip));
+    for (int parts = asked_groups().value_or(2); parts > 1 && parts <= most; parts *= 2)
+      look_at_shares(ShareCut::kGroups, parts, kClearlyFaster, 0);
   }
 
   // Where outputs do not give all cores work, and there is enough of it; and where the layer does not fit,
@@ -68,6 +81,7 @@ class LayerChooser {
   void look_at_teams() {
     const ChipConfig& chip = *q_.hardware.chip;
     if (asked_team()) return look_at_team(*asked_team());
+    if (asked_groups().value_or(1) > 1) return;
     if (!best_ && q_.request != nullptr) return;
     const int largest = largest_team(*q_.whole, chip);
     for (int cores = 2; cores <= largest; cores *= 2) {
@@ -75,13 +89,14 @@ class LayerChooser {
       look_at_team(cores);
     }
   }
-  void look_at_team(int cores) {
+  void look_at_team(int cores) { look_at_shares(ShareCut::kChannels, cores, kWorthATeam, kWorthATeamCycles); }
+  void look_at_shares(ShareCut cut, int parts, double faster, double fewer) {
     attempt(
         [&] {
           for (SharedLayer& layer :
-               shared_layers(q_.workload, q_.layer, q_.engine_hardware, *q_.whole, cores, q_.places)) {
+               shared_layers(q_.workload, q_.layer, q_.engine_hardware, *q_.whole, cut, parts, q_.places)) {
             const int kernels = layer.problem.block_kernels;
-            attempt([&] { look_at(std::move(layer), kWorthATeam, kWorthATeamCycles); }, kernels);
+            attempt([&] { look_at(std::move(layer), faster, fewer); }, kernels);
           }
         },
         std::nullopt);

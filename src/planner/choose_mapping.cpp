@@ -3,6 +3,7 @@
 #include "tilebeat/base/error.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <set>
@@ -18,7 +19,7 @@ namespace tilebeat {
 namespace {
 
 constexpr double kWorthALook = 1.5;    // of the best by the rough formula
-constexpr std::size_t kKinds = 8;      // of one number of cores, two candidates of each
+constexpr std::size_t kKinds = 8;      // of one number of cores, three candidates of each
 constexpr std::size_t kCounts = 6;     // numbers of cores, besides powers of two
 constexpr std::size_t kBestKinds = 8;  // all of whose candidates are looked at
 constexpr double kAsGood = 1.1;        // of the best estimate: its kind may become the best
@@ -68,12 +69,14 @@ class Chooser {
     double cycles = 0;
   };
 
-  // The best of each kind by the formula and the one with the fewest tiles, of several numbers of cores.
+  // Of several numbers of cores, and of each kind: the best by the formula, the one with the fewest tiles,
+  // and one whose tiles are half as large.
   std::vector<const MappingCandidate*> representatives() const {
     const double limit = kWorthALook * candidates_.front().rough;
-    std::map<int, std::vector<const MappingCandidate*>> of_cores;
-    std::vector<int> counts;            // by the formula, the best first
-    std::map<Kind, std::size_t> kinds;  // where their two stand
+    using Members = std::vector<const MappingCandidate*>;
+    std::map<int, std::vector<Members>> of_cores;  // by kind, the best by the formula first
+    std::vector<int> counts;                       // likewise
+    std::map<Kind, std::size_t> kinds;             // where their members are
     for (const MappingCandidate& c : candidates_) {
       if (c.other_loads) continue;
       const int cores = c.mapping.cores();
@@ -84,22 +87,32 @@ class Chooser {
       auto& some = of_cores[cores];
       auto known = kinds.find(kind_of(c.mapping));
       if (known == kinds.end()) {
-        if (some.size() == 2 * kKinds) continue;
+        if (some.size() == kKinds) continue;
         known = kinds.emplace(kind_of(c.mapping), some.size()).first;
-        some.insert(some.end(), 2, &c);
+        some.emplace_back();
       }
-      const MappingCandidate*& largest = some[known->second + 1];
-      if (tile_size(c.mapping) > tile_size(largest->mapping)) largest = &c;
+      some[known->second].push_back(&c);
     }
     std::vector<const MappingCandidate*> chosen;
     std::size_t others = 0;
     for (const int cores : counts) {
       const bool power_of_two = (cores & (cores - 1)) == 0;
       if (!power_of_two && ++others > kCounts) continue;
-      chosen.insert(chosen.end(), of_cores[cores].begin(), of_cores[cores].end());
+      for (const Members& members : of_cores[cores]) {
+        const auto largest = *std::max_element(members.begin(), members.end(), smaller_tiles);
+        const int half = tile_size(largest->mapping) / 2;
+        const auto nearest =
+            *std::min_element(members.begin(), members.end(), [&](const auto* a, const auto* b) {
+              return std::abs(tile_size(a->mapping) - half) < std::abs(tile_size(b->mapping) - half);
+            });
+        chosen.insert(chosen.end(), {members.front(), largest, nearest});
+      }
     }
     add_direct(chosen);
     return chosen;
+  }
+  static bool smaller_tiles(const MappingCandidate* a, const MappingCandidate* b) {
+    return tile_size(a->mapping) < tile_size(b->mapping);
   }
 
   // The formula does not know what passing through the SRAM takes of a short layer: also the best of the same

@@ -59,8 +59,7 @@ class Splits {
     const double grains = static_cast<double>(ceil_div(m.tile_rows, grain_.rows)) *
                           static_cast<double>(ceil_div(m.tile_columns, grain_.columns)) * tiles;
     const double computed = grains * blocks * static_cast<double>(grain_.cycles);
-    const double moved = tiles * (static_cast<double>(map_bytes(m)) + static_cast<double>(result_bytes(m))) *
-                         m.cores() / chip_.cluster_bus.bytes_per_clock;
+    const double moved = tiles * static_cast<double>(map_beats(m) + result_beats(m)) * m.cores();
     const double cycles = std::max(computed, moved);
     if (best_ && cycles >= cycles_) return;
     best_ = m, cycles_ = cycles;
@@ -75,6 +74,20 @@ class Splits {
   std::int64_t result_bytes(const LayerMapping& m) const {
     const int kernels = std::min(m.blocks_per_load * p_.block_kernels, p_.conv.out_channels);
     return std::int64_t{m.tile_rows} * m.tile_columns * kernels * p_.element_bytes();
+  }
+
+  // Of the bus of the cluster, which all cores share: a run takes whole ones.
+  std::int64_t map_beats(const LayerMapping& m) const {
+    const std::int64_t row = std::int64_t{p_.axis_w().span(m.tile_columns)} * p_.channels;
+    return p_.axis_h().span(m.tile_rows) * beats_of(row);
+  }
+  std::int64_t result_beats(const LayerMapping& m) const {
+    const int kernels = m.blocks_per_load * p_.block_kernels;
+    if (kernels >= p_.conv.out_channels) return m.tile_rows * beats_of(result_bytes(m) / m.tile_rows);
+    return std::int64_t{m.tile_rows} * m.tile_columns * beats_of(std::int64_t{kernels} * p_.element_bytes());
+  }
+  std::int64_t beats_of(std::int64_t run) const {
+    return ceil_div<std::int64_t>(run, chip_.cluster_bus.bytes_per_clock);
   }
 
   const MatrixLayer& layer_;

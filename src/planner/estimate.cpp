@@ -45,8 +45,7 @@ class JobCosts {
     EnginePlace place;
     place.nram = job.ifm.address, place.wram = job.weights;
     const auto lowering = layer_.lower(graph, place);
-    job.ifm_read.reset(), job.weights_read.reset(), job.ofm_write.reset();
-    job.stored.reset();
+    job.ifm_reads.clear(), job.weights_read.reset(), job.ofm_write.reset(), job.stored.reset();
     for (int i = 0; i < count; ++i) {
       lowering->add(job);
       job.ifm.address += 64;
@@ -69,9 +68,7 @@ class CoarseLowering : public MatrixLowering {
     Task task;
     task.processor = place_.processor;
     task.instruction.operation = ConvSetup{};  // of the matrix unit
-    for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write, job.stored}) {
-      if (access) task.accesses.push_back(*access);
-    }
+    task.accesses = job.accesses();
     task.cost = costs_.of(job);
     graph_.add(std::move(task));
   }
@@ -89,7 +86,8 @@ PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work,
   const SharedLayer& layer = work.layer;
   const LayerMapping& m = work.mapping;
   cut_jobs(layer, m, work.hardware);
-  const CorePart part = largest_part(layer.problem, layer.largest().layer->grain(), m);
+  const MatrixLayer& largest = *layer.largest().layer;
+  const CorePart part = largest_part(largest.problem(), largest.grain(), m);
   const std::int64_t jobs = std::int64_t{m.cores()} * part.images.size() *
                             ceil_div(part.rows.size(), m.tile_rows) *
                             ceil_div(part.columns.size(), m.tile_columns) *

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,11 +39,17 @@ Tensor kernels_over(const Tensor& kernels, Interval channels) {
   return part;
 }
 
-// The sums of a layer over channels `channels`: what follows them is left out.
-std::shared_ptr<Source> sums_over(const Workload& workload, const Layer& layer, Interval channels) {
+// The layer with operands of its own.
+std::shared_ptr<Source> source_of(const Workload& workload, const Layer& layer) {
   auto made = std::make_shared<Source>();
   for (const std::string& name : layer.inputs) made->workload.inputs[name] = workload.tensor(name);
   made->layer = layer;
+  return made;
+}
+
+// The sums of a layer over channels `channels`: what follows them is left out.
+std::shared_ptr<Source> sums_over(const Workload& workload, const Layer& layer, Interval channels) {
+  auto made = source_of(workload, layer);
   made->layer.output.dtype = DType::kInt32, made->layer.output.zero_point = 0;
   auto& conv = std::get<Conv2d>(made->layer.operation);
   conv.bias.clear(), conv.activation = {}, conv.requant.reset();
@@ -50,6 +57,33 @@ std::shared_ptr<Source> sums_over(const Workload& workload, const Layer& layer, 
   if (conv.kernels == KernelSource::kWeights) conv.weights = kernels_over(conv.weights, channels);
   if (conv.pixels != PixelAxes::kMatrices)
     made->workload.inputs[layer.inputs.front()].shape.back() = channels.size();
+  return made;
+}
+
+// What of a vector, or of a tensor's bytes, belongs to parts `some` of `all`, which are neighbours there.
+template <class T>
+void keep(std::vector<T>& values, Interval some, int all) {
+  const std::size_t each = values.size() / static_cast<std::size_t>(all);
+  values.erase(values.begin() + static_cast<std::ptrdiff_t>(each * static_cast<std::size_t>(some.end)),
+               values.end());
+  values.erase(values.begin(),
+               values.begin() + static_cast<std::ptrdiff_t>(each * static_cast<std::size_t>(some.begin)));
+}
+
+// The kernels of groups `groups`, as a layer.
+std::shared_ptr<Source> groups_of(const Workload& workload, const Layer& layer, Interval groups) {
+  auto made = source_of(workload, layer);
+  auto& conv = std::get<Conv2d>(made->layer.operation);
+  const int all = conv.groups;
+  keep(conv.weights.bytes, groups, all);
+  conv.weights.shape.front() = conv.weights.shape.front() / all * groups.size();
+  keep(conv.bias, groups, all);
+  if (conv.requant && conv.requant->scale.size() > 1) keep(conv.requant->scale, groups, all);
+  conv.out_channels = conv.out_channels / all * groups.size();
+  conv.groups = groups.size();
+  made->layer.output.shape.back() = conv.out_channels;
+  auto& channels = made->workload.inputs[layer.inputs.front()].shape.back();
+  channels = channels / all * groups.size();
   return made;
 }
 
@@ -67,13 +101,13 @@ HardwareConfig hardware_of_shares(const HardwareConfig& hardware, const MatrixLa
 }
 
 void add_share(SharedLayer& shared, std::shared_ptr<MatrixLayer> layer, const OperandPlaces& places,
-               const HardwareConfig& hardware) {
+               int first_kernel, const HardwareConfig& hardware) {
   if (layer->problem().kernel_tensor)  // refuses where the engine has none
     layer->kernel_parts(0, {0, layer->problem().channels});
   shared.packed.push_back(layer->pack_weights());
   WeightPlace weights = unplaced(shared.packed.back(), hardware);
   weights.tensor = places.kernels;
-  shared.shares.push_back({std::move(layer), std::move(weights), places.input});
+  shared.shares.push_back({std::move(layer), std::move(weights), places.input, first_kernel});
 }
 
 // The places of the operands' channels from `channel` on.
@@ -100,6 +134,41 @@ void check_team(const MatrixLayer& layer, const ChipConfig& chip, int cores) {
                        chip.cores_per_cluster));
 }
 
+// Groups that are cut together: their kernels fill blocks.
+int groups_together(const MatrixLayer& layer) {
+  const Problem& p = layer.problem();
+  const int kernels = layer.grain().kernels;
+  return kernels / std::gcd(kernels, p.conv.out_channels / p.conv.groups);
+}
+
+void check_groups(const MatrixLayer& layer, const ChipConfig& chip, int parts) {
+  const Problem& p = layer.problem();
+  const int most = most_group_parts(layer, chip);
+  if (parts > most)
+    throw UserError(
+        fmt::format("layer '{}' cannot be mapped so: group_parts {} is more than {}, what {} groups in "
+                    "multiples of {} and {} cores allow",
+                    p.name, parts, most, p.conv.groups, groups_together(layer), chip.cores()));
+}
+
+// A share of a layer before it is an engine's: which of the layer's channels and kernels are its first.
+struct Part {
+  std::shared_ptr<Source> source;
+  int first_channel = 0, first_kernel = 0;
+};
+
+Part part_of_layer(const Workload& workload, const Layer& layer, const MatrixLayer& whole, ShareCut cut,
+                   int parts, int part) {
+  const Problem& p = whole.problem();
+  if (cut == ShareCut::kChannels) {
+    const Interval channels = part_of(p.channels, parts, part, whole.grain().channels);
+    return {sums_over(workload, layer, channels), channels.begin, 0};
+  }
+  const Interval groups = part_of(p.conv.groups, parts, part, groups_together(whole));
+  return {groups_of(workload, layer, groups), p.channels / p.conv.groups * groups.begin,
+          p.conv.out_channels / p.conv.groups * groups.begin};
+}
+
 }  // namespace
 
 const LayerShare& SharedLayer::largest() const {
@@ -112,46 +181,49 @@ SharedLayer whole_layer(std::shared_ptr<MatrixLayer> layer, const OperandPlaces&
                         const HardwareConfig& hardware) {
   SharedLayer made;
   made.problem = layer->problem();
-  add_share(made, std::move(layer), places, hardware);
+  add_share(made, std::move(layer), places, 0, hardware);
   return made;
 }
 
 std::vector<SharedLayer> shared_layers(const Workload& workload, const Layer& layer,
-                                       const HardwareConfig& hardware, const MatrixLayer& whole, int cores,
-                                       const OperandPlaces& places) {
-  check_team(whole, *hardware.chip, cores);
+                                       const HardwareConfig& hardware, const MatrixLayer& whole, ShareCut cut,
+                                       int parts, const OperandPlaces& places) {
+  if (cut == ShareCut::kChannels)
+    check_team(whole, *hardware.chip, parts);
+  else
+    check_groups(whole, *hardware.chip, parts);
   const Problem& p = whole.problem();
   const HardwareConfig chosen = hardware_of_shares(hardware, whole);
-  std::vector<Interval> channels;
-  std::vector<std::shared_ptr<Source>> sources;
-  for (int core = 0; core < cores; ++core) {
-    channels.push_back(part_of(p.channels, cores, core, whole.grain().channels));
-    sources.push_back(sums_over(workload, layer, channels.back()));
-    Source& made = *sources.back();
+  std::vector<Part> of_layer;
+  for (int part = 0; part < parts; ++part) {
+    of_layer.push_back(part_of_layer(workload, layer, whole, cut, parts, part));
+    Source& made = *of_layer.back().source;
     made.hardware = chosen;
     made.sizes = in_all_sizes(make_matrix_layer(made.workload, made.layer, made.hardware));
   }
   std::vector<SharedLayer> versions;
-  for (const auto& first : sources.front()->sizes) {
+  for (const auto& first : of_layer.front().source->sizes) {
     SharedLayer made;
+    made.cut = cut;
     made.problem = p;
     made.problem.block_kernels = first->problem().block_kernels;
-    made.post_parameters = post_parameters_of(p).empty() ? 0 : kUnplaced;
-    for (std::size_t core = 0; core < sources.size(); ++core) {
-      for (const auto& size : sources[core]->sizes) {
+    if (cut == ShareCut::kChannels && !post_parameters_of(p).empty()) made.post_parameters = kUnplaced;
+    for (const Part& part : of_layer) {
+      for (const auto& size : part.source->sizes) {
         if (size->problem().block_kernels != made.problem.block_kernels) continue;
-        add_share(made, std::shared_ptr<MatrixLayer>(sources[core], size.get()),
-                  places_from(channels[core].begin, p, places), hardware);
+        add_share(made, std::shared_ptr<MatrixLayer>(part.source, size.get()),
+                  places_from(part.first_channel, p, places), part.first_kernel, hardware);
         break;
       }
     }
-    if (made.cores() == cores) versions.push_back(std::move(made));
+    if (made.parts(cut) == parts) versions.push_back(std::move(made));
   }
   if (versions.empty())
     throw UserError(
-        fmt::format("layer '{}' cannot be mapped so: reduction_parts {}: the engine has no size of "
-                    "kernel blocks for all parts of the channels",
-                    p.name, cores));
+        fmt::format("layer '{}' cannot be mapped so: {} {}: the engine has no size of kernel blocks for all "
+                    "parts of the {}",
+                    p.name, cut == ShareCut::kChannels ? "reduction_parts" : "group_parts", parts,
+                    cut == ShareCut::kChannels ? "channels" : "groups"));
   return versions;
 }
 
@@ -163,6 +235,7 @@ WeightImage take_packed(SharedLayer& layer) {
     all.blocks.pop_back();
     for (const std::uint64_t block : next.blocks) all.blocks.push_back(begin + block);
     std::move(next.pieces.begin(), next.pieces.end(), std::back_inserter(all.pieces));
+    std::move(next.post.begin(), next.post.end(), std::back_inserter(all.post));
   }
   layer.packed.clear();
   if (layer.adds_sums()) all.post = post_parameters_of(layer.problem);
@@ -170,23 +243,35 @@ WeightImage take_packed(SharedLayer& layer) {
 }
 
 void set_places(SharedLayer& layer, const WeightPlace& place) {
-  if (!layer.adds_sums()) {
+  if (layer.shares.size() == 1) {
     const std::optional<std::uint64_t> tensor = layer.shares.front().weights.tensor;
     layer.shares.front().weights = place;
     layer.shares.front().weights.tensor = tensor;
     return;
   }
   auto next = place.blocks.begin();
+  std::uint64_t post = place.post;
   for (LayerShare& share : layer.shares) {
-    std::copy_n(next, share.weights.blocks.size(), share.weights.blocks.begin());
-    next += static_cast<std::ptrdiff_t>(share.weights.blocks.size());
+    WeightPlace& weights = share.weights;
+    std::copy_n(next, weights.blocks.size(), weights.blocks.begin());
+    next += static_cast<std::ptrdiff_t>(weights.blocks.size());
+    if (weights.post == 0) continue;
+    weights.post = post;
+    post += static_cast<std::uint64_t>(weights.image.post_bytes) * weights.blocks.size();
   }
-  layer.post_parameters = place.post;
+  if (layer.adds_sums()) layer.post_parameters = place.post;
 }
 
 int largest_team(const MatrixLayer& layer, const ChipConfig& chip) {
   if (!layer.reduces() || layer.problem().interleaving) return 1;
   return std::min(chip.cores_per_cluster, ceil_div(layer.problem().channels, layer.grain().channels));
+}
+
+int most_group_parts(const MatrixLayer& layer, const ChipConfig& chip) {
+  const Problem& p = layer.problem();
+  if (p.interleaving || p.conv.pixels != PixelAxes::kMap || p.conv.kernels != KernelSource::kWeights)
+    return 1;
+  return std::min(chip.cores(), ceil_div(p.conv.groups, groups_together(layer)));
 }
 
 int teams_of(const ChipConfig& chip, int cores) {

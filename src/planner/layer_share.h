@@ -11,12 +11,19 @@
 
 namespace tilebeat {
 
-/// What one core of a team computes of a layer: all outputs over a part of the input channels, as a layer of
-/// its own on the engine, whose outputs are int32 sums. A team of one computes the layer itself.
+/// What cores compute of a layer, as a layer of its own on the engine: the layer itself; all outputs over a
+/// part of the input channels, which are int32 sums; or the kernels of some groups.
 struct LayerShare {
   std::shared_ptr<MatrixLayer> layer;
   WeightPlace weights;
-  TensorLayout input;  ///< the share's channels of the layer's map in DRAM
+  TensorLayout input;    ///< the share's channels of the layer's map in DRAM
+  int first_kernel = 0;  ///< of the layer: the share's first
+};
+
+/// What a layer is cut into shares by.
+enum class ShareCut : std::uint8_t {
+  kChannels,  ///< one share a core of a team
+  kGroups     ///< one share a part of the groups
 };
 
 /// Where the operands of a layer lie in DRAM: its map, and kernels that are a tensor.
@@ -25,18 +32,21 @@ struct OperandPlaces {
   std::optional<std::uint64_t> kernels;
 };
 
-/// A layer as the cores of a team compute it.
+/// A layer as cores compute it.
 struct SharedLayer {
   /// The layer itself, in kernel blocks of the shares' size. Results have its type, and what becomes of sums
   /// is its business.
   Problem problem;
-  std::vector<LayerShare> shares;   ///< one a core of the team, of rising channels
+  ShareCut cut = ShareCut::kChannels;
+  std::vector<LayerShare> shares;   ///< of rising channels; one: the layer itself
   std::vector<WeightImage> packed;  ///< by share; empty once they have places
   std::uint64_t post_parameters =
       0;  ///< where those of all kernels lie in DRAM (post_parameters_of); 0: none
 
-  const LayerShare& largest() const;                             ///< the share with the most channels
-  int cores() const { return static_cast<int>(shares.size()); }  ///< of the team
+  const LayerShare& largest() const;  ///< the share with the most channels
+  int parts(ShareCut of) const { return cut == of ? static_cast<int>(shares.size()) : 1; }
+  int cores() const { return parts(ShareCut::kChannels); }  ///< of a team
+  int group_parts() const { return parts(ShareCut::kGroups); }
   bool adds_sums() const { return cores() > 1; }
 };
 
@@ -44,12 +54,12 @@ struct SharedLayer {
 /// that are a tensor.
 SharedLayer whole_layer(std::shared_ptr<MatrixLayer> layer, const OperandPlaces& places,
                         const HardwareConfig& hardware);
-/// The layer `layer`, which `whole` is for one core, for teams of `cores` cores, in kernel blocks of every
-/// size that the engine offers for all shares: channels are cut at multiples of the engine's grain. Throws
+/// The layer `layer`, which `whole` is for one core, in `parts` shares, in kernel blocks of every size that
+/// the engine offers for all of them: channels and kernels are cut at multiples of the engine's grain. Throws
 /// UserError when the layer cannot be cut so.
 std::vector<SharedLayer> shared_layers(const Workload& workload, const Layer& layer,
-                                       const HardwareConfig& hardware, const MatrixLayer& whole, int cores,
-                                       const OperandPlaces& places);
+                                       const HardwareConfig& hardware, const MatrixLayer& whole, ShareCut cut,
+                                       int parts, const OperandPlaces& places);
 
 /// The packed kernels of all shares one behind the other, and the post-parameters; takes them out of the
 /// layer.
@@ -60,6 +70,8 @@ void set_places(SharedLayer& layer, const WeightPlace& place);
 /// Cores of the largest team that a layer allows on a chip: of one cluster, whose memory the sums pass
 /// through, each with channels of its own.
 int largest_team(const MatrixLayer& layer, const ChipConfig& chip);
+/// The most parts of its groups that a layer allows on a chip.
+int most_group_parts(const MatrixLayer& layer, const ChipConfig& chip);
 /// Teams of `cores` cores that a chip has, each in one cluster.
 int teams_of(const ChipConfig& chip, int cores);
 

@@ -29,6 +29,7 @@ class Candidates {
   explicit Candidates(const MappingQuestion& question)
       : q_(question),
         cores_(question.layer.cores()),
+        groups_(question.layer.group_parts()),
         share_(question.layer.largest()),
         layer_(*share_.layer),
         p_(layer_.problem()),
@@ -58,7 +59,7 @@ class Candidates {
     const MappingRequest& asked = asked_;
     const auto most_rows = static_cast<int>(ceil_div(p_.out_height, grain_.rows)),
                most_columns = static_cast<int>(ceil_div(p_.out_width, grain_.columns));
-    const int teams = teams_of(chip_, cores_);
+    const int teams = teams_of_share();
     check_parts("kernel_parts", asked.kernel_parts, std::min(teams, p_.kernel_blocks()));
     check_parts("row_parts", asked.row_parts, std::min(teams, most_rows));
     check_parts("column_parts", asked.column_parts, std::min(teams, most_columns));
@@ -77,12 +78,13 @@ class Candidates {
       }
     }
   }
+  int teams_of_share() const { return teams_of(chip_, cores_) / groups_; }
   // Images of a product have kernels of their own; those of a convolution share them, and their rows are
   // split.
   std::vector<int> image_splits() const {
     if (asked_.image_parts) return {*asked_.image_parts};
     std::vector<int> splits{1};
-    for (int parts = 2; p_.sets > 1 && parts <= std::min(teams_of(chip_, cores_), p_.batch); ++parts) {
+    for (int parts = 2; p_.sets > 1 && parts <= std::min(teams_of_share(), p_.batch); ++parts) {
       if (ceil_div(p_.batch, parts) < ceil_div(p_.batch, splits.back())) splits.push_back(parts);
     }
     return splits;
@@ -97,7 +99,7 @@ class Candidates {
     LayerMapping split;
     split.layer = p_.name, split.kernels_per_block = p_.block_kernels;
     split.row_parts = rows, split.column_parts = columns, split.kernel_parts = kernels,
-    split.image_parts = images, split.reduction_parts = cores_;
+    split.image_parts = images, split.reduction_parts = cores_, split.group_parts = groups_;
     if (!place_kernels(split)) return;
     const std::size_t known = candidates_.size();
     const CorePart part = largest_part(p_, grain_, split);
@@ -123,16 +125,31 @@ class Candidates {
         mapping.tile_rows = asked_.tile_rows.value_or(mapping.tile_rows);
         mapping.tile_columns = asked_.tile_columns.value_or(mapping.tile_columns);
         if (!tiled.insert({mapping.tile_rows, mapping.tile_columns}).second) continue;
-        mapping.order = asked_.order.value_or(order_of(mapping));
-        std::set<Paths> seen;  // a path that is asked for makes several the same
-        for (const auto& [maps, loads, results] : paths_of(mapping)) {
-          mapping.maps = asked_.maps.value_or(maps);
-          mapping.kernels = asked_.kernels.value_or(loads);
-          mapping.results = asked_.results.value_or(results);
-          if (seen.insert({mapping.maps, mapping.kernels, mapping.results}).second)
-            candidates_.push_back({mapping, rough_cycles(mapping), other_loads});
-        }
+        if (!asked_.map_strips.value_or(false)) add_paths(mapping, other_loads);
+        if (may_hold_strips(mapping)) add_paths(mapping, other_loads);
       }
+    }
+  }
+  // Makes it one whose tiles share rows, if that saves something.
+  bool may_hold_strips(LayerMapping& m) const {
+    const CorePart part = largest_part(p_, grain_, m);
+    const bool again = (p_.conv.kernel[0] - 1) * p_.conv.dilation[0] >= p_.conv.stride[0] ||
+                       (!resident(m, part) && part.blocks.size() > m.blocks_per_load);
+    const bool saves = again && m.tile_rows < part.rows.size() && m.tile_columns >= part.columns.size();
+    if (!asked_.map_strips.value_or(saves && may_share_rows(share_))) return false;
+    m.map_strips = true;
+    m.map_buffers = asked_.map_buffers.value_or(std::min(2, part.images.size()));
+    return asked_.map_strips.has_value() || fits(m, m.tile_rows, m.tile_columns);
+  }
+  void add_paths(LayerMapping mapping, bool other_loads) {
+    mapping.order = asked_.order.value_or(order_of(mapping));
+    std::set<Paths> seen;  // a path that is asked for makes several the same
+    for (const auto& [maps, loads, results] : paths_of(mapping)) {
+      mapping.maps = asked_.maps.value_or(maps);
+      mapping.kernels = asked_.kernels.value_or(loads);
+      mapping.results = asked_.results.value_or(results);
+      if (seen.insert({mapping.maps, mapping.kernels, mapping.results}).second)
+        candidates_.push_back({mapping, rough_cycles(mapping), other_loads});
     }
   }
 
@@ -202,8 +219,9 @@ class Candidates {
   }
 
   bool fits(const LayerMapping& m, int rows, int columns) const {
+    const int held = m.map_strips ? map_rows(layer_, m) : p_.axis_h().span(rows);
     const std::int64_t map =
-        align_up(p_.axis_h().span(rows) * layer_.ifm_row_bytes(p_.axis_w().inner(columns)), kBufferAlignment);
+        align_up(held * layer_.ifm_row_bytes(p_.axis_w().inner(columns)), kBufferAlignment);
     const int kernels = std::min(m.blocks_per_load * p_.block_kernels, p_.conv.out_channels);
     const std::int64_t result =
         align_up(std::int64_t{rows} * columns * kernels * p_.element_bytes(), kBufferAlignment);
@@ -234,12 +252,17 @@ class Candidates {
     const std::int64_t tiles = tiles_of(m, part), groups = ceil_div(part.blocks.size(), m.blocks_per_load);
     if (resident(m, part) || groups == 1) return StepOrder::kTileOuter;
     const std::int64_t maps = tiles * tile_bytes(m), kernels = part.blocks.size() * block_bytes_;
-    return maps + kernels * tiles <= maps * groups + kernels ? StepOrder::kTileOuter
-                                                             : StepOrder::kKernelOuter;
+    const std::int64_t fetched = stay(m, part) ? 1 : groups;  // of maps, with kernels outermost
+    return maps + kernels * tiles <= maps * fetched + kernels ? StepOrder::kTileOuter
+                                                              : StepOrder::kKernelOuter;
   }
   std::int64_t tiles_of(const LayerMapping& m, const CorePart& part) const {
     return std::int64_t{part.images.size()} * ceil_div(part.rows.size(), m.tile_rows) *
            ceil_div(part.columns.size(), m.tile_columns);
+  }
+  // Strips that are not loaded again.
+  static bool stay(const LayerMapping& m, const CorePart& part) {
+    return m.map_strips && part.images.size() <= m.map_buffers;
   }
   std::int64_t tile_bytes(const LayerMapping& m) const {
     return std::int64_t{p_.axis_h().span(m.tile_rows)} * p_.axis_w().span(m.tile_columns) * p_.channels;
@@ -266,7 +289,7 @@ class Candidates {
       return {{share_maps ? broadcast : through, stays && share_both ? broadcast : through, through}};
     std::vector<Paths> paths{{direct, direct, direct}};
     if (!may_use_memory_cores(chip_)) return paths;
-    const bool share_kernels = stays && m.teams() > m.kernel_parts && 2 * group <= sram;
+    const bool share_kernels = stays && m.teams() > m.kernel_parts * groups_ && 2 * group <= sram;
     if (share_kernels) paths.emplace_back(direct, broadcast, direct);
     if (share_maps) paths.emplace_back(broadcast, direct, direct);
     if (share_kernels && share_maps && share_both) paths.emplace_back(broadcast, broadcast, direct);
@@ -290,7 +313,11 @@ class Candidates {
     const double groups =
         static_cast<double>(ceil_div(part.blocks.size(), m.blocks_per_load)) * m.channel_parts;
     const bool stays = resident(m, part), tile_outer = m.order == StepOrder::kTileOuter;
-    const double map_loads = tiles * (tile_outer ? 1 : groups);
+    // Rows that tiles share count once in strips.
+    const double shared = m.map_strips ? static_cast<double>(part.images.size() * map_rows(layer_, m)) /
+                                             (tiles * p_.axis_h().span(m.tile_rows))
+                                       : 1;
+    const double map_loads = shared * tiles * (tile_outer || stay(m, part) ? 1 : groups);
     const double maps = map_loads * static_cast<double>(tile_bytes(m));
     const double sets = std::min(p_.sets, part.images.size());
     const double kernels =
@@ -301,14 +328,14 @@ class Candidates {
     const bool maps_shared = m.maps != DataPath::kDirect, kernels_shared = m.kernels != DataPath::kDirect;
     const double different_maps = maps_shared ? ceil_div(in_cluster, m.kernel_parts) : in_cluster;
     const double different_kernels =
-        kernels_shared ? std::min(m.kernel_parts * cores_, in_cluster) : in_cluster;
+        kernels_shared ? std::min(different_kernels_of(m), in_cluster) : in_cluster;
     // Over DRAM, of all clusters.
     const double chains = ceil_div(clusters, static_cast<int>(Staging::kMostLinks));
     const double fetched_maps = m.maps == DataPath::kChain
                                     ? std::max<double>(chains, ceil_div(m.cores(), m.kernel_parts))
                                     : clusters * different_maps;
     const double fetched_kernels = m.kernels == DataPath::kChain
-                                       ? std::min<double>(chains * m.kernel_parts * cores_, m.cores())
+                                       ? std::min<double>(chains * different_kernels_of(m), m.cores())
                                        : clusters * different_kernels;
     const double port = hardware_.interconnect.bytes_per_clock;
     const double direct = (maps_shared ? 0 : maps) + (kernels_shared ? 0 : kernels) +
@@ -328,9 +355,10 @@ class Candidates {
     const double transfers =
         std::max({direct / port, gdma / port, staged / cluster_port, dram / dram_rate()});
     const double steps = tiles * (tile_outer ? 1 : groups);
-    const double serial = std::min(compute, transfers) / (m.map_buffers > 1 ? steps : 1);
+    const double serial = std::min(compute, transfers) / (m.map_buffers > 1 || m.map_strips ? steps : 1);
     return std::max(compute, transfers) + serial + exchange_cycles(m) + start_cycles(m);
   }
+  int different_kernels_of(const LayerMapping& m) const { return m.kernel_parts * cores_ * groups_; }
   // The sums of a team: all but its own slice go out of a core, and as much comes in.
   double exchange_cycles(const LayerMapping& m) const {
     if (!q_.layer.adds_sums()) return 0;
@@ -345,13 +373,14 @@ class Candidates {
   }
   // Bytes of DRAM's bus that a map of a tile takes, and the results of a core.
   double map_bus_bytes(const LayerMapping& m) const {
-    const std::int64_t pixel = p_.channels, row = p_.axis_w().span(m.tile_columns) * pixel;
-    const Runs rows = merged_runs(row, 1, 0, p_.axis_h().span(m.tile_rows), p_.width * pixel);
-    return bus_bytes(rows, dram_path(hardware_, chip_.core.copy, Direction::kRead), 0);
+    const TensorLayout& map = share_.input;
+    const Runs runs = merged_runs(p_.channels, p_.axis_w().span(m.tile_columns), map.pixel_stride,
+                                  p_.axis_h().span(m.tile_rows), map.row_stride);
+    return bus_bytes(runs, dram_path(hardware_, chip_.core.copy, Direction::kRead), 0);
   }
   double result_bus_bytes(const LayerMapping& m) const {
     const int element = q_.layer.problem.element_bytes();
-    const std::int64_t pixel = std::int64_t{p_.conv.out_channels} * element;
+    const std::int64_t pixel = std::int64_t{q_.layer.problem.conv.out_channels} * element;
     const std::int64_t run =
         std::min<std::int64_t>(pixel, std::int64_t{m.blocks_per_load} * p_.block_kernels * element);
     const Runs runs = merged_runs(run, m.tile_columns, pixel, m.tile_rows, p_.out_width * pixel);
@@ -385,7 +414,8 @@ class Candidates {
   }
 
   const MappingQuestion& q_;
-  int cores_;  // of a team
+  int cores_;   // of a team
+  int groups_;  // parts of them
   const LayerShare& share_;
   const MatrixLayer& layer_;
   const Problem& p_;

@@ -13,6 +13,7 @@
 #include "buffer_cache.h"
 #include "core_steps.h"
 #include "core_sums.h"
+#include "held_maps.h"
 #include "processors.h"
 #include "result_stores.h"
 #include "staging.h"
@@ -43,11 +44,13 @@ class MatrixTasks {
         ahead_(!lowering) {
     const Grain grain = work.layer.largest().layer->grain();
     for (int core = 0; core < m_.cores(); ++core) {
-      const CorePart part = part_of_core(p_, grain, m_, core);
+      const int share = share_of_core(m_, core);
+      const LayerShare& computed = work.layer.shares[static_cast<std::size_t>(share)];
+      const CorePart part = part_of_core(computed.layer->problem(), grain, m_, core);
       if (part.empty()) continue;
-      cores_.push_back(make_core(core, part));
+      cores_.push_back(make_core(core, computed, part));
       Core& made = cores_.back();
-      if (!ahead_) made.lowering = lowering(graph_, made.place, core % m_.reduction_parts);
+      if (!ahead_) made.lowering = lowering(graph_, made.place, share);
     }
     if (ahead_)
       make_kernel_staging(sram);
@@ -102,27 +105,31 @@ class MatrixTasks {
     int same_maps = 0, same_kernels = 0;  // numbers that cores with the same maps, kernels have in common
     EnginePlace place;
     std::vector<CoreStep> steps;
-    BufferCache<int> maps, kernels;
+    int first_row = 0;  // of its part of the map
+    HeldMaps maps;
+    BufferCache<int> kernels;
     BufferRing cleared;  // places of kernels, where these do not fill them
     BufferRing results;
-    std::optional<BufferRing::Filling> map, weights, result;  // of the step
-    std::optional<BufferRing::Filling> clearing;              // of the kernels' place; nothing: it is full
-    bool loads_map = false, loads_weights = false;            // in the step
-    int kernel_loads = 0;                                     // so far
+    std::optional<HeldMaps::Use> map;                    // of the step; nothing: it is padding
+    std::optional<BufferRing::Filling> weights, result;  // likewise
+    std::optional<BufferRing::Filling> clearing;         // of the kernels' place; nothing: it is full
+    bool loads_map = false, loads_weights = false;       // in the step
+    int kernel_loads = 0;                                // so far
     std::unique_ptr<MatrixLowering> lowering;
   };
 
-  Core make_core(int number, const CorePart& part) {
+  Core make_core(int number, const LayerShare& share, const CorePart& part) {
     Core core;
     core.number = number;
     core.cluster = number / chip_.cores_per_cluster;
-    const int cores = m_.reduction_parts, team = number / cores, share = number % cores;
-    core.share = &work_.layer.shares[static_cast<std::size_t>(share)];
-    core.same_maps = team / m_.kernel_parts * cores + share;
-    core.same_kernels = team % m_.kernel_parts * cores + share;
+    core.share = &share;
+    const int cores = m_.reduction_parts, team = number / cores, in_team = number % cores;
+    core.same_maps = team / m_.kernel_parts * cores + in_team;
+    core.same_kernels = team % (m_.kernel_parts * m_.group_parts) * cores + in_team;
     core.place = {processor_of_core(chip_, number), nram_address(number), wram_address(number)};
     core.steps = core_steps(core.share->layer->problem(), m_, core.share->layer->grain(), part);
-    core.maps = BufferCache<int>(graph_, BufferRole::kMap, m_.map_buffers);
+    core.first_row = share.layer->problem().axis_h().window(part.rows).in;
+    core.maps = HeldMaps(graph_, m_.map_buffers);
     core.kernels = BufferCache<int>(graph_, BufferRole::kKernels, m_.kernel_buffers);
     core.cleared = BufferRing(graph_, BufferRole::kKernels, m_.kernel_buffers);
     core.results = BufferRing(graph_, BufferRole::kResult, kResultBuffers);
@@ -131,8 +138,14 @@ class MatrixTasks {
 
   // ---- addresses ----
 
-  std::uint64_t map_address(const Core& core, int place) const {
-    return core.place.nram + static_cast<std::uint64_t>(place * footprint_.map);
+  // Row `row` of the map of the core's step, in its NRAM.
+  std::uint64_t map_address(const Core& core, const OutputTile& tile, int row) const {
+    return core.place.nram + map_offset(core, tile, row);
+  }
+  std::uint64_t map_offset(const Core& core, const OutputTile& tile, int row) const {
+    const HeldMaps::Use& map = *core.map;
+    return static_cast<std::uint64_t>(map.place * footprint_.map +
+                                      (row - map.first_row) * core.share->layer->ifm_row_bytes(tile.w));
   }
   std::uint64_t result_address(const Core& core, int place) const {
     return core.place.nram +
@@ -305,9 +318,13 @@ class MatrixTasks {
       if (step >= core.steps.size()) continue;
       core.map.reset();
       core.loads_map = false;
-      if (core.steps[step].tile.padding_only()) continue;
-      const auto use = core.maps.use(core.steps[step].tile_number);
-      core.map = use.filling, core.loads_map = use.load;
+      const CoreStep& of = core.steps[step];
+      if (of.tile.padding_only()) continue;
+      const Window& h = of.tile.h;
+      core.map = m_.map_strips
+                     ? core.maps.use(p_.map_image(of.tile.image), core.first_row, {h.in, h.in + h.ins})
+                     : core.maps.use(of.tile_number, h.in, {h.in, h.in + h.ins});
+      core.loads_map = core.map->load.has_value();
     }
     for (Core& core : cores_) {
       if (step >= core.steps.size() || !core.loads_map) continue;
@@ -318,27 +335,31 @@ class MatrixTasks {
       }
     }
   }
+  // What the step has to load of its tile's map.
   MapLoad map_load(const Core& core, const OutputTile& tile) const {
-    return load_to(core, tile, map_address(core, core.map->place));
+    return load_to(core, tile, map_address(core, tile, core.map->load->rows.begin));
   }
   MapLoad load_to(const Core& core, OutputTile tile, std::uint64_t address) const {
+    const Interval rows = core.map->load->rows;
     tile.image = p_.map_image(tile.image);
+    tile.h.in = rows.begin, tile.h.ins = rows.size();
     const TensorLayout& input = core.share->input;
     MapLoad load = core.share->layer->load_map(tile, input, address);
     load.transfers = moved(input.stored, std::move(load.transfers), TransferEnd::kSource);
     return load;
   }
   void begin_map(const Core& core, const MapLoad& load) {
-    if (load.before) copies_.add(core.place.processor, *load.before, {core.map->write()});
+    if (load.before) copies_.add(core.place.processor, *load.before, {core.map->load->filling.write()});
   }
   void end_map(const Core& core, const MapLoad& load) {
-    if (load.after) copies_.add(core.place.processor, *load.after, {accumulated(*core.map)});
+    if (load.after) copies_.add(core.place.processor, *load.after, {accumulated(core)});
   }
-  static Access accumulated(const BufferRing::Filling& filling) {
+  static Access accumulated(const Core& core) {
+    const BufferRing::Filling& filling = core.map->load->filling;
     return {filling.buffer, filling.version, AccessKind::kAccumulate};
   }
   static Access map_access(const Core& core, const MapLoad& load) {
-    return load.before ? accumulated(*core.map) : core.map->write();
+    return load.before ? accumulated(core) : core.map->load->filling.write();
   }
   void load_map(const Core& core, const OutputTile& tile) {
     const MapLoad load = map_load(core, tile);
@@ -354,7 +375,8 @@ class MatrixTasks {
     for (Core& core : cores_) {
       if (loaded_together(m_.maps, first, core) && core.same_maps == first.same_maps &&
           step < core.steps.size() && core.loads_map &&
-          core.steps[step].tile_number == first.steps[step].tile_number)
+          core.steps[step].tile_number == first.steps[step].tile_number &&
+          core.map->load->rows == first.map->load->rows)
         users[core.cluster].push_back(&core);
     }
     const std::int64_t bytes = bytes_of(map_load(first, tile).transfers);
@@ -384,15 +406,15 @@ class MatrixTasks {
   // For each place of NRAM that the cores load it into.
   std::vector<Staging::Reader> multicast(const Staging& staging, const std::vector<Core*>& cores,
                                          const OutputTile& tile) const {
-    std::map<int, std::pair<std::uint64_t, std::vector<Access>>> places;  // cores, and what is written
+    // By place of NRAM: cores, and what is written.
+    std::map<std::uint64_t, std::pair<std::uint64_t, std::vector<Access>>> places;
     for (const Core* core : cores) {
-      auto& [numbers, written] = places[core->map->place];
+      auto& [numbers, written] = places[map_offset(*core, tile, core->map->load->rows.begin)];
       numbers |= number_in_cluster(*core);
       written.push_back(map_access(*core, map_load(*core, tile)));
     }
     std::vector<Staging::Reader> readers;
-    for (auto& [place, to] : places) {
-      const auto nram = static_cast<std::uint64_t>(place * footprint_.map);
+    for (auto& [nram, to] : places) {
       MapLoad load = load_to(*cores.front(), tile, multicast_address(to.first, false, nram));
       readers.push_back(staging.multicast(std::move(load.transfers), std::move(to.second)));
     }
@@ -415,7 +437,7 @@ class MatrixTasks {
     job.blocks = step.group.blocks;
     job.reduction = step.group.reduction;
     const std::int64_t row = layer.ifm_row_bytes(step.tile.w);
-    const std::uint64_t map = core.map ? map_address(core, core.map->place) : core.place.nram;
+    const std::uint64_t map = core.map ? map_address(core, step.tile, step.tile.h.in) : core.place.nram;
     job.ifm = {map, row * step.tile.h.ins, row, p.channels};
     const std::uint64_t wram = weights_offset(core.weights->place);
     job.weights = core.place.wram + wram;
@@ -424,7 +446,7 @@ class MatrixTasks {
       job.post = job.weights + post_offset(weight_transfers(layer, weights, step.group, wram), wram);
     job.ofm = TensorLayout::dense(result_address(core, core.result->place), step.tile.h.outs,
                                   step.tile.w.outs, pixel);
-    if (core.map) job.ifm_read = core.map->read();
+    if (core.map) job.ifm_reads = core.map->reads;
     job.weights_read = core.weights->read();
     job.ofm_write = core.result->write();
     if (step.group.reduction.last && stores_of(core, step).empty())
@@ -432,8 +454,11 @@ class MatrixTasks {
     core.lowering->add(job);
   }
   std::vector<Transfer> stores_of(const Core& core, const CoreStep& step) const {
-    return store_transfers(p_, work_.output, step.tile, step.group.blocks,
-                           result_address(core, core.result->place));
+    const bool sums = work_.layer.adds_sums();  // which become results of the layer's type
+    const Problem& p = sums ? p_ : core.share->layer->problem();
+    const TensorLayout output =
+        work_.output.from_channel_byte(std::int64_t{core.share->first_kernel} * p.element_bytes());
+    return store_transfers(p, output, step.tile, step.group.blocks, result_address(core, core.result->place));
   }
   Access stored_by(int processor) const {
     return {stored_[static_cast<std::size_t>(processor)], 0, AccessKind::kWrite};

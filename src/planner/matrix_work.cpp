@@ -14,7 +14,7 @@ namespace {
 
 std::int64_t map_bytes(const MatrixLayer& layer, const LayerMapping& m) {
   const Problem& p = layer.problem();
-  return align_up(p.axis_h().span(m.tile_rows) * layer.ifm_row_bytes(p.axis_w().inner(m.tile_columns)),
+  return align_up(map_rows(layer, m) * layer.ifm_row_bytes(p.axis_w().inner(m.tile_columns)),
                   kBufferAlignment);
 }
 
@@ -26,6 +26,16 @@ std::int64_t result_bytes(const MatrixLayer& layer, const LayerMapping& m) {
 
 [[noreturn]] void refuse(const Problem& p, const std::string& why) {
   throw UserError(fmt::format("layer '{}' cannot be mapped so: {}", p.name, why));
+}
+
+void check_strips(const LayerShare& share, const LayerMapping& m) {
+  if (!m.map_strips) return;
+  const Problem& p = share.layer->problem();
+  const int columns = largest_part(p, share.layer->grain(), m).columns.size();
+  if (!may_share_rows(share)) refuse(p, "map_strips needs rows of the map that lie one behind the other");
+  if (m.tile_columns < columns)
+    refuse(p, fmt::format("map_strips needs tiles as wide as a core's part, {} columns; they have {}",
+                          columns, m.tile_columns));
 }
 
 // Whether a core's channels can be added up in parts.
@@ -46,10 +56,16 @@ void check_channels(const MatrixLayer& layer, const LayerMapping& m) {
 
 }  // namespace
 
+int share_of_core(const LayerMapping& m, int core) {
+  if (m.reduction_parts > 1) return core % m.reduction_parts;
+  return core / m.kernel_parts % m.group_parts;
+}
+
 CorePart part_of_core(const Problem& p, const Grain& grain, const LayerMapping& m, int core) {
-  const int team = core / m.reduction_parts, of_rows = team / (m.column_parts * m.kernel_parts);
+  const int team = core / m.reduction_parts, of_map = team / (m.kernel_parts * m.group_parts);
+  const int of_rows = of_map / m.column_parts;
   return {part_of(p.out_height, m.row_parts, of_rows % m.row_parts, grain.rows),
-          part_of(p.out_width, m.column_parts, team / m.kernel_parts % m.column_parts, grain.columns),
+          part_of(p.out_width, m.column_parts, of_map % m.column_parts, grain.columns),
           part_of(p.kernel_blocks(), m.kernel_parts, team % m.kernel_parts, 1),
           part_of(p.batch, m.image_parts, of_rows / m.row_parts, 1)};
 }
@@ -59,6 +75,15 @@ CorePart largest_part(const Problem& p, const Grain& grain, const LayerMapping& 
           {0, largest_part_of(p.out_width, m.column_parts, grain.columns)},
           {0, largest_part_of(p.kernel_blocks(), m.kernel_parts, 1)},
           {0, largest_part_of(p.batch, m.image_parts, 1)}};
+}
+
+int map_rows(const MatrixLayer& layer, const LayerMapping& m) {
+  const Problem& p = layer.problem();
+  return p.axis_h().span(m.map_strips ? largest_part(p, layer.grain(), m).rows.size() : m.tile_rows);
+}
+
+bool may_share_rows(const LayerShare& share) {
+  return share.layer->shares_rows() && share.input.channel_stride == 1;
 }
 
 MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& m) {
@@ -107,6 +132,7 @@ Footprint footprint_of(const MatrixWork& work) {
   Footprint f;
   for (const LayerShare& share : work.layer.shares) {
     check_channels(*share.layer, m);
+    check_strips(share, m);
     f.map = std::max(f.map, map_bytes(*share.layer, m));
     f.result = std::max(f.result, result_bytes(*share.layer, m));
     f.kernels = std::max(f.kernels, group_bytes(*share.layer, share.weights, m));
@@ -114,7 +140,8 @@ Footprint footprint_of(const MatrixWork& work) {
   const std::int64_t sums = sums_bytes(work.layer, m, std::int64_t{m.tile_rows} * m.tile_columns, f);
   f.nram = m.map_buffers * f.map + kResultBuffers * f.result + sums;
   f.wram = m.kernel_buffers * f.kernels;
-  const CorePart part = largest_part(p, work.layer.largest().layer->grain(), m);
+  const MatrixLayer& largest = *work.layer.largest().layer;
+  const CorePart part = largest_part(largest.problem(), largest.grain(), m);
   if (broadcasts(m.kernels) && m.blocks_per_load * m.kernel_buffers < part.blocks.size())
     refuse(p, "kernels are broadcast only when all of a core's stay in its WRAM");
   if (m.teams() > teams_of(chip, m.reduction_parts))

@@ -26,9 +26,17 @@ struct CorePart {
   Interval rows, columns, blocks, images;
   bool empty() const { return rows.empty() || columns.empty() || blocks.empty() || images.empty(); }
 };
+/// Of the share's problem.
 CorePart part_of_core(const Problem& problem, const Grain& grain, const LayerMapping& mapping, int core);
+/// Which share of the layer a core computes.
+int share_of_core(const LayerMapping& mapping, int core);
 /// The largest part of a team.
 CorePart largest_part(const Problem& problem, const Grain& grain, const LayerMapping& mapping);
+
+/// Rows of the map that a buffer for maps holds, at most.
+int map_rows(const MatrixLayer& layer, const LayerMapping& mapping);
+/// Whether `map_strips` is possible.
+bool may_share_rows(const LayerShare& share);
 
 constexpr int kResultBuffers = 2;  ///< of a core, in NRAM
 /// Of a core that adds up sums of a team of `cores`: for those of others, one more than are added at a time.

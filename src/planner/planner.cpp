@@ -291,11 +291,11 @@ class NetworkPlanner {
     made_.mappings.push_back(d.mapping);
     std::vector<int> parts;  // of the kernels of each share: the first block
     int first = 0;
-    for (const WeightImage& packed : d.shared.packed) {
+    for (std::size_t share = 0; share < d.shared.shares.size(); ++share) {
+      const int blocks = d.shared.shares[share].layer->problem().kernel_blocks();
       for (int part = 0; part < d.mapping.kernel_parts; ++part)
-        parts.push_back(first +
-                        part_of(d.shared.problem.kernel_blocks(), d.mapping.kernel_parts, part, 1).begin);
-      first += static_cast<int>(packed.blocks.size()) - 1;
+        parts.push_back(first + part_of(blocks, d.mapping.kernel_parts, part, 1).begin);
+      first += static_cast<int>(d.shared.packed[share].blocks.size()) - 1;
     }
     set_places(d.shared, places_.place_weights(layer.name, take_packed(d.shared), parts));
   }

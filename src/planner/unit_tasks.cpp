@@ -247,7 +247,7 @@ class ClusterTasks {
       }
       job.ofm = TensorLayout::dense(result_at, tile.h.outs, tile.w.outs,
                                     std::int64_t{p.kernels_of(group.blocks)} * p.element_bytes());
-      if (map) job.ifm_read = map->read();
+      if (map) job.ifm_reads = {map->read()};
       job.weights_read = Access{resident.buffer, 0, AccessKind::kRead};
       job.ofm_write = result.write();
       add_job(core, l, job);

@@ -139,6 +139,15 @@ TEST_F(ListSchedule, MA_3_two_transfers_get_half_of_DRAM_each) {
   EXPECT_THAT(times().done, ElementsAre(at(23), at(23)));
 }
 
+// 4 bytes a cycle and 12: after 20 cycles the second one is through, 160 bytes of the first one are left.
+TEST_F(ListSchedule, MA_3_HI_6_DRAM_serves_as_many_requests_of_each_transfer) {
+  TaskCost small{1, 240}, large{1, 240};
+  small.dram_request = 256, large.dram_request = 768;
+  add(0, Unit::kIodma, small);
+  add(1, Unit::kIodma, large);
+  EXPECT_THAT(times().end, ElementsAre(at(30), at(20)));
+}
+
 TEST_F(ListSchedule, MA_3_what_a_port_cannot_carry_is_left_to_the_others) {
   add(0, Unit::kIodma, {100, 400, 0});  // 4 bytes a cycle
   add(1, Unit::kIodma, {10, 240, 0});   // 24; 12 are left

@@ -23,6 +23,8 @@ enum class Engine { kSwitchArray, kWfold, kRolling, kOffset };
 struct SharedTally : Refusals {
   int maps = 0, kernels = 0;  // cases in which CDMAs passed them on
   int broadcasts = 0;         // of maps
+  int strips = 0;             // of tiles that share rows; of these through memory cores
+  int shared_strips = 0;
 };
 
 class SharedLoadsOn : public ::testing::TestWithParam<Engine> {
@@ -54,6 +56,7 @@ class SharedLoadsOn : public ::testing::TestWithParam<Engine> {
     request.row_parts = number(1, std::max(1, chip.cores() / kernels));
     request.column_parts = 1;
     request.maps = static_cast<DataPath>(number(0, 3)), request.kernels = static_cast<DataPath>(number(0, 3));
+    if (one_in(3)) request.map_strips = true, request.tile_rows = number(1, 3);
     if (one_in(2)) request.maps = DataPath::kChain;
     if (one_in(2)) request.kernels = DataPath::kChain;
     return {"random", {request}};
@@ -84,13 +87,18 @@ class SharedLoadsOn : public ::testing::TestWithParam<Engine> {
     tally.maps += passed > 0 && m.maps == DataPath::kChain ? 1 : 0;
     tally.kernels += passed > 0 && m.kernels == DataPath::kChain ? 1 : 0;
     tally.broadcasts += m.kernel_parts > 1 && broadcasts(m.maps) ? 1 : 0;
+    tally.strips += m.map_strips ? 1 : 0;
+    tally.shared_strips += m.map_strips && m.maps != DataPath::kDirect ? 1 : 0;
     check_any_order(hardware, network->plan, run);
   }
 };
 
 TEST_P(SharedLoadsOn, HI_3_HI_4_MA_1_CY_3_CY_4_random_convolutions_on_random_chips) {
   SharedTally tally;
-  const auto enough = [&] { return tally.maps >= 10 && tally.kernels >= 10 && tally.broadcasts >= 20; };
+  const auto enough = [&] {
+    return tally.maps >= 10 && tally.kernels >= 10 && tally.broadcasts >= 20 && tally.strips >= 8 &&
+           tally.shared_strips >= 3;
+  };
   check_cases_until(enough, 120, [&] {
     const HardwareConfig hardware = random_hardware();
     const ConvShape shape = random_shape();
@@ -101,6 +109,8 @@ TEST_P(SharedLoadsOn, HI_3_HI_4_MA_1_CY_3_CY_4_random_convolutions_on_random_chi
   EXPECT_GE(tally.maps, 10);
   EXPECT_GE(tally.kernels, 10);
   EXPECT_GE(tally.broadcasts, 20);
+  EXPECT_GE(tally.strips, 8);
+  EXPECT_GE(tally.shared_strips, 3);
 }
 INSTANTIATE_TEST_SUITE_P(Engines, SharedLoadsOn,
                          ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling,

@@ -27,7 +27,7 @@ inline PlannedTiles planned_tiles(const Plan& plan, int out_height, int out_widt
     tiles.tile_rows = std::max<int>(tiles.tile_rows, run->rows);
     tiles.tile_columns = std::max<int>(tiles.tile_columns, run->columns);
     tiles.channel_blocks = std::max<int>(tiles.channel_blocks, run->planes);
-    ++tiles.chunks;
+    tiles.chunks += run->blocks;
   }
   tiles.row_tiles = (out_height + tiles.tile_rows - 1) / tiles.tile_rows;
   tiles.column_tiles = (out_width + tiles.tile_columns - 1) / tiles.tile_columns;

@@ -32,6 +32,8 @@ struct LayerMapping {
   std::string engine;  ///< the name of its dataflow
   /// Cores: parts of the output rows, columns and kernel blocks and of the images, one a team.
   int row_parts = 1, column_parts = 1, kernel_parts = 1, image_parts = 1;
+  /// Likewise: parts of the groups of a convolution. A team loads the channels of its own groups alone.
+  int group_parts = 1;
   /// Cores of a team: parts of the input channels, one a core, whose sums they add up. They follow one
   /// another in a cluster.
   int reduction_parts = 1;
@@ -42,6 +44,9 @@ struct LayerMapping {
   int tile_rows = 1, tile_columns = 1;  ///< output pixels of a full tile in NRAM
   int blocks_per_load = 1;              ///< kernel blocks that are loaded into WRAM together
   int channel_parts = 1;                ///< parts of the input channels that are added up one after the other
+  /// Whether tiles of a core that lie one below the other share a buffer, and load the rows that they share
+  /// once.
+  bool map_strips = false;
   int map_buffers = 2, kernel_buffers = 2;
   /// Of the loads of each core's kernels, so many, the first ones, are made while an earlier layer runs.
   int kernels_ahead = 0;
@@ -49,7 +54,7 @@ struct LayerMapping {
   StepOrder order = StepOrder::kTileOuter;
   DataPath maps = DataPath::kDirect, kernels = DataPath::kDirect, results = DataPath::kDirect;
 
-  int teams() const { return row_parts * column_parts * kernel_parts * image_parts; }
+  int teams() const { return row_parts * column_parts * kernel_parts * group_parts * image_parts; }
   int cores() const { return teams() * reduction_parts; }
   bool uses_memory_cores() const {
     return maps != DataPath::kDirect || kernels != DataPath::kDirect || results != DataPath::kDirect;

@@ -20,10 +20,11 @@ struct MappingRequest {
   std::optional<std::string> engine;
   /// By the engine's key in hardware files: a JSON object with those of its fields that are the layer's own.
   std::map<std::string, std::string> engine_choices;
-  std::optional<int> row_parts, column_parts, kernel_parts, image_parts, reduction_parts;
+  std::optional<int> row_parts, column_parts, kernel_parts, group_parts, image_parts, reduction_parts;
   std::optional<int> kernels_per_block, tile_rows, tile_columns;
   std::optional<int> blocks_per_load, channel_parts, map_buffers, kernel_buffers, kernels_ahead;
   std::optional<std::string> kernels_during;
+  std::optional<bool> map_strips;
   std::optional<StepOrder> order;
   std::optional<DataPath> maps, kernels, results;
 };

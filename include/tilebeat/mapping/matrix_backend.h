@@ -76,12 +76,21 @@ struct MatrixJob {
   int images = 1;
   Interval blocks;  ///< kernel blocks
   Reduction reduction;
-  TensorLayout ifm;           ///< of the tile's inputs
-  std::uint64_t weights = 0;  ///< of the first block, and of what the reduction adds up
-  std::uint64_t post = 0;     ///< of the first block; 0: none apart
-  TensorLayout ofm;           ///< of the tile's outputs; channel 0 is the first kernel
-  std::optional<Access> ifm_read, weights_read, ofm_write;  ///< absent: nobody else uses these places
+  TensorLayout ifm;                               ///< of the tile's inputs
+  std::uint64_t weights = 0;                      ///< of the first block, and of what the reduction adds up
+  std::uint64_t post = 0;                         ///< of the first block; 0: none apart
+  TensorLayout ofm;                               ///< of the tile's outputs; channel 0 is the first kernel
+  std::vector<Access> ifm_reads;                  ///< empty: nobody else uses the map's place
+  std::optional<Access> weights_read, ofm_write;  ///< absent: likewise
   std::optional<Access> stored;  ///< written, too, when nothing of the results is stored afterwards
+  /// All of these that are there.
+  std::vector<Access> accesses() const {
+    std::vector<Access> all = ifm_reads;
+    for (const auto& access : {weights_read, ofm_write, stored}) {
+      if (access) all.push_back(*access);
+    }
+    return all;
+  }
   /// For cut_jobs: so many jobs follow one another on the tile's map, each with kernels of its own.
   int jobs_of_map = 1;
 };
@@ -136,6 +145,9 @@ class MatrixLayer {
 
   /// Bytes of a row of a tile's map in the core's memory: its pixels as they are.
   virtual std::int64_t ifm_row_bytes(const Window& w) const;
+  /// Whether the rows of a tile's map lie there one behind the other, and come by transfers alone: then tiles
+  /// that lie one below the other may share rows.
+  virtual bool shares_rows() const { return true; }
   /// The way of a tile's map, which lies at `source`, to `destination`: one transfer, to rows of
   /// ifm_row_bytes; of a map whose channels lie apart one for every row, or for all. The layer may have a
   /// part of the channels that a pixel has there.

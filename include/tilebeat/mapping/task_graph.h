@@ -63,6 +63,7 @@ struct TaskCost {
   /// Where its bytes of DRAM lie: so many parts of kControllerBytes from the one with that number on; 0:
   /// anywhere.
   std::int64_t dram_part = 0, dram_parts = 0;
+  double dram_request = 0;  ///< bytes of DRAM in one of its requests, on average; 0: as in most others
 };
 
 /// One instruction of one processor, with what it reads and writes (SPEC MA-2). Its semaphores are empty:

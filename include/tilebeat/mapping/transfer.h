@@ -85,7 +85,8 @@ double port_cycles(const Runs& runs, const PortPath& path);
 /// touches on average.
 double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address);
 
-/// From here on lie kernels, for estimates, whose place in DRAM is not decided yet.
+/// From here on lie kernels, for estimates, whose place in DRAM is not decided yet: one block behind the
+/// other.
 constexpr std::uint64_t kUnplaced = kDramEnd - (std::uint64_t{1} << 38);
 
 /// The cost of a copy between memories, by what its addresses name.

@@ -102,6 +102,10 @@ class Fields {
         },
         doc);
   }
+  void optional_boolean(const char* key, std::optional<bool>& value, const char* doc) {
+    optional(
+        key, value, [](bool& content) { return BooleanValue{content}; }, doc);
+  }
   void optional_text(const char* key, std::optional<std::string>& value, const char* doc) {
     optional(
         key, value, [](std::string& content) { return TextValue{content}; }, doc);

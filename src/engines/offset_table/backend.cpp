@@ -76,10 +76,7 @@ class Lowering : public MatrixLowering {
 
   void add(const MatrixJob& job) override {
     const TableLoad loads = set_map(job);
-    std::vector<Access> accesses;
-    for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write, job.stored}) {
-      if (access) accesses.push_back(*access);
-    }
+    const std::vector<Access> accesses = job.accesses();
     OffsetRun run = run_of(job);
     const int kernels = p_.kernels_of(job.blocks);
     const int most = conv_.post_parameters && job.reduction.last ? config_.record_kernels : kernels;
@@ -167,9 +164,11 @@ class Lowering : public MatrixLowering {
     run.first_channel = narrow(p_, all ? 0 : job.reduction.channels.begin, "channel");
     run.channels = narrow(p_, all ? p_.channels / p_.conv.groups : job.reduction.channels.size(), "channels");
     run.first = job.reduction.first, run.last = job.reduction.last;
-    run.same_map = read_ && job.ifm_read && read_->buffer == job.ifm_read->buffer &&
-                   read_->version == job.ifm_read->version && read_from_ == run.map;
-    read_ = job.ifm_read, read_from_ = run.map;
+    std::optional<Access> read;
+    if (!job.ifm_reads.empty()) read = job.ifm_reads.back();
+    run.same_map = read_ && read && read_->buffer == read->buffer && read_->version == read->version &&
+                   read_from_ == run.map;
+    read_ = read, read_from_ = run.map;
     return run;
   }
 
@@ -197,7 +196,7 @@ class Lowering : public MatrixLowering {
   ConvSetup conv_;
   Costs& costs_;
   std::optional<OffsetMap> map_;
-  std::optional<Access> read_;  // of the job before
+  std::optional<Access> read_;  // of the job before: the last rows of its map
   std::uint64_t read_from_ = 0;
 };
 
@@ -270,6 +269,7 @@ class OffsetLayer : public MatrixLayer {
   std::int64_t ifm_row_bytes(const Window& w) const override {
     return std::int64_t{w.ins} * align_up<int>(p_.channels, setup_.block);
   }
+  bool shares_rows() const override { return setup_.layout == MapLayout::kNhwc; }
   MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
                    std::uint64_t destination) const override;
   std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {

@@ -74,10 +74,6 @@ class Lowering : public MatrixLowering {
 
   void add(const MatrixJob& job) override {
     const RollingRun run = run_of(job);
-    std::vector<Access> accesses;
-    for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write, job.stored}) {
-      if (access) accesses.push_back(*access);
-    }
     const RollingSchedule schedule = schedule_of(shape_of(config_), conv_, setup_, run);
     if (!on_core_) runs_.push_back(run);
     const Estimate expected = estimate(schedule, config_, records_if(run.last && conv_.post_parameters));
@@ -85,7 +81,7 @@ class Lowering : public MatrixLowering {
     cost.cycles = kFill + expected.clocks() - expected.last_drain;
     cost.latency = expected.last_drain + config_.post_latency_cycles + kFill;
     cost.beats = expected.beats;
-    add(run, std::move(accesses), cost);
+    add(run, job.accesses(), cost);
   }
 
   // Counted line by line, as the unit requests them.

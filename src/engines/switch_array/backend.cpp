@@ -1,5 +1,7 @@
 #include "tilebeat/engines/switch_array/backend.h"
 
+#include "tilebeat/engines/switch_array/kernel_words.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -11,19 +13,20 @@
 namespace tilebeat::switch_array {
 namespace {
 
-// The words of one kernel block of a set: channel blocks, taps, columns, P channels.
+// The words of one kernel block of a set: channel blocks, taps, columns, P channels; of kernels with groups
+// the bytes inside the groups alone.
 std::vector<std::uint8_t> pack_block(const Problem& p, const ArrayShape& array, int set, int kernel_block) {
   const Interval planes = planes_of(p, array, kernel_block);
   const int channels_per_group = p.channels / p.conv.groups;
   const auto fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
   const int word = array.port_channels;
+  const KernelWords words(kernel_load(p, array, kernel_block, planes), array.columns, word);
   std::vector<int> group_begin;  // by column that has a kernel: the first channel of its group
   for (int k = kernel_block * array.columns;
        k < std::min(p.conv.out_channels, (kernel_block + 1) * array.columns); ++k)
     group_begin.push_back(channels_of_kernels(p, {k, k + 1}).begin);
   std::vector<std::uint8_t> bytes;
-  bytes.reserve(static_cast<std::size_t>(planes.size()) * static_cast<std::size_t>(p.taps()) *
-                static_cast<std::size_t>(array.columns * word));
+  bytes.reserve(static_cast<std::size_t>(packed_bytes(p, array, kernel_block, planes)));
   for (int plane = planes.begin; plane < planes.end; ++plane) {
     for (int tap = 0; tap < p.taps(); ++tap) {
       for (int column = 0; column < array.columns; ++column) {
@@ -37,7 +40,8 @@ std::vector<std::uint8_t> pack_block(const Problem& p, const ArrayShape& array, 
           bytes.insert(bytes.end(), from, from + word);
           continue;
         }
-        for (int i = 0; i < word; ++i) {
+        const Interval stored = words.brought(std::int64_t{plane - planes.begin} * p.taps() + tap, column);
+        for (int i = stored.begin; i < stored.end; ++i) {
           const int channel = first + i;
           const bool taken = exists && channel >= 0 && channel < channels_per_group;
           bytes.push_back(taken ? p.weights->bytes[static_cast<std::size_t>(kernel + channel)] : fill);
@@ -61,8 +65,13 @@ class SwitchArrayLayer : public MatrixLayer {
     const std::int64_t words = std::int64_t{widest_} * p_.taps();
     const std::int64_t drain =
         std::int64_t{array_.lanes()} * hardware_.engine<SwitchArrayConfig>().drain_clocks_per_lane;
+    std::int64_t bytes = 0;
+    for (int kb = 0; kb < p_.kernel_blocks(); ++kb) {
+      bytes = std::max(bytes, packed_bytes(p_, array_, kb, planes_of(p_, array_, kb)));
+      if (!stored_by_groups(p_)) break;
+    }
     return {array_.groups,        array_.lanes(),         array_.columns,
-            array_.port_channels, std::max(words, drain), words * array_.columns * array_.port_channels};
+            array_.port_channels, std::max(words, drain), bytes};
   }
   WeightImage pack_weights() const override {
     WeightImage image = p_.kernel_tensor ? image_of_tensor(*this, 1) : packed();
@@ -78,7 +87,8 @@ class SwitchArrayLayer : public MatrixLayer {
   Interval weights_of(int block, Interval channels) const override {
     const Interval all = planes_of(p_, array_, block);
     const auto at = [&](int plane) {
-      return static_cast<int>(words_offset(p_, array_, block, std::clamp(plane, all.begin, all.end)));
+      return static_cast<int>(
+          packed_bytes(p_, array_, block, {all.begin, std::clamp(plane, all.begin, all.end)}));
     };
     return {at(channels.begin / array_.port_channels), at(ceil_div(channels.end, array_.port_channels))};
   }
@@ -121,10 +131,12 @@ class SwitchArrayLayer : public MatrixLayer {
   }
   Explanation explain() const override {
     const int stored = tiling().order == LoopOrder::kTileOuter ? tiling().blocks_per_store : 1;
+    const std::string together =
+        tiling().blocks_per_chunk > 1 ? fmt::format(", {} run together", tiling().blocks_per_chunk) : "";
     return {{"engine tiles",
              fmt::format("{} of up to {} x {} output pixels a map", tiles_, tiling().rows, tiling().columns)},
-            {"kernel blocks", fmt::format("{} of {} kernels, results of {} stored together",
-                                          p_.kernel_blocks(), array_.columns, stored)},
+            {"kernel blocks", fmt::format("{} of {} kernels{}, results of {} stored together",
+                                          p_.kernel_blocks(), array_.columns, together, stored)},
             {"chunks", fmt::format("up to {} channel blocks each", tiling().planes_per_chunk)},
             {"why", ways_[way_].reason}};
   }

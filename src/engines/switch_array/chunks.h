@@ -7,11 +7,12 @@
 
 namespace tilebeat::switch_array {
 
-/// One chunk of a job: a tile, a kernel block and some channel blocks, what has to be loaded for it, and
-/// where its operands and results lie in the engine's buffers.
+/// One chunk of a job: a tile, kernel blocks and some channel blocks, what has to be loaded for it, and where
+/// its operands and results lie in the engine's buffers.
 struct Chunk {
-  int tile = 0, kernel_block = 0;
-  Interval planes;                 ///< channel blocks that it runs over
+  int tile = 0;
+  Interval blocks;                 ///< kernel blocks
+  Interval planes;                 ///< channel blocks that the first of them runs over
   bool first = true, last = true;  ///< begins, ends the sums
   int copy = 0;                    ///< copy of the input banks
   bool loads_input = false;
@@ -59,8 +60,9 @@ class ChunkMaker {
       : array_(array), tiling_(tiling), inputs_(kCopies), kernels_(slots) {}
 
   static constexpr int kCopies = 2;  ///< of every input bank, and halves of the output buffer
-  /// Regions of the parameter buffer, and the words a column that each takes.
-  static int slots(const SwitchArrayConfig& config, int slot_words);
+  /// Regions of the parameter buffer for `blocks_per_chunk` kernel blocks each, of `slot_words` words a
+  /// column.
+  static int slots(const SwitchArrayConfig& config, int slot_words, int blocks_per_chunk);
 
   /// `tiles` tiles of a job; `planes`: of each kernel block [blocks.begin, ...), those that it adds up.
   std::vector<Chunk> chunks(const Job& job, int tiles, const std::vector<Interval>& planes,
@@ -75,11 +77,14 @@ class ChunkMaker {
     }
   };
   struct KernelKey {
-    int load, block, first_plane;
+    int load;
+    Interval blocks;
+    int first_plane;
     friend bool operator==(const KernelKey& a, const KernelKey& b) {
-      return a.load == b.load && a.block == b.block && a.first_plane == b.first_plane;
+      return a.load == b.load && a.blocks == b.blocks && a.first_plane == b.first_plane;
     }
   };
+  std::vector<Interval> cut_blocks(const Job& job) const;
   void place_stores(const Job& job, std::vector<Chunk>& chunks) const;
 
   ArrayShape array_;

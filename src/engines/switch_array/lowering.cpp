@@ -28,9 +28,10 @@ class Lowering : public MatrixLowering {
         array_(array_shape(hardware.engine<SwitchArrayConfig>())),
         slot_words_(
             std::max(1, std::min(widest_planes(problem, array_), tiling.planes_per_chunk) * problem.taps())),
-        maker_(array_, tiling, ChunkMaker::slots(config_, slot_words_)),
+        maker_(array_, tiling, ChunkMaker::slots(config_, slot_words_, tiling.blocks_per_chunk)),
         inputs_(graph, BufferRole::kInput, ChunkMaker::kCopies),
-        parameters_(graph, BufferRole::kParameters, ChunkMaker::slots(config_, slot_words_)),
+        parameters_(graph, BufferRole::kParameters,
+                    ChunkMaker::slots(config_, slot_words_, tiling.blocks_per_chunk)),
         outputs_(graph, BufferRole::kOutput, ChunkMaker::kCopies),
         input_(static_cast<std::size_t>(inputs_.count())),
         parameter_(static_cast<std::size_t>(parameters_.count())) {
@@ -43,14 +44,13 @@ class Lowering : public MatrixLowering {
     local_ = tile_problem(p_, job.tile);
     local_.batch = job.images;
     tiles_ = tiles_of(local_, tiling_);
-    planes_.clear(), planes_before_ = {0};
+    planes_.clear(), bytes_before_ = {0};
     for (int kb = job.blocks.begin; kb < job.blocks.end; ++kb) {
       planes_.push_back(planes_of_job(kb));
-      planes_before_.push_back(planes_before_.back() + planes_.back().size());
+      bytes_before_.push_back(bytes_before_.back() + packed_bytes(p_, array_, kb, planes_.back()));
     }
     const Job cut{local_, job.blocks, 0, true};
-    const JobContents contents{content_of(maps_, job.ifm_read, job.ifm.address),
-                               content_of(weights_, job.weights_read, job.weights)};
+    const JobContents contents{content_of_map(job), content_of_weights(job)};
     for (const Chunk& chunk : maker_.chunks(cut, static_cast<int>(tiles_.size()), planes_, contents,
                                             job.reduction.first, job.reduction.last)) {
       if (chunk.loads_input) load_input(chunk);
@@ -61,11 +61,21 @@ class Lowering : public MatrixLowering {
   }
 
  private:
-  using Contents = std::map<std::tuple<BufferId, int, std::uint64_t>, int>;
-  // Jobs that read the same version of a buffer find the same there.
-  static int content_of(Contents& known, const std::optional<Access>& read, std::uint64_t address) {
-    const auto key = read ? std::tuple(read->buffer, read->version, address) : std::tuple(-1, 0, address);
+  // What jobs find in memory: a version of a buffer, an address, and the first outputs that a map is for,
+  // since jobs of the same map may be cut otherwise.
+  using Contents = std::map<std::tuple<BufferId, int, std::uint64_t, int, int>, int>;
+  static int number_of(Contents& known, const Access* read, std::uint64_t address, const OutputTile& tile) {
+    const auto key = read != nullptr
+                         ? std::tuple(read->buffer, read->version, address, tile.h.out, tile.w.out)
+                         : std::tuple(-1, 0, address, tile.h.out, tile.w.out);
     return known.try_emplace(key, static_cast<int>(known.size())).first->second;
+  }
+  int content_of_map(const MatrixJob& job) {
+    return number_of(maps_, job.ifm_reads.empty() ? nullptr : &job.ifm_reads.back(), job.ifm.address,
+                     job.tile);
+  }
+  int content_of_weights(const MatrixJob& job) {
+    return number_of(weights_, job.weights_read ? &*job.weights_read : nullptr, job.weights, {});
   }
 
   template <class Op>
@@ -180,32 +190,50 @@ class Lowering : public MatrixLowering {
     auto& filling = input_[static_cast<std::size_t>(chunk.copy)];
     filling = inputs_.next();
     std::vector<Access> accesses{filling.write()};
-    also(accesses, job_->ifm_read);
+    accesses.insert(accesses.end(), job_->ifm_reads.begin(), job_->ifm_reads.end());
     const TaskCost cost = choose_slice(load);
     add(load, std::move(accesses), cost, TaskEvent::kDone);
   }
 
+  // Where a block lies among those of the job.
+  std::size_t in_job(int block) const { return static_cast<std::size_t>(block - job_->blocks.begin); }
+  // Channel blocks from one kernel block of the chunk to the next.
+  int plane_step(const Chunk& chunk) const {
+    if (chunk.blocks.size() == 1) return 0;
+    return planes_[in_job(chunk.blocks.begin + 1)].begin - chunk.planes.begin;
+  }
+  std::uint32_t parameter_word(const Chunk& chunk) const {
+    return static_cast<std::uint32_t>(chunk.slot * tiling_.blocks_per_chunk * slot_words_);
+  }
+  std::uint16_t post_slot(const Chunk& chunk) const {
+    return static_cast<std::uint16_t>(chunk.slot * tiling_.blocks_per_chunk);
+  }
+
   void load_kernels(const Chunk& chunk) {
-    LoadKernels load;
-    const auto block = static_cast<std::size_t>(chunk.kernel_block - job_->blocks.begin);
-    const int plane = planes_before_[block] + chunk.planes.begin - planes_[block].begin;
-    load.address = job_->weights + static_cast<std::uint64_t>(plane) * plane_bytes();
-    load.words = static_cast<std::uint32_t>(chunk.planes.size() * p_.taps());
-    load.parameter_word = static_cast<std::uint32_t>(chunk.slot * slot_words_);
-    load.slot = static_cast<std::uint16_t>(chunk.slot);
+    const std::size_t block = in_job(chunk.blocks.begin);
+    const int blocks = chunk.blocks.size();
+    LoadKernels load = kernel_load(p_, array_, chunk.blocks.begin, chunk.planes);
+    load.address =
+        job_->weights + static_cast<std::uint64_t>(bytes_before_[block] +
+                                                   packed_bytes(p_, array_, chunk.blocks.begin,
+                                                                {planes_[block].begin, chunk.planes.begin}));
+    load.words *= static_cast<std::uint32_t>(blocks);
+    if (load.group_channels > 0)
+      load.block_channels = narrowed(std::int64_t{plane_step(chunk)} * array_.port_channels, "channels");
+    load.parameter_word = parameter_word(chunk);
+    load.slot = post_slot(chunk);
     if (job_->post != 0 && chunk.last) {
-      load.post_records = narrowed(array_.columns, "columns");
-      load.post_address = job_->post + static_cast<std::uint64_t>(chunk.kernel_block - job_->blocks.begin) *
-                                           static_cast<std::uint64_t>(array_.columns * kPostParameterBytes);
+      load.post_records = narrowed(std::int64_t{blocks} * array_.columns, "columns");
+      load.post_address =
+          job_->post + block * static_cast<std::uint64_t>(array_.columns * kPostParameterBytes);
     }
-    read_.kernels += std::int64_t{load.words} * array_.columns * array_.port_channels +
-                     std::int64_t{load.post_records} * kPostParameterBytes;
+    const std::int64_t bytes = blocks * packed_bytes(p_, array_, chunk.blocks.begin, chunk.planes);
+    read_.kernels += bytes + std::int64_t{load.post_records} * kPostParameterBytes;
     auto& filling = parameter_[static_cast<std::size_t>(chunk.slot)];
     filling = parameters_.next();
     std::vector<Access> accesses{filling.write()};
     also(accesses, job_->weights_read);
-    TaskCost cost =
-        transfer_cost({std::int64_t{load.words} * array_.columns * array_.port_channels, 1}, load.address);
+    TaskCost cost = transfer_cost({bytes, 1}, load.address);
     if (load.post_records > 0) {
       const TaskCost post =
           transfer_cost({std::int64_t{load.post_records} * kPostParameterBytes, 1}, load.address);
@@ -227,16 +255,17 @@ class Lowering : public MatrixLowering {
     r.h_offset = narrow_offset(p_, t.h.offset), r.w_offset = narrow_offset(p_, t.w.offset);
     r.first_plane = narrowed(tiling_.channels_resident ? chunk.planes.begin : 0, "channel block");
     r.planes = narrowed(chunk.planes.size(), "channel blocks");
-    r.kernels = narrowed(p_.kernels_of({chunk.kernel_block, chunk.kernel_block + 1}), "kernels");
-    r.slot = static_cast<std::uint16_t>(chunk.slot);
-    r.parameter_word = static_cast<std::uint32_t>(chunk.slot * slot_words_);
+    const int first = chunk.blocks.begin;
+    r.kernels = narrowed(p_.kernels_of({first, first + 1}), "kernels");
+    r.blocks = narrowed(chunk.blocks.size(), "kernel blocks");
+    r.plane_step = narrowed(plane_step(chunk), "channel blocks");
+    r.slot = post_slot(chunk);
+    r.parameter_word = parameter_word(chunk);
     if (chunk.begins_store) output_ = outputs_.next();
-    r.output_base =
-        static_cast<std::uint32_t>(half_base() + std::int64_t{chunk.kernel_block - chunk.first_stored_block} *
-                                                     array_.columns * p_.element_bytes());
+    r.output_base = static_cast<std::uint32_t>(half_base() + std::int64_t{first - chunk.first_stored_block} *
+                                                                 array_.columns * p_.element_bytes());
     r.output_stride = static_cast<std::uint32_t>(stored_bytes(chunk));
-    r.macs_per_pixel =
-        static_cast<std::uint32_t>(macs_per_pixel(p_, array_, chunk.kernel_block, chunk.planes));
+    r.macs_per_pixel = static_cast<std::uint32_t>(macs_per_pixel(p_, array_, first, chunk.planes));
     std::vector<Access> accesses{input_[static_cast<std::size_t>(chunk.copy)].read(),
                                  parameter_[static_cast<std::size_t>(chunk.slot)].read()};
     if (chunk.last) accesses.push_back(output_.write());
@@ -250,12 +279,12 @@ class Lowering : public MatrixLowering {
     const auto cycles = static_cast<double>(operation_cycles(r));
     const int drain = array_.lanes() * config_.drain_clocks_per_lane;
     TaskCost cost;
-    cost.beats = operation_cycles(r) * r.planes * p_.taps();
-    auto beats = static_cast<double>(cost.beats);
+    cost.beats = operation_cycles(r) * r.planes * p_.taps() * r.blocks;
+    double beats = static_cast<double>(cost.beats) / r.blocks;
     if (config_.arrangement == ArrangementKind::kTable1 && p_.conv.stride[0] * p_.conv.stride[1] > 1)
       beats = static_cast<double>(r.planes) * conflicted_clocks(r);
     constexpr double kFill = 4;
-    cost.cycles = kFill + (r.last ? std::max(beats, cycles * drain) : beats);
+    cost.cycles = r.blocks * (kFill + (r.last ? std::max(beats, cycles * drain) : beats));
     cost.latency = r.last ? drain + config_.post_latency_cycles + kFill : kFill;
     return cost;
   }
@@ -311,10 +340,6 @@ class Lowering : public MatrixLowering {
     if (address < kDramEnd) cost.dram_bytes = bus_bytes(runs, path_, address);
     return cost;
   }
-  std::uint64_t plane_bytes() const {
-    return static_cast<std::uint64_t>(p_.taps()) *
-           static_cast<std::uint64_t>(array_.columns * array_.port_channels);
-  }
   std::int64_t half_base() const { return output_.place * (config_.output_buffer_bytes / 2); }
   std::int64_t stored_bytes(const Chunk& chunk) const {
     return std::int64_t{
@@ -342,17 +367,11 @@ class Lowering : public MatrixLowering {
   const MatrixJob* job_ = nullptr;
   Problem local_;
   std::vector<OutputTile> tiles_;
-  std::vector<Interval> planes_;    // by kernel block
-  std::vector<int> planes_before_;  // of the job's blocks before each
+  std::vector<Interval> planes_;            // by kernel block
+  std::vector<std::int64_t> bytes_before_;  // of the job's kernel blocks before each
 };
 
 }  // namespace
-
-std::uint64_t words_offset(const Problem& p, const ArrayShape& array, int kernel_block, int plane) {
-  const int planes = plane - planes_of(p, array, kernel_block).begin;
-  return static_cast<std::uint64_t>(planes) * static_cast<std::uint64_t>(p.taps()) *
-         static_cast<std::uint64_t>(array.columns * array.port_channels);
-}
 
 std::unique_ptr<MatrixLowering> make_lowering(TaskGraph& graph, const EnginePlace& place,
                                               const Problem& problem, const Tiling& tiling,

@@ -21,7 +21,4 @@ std::unique_ptr<MatrixLowering> make_lowering(TaskGraph& graph, const EnginePlac
                                               const HardwareConfig& hardware, const PortPath& path,
                                               ArrangingCycles& arranging);
 
-/// Where the words of channel block `plane` of a kernel block begin, in bytes from those of its first.
-std::uint64_t words_offset(const Problem& problem, const ArrayShape& array, int kernel_block, int plane);
-
 }  // namespace tilebeat::switch_array

@@ -13,10 +13,12 @@ void ConvRun::describe(FieldVisitor& visit) {
   visit("slot", slot, 16), visit("parameter_word", parameter_word, 32);
   visit("output_base", output_base, 32), visit("output_stride", output_stride, 32),
       visit("macs_per_pixel", macs_per_pixel, 32);
+  visit("blocks", blocks, 16), visit("plane_step", plane_step, 16);
 }
 
 std::string ConvRun::subject() const {
-  return fmt::format("{}x{}x{}", rows, columns, kernels);
+  return blocks == 1 ? fmt::format("{}x{}x{}", rows, columns, kernels)
+                     : fmt::format("{}x{}x{}, {} blocks", rows, columns, kernels, blocks);
 }
 
 void LoadInput::describe(FieldVisitor& visit) {
@@ -35,6 +37,10 @@ void LoadKernels::describe(FieldVisitor& visit) {
   visit("address", address, 48), visit("post_address", post_address, 48), visit("words", words, 32);
   visit("parameter_word", parameter_word, 32), visit("slot", slot, 16),
       visit("post_records", post_records, 16);
+  visit("group_channels", group_channels, 16), visit("group_kernels", group_kernels, 16);
+  visit("first_kernel", first_kernel, 16), visit("kernels", kernels, 16);
+  visit("first_channel", first_channel, 16), visit("block_words", block_words, 16);
+  visit("block_channels", block_channels, 16), visit("taps", taps, 16), visit("fill", fill, 8);
 }
 
 std::string LoadKernels::subject() const {

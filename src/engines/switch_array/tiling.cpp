@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/engines/switch_array/kernel_words.h"
 
 #include <algorithm>
 #include <limits>
@@ -133,7 +134,7 @@ class Search {
     const std::vector<OutputTile> tiles = tiles_of(p_, tiling);
     std::vector<Interval> planes;
     for (int kb = job_.blocks.begin; kb < job_.blocks.end; ++kb) planes.push_back(planes_of(p_, array_, kb));
-    const int slots = ChunkMaker::slots(config_, std::min(widest_, tiling.planes_per_chunk) * p_.taps());
+    const int slots = ChunkMaker::slots(config_, slot_words(tiling), tiling.blocks_per_chunk);
     ChunkMaker maker(array_, tiling, slots);
     std::vector<Chunk> chunks = maker.chunks(job_, static_cast<int>(tiles.size()), planes, {}, true, true);
     Traffic traffic;
@@ -154,6 +155,36 @@ class Search {
     return {tiling, clocks, static_cast<std::int64_t>(bytes)};
   }
 
+  double operation_cycles(const OutputTile& tile) const {
+    return static_cast<double>(ceil_div(tile.h.outs, array_.groups)) * ceil_div(tile.w.outs, array_.lanes());
+  }
+  int slot_words(const Tiling& tiling) const {
+    return std::min(widest_, tiling.planes_per_chunk) * p_.taps();
+  }
+
+  // Short runs are joined: their instructions take time and bytes. The first of them begins when the kernels
+  // of all are there, and computing goes on while those of the next ones are loaded.
+  int blocks_per_chunk(const Tiling& tiling) const {
+    constexpr double kShortBeats = 1024;     // of a run
+    constexpr double kFirstShare = 1. / 32;  // of the job, that its first kernels take at most,
+    constexpr double kFirstWords = 384;      // or so many words a column
+    const bool whole = job_.whole && tiling.planes_per_chunk >= widest_ && tiling.channels_resident;
+    if (!whole || tiling.order != LoopOrder::kTileOuter) return 1;
+    const std::vector<OutputTile> tiles = tiles_of(p_, tiling);
+    const double beats = operation_cycles(tiles.front()) * slot_words(tiling);
+    const double all = beats * static_cast<double>(tiles.size()) * kernel_blocks_;
+    const bool resident = ChunkMaker::slots(config_, slot_words(tiling), 1) >= kernel_blocks_;
+    const auto may = [&](int blocks) {
+      const int slots = ChunkMaker::slots(config_, slot_words(tiling), blocks);
+      return blocks <= tiling.blocks_per_store && slots >= 2 && blocks * beats <= kShortBeats &&
+             blocks * slot_words(tiling) <= std::max(kFirstShare * all, kFirstWords) &&
+             (!resident || slots * blocks >= align_up(kernel_blocks_, blocks));
+    };
+    int blocks = 1;
+    while (may(2 * blocks)) blocks *= 2;
+    return blocks;
+  }
+
   // Cycles of computing and of writing words into the banks, and bytes.
   struct Traffic {
     double beats = 0, input = 0, written = 0, kernels = 0, output = 0;
@@ -165,8 +196,8 @@ class Search {
     for (const Chunk& chunk : chunks) {
       const OutputTile& tile = tiles[static_cast<std::size_t>(chunk.tile)];
       constexpr double kChunkOverhead = 4;
-      beats += kChunkOverhead + static_cast<double>(ceil_div(tile.h.outs, array_.groups)) *
-                                    ceil_div(tile.w.outs, array_.lanes()) * chunk.planes.size() * p_.taps();
+      beats +=
+          chunk.blocks.size() * (kChunkOverhead + operation_cycles(tile) * chunk.planes.size() * p_.taps());
       if (chunk.loads_input) {
         const int channels = tiling.channels_resident
                                  ? p_.channels
@@ -182,13 +213,13 @@ class Search {
                                    : pixels * std::max(0.0, words - config_.arrangement_queue_words);
       }
       if (chunk.loads_kernels) {
-        kernels +=
-            static_cast<double>(chunk.planes.size()) * p_.taps() * array_.columns * array_.port_channels;
-        if (p_.has_post_parameters()) kernels += static_cast<double>(array_.columns) * kPostParameterBytes;
+        const std::int64_t post = p_.has_post_parameters() ? array_.columns * kPostParameterBytes : 0;
+        kernels += static_cast<double>(chunk.blocks.size() *
+                                       (packed_bytes(p_, array_, chunk.blocks.begin, chunk.planes) + post));
       }
       if (chunk.last)
-        output += static_cast<double>(tile.h.outs) * tile.w.outs *
-                  p_.kernels_of({chunk.kernel_block, chunk.kernel_block + 1}) * p_.element_bytes();
+        output +=
+            static_cast<double>(tile.h.outs) * tile.w.outs * p_.kernels_of(chunk.blocks) * p_.element_bytes();
     }
     all.beats += times * beats, all.input += times * input, all.written += times * written;
     all.kernels += times * kernels, all.output += times * output;
@@ -216,8 +247,9 @@ class Search {
     }
     std::rotate(candidates_.begin(), best, best + 1);
     std::vector<TilingChoice> ways;
-    for (const Candidate& c : candidates_) {
+    for (Candidate& c : candidates_) {
       if (ways.size() == kWays || c.clocks > std::max(kLikely * fastest, fastest + kUncertainClocks)) break;
+      c.tiling.blocks_per_chunk = blocks_per_chunk(c.tiling);
       ways.push_back(
           {c.tiling,
            fmt::format("{}; {} outermost; of {} tilings the fastest is expected to take {:.0f} cycles, "
@@ -251,6 +283,45 @@ int widest_planes(const Problem& p, const ArrayShape& array) {
   int widest = 0;
   for (int kb = 0; kb < p.kernel_blocks(); ++kb) widest = std::max(widest, planes_of(p, array, kb).size());
   return widest;
+}
+
+LoadKernels kernel_load(const Problem& p, const ArrayShape& array, int kernel_block, Interval planes) {
+  LoadKernels load;
+  load.words = static_cast<std::uint32_t>(planes.size() * p.taps());
+  if (!stored_by_groups(p)) return load;
+  load.group_channels = narrow(p, p.channels / p.conv.groups, "channels of a group");
+  load.group_kernels = narrow(p, p.conv.out_channels / p.conv.groups, "kernels of a group");
+  load.first_kernel = narrow(p, std::int64_t{kernel_block} * array.columns, "kernels");
+  load.kernels = narrow(p, p.conv.out_channels, "kernels");
+  load.first_channel = narrow(p, std::int64_t{planes.begin} * array.port_channels, "channels");
+  load.block_words = narrow(p, load.words, "words of a kernel block");
+  load.taps = narrow(p, p.taps(), "taps");
+  load.fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
+  return load;
+}
+
+std::int64_t packed_bytes(const Problem& p, const ArrayShape& array, int kernel_block, Interval planes) {
+  if (!stored_by_groups(p))
+    return std::int64_t{planes.size()} * p.taps() * array.columns * array.port_channels;
+  if (planes.empty()) return 0;
+  return KernelWords(kernel_load(p, array, kernel_block, planes), array.columns, array.port_channels).bytes();
+}
+
+int alike_blocks(const Problem& p, const ArrayShape& array, int first, Interval blocks) {
+  const auto whole = [&](int block) { return p.kernels_of({block, block + 1}) == array.columns; };
+  if (first + 1 >= blocks.end || !whole(first)) return 1;
+  const Interval planes = planes_of(p, array, first);
+  const std::int64_t macs = macs_per_pixel(p, array, first, planes);
+  const int step = planes_of(p, array, first + 1).begin - planes.begin;
+  int count = 1;
+  for (int block = first + 1; block < blocks.end && whole(block); ++block, ++count) {
+    if (p.conv.groups == 1) continue;
+    const Interval next = planes_of(p, array, block);
+    if (next.begin != planes.begin + step * count || next.size() != planes.size() ||
+        macs_per_pixel(p, array, block, next) != macs)
+      break;
+  }
+  return count;
 }
 
 std::int64_t macs_per_pixel(const Problem& p, const ArrayShape& array, int kernel_block, Interval planes) {

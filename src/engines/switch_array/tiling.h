@@ -2,6 +2,7 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/engines/switch_array/config.h"
+#include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/engines/switch_array/schedule.h"
 #include "tilebeat/mapping/problem.h"
 #include "tilebeat/mapping/transfer.h"
@@ -16,6 +17,7 @@ namespace tilebeat::switch_array {
 struct Tiling {
   int rows = 0, columns = 0;      ///< output pixels of a full tile
   int blocks_per_store = 1;       ///< kernel blocks whose results are stored together
+  int blocks_per_chunk = 1;       ///< kernel blocks that are loaded together and run one behind the other
   int planes_per_chunk = 0;       ///< channel blocks of one chunk; fewer than all: accumulators carry over
   bool channels_resident = true;  ///< a tile in the banks holds all channels
   LoopOrder order = LoopOrder::kTileOuter;
@@ -25,6 +27,18 @@ struct Tiling {
 Interval planes_of(const Problem& problem, const ArrayShape& array, int kernel_block);
 /// The most that any kernel block touches.
 int widest_planes(const Problem& problem, const ArrayShape& array);
+/// Whether kernels are stored without what lies outside their groups.
+inline bool stored_by_groups(const Problem& problem) {
+  return problem.conv.groups > 1 && !problem.kernel_tensor;
+}
+/// `load.kernels` of channel blocks `planes` of kernel block `kernel_block`, without addresses and places.
+LoadKernels kernel_load(const Problem& problem, const ArrayShape& array, int kernel_block, Interval planes);
+/// Its bytes in memory.
+std::int64_t packed_bytes(const Problem& problem, const ArrayShape& array, int kernel_block, Interval planes);
+/// How many kernel blocks from `first` on, at most those of `blocks`, can run one behind the other in one
+/// chunk: of a layer without groups all that are whole, of others those that read so many channel blocks
+/// each, at even distances.
+int alike_blocks(const Problem& problem, const ArrayShape& array, int first, Interval blocks);
 /// Useful multiply-accumulates of one output pixel of kernel block `kernel_block` over channel blocks
 /// `planes`.
 std::int64_t macs_per_pixel(const Problem& problem, const ArrayShape& array, int kernel_block,

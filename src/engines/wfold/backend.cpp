@@ -44,6 +44,7 @@ class WfoldLayer : public MatrixLayer {
     return grain;
   }
   std::int64_t ifm_row_bytes(const Window& w) const override { return row_bytes(p_, choice_, config_, w); }
+  bool shares_rows() const override { return !folds_on_the_way(p_, config_); }
   MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
                    std::uint64_t destination) const override {
     MapLoad load = MatrixLayer::load_map(tile, source, destination);

@@ -58,9 +58,8 @@ class Lowering : public MatrixLowering {
     task.processor = place_.processor;
     const WfoldRun run = run_of(job, blocks, weights);
     task.instruction.operation = run;
-    for (const auto& access : {job.ifm_read, job.weights_read}) {
-      if (access) task.accesses.push_back(*access);
-    }
+    task.accesses = job.ifm_reads;
+    if (job.weights_read) task.accesses.push_back(*job.weights_read);
     for (const auto& access : {job.ofm_write, job.stored}) {
       if (access && job.reduction.last) task.accesses.push_back(*access);
     }

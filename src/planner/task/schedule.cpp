@@ -33,6 +33,7 @@ struct Flow {
   int task;
   double left;                     // bytes
   double fastest;                  // bytes a cycle that its ports carry
+  double weight;                   // bytes of a request: each is served in turn
   double rate = 0;                 // bytes a cycle that it has
   std::vector<double> parts = {};  // of its bytes, by memory controller; empty: as many everywhere
 };
@@ -213,7 +214,9 @@ class Simulation {
       queue.left -= cost.cycles;
       result_.start[static_cast<std::size_t>(task)] = now_;
       if (cost.dram_bytes > 0) {
-        flows_.push_back({task, cost.dram_bytes, cost.dram_bytes / std::max(cost.cycles, 1.0), 0,
+        constexpr double kRequest = 1024;
+        flows_.push_back({task, cost.dram_bytes, cost.dram_bytes / std::max(cost.cycles, 1.0),
+                          cost.dram_request > 0 ? cost.dram_request : kRequest, 0,
                           parts_by_controller(cost)});
         shared_ = false;
       } else {
@@ -260,14 +263,15 @@ class Simulation {
     return parts;
   }
 
-  // Every flow gets the same share of a controller, but none more than its ports carry, or than the slowest
-  // of its controllers: all rates rise together until one of these holds.
+  // Every flow gets as many requests of a controller, but none more bytes than its ports carry, or than the
+  // slowest of its controllers: all rates rise together until one of these holds.
   void share_dram() {
     if (shared_) return;
     shared_ = true;
     std::vector<Flow*> open;
     for (Flow& flow : flows_) open.push_back(&flow);
-    std::sort(open.begin(), open.end(), [](const Flow* a, const Flow* b) { return a->fastest < b->fastest; });
+    std::sort(open.begin(), open.end(),
+              [](const Flow* a, const Flow* b) { return a->fastest / a->weight < b->fastest / b->weight; });
     const std::size_t controllers =
         std::all_of(open.begin(), open.end(), [](const Flow* flow) { return flow->parts.empty(); })
             ? 1
@@ -276,24 +280,27 @@ class Simulation {
       return flow.parts.empty() ? 1 / static_cast<double>(controllers) : flow.parts[c];
     };
     std::vector<double> left(controllers, dram_rate_ / static_cast<double>(controllers)),
-        wanted(controllers, 0);  // bytes a cycle that nobody has; those of all open flows at rate 1
+        wanted(controllers,
+               0);  // bytes a cycle that nobody has; those of all open flows at a request a cycle
     for (const Flow* flow : open) {
-      for (std::size_t c = 0; c < controllers; ++c) wanted[c] += part(*flow, c);
+      for (std::size_t c = 0; c < controllers; ++c) wanted[c] += flow->weight * part(*flow, c);
     }
     const auto settle = [&](Flow& flow, double rate) {
       flow.rate = rate;
       for (std::size_t c = 0; c < controllers; ++c)
-        left[c] -= rate * part(flow, c), wanted[c] -= part(flow, c);
+        left[c] -= rate * part(flow, c), wanted[c] -= flow.weight * part(flow, c);
     };
     constexpr double kNothing = 1e-9;
     while (!open.empty()) {
       std::size_t slowest = 0;
-      double rate = kNever;
+      double requests = kNever;
       for (std::size_t c = 0; c < controllers; ++c) {
-        if (wanted[c] > kNothing && left[c] / wanted[c] < rate) rate = left[c] / wanted[c], slowest = c;
+        if (wanted[c] > kNothing && left[c] / wanted[c] < requests)
+          requests = left[c] / wanted[c], slowest = c;
       }
-      const auto faster =
-          std::find_if(open.begin(), open.end(), [&](const Flow* flow) { return flow->fastest > rate; });
+      const auto faster = std::find_if(open.begin(), open.end(), [&](const Flow* flow) {
+        return flow->fastest > requests * flow->weight;
+      });
       if (faster != open.begin()) {  // ports hold them back
         for (auto flow = open.begin(); flow != faster; ++flow) settle(**flow, (*flow)->fastest);
         open.erase(open.begin(), faster);
@@ -301,7 +308,8 @@ class Simulation {
       }
       const auto others = std::stable_partition(open.begin(), open.end(),
                                                 [&](const Flow* flow) { return part(*flow, slowest) > 0; });
-      for (auto flow = open.begin(); flow != others; ++flow) settle(**flow, std::max(rate, kNothing));
+      for (auto flow = open.begin(); flow != others; ++flow)
+        settle(**flow, std::max(requests * (*flow)->weight, kNothing));
       open.erase(open.begin(), others);
     }
   }

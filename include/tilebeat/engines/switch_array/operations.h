@@ -8,7 +8,8 @@
 
 namespace tilebeat {
 
-/// One chunk: output rows x columns for one kernel block from one copy of the input banks (SPEC SW-2, SW-7).
+/// One chunk, or several for neighbouring kernel blocks one behind the other: output rows x columns from one
+/// copy of the input banks (SPEC SW-2, SW-7).
 struct ConvRun {
   static constexpr OperationKind kKind{"conv.run", 0x02, Unit::kMatrix};
 
@@ -26,7 +27,9 @@ struct ConvRun {
   std::uint32_t output_base = 0;            ///< byte address of output (0,0), kernel 0, in the output buffer
   std::uint32_t output_stride = 0;          ///< bytes from one output pixel to the next in the output buffer
   std::uint32_t macs_per_pixel =
-      0;  ///< useful multiply-accumulates of one output pixel, of planes * P * C * taps
+      0;                     ///< useful multiply-accumulates of one output pixel, of planes * P * C * taps
+  std::uint16_t blocks = 1;  ///< kernel blocks; more than one have all C kernels, begin and end their sums
+  std::uint16_t plane_step = 0;  ///< from the first channel block of a kernel block to that of the next one
 
   void describe(FieldVisitor& visit);
   std::string subject() const;
@@ -51,17 +54,28 @@ struct LoadInput {
   std::string subject() const;
 };
 
-/// Loads one kernel block into the parameter buffer, with its biases and scales.
+/// Loads kernel blocks into the parameter buffer, with their biases and scales. Blocks follow one another
+/// there and in memory. With `group_channels` only the bytes inside the kernels' groups come from memory
+/// (KernelWords).
 struct LoadKernels {
   static constexpr OperationKind kKind{"load.kernels", 0x11, Unit::kParameter};
 
   std::uint64_t address =
       0;  ///< DRAM byte address of the packed words: word-major, then column, P bytes each
-  std::uint64_t post_address = 0;    ///< DRAM byte address of C post-parameter records of 16 bytes
-  std::uint32_t words = 0;           ///< words a column
+  std::uint64_t post_address = 0;    ///< DRAM byte address of post-parameter records of 16 bytes, C a block
+  std::uint32_t words = 0;           ///< words a column, of all blocks
   std::uint32_t parameter_word = 0;  ///< first word in the parameter buffer
-  std::uint16_t slot = 0;            ///< post-parameter slot
+  std::uint16_t slot = 0;            ///< post-parameter slot of the first block
   std::uint16_t post_records = 0;    ///< records to load, 0 for none
+  std::uint16_t group_channels = 0;  ///< channels of a group; 0: all bytes of the words come from memory
+  std::uint16_t group_kernels = 1;   ///< kernels of a group
+  std::uint16_t first_kernel = 0;    ///< of the first block; its number in the layer
+  std::uint16_t kernels = 0;         ///< of the layer: columns beyond them have none
+  std::uint16_t first_channel = 0;   ///< of the first word
+  std::uint16_t block_words = 1;     ///< words a column of one block
+  std::uint16_t block_channels = 0;  ///< from the first channel of a block to that of the next one
+  std::uint16_t taps = 1;            ///< words of one channel block
+  std::uint8_t fill = 0;             ///< the bytes that do not come from memory: the zero point
 
   void describe(FieldVisitor& visit);
   std::string subject() const;

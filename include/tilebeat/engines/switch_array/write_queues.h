@@ -13,18 +13,21 @@ namespace tilebeat {
 /// is written.
 class WriteQueues {
  public:
-  WriteQueues(int banks, int depth) : depth_(depth), last_write_(static_cast<std::size_t>(banks), -1) {}
+  WriteQueues(int banks, int depth)
+      : depth_(depth),
+        last_write_(static_cast<std::size_t>(banks), -1),
+        of_beat_(static_cast<std::size_t>(banks), 0) {}
 
   /// Begins a beat that is there from cycle `ready` on.
   void begin_beat(Cycle ready) {
     beat_at_ = std::max(ready, next_beat_);
+    for (const Words& words : words_) of_beat_[static_cast<std::size_t>(words.bank)] = 0;
     words_.clear();
   }
   /// Words of the beat for `bank`, one behind the other.
   void add_words(int bank, int count) {
     // A bank's backlog at cycle c is last - c; a beat adds k words to it, so c >= last + k - depth.
-    int same = count;
-    for (const Words& words : words_) same += words.bank == bank ? words.count : 0;
+    const int same = of_beat_[static_cast<std::size_t>(bank)] += count;
     beat_at_ = std::max(beat_at_, last_write_[static_cast<std::size_t>(bank)] + same - depth_);
     words_.push_back({bank, count, 0});
   }
@@ -54,6 +57,7 @@ class WriteQueues {
   int depth_;
   Cycle beat_at_ = 0, next_beat_ = 0, drained_ = 0;
   std::vector<Cycle> last_write_;
+  std::vector<int> of_beat_;  // by bank: words of the beat
   std::vector<Words> words_;
 };
 

@@ -19,14 +19,13 @@ class SwitchArrayUnit : public MatrixUnit {
     const auto& array = c.hardware.engine<SwitchArrayConfig>();
     const DmaConfig& dma = c.hardware.dma;
     const int width = c.hardware.matrix_bus_bytes();
-    const int word_bytes = array.columns * array.port_channels;
     c.order.run({
         [&] {
-          load_ = std::make_unique<ReadChannel>(load_name_.c_str(), c.context, dma, Unit::kLoad, word_bytes);
+          load_ = std::make_unique<ReadChannel>(load_name_.c_str(), c.context, dma, array, Unit::kLoad);
         },
         [&] {
-          parameter_ = std::make_unique<ReadChannel>(parameter_name_.c_str(), c.context, dma,
-                                                     Unit::kParameter, word_bytes);
+          parameter_ =
+              std::make_unique<ReadChannel>(parameter_name_.c_str(), c.context, dma, array, Unit::kParameter);
         },
         [&] { store_ = std::make_unique<StoreChannel>(store_name_.c_str(), c.context, dma, width); },
         [&] {

@@ -23,24 +23,25 @@ ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext&
       write_word_(tlm::TLM_WRITE_COMMAND, config.port_channels),
       write_record_(tlm::TLM_WRITE_COMMAND, kPostParameterBytes) {
   stream.register_b_transport(this, &ParameterLoader::b_transport);
-  for (auto& assembling : assembling_)
-    assembling.resize(static_cast<std::size_t>(std::max(config.port_channels, kPostParameterBytes)));
 }
 
 void ParameterLoader::begin(const LoadKernels& load) {
   load_ = load;
-  words_left_ = std::int64_t{load.words} * config_.columns;
+  words_.emplace(load, config_.columns, config_.port_channels);
+  word_ = 0;
   column_ = record_ = 0;
-  address_ =
-      static_cast<std::uint64_t>(load.parameter_word) * static_cast<std::uint64_t>(config_.port_channels);
-  assembled_ = 0;
+  assembled_.clear();
+  item_ = 0;
+  open_ = false;
   if (std::int64_t{load.parameter_word} + load.words > config_.parameter_depth_words) {
     throw SimulationError(
         fmt::format("load.kernels: words {} to {} lie beyond the {} of the parameter buffer",
                     load.parameter_word, load.parameter_word + load.words, config_.parameter_depth_words));
   }
-  if (load.slot >= config_.parameter_slots || load.post_records > config_.columns) {
-    throw SimulationError(fmt::format("load.kernels: {} records for slot {} of {}", load.post_records,
+  const std::int64_t records = std::int64_t{load.slot} * config_.columns + load.post_records;
+  if (load.slot >= config_.parameter_slots ||
+      records > std::int64_t{config_.parameter_slots} * config_.columns) {
+    throw SimulationError(fmt::format("load.kernels: {} records from slot {} of {} on", load.post_records,
                                       load.slot, config_.parameter_slots));
   }
 }
@@ -55,58 +56,66 @@ void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc
 void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {
   queues_.begin_beat(ready);
   writes_.clear();
-  const int p = config_.port_channels;
-  for (const std::uint8_t* end = bytes + count; bytes != end;) {
-    // A word or record that lies within the beat is written from there; one that straddles beats is assembled
-    // first.
-    const auto whole = words_left_ > 0 ? static_cast<std::size_t>(p) : std::size_t{kPostParameterBytes};
-    const std::size_t taken = std::min(whole - assembled_, static_cast<std::size_t>(end - bytes));
-    Write write;
-    write.from = bytes;
-    if (taken < whole) {
-      std::vector<std::uint8_t>& assembling = assembling_[assembly_];
-      std::copy_n(bytes, taken, assembling.begin() + static_cast<std::ptrdiff_t>(assembled_));
-      write.from = assembling.data();
-    }
-    assembled_ += taken;
+  assembled_.erase(assembled_.begin(), assembled_.begin() + static_cast<std::ptrdiff_t>(item_));
+  item_ = 0;
+  const std::uint8_t* const end = bytes + count;
+  while (open_ || begin_item()) {
+    const int taken = std::min(brought_.size() - taken_, static_cast<int>(end - bytes));
+    std::copy_n(bytes, taken,
+                assembled_.begin() + static_cast<std::ptrdiff_t>(item_) + brought_.begin + taken_);
+    taken_ += taken;
     bytes += taken;
-    if (assembled_ < whole) break;
-    assembled_ = 0;
-    if (taken < whole)
-      assembly_ ^= 1;  // the beat may end with a part of another word before this one is written
-    locate(write);
-    writes_.push_back(write);
-    queues_.add_words(write.bank, 1);
+    if (taken_ < brought_.size()) break;
+    end_item();
   }
   queues_.end_beat();
+  write_items();
+}
+
+// False: all words and records are there.
+bool ParameterLoader::begin_item() {
+  const bool word = word_ < load_.words;
+  if (!word && record_ == load_.post_records) return false;
+  brought_ = word ? words_->brought(word_, column_) : Interval{0, kPostParameterBytes};
+  taken_ = 0;
+  open_ = true;
+  item_ = assembled_.size();
+  assembled_.resize(item_ + static_cast<std::size_t>(word ? config_.port_channels : kPostParameterBytes),
+                    load_.fill);
+  return true;
+}
+
+void ParameterLoader::end_item() {
+  open_ = false;
+  Write write;
+  write.from = item_;
+  if (word_ < load_.words) {
+    write.bank = column_;
+    write.address = static_cast<std::uint64_t>((load_.parameter_word + word_) * config_.port_channels);
+    if (++column_ == config_.columns) column_ = 0, ++word_;
+  } else {
+    write.bank = config_.columns;
+    write.address =
+        static_cast<std::uint64_t>((load_.slot * config_.columns + record_++) * kPostParameterBytes);
+  }
+  writes_.push_back(write);
+  queues_.add_words(write.bank, 1);
+  item_ = assembled_.size();
+}
+
+void ParameterLoader::write_items() {
   const Picoseconds now = now_ps();
   sc_core::sc_time delay;
   for (std::size_t i = 0; i < writes_.size(); ++i) {
     const Write& w = writes_[i];
     if (i == 0 || queues_.write_at(i) != queues_.write_at(i - 1))
       delay = to_sc_time(context_.clock.at(queues_.write_at(i)) - now);
+    const std::uint8_t* from = assembled_.data() + w.from;
     if (w.bank < config_.columns) {
-      write_word_(bank_write[static_cast<std::size_t>(w.bank)], w.address, w.from, delay);
+      write_word_(bank_write[static_cast<std::size_t>(w.bank)], w.address, from, delay);
     } else {
-      write_record_(post_write, w.address, w.from, delay);
+      write_record_(post_write, w.address, from, delay);
     }
-  }
-}
-
-// Where the next word or record goes.
-void ParameterLoader::locate(Write& write) {
-  if (words_left_ > 0) {
-    --words_left_;
-    write.bank = column_;
-    write.address = address_;
-    if (++column_ == config_.columns) {
-      column_ = 0;
-      address_ += static_cast<std::uint64_t>(config_.port_channels);
-    }
-  } else {
-    write.bank = config_.columns;
-    write.address =
-        static_cast<std::uint64_t>((load_.slot * config_.columns + record_++) * kPostParameterBytes);
   }
 }
 

@@ -83,6 +83,7 @@ void PostProcessor::complete_chunk(const ArrayChunk& chunk, Cycle last_mac) {
     timeline->span(name(), "last drain of " + summary(chunk.instruction), context_.clock.at(last_mac + 1),
                    context_.clock.at(drained));
   }
+  if (chunk.run.blocks > 1) return;  // of the same instruction
   const Cycle at = drained + config_.post_latency_cycles;
   completions_.push_back({at, chunk.instruction.done_signals});
   if (completions_.size() == 1) notify_at(wake_, context_.clock, at);

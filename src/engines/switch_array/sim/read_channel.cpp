@@ -1,6 +1,7 @@
 #include "tilebeat/engines/switch_array/sim/read_channel.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/engines/switch_array/kernel_words.h"
 #include "tilebeat/engines/switch_array/operations.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace tilebeat {
 namespace {
 
-std::deque<StridedBlock> blocks_of(const Instruction& instruction, int word_bytes) {
+std::deque<StridedBlock> blocks_of(const Instruction& instruction, const SwitchArrayConfig& array) {
   std::deque<StridedBlock> blocks;
   if (const auto* load = instruction.operation.get_if<LoadInput>()) {
     const int slice = load->slice == 0 ? load->channels : load->slice;
@@ -20,7 +21,8 @@ std::deque<StridedBlock> blocks_of(const Instruction& instruction, int word_byte
                         load->height, load->row_stride});
     }
   } else if (const auto* kernels = instruction.operation.get_if<LoadKernels>()) {
-    blocks.push_back({kernels->address, std::int64_t{kernels->words} * word_bytes});
+    const switch_array::KernelWords words(*kernels, array.columns, array.port_channels);
+    blocks.push_back({kernels->address, words.bytes()});
     blocks.push_back({kernels->post_address, std::int64_t{kernels->post_records} * kPostParameterBytes});
   }
   blocks.erase(std::remove_if(blocks.begin(), blocks.end(),
@@ -32,12 +34,12 @@ std::deque<StridedBlock> blocks_of(const Instruction& instruction, int word_byte
 }  // namespace
 
 ReadChannel::ReadChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
-                         Unit unit, int word_bytes)
+                         const SwitchArrayConfig& array, Unit unit)
     : CommandedUnit(name, context, unit),
       port("port", context, config.max_outstanding, wake_),
       stream("stream"),
       config_(config),
-      word_bytes_(word_bytes) {
+      array_(array) {
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
@@ -124,7 +126,7 @@ bool ReadChannel::next_burst() {
 
 void ReadChannel::request(Cycle now) {
   while (!requesting_ && !commands_.empty()) {
-    blocks_ = blocks_of(commands_.front(), word_bytes_);
+    blocks_ = blocks_of(commands_.front(), array_);
     streaming_.push_back(commands_.front());
     requesting_ = first_burst_ = true;
     if (!blocks_.empty()) break;

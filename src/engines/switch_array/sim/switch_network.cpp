@@ -104,6 +104,7 @@ void SwitchNetwork::begin_next(Cycle now) {
       queue_.pop_front();
       continue;
     }
+    begin_run();
     begin_chunk(now);
     return;
   }
@@ -119,12 +120,31 @@ void SwitchNetwork::tell_array(Activity waits_for) {
   send_(to_array, ArrayOperands{WaitsFor{waits_for}});
 }
 
-void SwitchNetwork::begin_chunk(Cycle now) {
+void SwitchNetwork::begin_run() {
   run_ = queue_.front().operation.get<ConvRun>();
-  if (run_.rows == 0 || run_.columns == 0 || run_.planes == 0) {
-    throw SimulationError(fmt::format("conv.run: {} x {} outputs over {} channel blocks", run_.rows,
-                                      run_.columns, run_.planes));
+  if (run_.rows == 0 || run_.columns == 0 || run_.planes == 0 || run_.blocks == 0) {
+    throw SimulationError(fmt::format("conv.run: {} x {} outputs of {} kernel blocks over {} channel blocks",
+                                      run_.rows, run_.columns, run_.blocks, run_.planes));
   }
+  if (run_.blocks == 1 && run_.plane_step != 0)
+    throw SimulationError(fmt::format("conv.run: plane_step {} of a single kernel block", run_.plane_step));
+  if (run_.blocks > 1 && !(run_.first && run_.last && run_.kernels == config_.columns)) {
+    throw SimulationError(fmt::format("conv.run: {} kernel blocks of {} kernels, which {} their sums",
+                                      run_.blocks, run_.kernels,
+                                      run_.first && run_.last ? "begin and end" : "do not begin and end"));
+  }
+}
+
+// The chunk for the next kernel block of the run: `run_` says what is left of it.
+void SwitchNetwork::next_block() {
+  --run_.blocks;
+  ++run_.slot;
+  run_.parameter_word += static_cast<std::uint32_t>(run_.planes * setup_.kernel_h * setup_.kernel_w);
+  run_.output_base += static_cast<std::uint32_t>(run_.kernels * dtype_size(setup_.output_type));
+  run_.first_plane = static_cast<std::uint16_t>(run_.first_plane + run_.plane_step);
+}
+
+void SwitchNetwork::begin_chunk(Cycle now) {
   const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
   arrangement_.emplace(shape_, run_.height, run_.width, aware ? setup_.stride_h : 1,
                        aware ? setup_.stride_w : 1);
@@ -154,6 +174,11 @@ void SwitchNetwork::finish_chunk(Cycle now) {
   const Instruction& instruction = queue_.front();
   if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
     timeline->span(name(), summary(instruction), context_.clock.at(chunk_begin_), context_.clock.at(now));
+  }
+  if (run_.blocks > 1) {
+    next_block();
+    begin_chunk(now);
+    return;
   }
   tell(UnitMessage::Kind::kReleased, instruction.release_signals);
   if (!run_.last) tell(UnitMessage::Kind::kDone, instruction.done_signals);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/engines/switch_array/config.h"
+#include "tilebeat/engines/switch_array/kernel_words.h"
 #include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/engines/switch_array/write_queues.h"
 #include "tilebeat/fabric/message.h"
@@ -9,7 +10,7 @@
 #include "tilebeat/sim/context.h"
 #include "tilebeat/units/messages.h"
 
-#include <array>
+#include <optional>
 #include <vector>
 
 #include <systemc>
@@ -17,8 +18,9 @@
 namespace tilebeat {
 
 /// Writes kernels into the C banks of the parameter buffer and biases and scales into the post-processor
-/// (document 000 [0087], 202; SPEC SW-8). The stream carries the words of a kernel block, word-major, then
-/// column, P bytes each, and after them 16-byte post-parameter records.
+/// (document 000 [0087], 202; SPEC SW-8). The stream carries the words of kernel blocks, word-major, then
+/// column, P bytes each, and after them 16-byte post-parameter records. Of kernels with groups it carries the
+/// bytes inside their groups alone; the words are filled up here.
 ///
 /// Throughput: one bus beat a cycle; each bank writes one word a cycle through a queue; the post-processor
 /// takes one record a cycle. Latency: one cycle from beat to write.
@@ -37,26 +39,31 @@ class ParameterLoader : public sc_core::sc_module {
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void begin(const LoadKernels& load);
   void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
+  bool begin_item();
+  void end_item();
+  void write_items();
 
   struct Write {
     int bank = 0;  // the column, or C for the post-processor
     std::uint64_t address = 0;
-    const std::uint8_t* from = nullptr;
+    std::size_t from = 0;  // in `assembled_`
   };
-
-  void locate(Write& write);
 
   SimContext context_;
   SwitchArrayConfig config_;
   int bytes_per_clock_;
   WriteQueues queues_;  // the columns' banks and, last, the post-processor
   LoadKernels load_;
-  std::int64_t words_left_ = 0;  // of the kernels, over all columns, that are not complete
+  std::optional<switch_array::KernelWords> words_;
+  std::int64_t word_ = 0;        // of every column; load_.words: all are there
   int column_ = 0, record_ = 0;  // of the next word, the next record
-  std::uint64_t address_ = 0;    // of the next word in its bank
-  std::array<std::vector<std::uint8_t>, 2> assembling_;  // words or records that straddle beats, in turn
-  std::size_t assembly_ = 0;  // the one under way; `assembled_` bytes of it are there
-  std::size_t assembled_ = 0;
+  // Words and records of the beat, one behind the other. The last one may be under way: `taken_` of the bytes
+  // `brought_` of it that the stream brings are there.
+  std::vector<std::uint8_t> assembled_;
+  std::size_t item_ = 0;  // where it begins
+  bool open_ = false;     // there is one under way
+  Interval brought_;
+  int taken_ = 0;
   std::vector<Write> writes_;
   WordAccess write_word_, write_record_;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/config/hardware_config.h"
+#include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/fabric/burst_port.h"
 #include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/strided_block.h"
@@ -28,9 +29,9 @@ class ReadChannel : public CommandedUnit {
   BurstPort port;
   tlm_utils::simple_initiator_socket<ReadChannel> stream;
 
-  /// `unit` names the queue that the channel serves; kernel words are `word_bytes` = columns * P bytes.
-  ReadChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config, Unit unit,
-              int word_bytes);
+  /// `unit` names the queue that the channel serves.
+  ReadChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
+              const SwitchArrayConfig& array, Unit unit);
   SC_HAS_PROCESS(ReadChannel);
 
   CycleLedger data_ledger;
@@ -56,7 +57,7 @@ class ReadChannel : public CommandedUnit {
   void schedule(Cycle now);
 
   DmaConfig config_;
-  int word_bytes_;
+  SwitchArrayConfig array_;
 
   std::deque<Instruction> commands_;   // sent and not fully requested; the front one is being requested
   std::deque<Instruction> streaming_;  // being requested or streamed, oldest first

@@ -68,6 +68,8 @@ class SwitchNetwork : public CommandedUnit {
   bool wakes_on_command() const override { return state_ == State::kIdle; }
   void step();
   void begin_next(Cycle now);
+  void begin_run();
+  void next_block();
   void begin_chunk(Cycle now);
   void finish_chunk(Cycle now);
   void tell_array(Activity waits_for);

@@ -19,15 +19,11 @@ class Lowering : public MatrixLowering {
 
   void add(const MatrixJob& job) override {
     const DotRun run = run_of(job);
-    std::vector<Access> accesses;
-    for (const auto& access : {job.ifm_read, job.weights_read, job.ofm_write, job.stored}) {
-      if (access) accesses.push_back(*access);
-    }
     TaskCost cost;
     cost.beats = DotSchedule(conv_setup(p_), run).clocks(lanes_);
     cost.cycles = static_cast<double>(cost.beats);
     cost.latency = kRoundTrip;
-    add(run, std::move(accesses), cost);
+    add(run, job.accesses(), cost);
   }
 
  private:

@@ -1,6 +1,6 @@
-// Channels split over cores, on every matrix engine: random products and convolutions whose mapping asks for
-// it, outputs against the reference, everything of one granularity against the other, other orders of
-// processes (SPEC MA_1, RO_6, OP_1, HI_3, NU_2, CY_3, CY_4).
+// Channels or groups split over cores, on every matrix engine: random products and convolutions whose mapping
+// asks for it, outputs against the reference, everything of one granularity against the other, other orders
+// of processes (SPEC MA_1, RO_6, OP_1, HI_3, NU_2, CY_3, CY_4).
 #include <array>
 #include <string>
 
@@ -17,12 +17,15 @@ namespace {
 
 enum class Engine { kSwitchArray, kWfold, kRolling, kOffset };
 
+enum class Cut { kChannels, kGroups };
+
 struct Tally {
-  int shared = 0;        // layers that teams compute
+  int shared = 0;        // layers that are cut so
+  int paths = 0;         // of these whose cores share maps or kernels
   int cut = 0, raw = 0;  // of these with parts of a core's channels, with int32 results
 };
 
-class ReductionPartsOn : public ::testing::TestWithParam<Engine> {
+class SharesOn : public ::testing::TestWithParam<Engine> {
  protected:
   static HardwareConfig random_hardware() {
     constexpr int kClusters = 2, kCores = 5;
@@ -36,15 +39,21 @@ class ReductionPartsOn : public ::testing::TestWithParam<Engine> {
     return hardware;
   }
 
-  /// Every layer on matrix units by teams of two or more.
-  static NetworkMapping asked_of(const Workload& workload, const HardwareConfig& hardware) {
+  /// Every layer on matrix units in two shares or more.
+  static NetworkMapping asked_of(const Workload& workload, const HardwareConfig& hardware, Cut cut) {
     NetworkMapping mapping{"random", {}};
     for (const Layer& layer : workload.layers) {
       if (!std::holds_alternative<Conv2d>(layer.operation)) continue;
       MappingRequest request;
       request.layer = layer.name;
-      request.reduction_parts = number(2, std::min(4, hardware.chip->cores_per_cluster));
-      if (one_in(4))
+      if (cut == Cut::kGroups) {
+        request.group_parts = number(2, std::min(4, hardware.chip->cores()));
+        if (one_in(3)) request.maps = DataPath::kBroadcast;
+        if (one_in(3)) request.kernels = DataPath::kBroadcast;
+      } else {
+        request.reduction_parts = number(2, std::min(4, hardware.chip->cores_per_cluster));
+      }
+      if (one_in(4) && cut == Cut::kChannels)
         request.channel_parts = 2, request.blocks_per_load = 1;
       else if (one_in(3))
         request.tile_rows = number(1, 3);
@@ -53,10 +62,10 @@ class ReductionPartsOn : public ::testing::TestWithParam<Engine> {
     return mapping;
   }
 
-  static void check(const Workload& workload, const HardwareConfig& hardware, Tally& tally) {
+  static void check(const Workload& workload, const HardwareConfig& hardware, Cut cut, Tally& tally) {
     RC_LOG() << hardware_to_json(hardware).dump() << "\n";
     check_hardware(hardware, "random hardware");
-    NetworkMapping asked = asked_of(workload, hardware);
+    NetworkMapping asked = asked_of(workload, hardware, cut);
     PlannedNetwork planned;
     for (bool refused = true; refused;) {  // without a layer that cannot be mapped so
       try {
@@ -68,7 +77,7 @@ class ReductionPartsOn : public ::testing::TestWithParam<Engine> {
         RC_ASSERT(message.find("cannot") != std::string::npos);
         const auto layer = std::find_if(asked.layers.begin(), asked.layers.end(),
                                         [&](const auto& r) { return r.layer == error.layer(); });
-        if (layer == asked.layers.end() || !layer->reduction_parts) return;
+        if (layer == asked.layers.end() || !(layer->reduction_parts || layer->group_parts)) return;
         *layer = MappingRequest{};
         layer->layer = error.layer();
       }
@@ -77,8 +86,10 @@ class ReductionPartsOn : public ::testing::TestWithParam<Engine> {
     for (std::size_t i = 0; i < planned.mappings.size(); ++i) {
       const LayerMapping& mapping = planned.mappings[i];
       RC_ASSERT(mapping.reduction_parts == asked.layers[i].reduction_parts.value_or(mapping.reduction_parts));
-      if (mapping.reduction_parts == 1) continue;
+      RC_ASSERT(mapping.group_parts == asked.layers[i].group_parts.value_or(mapping.group_parts));
+      if ((cut == Cut::kGroups ? mapping.group_parts : mapping.reduction_parts) == 1) continue;
       ++tally.shared;
+      tally.paths += mapping.uses_memory_cores() ? 1 : 0;
       tally.cut += mapping.channel_parts > 1 ? 1 : 0;
       tally.raw += workload.tensor(mapping.layer).dtype == DType::kInt32 ? 1 : 0;
     }
@@ -87,7 +98,7 @@ class ReductionPartsOn : public ::testing::TestWithParam<Engine> {
   }
 };
 
-TEST_P(ReductionPartsOn, MA_1_OP_1_products) {
+TEST_P(SharesOn, MA_1_OP_1_products) {
   Tally tally;
   const auto enough = [&] { return tally.shared >= 15 && tally.raw >= 2 && tally.cut >= 1; };
   check_cases_until(enough, 60, [&] {
@@ -97,14 +108,14 @@ TEST_P(ReductionPartsOn, MA_1_OP_1_products) {
     MemoryConfig& wram = hardware.chip->core.wram;
     const std::int64_t row = std::int64_t{wram.banks} * wram.bank_bytes;
     if (one_in(2)) wram.size_bytes = row * std::max<std::int64_t>(1, 512 * number(2, 8) / row);
-    check(products.load(), hardware, tally);
+    check(products.load(), hardware, Cut::kChannels, tally);
   });
   EXPECT_GE(tally.shared, 15);
   EXPECT_GE(tally.raw, 2) << "results are the sums";
   EXPECT_GE(tally.cut, 1) << "a core's channels are cut again";
 }
 
-TEST_P(ReductionPartsOn, MA_1_HI_3_convolutions) {
+TEST_P(SharesOn, MA_1_HI_3_convolutions) {
   Tally tally;
   check_cases_until([&] { return tally.shared >= 20; }, 60,
                     [&] {
@@ -112,16 +123,35 @@ TEST_P(ReductionPartsOn, MA_1_HI_3_convolutions) {
                       ConvShape shape = random_layer(spec_array(hardware), {1500, 5, 3, 3, 4, 120});
                       shape.groups = 1;
                       RC_LOG() << to_text(shape) << "\n";
-                      check(conv_workload(shape), hardware, tally);
+                      check(conv_workload(shape), hardware, Cut::kChannels, tally);
                     });
   EXPECT_GE(tally.shared, 20);
+}
+
+TEST_P(SharesOn, MA_1_convolutions_with_groups) {
+  Tally tally;
+  check_cases_until([&] { return tally.shared >= 20 && tally.paths >= 3; }, 80,
+                    [&] {
+                      const HardwareConfig hardware = random_hardware();
+                      ConvShape shape = random_layer(spec_array(hardware), {1500, 5, 3, 3, 4, 120});
+                      shape.groups = number(2, one_in(2) ? 6 : 64);
+                      const int channels = one_in(2) ? 1 : number(1, 4),
+                                kernels = one_in(2) ? 1 : number(1, 5);
+                      shape.channels = shape.groups * channels, shape.out_channels = shape.groups * kernels;
+                      if (shape.requant && shape.requant->scale.size() > 1)
+                        shape.requant->scale.resize(static_cast<std::size_t>(shape.out_channels), 0.01);
+                      RC_LOG() << to_text(shape) << "\n";
+                      check(conv_workload(shape), hardware, Cut::kGroups, tally);
+                    });
+  EXPECT_GE(tally.shared, 20);
+  EXPECT_GE(tally.paths, 3) << "cores share maps or kernels";
 }
 
 std::string engine_name(const ::testing::TestParamInfo<Engine>& info) {
   constexpr std::array<const char*, 4> kNames{"switch_array", "wfold", "rolling", "offset"};
   return kNames.at(static_cast<std::size_t>(info.param));
 }
-INSTANTIATE_TEST_SUITE_P(Engines, ReductionPartsOn,
+INSTANTIATE_TEST_SUITE_P(Engines, SharesOn,
                          ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling,
                                            Engine::kOffset),
                          engine_name);

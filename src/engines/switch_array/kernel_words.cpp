@@ -1,0 +1,55 @@
+#include "tilebeat/engines/switch_array/kernel_words.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+namespace tilebeat::switch_array {
+
+KernelWords::KernelWords(const LoadKernels& load, int columns, int port_channels)
+    : load_(load), columns_(columns), port_channels_(port_channels) {
+  if (load.group_channels == 0) {
+    LoadKernels plain;
+    if (std::tie(load.group_kernels, load.first_kernel, load.kernels, load.first_channel, load.block_words,
+                 load.block_channels, load.taps, load.fill) !=
+        std::tie(plain.group_kernels, plain.first_kernel, plain.kernels, plain.first_channel,
+                 plain.block_words, plain.block_channels, plain.taps, plain.fill))
+      throw SimulationError(
+          "load.kernels: something of groups (group_kernels to fill), but no group_channels");
+    return;
+  }
+  const bool whole = load.taps > 0 && load.block_words > 0 && load.block_words % load.taps == 0 &&
+                     load.words % load.block_words == 0;
+  if (!whole || load.group_kernels == 0) {
+    throw SimulationError(fmt::format("load.kernels: {} words in blocks of {} of {} taps, {} kernels a group",
+                                      load.words, load.block_words, load.taps, load.group_kernels));
+  }
+}
+
+Interval KernelWords::brought(std::int64_t word, int column) const {
+  if (load_.group_channels == 0) return {0, port_channels_};
+  const std::int64_t block = word / load_.block_words, plane = word % load_.block_words / load_.taps;
+  const std::int64_t kernel = load_.first_kernel + block * columns_ + column;
+  if (kernel >= load_.kernels) return {};
+  // Channels from the word's first one to those of the kernel's group.
+  const std::int64_t channel = load_.first_channel + block * load_.block_channels + plane * port_channels_;
+  const std::int64_t group = kernel / load_.group_kernels * load_.group_channels - channel;
+  const auto in_word = [&](std::int64_t at) {
+    return static_cast<int>(std::clamp<std::int64_t>(at, 0, port_channels_));
+  };
+  return {in_word(group), in_word(group + load_.group_channels)};
+}
+
+std::int64_t KernelWords::bytes() const {
+  if (load_.group_channels == 0) return std::int64_t{load_.words} * columns_ * port_channels_;
+  std::int64_t bytes = 0;
+  for (std::int64_t word = 0; word < load_.words; word += load_.taps) {  // those of a tap are alike
+    for (int column = 0; column < columns_; ++column) bytes += brought(word, column).size();
+  }
+  return bytes * load_.taps;
+}
+
+}  // namespace tilebeat::switch_array
