@@ -72,8 +72,12 @@ class LayerChooser {
   void look_at_groups() {
     if (asked_team().value_or(1) > 1) return;
     const int most = asked_groups().value_or(most_group_parts(*q_.whole, *q_.hardware.chip));
-    for (int parts = asked_groups().value_or(2); parts > 1 && parts <= most; parts *= 2)
+    int in_vain = 0;  // the last few
+    for (int parts = asked_groups().value_or(2); parts > 1 && parts <= most && in_vain < 2; parts *= 2) {
+      const double before = cycles_;
       look_at_shares(ShareCut::kGroups, parts, kClearlyFaster, 0);
+      in_vain = cycles_ == before ? in_vain + 1 : 0;
+    }
   }
 
   // Where outputs do not give all cores work, and there is enough of it; and where the layer does not fit,
