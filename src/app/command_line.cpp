@@ -214,16 +214,15 @@ int dispatch(int argc, char** argv) {
       ->type_name("FILE");
   plan_app
       .add_option("--sram", plan_command.sram_kib,
-                  "also print the bytes over DRAM of fused units for these sizes of a cluster's SRAM, in KiB")
+                  "of hardware with \"fused\": true, also print the bytes over DRAM for these sizes of a "
+                  "cluster's SRAM, in KiB")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20))
       ->expected(1, 64)
       ->type_name("KIB,...");
   plan_app.add_flag("--disassemble", plan_command.disassemble, "print the programs");
   plan_app.footer(
-      "Examples:\n"
-      "  tilebeat plan --config configs/switch16.json --layer models/aspp_head.json --disassemble\n"
-      "  tilebeat plan --config fused.json --layer models/resnet18.json --sram 128,256,512,1024,2048");
+      "Example:\n  tilebeat plan --config configs/switch16.json --layer models/aspp_head.json --disassemble");
   CLI::App& schema_app = *app.add_subcommand("schema", "print the JSON Schema of a kind of file");
   schema_app.add_option("kind", schema_command.kind, "hardware, workload, mapping or report")
       ->required()

@@ -136,6 +136,23 @@ TEST(RunCommand, UI_4_SW_3_the_bound_by_beats_is_that_of_all_engines) {
   }
 }
 
+// More kernels, and more channels in a group, than a field of 16 bits counts.
+TEST(RunCommand, SW_7_SW_8_wide_layers_with_groups_run) {
+  const CommandFolder folder;
+  for (const char* layer : {R"("shape": [1, 1, 2, 70000], "random": {"seed": 1}}],
+           "layers": [{"name": "conv", "op": "conv2d", "inputs": ["x"], "out_channels": 70000, "groups": 70000)",
+                            R"("shape": [1, 1, 2, 140000], "random": {"seed": 1}}],
+           "layers": [{"name": "conv", "op": "conv2d", "inputs": ["x"], "out_channels": 16, "groups": 2)"}) {
+    const std::string file = folder.write(
+        "wide.json", std::string(R"({"inputs": [{"name": "x", )") + layer +
+                         R"(, "kernel": [1, 1], "weights": {"random": {"seed": 2}}}], "outputs": ["conv"]})");
+    const CommandResult result =
+        folder.run({"run", "--config", source_path(kConfig), "--layer", file, "--check", "on"});
+    ASSERT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(folder.report().at("layers").at(0).at("check"), "passed");
+  }
+}
+
 TEST(RunCommand, UI_3_the_timeline_shows_loads_and_computation_at_the_same_time) {
   const CommandFolder folder;
   ASSERT_EQ(folder.run_layer(kConfig, "models/resnet50_3x3_s2.json", {"--timeline", "t.json"}).status, 0);

@@ -77,10 +77,10 @@ LoadKernels any_load_kernels() {
   l.address = any_address(), l.post_address = any_address();
   l.words = any<std::uint32_t>(), l.parameter_word = any<std::uint32_t>();
   l.slot = any<std::uint16_t>(), l.post_records = any<std::uint16_t>();
-  l.group_channels = any<std::uint16_t>(), l.group_kernels = any<std::uint16_t>();
+  l.group_channels = any<std::uint32_t>(), l.group_kernels = any<std::uint16_t>();
   l.first_kernel = any<std::uint16_t>(), l.kernels = any<std::uint16_t>();
-  l.first_channel = any<std::uint16_t>(), l.block_words = any<std::uint16_t>();
-  l.block_channels = any<std::uint16_t>(), l.taps = any<std::uint16_t>(), l.fill = any<std::uint8_t>();
+  l.first_channel = any<std::int32_t>(), l.block_words = any<std::uint32_t>();
+  l.block_channels = any<std::uint16_t>(), l.taps = any<std::uint32_t>() >> 8, l.fill = any<std::uint8_t>();
   return l;
 }
 

@@ -3,7 +3,6 @@
 // moves layer by layer what was planned (SPEC MA-1, MA-5, FU-4, CY-3).
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <vector>
 
@@ -11,16 +10,11 @@
 #include <rapidcheck.h>
 
 #include "checked_run.h"
-#include "random_chip.h"
+#include "random_engine.h"
 #include "random_network.h"
-#include "random_offset.h"
-#include "random_rolling.h"
-#include "random_wfold.h"
 
 namespace tilebeat::testing {
 namespace {
-
-enum class Engine { kSwitchArray, kWfold, kRolling, kOffset };
 
 struct AheadTally : Refusals {
   int ahead = 0, far = 0,
@@ -29,13 +23,7 @@ struct AheadTally : Refusals {
 
 class KernelsAheadOn : public ::testing::TestWithParam<Engine> {
  protected:
-  static HardwareConfig random_hardware() {
-    constexpr int kClusters = 2, kCores = 4;
-    return GetParam() == Engine::kSwitchArray ? random_chip()
-           : GetParam() == Engine::kWfold     ? random_wfold_chip(kClusters, kCores)
-           : GetParam() == Engine::kRolling   ? random_rolling_chip(kClusters, kCores)
-                                              : random_offset_chip(kClusters, kCores);
-  }
+  static HardwareConfig random_hardware() { return random_chip_with(GetParam(), {2, 4}); }
 
   /// Loads of random layers, during random earlier ones.
   static NetworkMapping asked_of(const Workload& workload) {
@@ -129,14 +117,7 @@ TEST_P(KernelsAheadOn, MA_1_FU_4_CY_3_CY_4_random_networks_on_random_chips) {
   EXPECT_GE(tally.several, 5) << "several loads";
 }
 
-std::string engine_name(const ::testing::TestParamInfo<Engine>& info) {
-  constexpr std::array<const char*, 4> kNames{"switch_array", "wfold", "rolling", "offset"};
-  return kNames.at(static_cast<std::size_t>(info.param));
-}
-INSTANTIATE_TEST_SUITE_P(Engines, KernelsAheadOn,
-                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling,
-                                           Engine::kOffset),
-                         engine_name);
+INSTANTIATE_TEST_SUITE_P(Engines, KernelsAheadOn, ::testing::ValuesIn(kEngines), engine_name);
 
 }  // namespace
 }  // namespace tilebeat::testing

@@ -1,7 +1,6 @@
 // What takes longer than a minute in all: the largest models of models/, whose reports and outputs must not
 // depend on the granularity (SPEC CY-3), and whole networks on chips (SPEC FU-7).
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -40,11 +39,7 @@ void expect_near_bounds(const nlohmann::json& report, const std::string& model) 
   static const std::set<std::string> kNetworks{"alexnet", "vgg16", "resnet18", "resnet50", "mobilenet_v1"};
   if (kNetworks.count(model) == 0) return;
   std::int64_t bounds = 0;
-  for (const auto& layer : report.at("layers")) {
-    const auto& bound = layer.at("bound_cycles");
-    bounds += std::max({bound.at("compute").get<std::int64_t>(), bound.at("beats").get<std::int64_t>(),
-                        bound.at("dram").get<std::int64_t>()});
-  }
+  for (const auto& layer : report.at("layers")) bounds += bound_of(layer);
   EXPECT_LE(report.at("total").at("cycles").get<double>() / static_cast<double>(bounds), 1.25);
 }
 

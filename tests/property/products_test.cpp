@@ -1,16 +1,14 @@
 // Products of matrices on every matrix engine: operands from inputs and other layers, transposed, broadcast;
 // outputs against the reference, everything of one granularity against the other, other orders of processes
 // (SPEC OP_1, NU_1, NU_2, CY_3, CY_4).
-#include <array>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include "checked_run.h"
-#include "random_offset.h"
+#include "random_engine.h"
 #include "random_product.h"
-#include "random_rolling.h"
 
 namespace tilebeat::testing {
 namespace {
@@ -29,22 +27,9 @@ bool check_on_chip(const Workload& workload, const HardwareConfig& hardware, Ref
   return true;
 }
 
-enum class Engine { kSwitchArray, kWfold, kRolling, kOffset };
-
 class RandomProductsOn : public ::testing::TestWithParam<Engine> {
  protected:
-  static HardwareConfig random_hardware() {
-    switch (GetParam()) {
-      case Engine::kSwitchArray:
-        return random_chip();
-      case Engine::kWfold:
-        return random_wfold_chip();
-      case Engine::kRolling:
-        return random_rolling_chip();
-      default:
-        return random_offset_chip();
-    }
-  }
+  static HardwareConfig random_hardware() { return random_chip_with(GetParam()); }
 };
 
 TEST_P(RandomProductsOn, OP_1_either_operand_is_any_tensor_transposed_or_broadcast) {
@@ -68,14 +53,7 @@ TEST_P(RandomProductsOn, OP_1_a_long_inner_dimension_is_cut) {
   EXPECT_LE(tally.refused * 2, tally.cases) << "products that cannot fit are the exception";
 }
 
-std::string engine_name(const ::testing::TestParamInfo<Engine>& info) {
-  constexpr std::array<const char*, 4> kNames{"switch_array", "wfold", "rolling", "offset"};
-  return kNames.at(static_cast<std::size_t>(info.param));
-}
-INSTANTIATE_TEST_SUITE_P(Engines, RandomProductsOn,
-                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling,
-                                           Engine::kOffset),
-                         engine_name);
+INSTANTIATE_TEST_SUITE_P(Engines, RandomProductsOn, ::testing::ValuesIn(kEngines), engine_name);
 
 }  // namespace
 }  // namespace tilebeat::testing

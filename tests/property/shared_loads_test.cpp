@@ -10,15 +10,10 @@
 #include <rapidcheck.h>
 
 #include "checked_run.h"
-#include "random_chip.h"
-#include "random_offset.h"
-#include "random_rolling.h"
-#include "random_wfold.h"
+#include "random_engine.h"
 
 namespace tilebeat::testing {
 namespace {
-
-enum class Engine { kSwitchArray, kWfold, kRolling, kOffset };
 
 struct SharedTally : Refusals {
   int maps = 0, kernels = 0;  // cases in which CDMAs passed them on
@@ -30,11 +25,7 @@ struct SharedTally : Refusals {
 class SharedLoadsOn : public ::testing::TestWithParam<Engine> {
  protected:
   static HardwareConfig random_hardware() {
-    constexpr int kClusters = 3, kCores = 4;
-    HardwareConfig hardware = GetParam() == Engine::kSwitchArray ? random_chip()
-                              : GetParam() == Engine::kWfold     ? random_wfold_chip(kClusters, kCores)
-                              : GetParam() == Engine::kRolling   ? random_rolling_chip(kClusters, kCores)
-                                                                 : random_offset_chip(kClusters, kCores);
+    HardwareConfig hardware = random_chip_with(GetParam(), {3, 4});
     ChipConfig& chip = *hardware.chip;
     chip.clusters = std::max(2, chip.clusters);
     chip.dram_path = DramPath::kAuto;
@@ -112,15 +103,7 @@ TEST_P(SharedLoadsOn, HI_3_HI_4_MA_1_CY_3_CY_4_random_convolutions_on_random_chi
   EXPECT_GE(tally.strips, 8);
   EXPECT_GE(tally.shared_strips, 3);
 }
-INSTANTIATE_TEST_SUITE_P(Engines, SharedLoadsOn,
-                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling,
-                                           Engine::kOffset),
-                         [](const auto& test) -> std::string {
-                           return test.param == Engine::kSwitchArray ? "switch_array"
-                                  : test.param == Engine::kWfold     ? "wfold"
-                                  : test.param == Engine::kRolling   ? "rolling"
-                                                                     : "offset";
-                         });
+INSTANTIATE_TEST_SUITE_P(Engines, SharedLoadsOn, ::testing::ValuesIn(kEngines), engine_name);
 
 // ---- by hand ----
 

@@ -1,21 +1,17 @@
 // Channels or groups split over cores, on every matrix engine: random products and convolutions whose mapping
 // asks for it, outputs against the reference, everything of one granularity against the other, other orders
 // of processes (SPEC MA_1, RO_6, OP_1, HI_3, NU_2, CY_3, CY_4).
-#include <array>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include "checked_run.h"
-#include "random_offset.h"
+#include "random_engine.h"
 #include "random_product.h"
-#include "random_rolling.h"
 
 namespace tilebeat::testing {
 namespace {
-
-enum class Engine { kSwitchArray, kWfold, kRolling, kOffset };
 
 enum class Cut { kChannels, kGroups };
 
@@ -28,11 +24,7 @@ struct Tally {
 class SharesOn : public ::testing::TestWithParam<Engine> {
  protected:
   static HardwareConfig random_hardware() {
-    constexpr int kClusters = 2, kCores = 5;
-    HardwareConfig hardware = GetParam() == Engine::kSwitchArray ? random_chip()
-                              : GetParam() == Engine::kWfold     ? random_wfold_chip(kClusters, kCores)
-                              : GetParam() == Engine::kRolling   ? random_rolling_chip(kClusters, kCores)
-                                                                 : random_offset_chip(kClusters, kCores);
+    HardwareConfig hardware = random_chip_with(GetParam(), {2, 5});
     ChipConfig& chip = *hardware.chip;
     chip.cores_per_cluster = std::max(2, chip.cores_per_cluster);
     chip.core.nram = random_memory(64, chip.core.bus.bytes_per_clock);
@@ -147,14 +139,7 @@ TEST_P(SharesOn, MA_1_convolutions_with_groups) {
   EXPECT_GE(tally.paths, 3) << "cores share maps or kernels";
 }
 
-std::string engine_name(const ::testing::TestParamInfo<Engine>& info) {
-  constexpr std::array<const char*, 4> kNames{"switch_array", "wfold", "rolling", "offset"};
-  return kNames.at(static_cast<std::size_t>(info.param));
-}
-INSTANTIATE_TEST_SUITE_P(Engines, SharesOn,
-                         ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling,
-                                           Engine::kOffset),
-                         engine_name);
+INSTANTIATE_TEST_SUITE_P(Engines, SharesOn, ::testing::ValuesIn(kEngines), engine_name);
 
 }  // namespace
 }  // namespace tilebeat::testing

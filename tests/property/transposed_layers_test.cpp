@@ -1,6 +1,5 @@
 // Transposed convolutions on every matrix engine of random chips: outputs against the reference, everything
 // of one granularity against the other (SPEC OP-2, CY-3).
-#include <array>
 #include <string>
 #include <vector>
 
@@ -11,9 +10,7 @@
 
 #include "../data/temporary_folder.h"
 #include "checked_run.h"
-#include "random_chip.h"
-#include "random_rolling.h"
-#include "random_wfold.h"
+#include "random_engine.h"
 
 namespace tilebeat::testing {
 namespace {
@@ -67,20 +64,9 @@ class RandomTransposed {
   json file_;
 };
 
-enum class Engine { kSwitchArray, kWfold, kRolling };
-
 class RandomTransposedOn : public ::testing::TestWithParam<Engine> {
  protected:
-  static HardwareConfig random_hardware() {
-    switch (GetParam()) {
-      case Engine::kSwitchArray:
-        return random_chip();
-      case Engine::kWfold:
-        return random_wfold_chip();
-      default:
-        return random_rolling_chip();
-    }
-  }
+  static HardwareConfig random_hardware() { return random_chip_with(GetParam()); }
 };
 
 TEST_P(RandomTransposedOn, OP_2_CY_3_outputs_of_every_phase_are_where_they_belong) {
@@ -97,10 +83,6 @@ TEST_P(RandomTransposedOn, OP_2_CY_3_outputs_of_every_phase_are_where_they_belon
   EXPECT_LE(tally.refused * 2, tally.cases) << "layers that cannot fit are the exception";
 }
 
-std::string engine_name(const ::testing::TestParamInfo<Engine>& info) {
-  constexpr std::array<const char*, 3> kNames{"switch_array", "wfold", "rolling"};
-  return kNames.at(static_cast<std::size_t>(info.param));
-}
 INSTANTIATE_TEST_SUITE_P(Engines, RandomTransposedOn,
                          ::testing::Values(Engine::kSwitchArray, Engine::kWfold, Engine::kRolling),
                          engine_name);

@@ -14,6 +14,13 @@
 
 namespace tilebeat::testing {
 
+/// The greatest of the bounds of a layer of a report.json.
+inline std::int64_t bound_of(const nlohmann::json& layer) {
+  const auto& bound = layer.at("bound_cycles");
+  return std::max({bound.at("compute").get<std::int64_t>(), bound.at("beats").get<std::int64_t>(),
+                   bound.at("dram").get<std::int64_t>()});
+}
+
 /// The estimates of layers that take more than kLong cycles.
 class LayerEstimates {
  public:
@@ -24,12 +31,8 @@ class LayerEstimates {
   void add(const nlohmann::json& report, const std::string& model) {
     for (const auto& layer : report.at("layers")) {
       const std::int64_t cycles = layer.at("cycles"), estimated = layer.at("estimated_cycles");
-      const auto& bound = layer.at("bound_cycles");
       const std::string name = fmt::format("{} of {}", layer.at("name").get<std::string>(), model);
-      EXPECT_GE(estimated,
-                std::max({bound.at("compute").get<std::int64_t>(), bound.at("beats").get<std::int64_t>(),
-                          bound.at("dram").get<std::int64_t>()}))
-          << name;
+      EXPECT_GE(estimated, bound_of(layer)) << name;
       if (cycles < kLong) continue;
       estimates_.push_back({name, static_cast<double>(estimated) / static_cast<double>(cycles) - 1});
       EXPECT_LE(std::abs(estimates_.back().error), 0.20) << name << ": " << estimated << " for " << cycles;

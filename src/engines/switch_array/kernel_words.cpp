@@ -17,8 +17,7 @@ KernelWords::KernelWords(const LoadKernels& load, int columns, int port_channels
                  load.block_channels, load.taps, load.fill) !=
         std::tie(plain.group_kernels, plain.first_kernel, plain.kernels, plain.first_channel,
                  plain.block_words, plain.block_channels, plain.taps, plain.fill))
-      throw SimulationError(
-          "load.kernels: something of groups (group_kernels to fill), but no group_channels");
+      throw SimulationError("load.kernels: fields of groups are set, but group_channels is 0");
     return;
   }
   const bool whole = load.taps > 0 && load.block_words > 0 && load.block_words % load.taps == 0 &&
@@ -32,11 +31,12 @@ KernelWords::KernelWords(const LoadKernels& load, int columns, int port_channels
 Interval KernelWords::brought(std::int64_t word, int column) const {
   if (load_.group_channels == 0) return {0, port_channels_};
   const std::int64_t block = word / load_.block_words, plane = word % load_.block_words / load_.taps;
-  const std::int64_t kernel = load_.first_kernel + block * columns_ + column;
-  if (kernel >= load_.kernels) return {};
-  // Channels from the word's first one to those of the kernel's group.
+  const std::int64_t number = block * columns_ + column;
+  if (number >= load_.kernels) return {};
+  // Kernels and channels are counted from the first ones of the first kernel's group.
   const std::int64_t channel = load_.first_channel + block * load_.block_channels + plane * port_channels_;
-  const std::int64_t group = kernel / load_.group_kernels * load_.group_channels - channel;
+  const std::int64_t group =
+      (load_.first_kernel + number) / load_.group_kernels * load_.group_channels - channel;
   const auto in_word = [&](std::int64_t at) {
     return static_cast<int>(std::clamp<std::int64_t>(at, 0, port_channels_));
   };

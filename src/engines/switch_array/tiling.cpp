@@ -285,17 +285,22 @@ int widest_planes(const Problem& p, const ArrayShape& array) {
   return widest;
 }
 
+// That a field of load.kernels counts, and channels from block to block.
+constexpr int kMostKernels = UINT16_MAX;
+
 LoadKernels kernel_load(const Problem& p, const ArrayShape& array, int kernel_block, Interval planes) {
   LoadKernels load;
   load.words = static_cast<std::uint32_t>(planes.size() * p.taps());
   if (!stored_by_groups(p)) return load;
-  load.group_channels = narrow(p, p.channels / p.conv.groups, "channels of a group");
-  load.group_kernels = narrow(p, p.conv.out_channels / p.conv.groups, "kernels of a group");
-  load.first_kernel = narrow(p, std::int64_t{kernel_block} * array.columns, "kernels");
-  load.kernels = narrow(p, p.conv.out_channels, "kernels");
-  load.first_channel = narrow(p, std::int64_t{planes.begin} * array.port_channels, "channels");
-  load.block_words = narrow(p, load.words, "words of a kernel block");
-  load.taps = narrow(p, p.taps(), "taps");
+  const int group_kernels = p.conv.out_channels / p.conv.groups, group_channels = p.channels / p.conv.groups;
+  const int first = kernel_block * array.columns, group = first / group_kernels;
+  load.group_channels = static_cast<std::uint32_t>(group_channels);
+  load.group_kernels = narrow(p, group_kernels, "kernels of a group");
+  load.first_kernel = narrow(p, first % group_kernels, "kernels of a group");
+  load.kernels = static_cast<std::uint16_t>(std::min(p.conv.out_channels - first, kMostKernels));
+  load.first_channel = planes.begin * array.port_channels - group * group_channels;
+  load.block_words = load.words;
+  load.taps = static_cast<std::uint32_t>(p.taps());
   load.fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
   return load;
 }
@@ -313,6 +318,7 @@ int alike_blocks(const Problem& p, const ArrayShape& array, int first, Interval 
   const Interval planes = planes_of(p, array, first);
   const std::int64_t macs = macs_per_pixel(p, array, first, planes);
   const int step = planes_of(p, array, first + 1).begin - planes.begin;
+  if (step * array.port_channels > kMostKernels) return 1;
   int count = 1;
   for (int block = first + 1; block < blocks.end && whole(block); ++block, ++count) {
     if (p.conv.groups == 1) continue;

@@ -16,8 +16,9 @@ constexpr int kColumns = 16, kChannels = 4;
 LoadKernels depthwise(int first_kernel) {
   LoadKernels load;
   load.words = load.block_words = 36, load.taps = 9;
-  load.group_channels = load.group_kernels = 1, load.kernels = 32;
-  load.first_kernel = load.first_channel = static_cast<std::uint16_t>(first_kernel);
+  load.group_channels = load.group_kernels = 1;
+  load.kernels =
+      static_cast<std::uint16_t>(32 - first_kernel);  // the rest: every kernel is its group's first
   return load;
 }
 
@@ -54,7 +55,7 @@ TEST(KernelWords, SW_8_blocks_one_behind_the_other_have_channels_of_their_own) {
 
 TEST(KernelWords, SW_8_kernels_that_do_not_exist_have_no_bytes) {
   LoadKernels load = depthwise(16);
-  load.kernels = 20;
+  load.kernels = 4;
   const KernelWords words(load, kColumns, kChannels);
   EXPECT_EQ(words.bytes(), 4 * 9);
   EXPECT_EQ(words.brought(9, 4).size(), 0);
@@ -63,8 +64,8 @@ TEST(KernelWords, SW_8_kernels_that_do_not_exist_have_no_bytes) {
 TEST(KernelWords, SW_8_refuses_words_that_are_no_blocks) {
   for (const auto& [words, block, taps] : {std::tuple{37, 36, 9}, {36, 36, 0}, {36, 36, 7}, {36, 0, 9}}) {
     LoadKernels load = depthwise(0);
-    load.words = static_cast<std::uint32_t>(words), load.block_words = static_cast<std::uint16_t>(block);
-    load.taps = static_cast<std::uint16_t>(taps);
+    load.words = static_cast<std::uint32_t>(words), load.block_words = static_cast<std::uint32_t>(block);
+    load.taps = static_cast<std::uint32_t>(taps);
     EXPECT_THROW(KernelWords(load, kColumns, kChannels), SimulationError);
   }
 }
@@ -74,22 +75,24 @@ RC_GTEST_PROP(KernelWords, SW_8_bytes_of_random_groups, ()) {
   const auto number = [](int from, int to) { return *rc::gen::inRange(from, to + 1); };
   LoadKernels load;
   const int channels = number(1, 9), kernels = number(1, 9), groups = number(1, 40);
-  load.group_channels = static_cast<std::uint16_t>(channels);
+  load.group_channels = static_cast<std::uint32_t>(channels);
   load.group_kernels = static_cast<std::uint16_t>(kernels);
-  load.kernels = static_cast<std::uint16_t>(kernels * groups);
-  load.taps = static_cast<std::uint16_t>(number(1, 4));
+  load.taps = static_cast<std::uint32_t>(number(1, 4));
   const int planes = number(1, 6);
-  load.words = load.block_words = static_cast<std::uint16_t>(planes * load.taps);
-  load.first_kernel = static_cast<std::uint16_t>(number(0, kernels * groups));
-  load.first_channel = static_cast<std::uint16_t>(number(0, channels * groups / kChannels) * kChannels);
+  load.words = load.block_words = static_cast<std::uint32_t>(planes) * load.taps;
+  const int first_kernel = number(0, kernels * groups - 1);
+  const int first_channel = number(0, channels * groups / kChannels) * kChannels;
+  load.first_kernel = static_cast<std::uint16_t>(first_kernel % kernels);
+  load.kernels = static_cast<std::uint16_t>(kernels * groups - first_kernel);
+  load.first_channel = first_channel - first_kernel / kernels * channels;
   const KernelWords words(load, kColumns, kChannels);
   std::int64_t bytes = 0;
-  for (int word = 0; word < planes * load.taps; ++word) {
+  for (int word = 0; word < static_cast<int>(load.words); ++word) {
     for (int column = 0; column < kColumns; ++column) {
-      const int kernel = load.first_kernel + column;
+      const int kernel = first_kernel + column;
       for (int i = 0; i < kChannels; ++i) {
-        const int channel = load.first_channel + word / load.taps * kChannels + i;
-        const bool stored = kernel < load.kernels && channel / channels == kernel / kernels;
+        const int channel = first_channel + word / static_cast<int>(load.taps) * kChannels + i;
+        const bool stored = kernel < kernels * groups && channel / channels == kernel / kernels;
         const Interval brought = words.brought(word, column);
         RC_ASSERT(stored == (i >= brought.begin && i < brought.end));
         bytes += stored ? 1 : 0;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/mapping/problem.h"
+#include "tilebeat/mapping/window.h"
 
 #include <cstdint>
 

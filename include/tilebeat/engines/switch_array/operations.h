@@ -67,14 +67,14 @@ struct LoadKernels {
   std::uint32_t parameter_word = 0;  ///< first word in the parameter buffer
   std::uint16_t slot = 0;            ///< post-parameter slot of the first block
   std::uint16_t post_records = 0;    ///< records to load, 0 for none
-  std::uint16_t group_channels = 0;  ///< channels of a group; 0: all bytes of the words come from memory
+  std::uint32_t group_channels = 0;  ///< channels of a group; 0: all bytes of the words come from memory
   std::uint16_t group_kernels = 1;   ///< kernels of a group
-  std::uint16_t first_kernel = 0;    ///< of the first block; its number in the layer
-  std::uint16_t kernels = 0;         ///< of the layer: columns beyond them have none
-  std::uint16_t first_channel = 0;   ///< of the first word
-  std::uint16_t block_words = 1;     ///< words a column of one block
+  std::uint16_t first_kernel = 0;    ///< of the first block; its number in its group
+  std::uint16_t kernels = 0;         ///< from that one on: columns beyond them have none
+  std::int32_t first_channel = 0;    ///< of the first word, counted from the first one of that group
+  std::uint32_t block_words = 1;     ///< words a column of one block
   std::uint16_t block_channels = 0;  ///< from the first channel of a block to that of the next one
-  std::uint16_t taps = 1;            ///< words of one channel block
+  std::uint32_t taps = 1;            ///< words of one channel block
   std::uint8_t fill = 0;             ///< the bytes that do not come from memory: the zero point
 
   void describe(FieldVisitor& visit);
