@@ -26,11 +26,11 @@ class VectorTasks : public VectorLayer {
   std::int64_t touched_bytes() const override { return work_.touched_bytes(); }
 
   int add_tasks(TaskGraph& graph, int cores, DataPath path, std::uint64_t parameters,
-                const std::vector<BufferId>& stored, PlannedBytes& bytes) override {
+                PlannedBytes& bytes) override {
     std::vector<std::vector<VectorPiece>> pieces;
     for (int core = 0; core < cores; ++core) pieces.push_back(work_.pieces_of({core, cores, {}, {}}));
     bytes.results = work_.result_bytes();
-    return add_pieces(graph, pieces, path, parameters, stored, bytes);
+    return add_pieces(graph, pieces, path, parameters, bytes);
   }
 
  private:
@@ -43,7 +43,7 @@ class VectorTasks : public VectorLayer {
   };
 
   int add_pieces(TaskGraph& graph, const std::vector<std::vector<VectorPiece>>& pieces, DataPath path,
-                 std::uint64_t parameters, const std::vector<BufferId>& stored, PlannedBytes& bytes) {
+                 std::uint64_t parameters, PlannedBytes& bytes) {
     std::vector<Core> cores;
     std::size_t steps = 0;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -62,7 +62,7 @@ class VectorTasks : public VectorLayer {
     for (std::size_t step = 0; step < steps; ++step) {
       for (Core& core : cores) {
         const auto& of_core = pieces[static_cast<std::size_t>(core.number)];
-        if (step < of_core.size()) add_piece(graph, way, core, of_core[step], stored, bytes);
+        if (step < of_core.size()) add_piece(graph, way, core, of_core[step], bytes);
       }
     }
     return static_cast<int>(cores.size());
@@ -114,21 +114,15 @@ class VectorTasks : public VectorLayer {
         staging_of(core).load(streams_.at(core.number).first, {{core.processor, transfers, {written}}});
       }
     }
-    void store(const Core& core, const std::vector<Transfer>& transfers, const Access& read,
-               const std::vector<BufferId>& stored) {
+    void store(const Core& core, const std::vector<Transfer>& transfers, const Access& read) {
       if (staging_.empty()) {
-        copies_.add(core.processor, Unit::kIodma, transfers, {read, done(stored, core.processor)});
+        copies_.add(core.processor, Unit::kIodma, transfers, {read});
       } else {
-        const int memory = processor_of_memory(chip_, core.number / chip_.cores_per_cluster);
-        staging_of(core).store(streams_.at(core.number).second, core.processor, transfers, read,
-                               done(stored, memory));
+        staging_of(core).store(streams_.at(core.number).second, core.processor, transfers, read);
       }
     }
 
    private:
-    static Access done(const std::vector<BufferId>& stored, int processor) {
-      return {stored[static_cast<std::size_t>(processor)], 0, AccessKind::kWrite};
-    }
     Staging& staging_of(const Core& core) { return staging_.at(core.number / chip_.cores_per_cluster); }
 
     const ChipConfig& chip_;
@@ -138,7 +132,7 @@ class VectorTasks : public VectorLayer {
   };
 
   void add_piece(TaskGraph& graph, Way& way, Core& core, const VectorPiece& piece,
-                 const std::vector<BufferId>& stored, PlannedBytes& bytes) const {
+                 PlannedBytes& bytes) const {
     const BufferRing::Filling input = core.inputs.next();
     const std::int64_t from = work_.parameter_room() + input.place * core.in;
     const auto nram = [&](std::int64_t offset) {
@@ -151,7 +145,7 @@ class VectorTasks : public VectorLayer {
                          piece.fill ? AccessKind::kAccumulate : AccessKind::kWrite};
     if (!fetches.empty()) way.load(core, fetches, written);
     if (!piece.run) {
-      way.store(core, work_.stores_of(piece, nram(from)), input.read(), stored);
+      way.store(core, work_.stores_of(piece, nram(from)), input.read());
       return;
     }
     const BufferRing::Filling result = core.results.next();
@@ -161,7 +155,7 @@ class VectorTasks : public VectorLayer {
     task.accesses = {input.read(), result.write()};
     if (!work_.parameters().empty()) task.accesses.push_back({core.factors, 0, AccessKind::kRead});
     graph.add(std::move(task));
-    way.store(core, work_.stores_of(piece, nram(to)), result.read(), stored);
+    way.store(core, work_.stores_of(piece, nram(to)), result.read());
   }
 
   const HardwareConfig& hardware_;

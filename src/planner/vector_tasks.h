@@ -25,7 +25,7 @@ class VectorLayer {
   /// Adds the tasks of `cores` cores; parameters lie at `parameters`. Returns how many have work. Throws
   /// UserError when a step does not fit NRAM.
   virtual int add_tasks(TaskGraph& graph, int cores, DataPath path, std::uint64_t parameters,
-                        const std::vector<BufferId>& stored, PlannedBytes& bytes) = 0;
+                        PlannedBytes& bytes) = 0;
 };
 
 /// `inputs` and `output` are places in DRAM. Throws UserError when the layer cannot fit.

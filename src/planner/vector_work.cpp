@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "function_table.h"
 #include "processors.h"
 
 namespace tilebeat {
@@ -105,9 +106,11 @@ void VectorWork::prepare(const Elementwise& operation) {
   types();
   if (layer_.inputs[0] == layer_.inputs[1]) touched_ = 2 * output_.size_bytes();
 }
-void VectorWork::prepare(const ByteTable& table) {
+void VectorWork::prepare(const ByteFunction& function) {
   base_.kind = VectorKind::kTable;
-  parameters_.assign(table.table.begin(), table.table.end());
+  const TensorInfo& input = inputs_.front().info;
+  const auto table = function_table(function, input.dtype, input.zero_point);
+  parameters_.assign(table.begin(), table.end());
   types();
 }
 void VectorWork::prepare(const ChannelScale& operation) {
@@ -130,7 +133,7 @@ void VectorWork::prepare(const Requantize& operation) {
 }
 void VectorWork::prepare(const Softmax& operation) {
   base_.kind = VectorKind::kSoftmax;
-  for (const std::int64_t e : operation.exponentials) {
+  for (const std::int64_t e : softmax_table(operation)) {
     const std::size_t at = parameters_.size();
     parameters_.resize(at + sizeof e);
     std::memcpy(parameters_.data() + at, &e, sizeof e);

@@ -78,7 +78,7 @@ class VectorWork {
   // Parameters, and what VectorRun says of the whole layer.
   void prepare(const Pooling& pool);
   void prepare(const Elementwise& operation);
-  void prepare(const ByteTable& table);
+  void prepare(const ByteFunction& function);
   void prepare(const ChannelScale& operation);
   void prepare(const Requantize& operation);
   void prepare(const Softmax& operation);
@@ -93,7 +93,7 @@ class VectorWork {
 
   // Elements without a channel of their own are spread one by one, others pixel by pixel.
   void cut(const Elementwise& /*operation*/) { cut_flat(std::nullopt); }
-  void cut(const ByteTable& /*operation*/) { cut_flat(std::nullopt); }
+  void cut(const ByteFunction& /*operation*/) { cut_flat(std::nullopt); }
   void cut(const ChannelScale& /*operation*/) { cut_flat(channels_); }
   void cut(const Requantize& /*operation*/) { cut_flat(channels_); }
   void cut(const Softmax& /*operation*/) { cut_flat(channels_); }

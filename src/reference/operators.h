@@ -11,7 +11,7 @@ Tensor reference_matmul(const std::vector<Operand>& inputs, const Conv2d& conv, 
 Tensor reference_pool(const Operand& x, const Pooling& pool, const TensorInfo& output);
 Tensor reference_elementwise(const Operand& a, const Operand& b, const Elementwise& operation,
                              const TensorInfo& output);
-Tensor reference_table(const Operand& x, const ByteTable& table, const TensorInfo& output);
+Tensor reference_function(const Operand& x, const ByteFunction& function, const TensorInfo& output);
 Tensor reference_scale(const Operand& x, const ChannelScale& operation, const TensorInfo& output);
 Tensor reference_requantize(const Operand& x, const Requantize& operation, const TensorInfo& output);
 Tensor reference_softmax(const Operand& x, const Softmax& operation, const TensorInfo& output);

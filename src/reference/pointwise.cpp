@@ -1,6 +1,8 @@
 #include "tilebeat/base/error.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "arithmetic.h"
 #include "operators.h"
@@ -33,6 +35,29 @@ double combined(Elementwise::Kind kind, double p, double q) {
   throw SimulationError("an operator of two tensors is not known");
 }
 
+// Of an element less its zero point, as docs/workloads.md has it.
+std::int32_t function_of(const ByteFunction& f, std::int32_t x, const TensorInfo& output) {
+  const double v = x * f.input_scale;
+  switch (f.kind) {
+    case ByteFunction::Kind::kRelu:
+      return rounded(x > 0 ? x : 0, output.zero_point, output.dtype);
+    case ByteFunction::Kind::kClamp:
+      return rounded(static_cast<double>(x < f.low ? f.low : std::min<std::int64_t>(x, f.high)),
+                     output.zero_point, output.dtype);
+    case ByteFunction::Kind::kLeakyRelu:
+      return requantised(v < 0 ? v * f.slope : v, f.requant);
+    case ByteFunction::Kind::kSigmoid:
+      return requantised(1 / (1 + std::exp(-v)), f.requant);
+    case ByteFunction::Kind::kTanh:
+      return requantised(std::tanh(v), f.requant);
+    case ByteFunction::Kind::kHardSwish:
+      return requantised(v * (v <= -3 ? 0 : v >= 3 ? 6 : v + 3) / 6, f.requant);
+    case ByteFunction::Kind::kGelu:
+      return requantised(0.5 * v * (1 + std::erf(v / std::sqrt(2.0))), f.requant);
+  }
+  throw SimulationError("a function is not known");
+}
+
 }  // namespace
 
 Tensor reference_elementwise(const Operand& a, const Operand& b, const Elementwise& operation,
@@ -46,8 +71,15 @@ Tensor reference_elementwise(const Operand& a, const Operand& b, const Elementwi
   });
 }
 
-Tensor reference_table(const Operand& x, const ByteTable& table, const TensorInfo& output) {
-  return tensor_of(output, [&](std::size_t i) { return table.table[x.tensor.bytes[i]]; });
+Tensor reference_function(const Operand& x, const ByteFunction& f, const TensorInfo& output) {
+  // v is x - zx; elements are bytes, so there are few different ones.
+  std::map<std::int32_t, std::int32_t> known;
+  const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, x.info.zero_point);
+  return tensor_of(output, [&](std::size_t i) {
+    const auto [found, added] = known.try_emplace(values[i], 0);
+    if (added) found->second = function_of(f, values[i], output);
+    return found->second;
+  });
 }
 
 Tensor reference_scale(const Operand& x, const ChannelScale& operation, const TensorInfo& output) {
@@ -73,7 +105,10 @@ Tensor reference_softmax(const Operand& x, const Softmax& operation, const Tenso
   std::int32_t greatest = 0;
   std::int64_t sum = 0;
   const auto exponential = [&](std::size_t i) {
-    return operation.exponentials[static_cast<std::size_t>(greatest - values[i])];
+    const std::int32_t below = greatest - values[i];
+    const double fixed =
+        std::ldexp(std::exp(-(below * operation.input_scale)), 24);  // 24 bits behind the point
+    return static_cast<std::int64_t>(round_half_even(fixed));
   };
   return tensor_of(output, [&](std::size_t i) {
     if (i % channels == 0) {

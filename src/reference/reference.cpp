@@ -29,7 +29,7 @@ class Dispatch {
   Tensor operator()(const Elementwise& operation) const {
     return reference_elementwise(x(), inputs_.at(1), operation, output_);
   }
-  Tensor operator()(const ByteTable& table) const { return reference_table(x(), table, output_); }
+  Tensor operator()(const ByteFunction& function) const { return reference_function(x(), function, output_); }
   Tensor operator()(const ChannelScale& operation) const { return reference_scale(x(), operation, output_); }
   Tensor operator()(const Requantize& operation) const {
     return reference_requantize(x(), operation, output_);

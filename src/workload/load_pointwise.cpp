@@ -11,7 +11,6 @@
 namespace tilebeat {
 namespace {
 
-constexpr double kExponentialUnit = 1 << 24;
 constexpr TensorRequant kSoftmaxRequant{256, -128, DType::kInt8};
 
 /// `values`, one number or a list written at `place`, as one a channel.
@@ -88,10 +87,7 @@ void load_operator(const RequantizeSpec& spec, const LayerSource& source, Layer&
 void load_operator(const SoftmaxSpec& spec, const LayerSource& source, Layer& layer) {
   Softmax softmax;
   softmax.requant = spec.requant.value_or(kSoftmaxRequant);
-  for (std::size_t d = 0; d < softmax.exponentials.size(); ++d) {
-    const double power = std::exp(-static_cast<double>(d) * spec.input_scale);
-    softmax.exponentials[d] = std::llrint(power * kExponentialUnit);
-  }
+  softmax.input_scale = spec.input_scale;
   layer.output = requantised(source.input().shape, softmax.requant, source.place.key("requant"));
   layer.operation = softmax;
 }

@@ -22,7 +22,7 @@ void load_inputs(const WorkloadSpec& spec, const Place& root, Workload& workload
     check_zero_point(input.info.zero_point, input.info.dtype, place.key("zero_point"));
     workload.inputs[input.name] = input.info;
     workload.input_data[input.name] = load_tensor(
-        input.source, {input.info.shape, input.info.dtype, input.info.dtype, std::nullopt}, place);
+        input.source, {input.info.shape, input.info.dtype, input.info.dtype, std::nullopt, true}, place);
   }
 }
 
@@ -71,18 +71,12 @@ void name_outputs(const WorkloadSpec& spec, const Place& root, Workload& workloa
   }
 }
 
-/// `shape` without its extents of 1.
-std::vector<std::int64_t> squeezed(std::vector<std::int64_t> shape) {
-  shape.erase(std::remove(shape.begin(), shape.end(), 1), shape.end());
-  return shape;
-}
-
 void load_expected(const WorkloadSpec& spec, const Place& root, Workload& workload) {
   for (const auto& [name, file] : spec.expected) {
     const Place place = root.key("expected").key(name);
     const TensorInfo& output = need_layer(workload, name, place).output;
     Tensor tensor = load_npy(file, place);
-    if (squeezed(tensor.shape) != squeezed(output.shape) || tensor.dtype != output.dtype) {
+    if (!same_but_ones(tensor.shape, output.shape) || tensor.dtype != output.dtype) {
       place.refuse(fmt::format("{} with {}", shown(file), tensor_text(tensor.shape, tensor.dtype)),
                    tensor_text(output.shape, output.dtype));
     }

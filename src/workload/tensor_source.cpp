@@ -3,6 +3,7 @@
 #include "tilebeat/base/error.h"
 #include "tilebeat/workload/random.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -30,6 +31,12 @@ Tensor make_random(const RandomSpec& random, const TensorWish& wish, const Place
 }
 
 }  // namespace
+
+bool same_but_ones(std::vector<std::int64_t> a, std::vector<std::int64_t> b) {
+  for (std::vector<std::int64_t>* shape : {&a, &b})
+    shape->erase(std::remove(shape->begin(), shape->end(), 1), shape->end());
+  return a == b;
+}
 
 std::string tensor_text(const std::vector<std::int64_t>& shape, DType dtype) {
   return fmt::format("shape {} of {}", shape_text(shape), dtype_name(dtype));
@@ -61,10 +68,13 @@ Tensor load_tensor(const SourceSpec& source, const TensorWish& wish, const Place
   if (source.random) return make_random(*source.random, wish, place.key("random"));
   const Place here = place.key("file");
   Tensor tensor = load_npy(source.file.value(), here);
-  if (tensor.shape != wish.shape || (wish.dtype && tensor.dtype != *wish.dtype)) {
+  const bool fits =
+      wish.ones_may_differ ? same_but_ones(tensor.shape, wish.shape) : tensor.shape == wish.shape;
+  if (!fits || (wish.dtype && tensor.dtype != *wish.dtype)) {
     here.refuse(fmt::format("{} with {}", shown(*source.file), tensor_text(tensor.shape, tensor.dtype)),
                 tensor_text(wish.shape, wish.dtype.value_or(tensor.dtype)));
   }
+  tensor.shape = wish.shape;
   return tensor;
 }
 

@@ -64,10 +64,9 @@ Case table_case() {
   c.run.kind = VectorKind::kTable;
   keep_shape(c, random_byte_type());
   add_operand(c, c.layer.output.shape, random_byte_type());
-  ByteTable table;
-  for (auto& entry : table.table) entry = static_cast<std::uint8_t>(number(0, 255));
-  c.parameters.assign(table.table.begin(), table.table.end());
-  c.layer.operation = table;
+  for (int i = 0; i < 256; ++i) c.parameters.push_back(static_cast<std::uint8_t>(number(0, 255)));
+  c.expected = Tensor{c.layer.output.shape, c.layer.output.dtype, {}};
+  for (const std::uint8_t byte : c.tensors.front().bytes) c.expected->bytes.push_back(c.parameters[byte]);
   return c;
 }
 
@@ -121,11 +120,9 @@ Case softmax_case() {
   keep_shape(c, DType::kInt8);
   add_operand(c, c.layer.output.shape, random_byte_type());
   Softmax softmax;
-  const double scale = number(1, 200) * 1e-3;
-  for (std::size_t d = 0; d < softmax.exponentials.size(); ++d) {
-    softmax.exponentials[d] = std::llround(std::exp(-static_cast<double>(d) * scale) * (1 << 24));
-    c.parameter(softmax.exponentials[d]);
-  }
+  softmax.input_scale = number(1, 200) * 1e-3;
+  for (int d = 0; d < 256; ++d)
+    c.parameter(std::int64_t{std::llround(std::exp(-d * softmax.input_scale) * (1 << 24))});
   softmax.requant = random_requant_of(c);
   softmax.requant.scale *= 100;
   c.parameter(softmax.requant.scale);

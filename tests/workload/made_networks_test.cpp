@@ -22,7 +22,8 @@ std::string contents(const fs::path& file) {
 TEST(MadeNetworks, FU_7_are_what_the_script_writes) {
   const fs::path root = TILEBEAT_SOURCE_DIR;
   const TemporaryFolder folder;
-  const std::string command = (root / "scripts/make-networks").string() + " " + folder.path("");
+  // Folders may have spaces in their names.
+  const std::string command = "'" + (root / "scripts/make-networks").string() + "' '" + folder.path("") + "'";
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
   int files = 0;
   for (const auto& entry : fs::directory_iterator(folder.path(""))) {

@@ -54,6 +54,20 @@ class WorkloadLoader : public ::testing::Test {
 
 using Names = std::vector<std::string>;
 
+TEST_F(WorkloadLoader, UI_6_files_of_inputs_may_have_other_extents_of_1) {
+  const auto load_shape = [&](const std::vector<std::int64_t>& shape) {
+    write_npy(folder_.path("x.npy"), random_tensor(shape, DType::kInt8, 1, -128, 127));
+    return load_workload(folder_.write("w.json", R"({"name": "n",
+   "inputs": [{"name": "x", "shape": [2, 1, 1, 8], "dtype": "int8", "file": "x.npy"}],
+   "layers": [{"name": "p", "op": "global_max_pool", "inputs": ["x"]}]})"));
+  };
+  for (const std::vector<std::int64_t>& shape :
+       {std::vector<std::int64_t>{2, 8}, {2, 1, 8}, {2, 1, 1, 8}, {1, 2, 1, 8, 1}})
+    EXPECT_EQ(load_shape(shape).input_data.at("x").shape, (std::vector<std::int64_t>{2, 1, 1, 8}));
+  EXPECT_THROW(load_shape({8, 2}), UserError);
+  EXPECT_THROW(load_shape({16}), UserError);
+}
+
 TEST_F(WorkloadLoader, UI_6_reads_the_sample_of_the_specification) {
   write_npy(folder_.path("x.npy"), random_tensor({1, 8, 14, 3}, DType::kInt8, 1, -128, 127));
   write_npy(folder_.path("w.npy"), random_tensor({16, 3, 3, 3}, DType::kInt8, 2, -127, 127));

@@ -121,10 +121,15 @@ struct Elementwise {
   TensorRequant requant;
 };
 
-/// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu: the result's byte for every byte of the input
-/// (an int8 element as its two's complement).
-struct ByteTable {
-  std::array<std::uint8_t, 256> table{};
+/// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu. relu: max(x, zx). clamp:
+/// sat(min(max(x - zx, low), high) + zx). The others: f(v) of v = (x - zx) * input_scale, requantised.
+struct ByteFunction {
+  enum class Kind : std::uint8_t { kRelu, kClamp, kLeakyRelu, kSigmoid, kTanh, kHardSwish, kGelu };
+  Kind kind = Kind::kRelu;
+  std::int64_t low = 0, high = 0;  ///< of a clamp
+  double input_scale = 1;
+  double slope = 0;       ///< of leaky_relu, for v < 0
+  TensorRequant requant;  ///< not of relu and clamp: dtype and zero point are the input's
 };
 
 /// scale and batchnorm: v = (x - zx) * scale[c] + offset[c], then requantised.
@@ -141,9 +146,10 @@ struct Requantize {
 };
 
 /// softmax over the channels of each pixel: with d = (greatest x of the pixel) - x,
-/// p = exponentials[d] / (their exact sum over the channels), one division; then requantised.
+/// e = round(exp(-d * input_scale) * 2^24), p = e / (their exact sum over the channels), one division; then
+/// requantised.
 struct Softmax {
-  std::array<std::int64_t, 256> exponentials{};  ///< round(exp(-d * input_scale) * 2^24)
+  double input_scale = 1;
   TensorRequant requant;
 };
 
@@ -188,7 +194,7 @@ struct Pad {
 struct Concat {};
 
 /// What a layer computes. (What a processor executes is an Operation, isa/operation.h.)
-using LayerOperation = std::variant<Conv2d, Pooling, Elementwise, ByteTable, ChannelScale, Requantize,
+using LayerOperation = std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize,
                                     Softmax, Reshape, Concat, Resize, Pad>;
 
 }  // namespace tilebeat

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "tilebeat/workload/operators.h"
+
+#include <array>
+#include <cstdint>
+
+namespace tilebeat {
+
+/// What a vector unit looks up for a function of one element (docs/vector.md): the result's byte for every
+/// byte of an input of type `input` and zero point `zero_point`, an int8 element as its two's complement.
+/// Computed with the functions of the C++ library, one rounding; the reference computes its own (SPEC NU-5).
+std::array<std::uint8_t, 256> function_table(const ByteFunction& function, DType input,
+                                             std::int32_t zero_point);
+
+/// round(exp(-d * input_scale) * 2^24) for every distance d from a pixel's greatest element.
+std::array<std::int64_t, 256> softmax_table(const Softmax& softmax);
+
+}  // namespace tilebeat
