@@ -37,8 +37,6 @@ Activity cause_of_empty(BufferRole role) {
       return Activity::kOutputReady;
     case BufferRole::kStaging:
       return Activity::kPeer;
-    case BufferRole::kStored:
-      return Activity::kLayerEnd;
   }
   return Activity::kNoWork;
 }
@@ -58,8 +56,6 @@ Activity cause_of_full(BufferRole role) {
       return Activity::kOutputSpace;
     case BufferRole::kStaging:
       return Activity::kPeer;
-    case BufferRole::kStored:
-      return Activity::kLayerEnd;
   }
   return Activity::kNoWork;
 }
@@ -71,8 +67,6 @@ BufferId TaskGraph::add_buffer(BufferRole role) {
 
 int TaskGraph::add(Task task) {
   if (also_) task.accesses.push_back(*also_);
-  if (!also_written_.empty())
-    task.accesses.push_back({also_written_[static_cast<std::size_t>(task.processor)], 0, AccessKind::kWrite});
   tasks_.push_back(std::move(task));
   return static_cast<int>(tasks_.size()) - 1;
 }

@@ -4,13 +4,16 @@
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace tilebeat {
 namespace {
+
+// Cycles of a tile beside its beats: it is asked for, loaded, drained and stored by instructions of its own.
+constexpr double kTileCycles = 64;
 
 // One layer's splits, one after the other.
 class Splits {
@@ -54,15 +57,25 @@ class Splits {
       else
         return;
     }
+    while (true) {
+      consider(m, rows, columns, blocks);
+      if (m.tile_rows <= grain_.rows) return;
+      m.tile_rows = align_up<int>(ceil_div(m.tile_rows, 2), grain_.rows);
+    }
+  }
+  void consider(const LayerMapping& m, int rows, int columns, int blocks) {
     const double tiles = static_cast<double>(ceil_div(rows, m.tile_rows)) *
                          static_cast<double>(ceil_div(columns, m.tile_columns));
     const double grains = static_cast<double>(ceil_div(m.tile_rows, grain_.rows)) *
                           static_cast<double>(ceil_div(m.tile_columns, grain_.columns)) * tiles;
     const double computed = grains * blocks * static_cast<double>(grain_.cycles);
     const double moved = tiles * static_cast<double>(map_beats(m) + result_beats(m)) * m.cores();
-    const double cycles = std::max(computed, moved);
-    if (best_ && cycles >= cycles_) return;
-    best_ = m, cycles_ = cycles;
+    // The first tile's map comes before there is something to compute, the last one's results go behind.
+    const double edges = static_cast<double>(map_beats(m) + result_beats(m)) * m.cores();
+    const double cycles = std::max(computed, moved) + edges + kTileCycles * tiles;
+    const std::pair<int, double> cost{share_.fewest_kernels ? blocks : 0, cycles};
+    if (best_ && cost >= cost_) return;
+    best_ = m, cost_ = cost;
   }
   bool fits(const LayerMapping& m) const {
     return map_bytes(m) <= share_.operand_bytes && result_bytes(m) <= share_.result_bytes;
@@ -96,7 +109,7 @@ class Splits {
   const ChipConfig& chip_;
   const ClusterShare& share_;
   std::optional<LayerMapping> best_;
-  double cycles_ = std::numeric_limits<double>::infinity();
+  std::pair<int, double> cost_;  // of the best one: kernel blocks of a core, where these count, and cycles
 };
 
 }  // namespace

@@ -13,11 +13,13 @@ struct ClusterShare {
   int cores = 1;
   std::int64_t operand_bytes = 0;  ///< of a buffer in NRAM for a tile's map
   std::int64_t result_bytes = 0;   ///< of one for its results
+  bool fewest_kernels = false;     ///< a core has as few of them as can be, however long it takes
 };
 
-/// How a step's outputs are spread over the cores of a cluster, and in which tiles: the split whose cores
-/// compute least, or move least through the cluster's bus where that takes longer. Throws UserError when not
-/// even one grain of outputs fits.
+/// How a step's outputs are spread over the cores of a cluster, and in which tiles: the split that is
+/// expected to take least. Cores compute, or move through the cluster's bus where that takes longer; before
+/// the first tile and behind the last one they do only one of the two, so several small tiles are often
+/// faster than a large one. Throws UserError when not even one grain of outputs fits.
 LayerMapping split_over_cluster(const MatrixLayer& layer, const ChipConfig& chip, const ClusterShare& share);
 
 }  // namespace tilebeat

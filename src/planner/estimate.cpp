@@ -45,7 +45,7 @@ class JobCosts {
     EnginePlace place;
     place.nram = job.ifm.address, place.wram = job.weights;
     const auto lowering = layer_.lower(graph, place);
-    job.ifm_reads.clear(), job.weights_read.reset(), job.ofm_write.reset(), job.stored.reset();
+    job.ifm_reads.clear(), job.weights_read.reset(), job.ofm_write.reset();
     for (int i = 0; i < count; ++i) {
       lowering->add(job);
       job.ifm.address += 64;
@@ -81,8 +81,7 @@ class CoarseLowering : public MatrixLowering {
 
 }  // namespace
 
-PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work,
-                               const std::vector<BufferId>& stored) {
+PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work) {
   const SharedLayer& layer = work.layer;
   const LayerMapping& m = work.mapping;
   cut_jobs(layer, m, work.hardware);
@@ -101,14 +100,7 @@ PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work,
         const auto share = static_cast<std::size_t>(number);
         if (jobs <= kFewJobs) return layer.shares[share].layer->lower(g, place);
         return std::make_unique<CoarseLowering>(g, place, costs[share]);
-      },
-      stored);
-}
-
-std::vector<BufferId> stored_buffers(TaskGraph& graph, int processors) {
-  std::vector<BufferId> stored;
-  for (int i = 0; i < processors; ++i) stored.push_back(graph.add_buffer(BufferRole::kStored));
-  return stored;
+      });
 }
 
 double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double limit) {
@@ -117,16 +109,15 @@ double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double 
   if (q.kernels_loaded)
     mapping.kernels_ahead = static_cast<int>(wram_of_loads({q.layer, q.hardware, m, q.output}).size());
   const MatrixWork work{q.layer, q.hardware, mapping, q.output};
-  const int processors = q.hardware.chip->processors();
   const Machine machine =
       machine_of(q.hardware, q.first_of_program ? processors_of(*q.hardware.chip, m) : std::vector<int>{});
   double before = 0;
   if (q.kernels_loaded) {
     TaskGraph earlier;
-    const PlannedUse use = add_kernels_ahead(earlier, work, 0, stored_buffers(earlier, processors));
+    const PlannedUse use = add_kernels_ahead(earlier, work, 0);
     before = static_cast<double>(use.bytes.kernels) / machine.dram_bytes_per_clock;
   }
-  add_estimated_tasks(graph, work, stored_buffers(graph, processors));
+  add_estimated_tasks(graph, work);
   return before + schedule(graph, dependencies_of(graph), machine, limit - before).cycles;
 }
 
@@ -149,7 +140,7 @@ std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& m) {
 
 Cycle end_cycles(const HardwareConfig& hardware, int processors) {
   constexpr Cycle kFence = 8;
-  return processors == 1 ? kFence : kFence + 2 * hardware.chip->sync_cycles;
+  return processors == 1 ? kFence : kFence + hardware.chip->sync_cycles;
 }
 
 Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started) {

@@ -17,13 +17,11 @@ double estimated_cycles(const MappingQuestion& question, const LayerMapping& map
                         double limit = std::numeric_limits<double>::infinity());
 
 /// Adds the tasks of a layer that is mapped so to a graph for an estimate.
-PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const std::vector<BufferId>& stored);
-/// The buffers that the last tasks of results write, one a processor (add_matrix_tasks).
-std::vector<BufferId> stored_buffers(TaskGraph& graph, int processors);
+PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work);
 
 /// What tasks of the machine share, with the processors `started` started by the host first.
 Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started);
-/// Cycles of the fence and the barriers behind a layer that so many processors work on.
+/// Cycles of the fence and the barrier behind a layer that so many processors work on.
 Cycle end_cycles(const HardwareConfig& hardware, int processors);
 /// The processors that work in a mapping.
 std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& mapping);

@@ -55,12 +55,9 @@ class FusedUnit {
   /// Name, bounds and choices; bytes and estimate are not there yet.
   LayerPlan plan() const;
   /// After `place`, all of these. `loads` of the kernels are made ahead.
-  PlannedUse add_tasks(TaskGraph& graph, const std::vector<BufferId>& stored, int loads) const;
-  PlannedUse add_tasks(TaskGraph& graph, const std::vector<BufferId>& stored) const {
-    return add_tasks(graph, stored, mapping_.kernels_ahead);
-  }
-  PlannedUse add_kernels_ahead(TaskGraph& graph, int loads, std::int64_t sram,
-                               const std::vector<BufferId>& stored) const;
+  PlannedUse add_tasks(TaskGraph& graph, int loads) const;
+  PlannedUse add_tasks(TaskGraph& graph) const { return add_tasks(graph, mapping_.kernels_ahead); }
+  PlannedUse add_kernels_ahead(TaskGraph& graph, int loads, std::int64_t sram) const;
   std::vector<std::int64_t> wram_of_loads() const;
   int regions() const;  ///< of WRAM
   /// The first loads of kernels are made ahead, into WRAM from `wram_at` on.
@@ -91,9 +88,10 @@ class FusedUnit {
 struct UnitEstimate {
   double cycles = 0;
   std::int64_t bytes = 0;
+  double careful = 0;  ///< cycles, as they are taken where it is weighed against its layers one by one
 };
-/// Both throw UserError when the unit cannot be, or does not fit. Cycles beyond `limit` are infinite; whether
-/// the unit fits, and its bytes, are then not known.
+/// Both throw UserError when the unit cannot be, or does not fit. Careful cycles beyond `limit` are infinite;
+/// whether the unit fits, and its bytes, are then not known.
 UnitEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
                            const UnitRequest& request, UnitParts& parts, double limit);
 std::int64_t bytes_of_unit(const Workload& workload, const HardwareConfig& hardware,

@@ -14,18 +14,16 @@ namespace {
 
 double own_cycles(const AheadTarget& target, int loads, const HardwareConfig& hardware) {
   TaskGraph graph;
-  target.add_tasks(graph, loads, stored_buffers(graph, hardware.chip->processors()));
+  target.add_tasks(graph, loads);
   return schedule(graph, dependencies_of(graph), machine_of(hardware, {})).cycles;
 }
 
 // Infinite when the SRAM has no room for the loads.
-double host_cycles(const AheadHost& host, const AheadTarget& target, int loads,
-                   const HardwareConfig& hardware) {
+double host_cycles(const AheadHost& host, const AheadTarget& target, int loads) {
   TaskGraph graph;
-  const std::vector<BufferId> stored = stored_buffers(graph, hardware.chip->processors());
-  const PlannedUse use = host.add_tasks(graph, stored);
+  const PlannedUse use = host.add_tasks(graph);
   try {
-    if (loads > 0) target.add_loads(graph, loads, use.sram, stored);
+    if (loads > 0) target.add_loads(graph, loads, use.sram);
   } catch (const UserError&) {
     return std::numeric_limits<double>::infinity();
   }
@@ -40,7 +38,7 @@ KernelsAhead choose_kernels_ahead(const std::vector<AheadHost>& hosts, const Ahe
   std::vector<double> alone;  // of the hosts
   for (const AheadHost& host : hosts) {
     most = std::max(most, host.most);
-    alone.push_back(host.most > 0 ? host_cycles(host, target, 0, hardware) : 0);
+    alone.push_back(host.most > 0 ? host_cycles(host, target, 0) : 0);
   }
   const double own = own_cycles(target, 0, hardware);
   KernelsAhead best{0, 0, own};
@@ -48,15 +46,15 @@ KernelsAhead choose_kernels_ahead(const std::vector<AheadHost>& hosts, const Ahe
     const double left = own_cycles(target, loads, hardware);
     for (std::size_t h = 0; h < hosts.size(); ++h) {
       if (loads > hosts[h].most) continue;
-      const double cycles = left + host_cycles(hosts[h], target, loads, hardware) - alone[h];
+      const double cycles = left + host_cycles(hosts[h], target, loads) - alone[h];
       if (cycles < best.cycles) best = {h, loads, cycles};
     }
   }
   return best;
 }
 
-bool fits_sram(const AheadHost& host, const AheadTarget& target, int loads, const HardwareConfig& hardware) {
-  return std::isfinite(host_cycles(host, target, loads, hardware));
+bool fits_sram(const AheadHost& host, const AheadTarget& target, int loads) {
+  return std::isfinite(host_cycles(host, target, loads));
 }
 
 void WramInUse::add(std::int64_t begin, std::int64_t size) {

@@ -16,17 +16,16 @@ namespace tilebeat {
 /// A layer or a fused unit, some of whose kernels can be loaded while an earlier one runs.
 struct AheadTarget {
   /// Adds its tasks to a graph, for an estimate, without the first `loads` loads of kernels.
-  std::function<PlannedUse(TaskGraph&, int loads, const std::vector<BufferId>& stored)> add_tasks;
+  std::function<PlannedUse(TaskGraph&, int loads)> add_tasks;
   /// Adds the first `loads` loads to the graph of another one that takes `sram` bytes of a cluster's SRAM.
   /// Throws UserError when there is no room left.
-  std::function<PlannedUse(TaskGraph&, int loads, std::int64_t sram, const std::vector<BufferId>& stored)>
-      add_loads;
+  std::function<PlannedUse(TaskGraph&, int loads, std::int64_t sram)> add_loads;
 };
 
 /// A layer or a fused unit during which kernels of a later one can be loaded.
 struct AheadHost {
   /// Adds its tasks to a graph, for an estimate, with the loads for others that it makes already.
-  std::function<PlannedUse(TaskGraph&, const std::vector<BufferId>& stored)> add_tasks;
+  std::function<PlannedUse(TaskGraph&)> add_tasks;
   Machine machine;
   int most = 0;  ///< loads that WRAM has room for from then on
 };
@@ -43,7 +42,7 @@ KernelsAhead choose_kernels_ahead(const std::vector<AheadHost>& hosts, const Ahe
                                   const HardwareConfig& hardware);
 
 /// Whether the SRAM has room for so many loads while `host` runs.
-bool fits_sram(const AheadHost& host, const AheadTarget& target, int loads, const HardwareConfig& hardware);
+bool fits_sram(const AheadHost& host, const AheadTarget& target, int loads);
 
 /// Parts of a core's WRAM that are taken.
 class WramInUse {

@@ -31,7 +31,7 @@ class MatrixTasks {
  public:
   /// `lowering`: nothing, for the loads that are made ahead alone, beside `sram` bytes in use.
   MatrixTasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering,
-              const std::vector<BufferId>& stored, std::int64_t sram = 0)
+              std::int64_t sram = 0)
       : graph_(graph),
         work_(work),
         m_(work.mapping),
@@ -40,7 +40,6 @@ class MatrixTasks {
         footprint_(footprint_of(work)),
         copies_(graph, work.hardware),
         sums_(graph, work, footprint_),
-        stored_(stored),
         ahead_(!lowering) {
     const Grain grain = work.layer.largest().layer->grain();
     for (int core = 0; core < m_.cores(); ++core) {
@@ -169,7 +168,8 @@ class MatrixTasks {
       staging_.emplace(cluster, Staging(graph_, work_.hardware, cluster, p_.name));
       Staging& staging = staging_.at(cluster);
       // Kernels are broadcast whole groups at a time; what else goes through shares the rest evenly.
-      if (broadcasts(m_.kernels)) broadcasts_[cluster] = staging.add_stream(footprint_.kernels, 2);
+      if (broadcasts(m_.kernels))
+        broadcasts_[cluster] = staging.add_stream(std::min(footprint_.kernels, Staging::kLargestBuffer), 2);
       std::vector<int*> streams;
       if (m_.maps != DataPath::kDirect) {
         for (const Core& core : cores_) {
@@ -201,7 +201,8 @@ class MatrixTasks {
       Staging& staging = found->second;
       if (used > 0) staging.reserve(used, "what the layer before takes");
       if (broadcasts(m_.kernels)) {
-        broadcasts_[core.cluster] = staging.add_stream(footprint_.kernels, 2);
+        broadcasts_[core.cluster] =
+            staging.add_stream(std::min(footprint_.kernels, Staging::kLargestBuffer), 2);
         continue;
       }
       const auto users = kernel_users(core.cluster);
@@ -449,8 +450,6 @@ class MatrixTasks {
     if (core.map) job.ifm_reads = core.map->reads;
     job.weights_read = core.weights->read();
     job.ofm_write = core.result->write();
-    if (step.group.reduction.last && stores_of(core, step).empty())
-      job.stored = stored_by(core.place.processor);
     core.lowering->add(job);
   }
   std::vector<Transfer> stores_of(const Core& core, const CoreStep& step) const {
@@ -459,9 +458,6 @@ class MatrixTasks {
     const TensorLayout output =
         work_.output.from_channel_byte(std::int64_t{core.share->first_kernel} * p.element_bytes());
     return store_transfers(p, output, step.tile, step.group.blocks, result_address(core, core.result->place));
-  }
-  Access stored_by(int processor) const {
-    return {stored_[static_cast<std::size_t>(processor)], 0, AccessKind::kWrite};
   }
 
   void store(Core& core, std::size_t number) {
@@ -472,11 +468,9 @@ class MatrixTasks {
   }
   void store(const Core& core, const std::vector<Transfer>& transfers, const Access& read) {
     if (m_.results == DataPath::kDirect) {
-      copies_.add(core.place.processor, Unit::kIodma, transfers, {read, stored_by(core.place.processor)});
+      copies_.add(core.place.processor, Unit::kIodma, transfers, {read});
     } else {
-      staging_.at(core.cluster)
-          .store(store_streams_.at(core.number), core.place.processor, transfers, read,
-                 stored_by(processor_of_memory(chip_, core.cluster)));
+      staging_.at(core.cluster).store(store_streams_.at(core.number), core.place.processor, transfers, read);
     }
   }
 
@@ -507,7 +501,6 @@ class MatrixTasks {
   Footprint footprint_;
   CopyTasks copies_;
   CoreSums sums_;
-  const std::vector<BufferId>& stored_;
   bool ahead_;             // only the loads that are made ahead
   std::size_t loads_ = 0;  // for several cores at a time, so far
   std::vector<Core> cores_;
@@ -519,16 +512,12 @@ class MatrixTasks {
 
 }  // namespace
 
-PlannedUse add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering,
-                            const std::vector<BufferId>& stored) {
-  return MatrixTasks(graph, work, lowering, stored).run();
+PlannedUse add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering) {
+  return MatrixTasks(graph, work, lowering).run();
 }
 
-PlannedUse add_kernels_ahead(TaskGraph& graph, const MatrixWork& work, std::int64_t sram,
-                             const std::vector<BufferId>& stored) {
-  graph.also_write(stored);
-  PlannedUse use = MatrixTasks(graph, work, {}, stored, sram).load_ahead();
-  graph.also_write({});
+PlannedUse add_kernels_ahead(TaskGraph& graph, const MatrixWork& work, std::int64_t sram) {
+  PlannedUse use = MatrixTasks(graph, work, {}, sram).load_ahead();
   use.sram = std::max(use.sram, sram);
   return use;
 }

@@ -26,16 +26,13 @@ using LoweringFactory =
     std::function<std::unique_ptr<MatrixLowering>(TaskGraph&, const EnginePlace&, int share)>;
 
 /// Adds the tasks of the layer: loads, jobs and stores of all cores, step by step; of the kernels not the
-/// loads that are made ahead. `stored` has a buffer for every processor, which the last tasks of a result
-/// write.
-PlannedUse add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering,
-                            const std::vector<BufferId>& stored);
+/// loads that are made ahead.
+PlannedUse add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering);
 
 /// Adds the loads of the layer's kernels that are made ahead to the graph of another one, which takes `sram`
-/// bytes of a cluster's SRAM and does not touch their places in WRAM; they write `stored`, too. Returns their
+/// bytes of a cluster's SRAM and does not touch their places in WRAM. Returns their
 /// bytes, and what of the SRAM is in use then. Throws UserError when it has no room left.
-PlannedUse add_kernels_ahead(TaskGraph& graph, const MatrixWork& work, std::int64_t sram,
-                             const std::vector<BufferId>& stored);
+PlannedUse add_kernels_ahead(TaskGraph& graph, const MatrixWork& work, std::int64_t sram);
 /// Bytes of WRAM that the buffers of the first loads take, by their number from 1 on: as many as can be made
 /// ahead.
 std::vector<std::int64_t> wram_of_loads(const MatrixWork& work);

@@ -98,8 +98,7 @@ class OptimalChooser {
     ++visited_;
     std::optional<double> cost;
     if (objective_ == FusionObjective::kCycles) {
-      if (const auto estimate = space_.fused(request, trial.cost / kUnitMargin))
-        cost = careful_cycles(*estimate);
+      if (const auto estimate = space_.fused(request, trial.cost)) cost = estimate->careful;
     } else if (const auto bytes = space_.fused_bytes(request)) {
       cost = static_cast<double>(*bytes);
     }

@@ -46,15 +46,23 @@ struct DecidedLayer {
   LayerPlan plan;
 };
 
+// By what a layer is and the processors at work: the mapping that was chosen, why, and for which layer.
+struct ChosenBefore {
+  MappingRequest request;
+  std::string reason, layer;
+};
+using ChosenMappings = std::map<std::vector<int>, ChosenBefore>;
+
 class NetworkPlanner {
  public:
   NetworkPlanner(const Workload& workload, const HardwareConfig& hardware, const NetworkMapping& asked,
-                 const MappingTrial& trial)
+                 const MappingTrial& trial, ChosenMappings& chosen_before)
       : workload_(workload),
         hardware_(hardware),
         asked_(asked),
         trial_(trial),
-        places_(hardware, made_.plan) {}
+        places_(hardware, made_.plan),
+        chosen_before_(chosen_before) {}
 
   PlannedNetwork run() {
     check_request();
@@ -135,7 +143,7 @@ class NetworkPlanner {
     if (!hardware_.fused || !asked_.units.empty()) return;
     HardwareConfig unfused = hardware_;
     unfused.fused = false;
-    alone_ = plan_network(workload_, unfused, asked_, trial_);
+    alone_ = NetworkPlanner(workload_, unfused, asked_, trial_, chosen_before_).run();
     const auto begin = std::chrono::steady_clock::now();
     ChosenUnits chosen = choose_units(workload_, hardware_, alone_.plan);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
@@ -320,17 +328,18 @@ class NetworkPlanner {
     add(workload_.tensor(question.layer.inputs.front()).shape), add(question.layer.output.shape);
     add(question.workers);
     const auto [known, first] = chosen_before_.try_emplace(std::move(sizes));
+    ChosenBefore& before = known->second;
     if (first) {
       ChosenLayer chosen = choose_layer(question);
-      known->second = {request_of(chosen.mapping),
-                       fmt::format("as for '{}': {}", question.layer.name, chosen.reason)};
-      known->second.first.kernels_ahead.reset(), known->second.first.kernels_during.reset();
-      known->second.first.engine.reset();
+      before = {request_of(chosen.mapping), chosen.reason, question.layer.name};
+      before.request.kernels_ahead.reset(), before.request.kernels_during.reset();
+      before.request.engine.reset();
       return chosen;
     }
-    question.request = &known->second.first;
+    question.request = &before.request;
     ChosenLayer chosen = choose_layer(question);
-    chosen.reason = known->second.second;
+    const bool same = before.layer == question.layer.name;
+    chosen.reason = same ? before.reason : fmt::format("as for '{}': {}", before.layer, before.reason);
     return chosen;
   }
 
@@ -360,8 +369,7 @@ class NetworkPlanner {
       mapping.kernel_parts = cores, mapping.results = d.path;
       TaskGraph graph;
       PlannedBytes bytes;
-      const int working =
-          d.vector->add_tasks(graph, cores, d.path, d.parameters, stored_buffers(graph), bytes);
+      const int working = d.vector->add_tasks(graph, cores, d.path, d.parameters, bytes);
       if (working < cores && cores > 1) break;
       const std::vector<int> started = d.first ? processors_of(chip, mapping) : std::vector<int>{};
       const double cycles = schedule(graph, dependencies_of(graph), machine_of(hardware_, started)).cycles;
@@ -378,10 +386,6 @@ class NetworkPlanner {
   std::vector<MatrixJob> jobs_of(const DecidedLayer& d) const {
     const Problem& p = d.matrix->problem();
     return board_jobs(p, layouts(*d.layer, p), d.weights);
-  }
-
-  std::vector<BufferId> stored_buffers(TaskGraph& graph) const {
-    return tilebeat::stored_buffers(graph, is_board() ? 1 : hardware_.chip->processors());
   }
 
   // ---- kernels ahead ----
@@ -442,7 +446,7 @@ class NetworkPlanner {
         refuse_ahead(chosen.loads, fmt::format("there is no {} from which on WRAM has room for them",
                                                asked.during ? fmt::format("earlier layer '{}'", *asked.during)
                                                             : "layer before"));
-      if (!fits_sram(hosts[host], target, chosen.loads, hardware_))
+      if (!fits_sram(hosts[host], target, chosen.loads))
         refuse_ahead(chosen.loads, fmt::format("the SRAM of a cluster has no room for them beside '{}'",
                                                layer_of(host)->layer->name));
     } else {
@@ -488,29 +492,28 @@ class NetworkPlanner {
 
   AheadTarget ahead_target(const DecidedLayer& d) const {
     AheadTarget made;
-    made.add_tasks = [this, &d](TaskGraph& graph, int loads, const std::vector<BufferId>& stored) {
-      if (d.unit != nullptr) return d.unit->add_tasks(graph, stored, loads);
+    made.add_tasks = [this, &d](TaskGraph& graph, int loads) {
+      if (d.unit != nullptr) return d.unit->add_tasks(graph, loads);
       LayerMapping mapping = d.mapping;
       mapping.kernels_ahead = loads;
-      return add_estimated_tasks(graph, work_of(d, mapping), stored);
+      return add_estimated_tasks(graph, work_of(d, mapping));
     };
-    made.add_loads = [this, &d](TaskGraph& graph, int loads, std::int64_t sram,
-                                const std::vector<BufferId>& stored) {
-      if (d.unit != nullptr) return d.unit->add_kernels_ahead(graph, loads, sram, stored);
+    made.add_loads = [this, &d](TaskGraph& graph, int loads, std::int64_t sram) {
+      if (d.unit != nullptr) return d.unit->add_kernels_ahead(graph, loads, sram);
       LayerMapping mapping = d.mapping;
       mapping.kernels_ahead = loads;
-      return add_kernels_ahead(graph, work_of(d, mapping), sram, stored);
+      return add_kernels_ahead(graph, work_of(d, mapping), sram);
     };
     return made;
   }
   AheadHost ahead_host(const DecidedLayer& host) const {
     AheadHost made;
     made.machine = machine_of(hardware_, host.first ? workers(host) : std::vector<int>{});
-    made.add_tasks = [this, &host](TaskGraph& graph, const std::vector<BufferId>& stored) {
-      PlannedUse use = host.matrix != nullptr ? add_estimated_tasks(graph, work_of(host), stored)
-                                              : add_tasks(host, graph, stored);
+    made.add_tasks = [this, &host](TaskGraph& graph) {
+      PlannedUse use =
+          host.matrix != nullptr ? add_estimated_tasks(graph, work_of(host)) : add_tasks(host, graph);
       for (const DecidedLayer* later : host.ahead)
-        use.sram = ahead_target(*later).add_loads(graph, later->mapping.kernels_ahead, use.sram, stored).sram;
+        use.sram = ahead_target(*later).add_loads(graph, later->mapping.kernels_ahead, use.sram).sram;
       return use;
     };
     return made;
@@ -537,30 +540,27 @@ class NetworkPlanner {
   // ---- programs ----
 
   // The layer's own tasks.
-  PlannedUse add_tasks(const DecidedLayer& d, TaskGraph& graph, const std::vector<BufferId>& stored) const {
+  PlannedUse add_tasks(const DecidedLayer& d, TaskGraph& graph) const {
     PlannedUse use;
-    if (d.unit != nullptr) return d.unit->add_tasks(graph, stored);
+    if (d.unit != nullptr) return d.unit->add_tasks(graph);
     if (d.matrix != nullptr && is_board()) {
       const MatrixLowering::ReadBytes read = add_board_tasks(graph, *d.matrix, jobs_of(d));
       use.bytes.maps = read.maps, use.bytes.kernels = read.kernels;
     } else if (d.matrix != nullptr) {
-      return add_matrix_tasks(
-          graph, work_of(d),
-          [&](TaskGraph& g, const EnginePlace& place, int share) {
-            return d.shared.shares[static_cast<std::size_t>(share)].layer->lower(g, place);
-          },
-          stored);
+      return add_matrix_tasks(graph, work_of(d), [&](TaskGraph& g, const EnginePlace& place, int share) {
+        return d.shared.shares[static_cast<std::size_t>(share)].layer->lower(g, place);
+      });
     } else if (d.vector != nullptr) {
-      d.vector->add_tasks(graph, d.mapping.cores(), d.path, d.parameters, stored, use.bytes);
+      d.vector->add_tasks(graph, d.mapping.cores(), d.path, d.parameters, use.bytes);
       use.sram = d.path == DataPath::kSram ? hardware_.chip->sram_bytes() : 0;
     }
     return use;
   }
 
   // The first kernels of later layers: they change the bytes and the bounds of both.
-  void add_ahead(DecidedLayer& d, TaskGraph& graph, PlannedUse use, const std::vector<BufferId>& stored) {
+  void add_ahead(DecidedLayer& d, TaskGraph& graph, PlannedUse use) {
     for (const DecidedLayer* later : d.ahead) {
-      use = ahead_target(*later).add_loads(graph, later->mapping.kernels_ahead, use.sram, stored);
+      use = ahead_target(*later).add_loads(graph, later->mapping.kernels_ahead, use.sram);
       d.plan.kernel_bytes += use.bytes.kernels, d.plan.bytes_ahead += use.bytes.kernels;
       d.plan.bound.dram += dram_bound(use.bytes.kernels, hardware_);
       bytes_before_[later->layer->name] = use.bytes.kernels;
@@ -585,17 +585,15 @@ class NetworkPlanner {
   void lower(DecidedLayer& d) {
     TaskGraph graph;
     graph.place_constants([&](std::vector<std::uint8_t> bytes) { return constant(d.layer->name, bytes); });
-    const std::vector<BufferId> stored = stored_buffers(graph);
-    const PlannedUse use = add_tasks(d, graph, stored);
+    const PlannedUse use = add_tasks(d, graph);
     d.plan.input_bytes = use.bytes.maps, d.plan.kernel_bytes = use.bytes.kernels;
     if (d.unit != nullptr)
       d.plan.choices.emplace_back(
           "takes", fmt::format("{} of {} bytes of a cluster's SRAM, {} of {} of a core's WRAM", use.sram,
                                hardware_.chip->sram_bytes(), use.wram, hardware_.chip->core.wram.size_bytes));
-    add_ahead(d, graph, use, stored);
+    add_ahead(d, graph, use);
     const auto number = static_cast<std::uint32_t>(made_.plan.layers.size());
     const std::set<int>& workers = workers_.at(d.layer->scene);
-    add_barriers(graph, number, workers, stored);
     const std::vector<Dependency> dependencies = dependencies_of(graph);
     Machine machine = machine_of(hardware_, d.first ? this->workers(d) : std::vector<int>{});
     if (d.first && decided_.size() > 1)  // processors that start fill their buffers of instructions
@@ -611,30 +609,24 @@ class NetworkPlanner {
       std::vector<Instruction>& program = program_of(d.layer->scene, processor);
       program.insert(program.end(), instructions.begin(), instructions.end());
     }
-    for (const int processor : workers) {
-      std::vector<Instruction>& program = program_of(d.layer->scene, processor);
-      if (processor == 0) program.push_back({{}, {}, {}, LayerEnd{number}});
-      if (workers.size() > 1) program.push_back({{}, {}, {}, barrier(number, 1, workers)});
-    }
+    end_layer(d, number, workers);
     made_.plan.layers.push_back(std::move(d.plan));
     d.matrix.reset(), d.vector.reset(), d.shared = {};
   }
 
-  // Nobody reads what others have not stored. The second barrier of a layer holds the others back until
-  // processor 0 has ended it: nothing of the next one is in its statistics.
-  static Barrier barrier(std::uint32_t layer, int which, const std::set<int>& workers) {
-    return {static_cast<std::uint16_t>(2 * layer + static_cast<std::uint32_t>(which)),
-            static_cast<std::uint16_t>(workers.size())};
-  }
-  void add_barriers(TaskGraph& graph, std::uint32_t layer, const std::set<int>& workers,
-                    const std::vector<BufferId>& stored) const {
-    if (workers.size() == 1) return;
+  // A layer ends when all processors have ended their parts. The barrier behind it lets nobody read what
+  // others have not stored, and keeps the next layer out of its statistics; behind the last one no one waits.
+  void end_layer(DecidedLayer& d, std::uint32_t number, const std::set<int>& workers) {
+    const auto participants = static_cast<std::uint16_t>(workers.size());
+    d.plan.ends = participants;
+    const auto last = std::find_if(decided_.rbegin(), decided_.rend(), [&](const DecidedLayer& other) {
+      return other.layer->scene == d.layer->scene;
+    });
     for (const int processor : workers) {
-      Task task;
-      task.processor = processor;
-      task.instruction.operation = barrier(layer, 0, workers);
-      task.accesses = {{stored[static_cast<std::size_t>(processor)], 0, AccessKind::kRead}};
-      graph.add(std::move(task));
+      std::vector<Instruction>& program = program_of(d.layer->scene, processor);
+      program.push_back({{}, {}, {}, LayerEnd{number}});
+      if (&*last != &d && participants > 1)
+        program.push_back({{}, {}, {}, Barrier{static_cast<std::uint16_t>(number), participants}});
     }
   }
   std::vector<Instruction>& program_of(const std::string& scene, int processor) {
@@ -657,8 +649,7 @@ class NetworkPlanner {
   std::vector<std::unique_ptr<FusedUnit>> units_;
   std::map<const FusedUnit*, std::vector<std::pair<std::string, std::string>>> reasons_;
   std::set<std::string> on_chip_;  // tensors inside units
-  // By what a layer is and the processors at work: its mapping, and why.
-  std::map<std::vector<int>, std::pair<MappingRequest, std::string>> chosen_before_;
+  ChosenMappings& chosen_before_;
   std::deque<DecidedLayer> decided_;
   std::map<std::string, std::vector<DecidedLayer*>> earlier_;     // by scene: those that do something
   std::map<std::vector<std::uint8_t>, std::uint64_t> constants_;  // that instructions name: their places
@@ -670,7 +661,8 @@ class NetworkPlanner {
 
 PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
                             const NetworkMapping& asked, const MappingTrial& trial) {
-  return NetworkPlanner(workload, hardware, asked, trial).run();
+  ChosenMappings chosen_before;
+  return NetworkPlanner(workload, hardware, asked, trial, chosen_before).run();
 }
 
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware) {

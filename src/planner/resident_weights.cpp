@@ -25,6 +25,19 @@ ResidentWeights::ResidentWeights(TaskGraph& graph, const UnitWork& work)
 }
 
 void ResidentWeights::split(const std::vector<int>& rows, ClusterShare share) {
+  place(rows, share);
+  if (kernel_bytes_ <= chip_.core.wram.size_bytes) return;
+  share.fewest_kernels = true;
+  place(rows, share);
+  if (kernel_bytes_ > chip_.core.wram.size_bytes) {
+    throw UserError(
+        fmt::format("the unit of layer '{}' cannot fit: its kernels take {} bytes of a core, "
+                    "chip.core.wram.size_bytes is {}",
+                    work_.graph.layers.back().layer->name, kernel_bytes_, chip_.core.wram.size_bytes));
+  }
+}
+
+void ResidentWeights::place(const std::vector<int>& rows, ClusterShare share) {
   int regions = 1;
   for (const UnitLayerWork& layer : work_.layers) {
     if (layer.matrix != nullptr) regions = layer.weights->image.regions;
@@ -41,12 +54,6 @@ void ResidentWeights::split(const std::vector<int>& rows, ClusterShare share) {
     place_groups(l, end);
   }
   kernel_bytes_ = static_cast<std::int64_t>(end - first) * regions;
-  if (kernel_bytes_ > chip_.core.wram.size_bytes) {
-    throw UserError(
-        fmt::format("the unit of layer '{}' cannot fit: its kernels take {} bytes of a core, "
-                    "chip.core.wram.size_bytes is {}",
-                    work_.graph.layers.back().layer->name, kernel_bytes_, chip_.core.wram.size_bytes));
-  }
 }
 
 // Cores with different kernels have them at the same places.
@@ -57,6 +64,7 @@ void ResidentWeights::place_groups(std::size_t l, std::uint64_t& end) {
   const auto bytes = static_cast<std::uint64_t>(group_bytes(*layer.matrix, *layer.weights, of.mapping) /
                                                 layer.weights->image.regions);
   std::uint64_t most = 0;
+  of.groups.clear();
   for (int part = 0; part < of.mapping.kernel_parts; ++part) {
     std::uint64_t at = 0;
     for (const KernelGroup& group :

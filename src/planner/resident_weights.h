@@ -31,7 +31,8 @@ class ResidentWeights {
   /// Bytes of NRAM, from its beginning on, that factors take.
   std::int64_t factor_bytes() const { return factor_bytes_; }
 
-  /// Spreads each matrix layer over the cores of a cluster. `rows`: most output rows of a step, by layer.
+  /// Spreads each matrix layer over the cores of a cluster, so that they compute soonest; where the kernels
+  /// do not fit so, with as few of them in a core as can be. `rows`: most output rows of a step, by layer.
   /// Throws UserError when a layer, or all kernels together, do not fit.
   void split(const std::vector<int>& rows, ClusterShare share);
   /// Bytes of a core's WRAM that the kernels take.
@@ -59,6 +60,7 @@ class ResidentWeights {
     std::int64_t factors_at = 0;
     BufferId factors = 0;
   };
+  void place(const std::vector<int>& rows, ClusterShare share);
   void place_groups(std::size_t layer, std::uint64_t& end);
   std::vector<Transfer> transfers(std::size_t layer, const Group& group) const;
   Transfer transfer_of_factors(std::size_t layer) const;

@@ -18,7 +18,7 @@ bool is_main(const Layer& layer) {
 LayerRole role_of(const Layer& layer) {
   if (is_main(layer)) return LayerRole::kMain;
   if (std::holds_alternative<Elementwise>(layer.operation)) return LayerRole::kScalar;
-  const bool vector = std::holds_alternative<ByteTable>(layer.operation) ||
+  const bool vector = std::holds_alternative<ByteFunction>(layer.operation) ||
                       std::holds_alternative<ChannelScale>(layer.operation);
   return vector ? LayerRole::kVector : LayerRole::kOther;
 }
@@ -205,7 +205,7 @@ class RulesChooser {
   bool pays(int begin, int end, const Trial& trial, const std::string& ended_by) {
     const UnitEstimate alone = space_.alone(begin, end);
     const auto unit = space_.fused(trial.request);
-    if (!unit || unit->bytes > alone.bytes || careful_cycles(*unit) > alone.cycles) return false;
+    if (!unit || unit->bytes > alone.bytes || unit->careful > alone.cycles) return false;
     ChosenUnit chosen{trial.request, {{"mode", trial.mode}, {"ends", ended_by}}};
     chosen.reasons.push_back(compared(alone, *unit));
     chosen_.push_back(std::move(chosen));

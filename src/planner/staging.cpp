@@ -62,7 +62,7 @@ std::int64_t Staging::share(int buffers) const {
                     "\"direct\" does without)",
                     layer_, buffers, kLeastBuffer, left, sram_.size()));
   }
-  return bytes;
+  return std::min(bytes, kLargestBuffer);
 }
 
 int Staging::add_stream(std::int64_t bytes, int buffers) {
@@ -142,14 +142,13 @@ void Staging::load_chain(const std::vector<Link>& links) {
   }
 }
 
-void Staging::store(int number, int processor, const std::vector<Transfer>& transfers, const Access& read,
-                    const Access& stored) {
+void Staging::store(int number, int processor, const std::vector<Transfer>& transfers, const Access& read) {
   Stream& stream = this->stream(number);
   for (const std::vector<Transfer>& part : parts_of(transfers, stream.bytes)) {
     const BufferRing::Filling filling = stream.ring.next();
     const std::uint64_t sram = address_of(stream, filling);
     copies_.add(processor, Unit::kMvdma, into_buffer(part, sram), {read, filling.write()});
-    copies_.add(memory_, Unit::kGdma, out_of_buffer(part, sram), {filling.read(), stored});
+    copies_.add(memory_, Unit::kGdma, out_of_buffer(part, sram), {filling.read()});
   }
 }
 

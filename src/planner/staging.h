@@ -37,8 +37,10 @@ class Staging {
   std::uint64_t reserve(std::int64_t bytes, const std::string& what);
   /// Bytes of the SRAM in use.
   std::int64_t used() const { return sram_.used(); }
-  /// Bytes of each of so many buffers that share what is left of the SRAM. Throws UserError when that is too
-  /// little.
+  /// Larger buffers do not let more copies overlap, and keep the kernels of later layers out.
+  static constexpr std::int64_t kLargestBuffer = 65536;
+  /// Bytes of each of so many buffers that share what is left of the SRAM, `kLargestBuffer` at most. Throws
+  /// UserError when that is too little.
   std::int64_t share(int buffers) const;
   /// A stream of `buffers` buffers of `bytes` bytes; returns its number. Throws UserError when they do not
   /// fit.
@@ -66,9 +68,8 @@ class Staging {
   /// number of fetches.
   static int load(std::vector<Link> links, std::size_t turn);
   static constexpr std::size_t kMostLinks = 4;
-  /// From the memory of `processor`'s core to DRAM; `stored` is written when it lies there.
-  void store(int stream, int processor, const std::vector<Transfer>& transfers, const Access& read,
-             const Access& stored);
+  /// From the memory of `processor`'s core to DRAM.
+  void store(int stream, int processor, const std::vector<Transfer>& transfers, const Access& read);
   /// From the memory of one core to that of another one of the cluster, as `transfer` says.
   void pass(int stream, const Transfer& transfer, int from, const Access& read, int to,
             const Access& written);

@@ -24,13 +24,6 @@ struct ChosenUnit {
 /// For the plan: what layers take one by one, and as a unit.
 std::pair<std::string, std::string> compared(const UnitEstimate& alone, const UnitEstimate& fused);
 
-/// What a unit is taken to last where it is weighed against its layers one by one: its estimate knows less
-/// than theirs and was up to 37 % too low, for the first layers of networks, whose maps have few channels.
-inline constexpr double kUnitMargin = 1.25;
-inline double careful_cycles(const UnitEstimate& fused) {
-  return kUnitMargin * fused.cycles;
-}
-
 /// Bytes of the inputs, the outputs and the weights of a network, once each: no plan moves less over DRAM.
 FusionSummary::Totals compulsory_bytes(const Workload& workload);
 
@@ -56,7 +49,7 @@ class UnitSpace {
 
   /// What layers [begin, end) take one by one.
   UnitEstimate alone(int begin, int end) const;
-  /// What a unit takes; nothing: it does not fit. Cycles beyond `limit` are infinite.
+  /// What a unit takes; nothing: it does not fit. Careful cycles beyond `limit` are infinite.
   std::optional<UnitEstimate> fused(const UnitRequest& request,
                                     double limit = std::numeric_limits<double>::infinity());
   std::optional<std::int64_t> fused_bytes(const UnitRequest& request);

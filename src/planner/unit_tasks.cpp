@@ -18,6 +18,7 @@
 #include "resident_weights.h"
 #include "result_stores.h"
 #include "staging.h"
+#include "unit_rows.h"
 
 namespace tilebeat {
 namespace {
@@ -32,31 +33,27 @@ constexpr int kBuffers = 2;
 // One cluster's part of a unit.
 class ClusterTasks {
  public:
-  /// With `sram`: only the loads of kernels that are made ahead, beside so many bytes in use.
-  ClusterTasks(TaskGraph& graph, const UnitWork& work, int cluster, std::vector<UnitPart> parts,
-               const std::vector<BufferId>& stored, PlannedUse& use, std::optional<std::int64_t> sram = {})
+  /// `most_rows`: of each layer's output in a step, of all clusters, whose cores thus share the work in the
+  /// same way. With `sram`: only the loads of kernels that are made ahead, beside so many bytes in use.
+  ClusterTasks(TaskGraph& graph, const UnitWork& work, ClusterRows rows, const std::vector<int>& most_rows,
+               PlannedUse& use, std::optional<std::int64_t> sram = {})
       : graph_(graph),
         work_(work),
         unit_(work.graph),
         chip_(*work.hardware.chip),
-        cluster_(cluster),
-        memory_(processor_of_memory(chip_, cluster)),
-        parts_(std::move(parts)),
-        stored_(stored),
+        cluster_(rows.cluster),
+        memory_(processor_of_memory(chip_, rows.cluster)),
+        rows_(std::move(rows)),
         bytes_(use.bytes),
         copies_(graph, work.hardware),
-        staging_(graph, work.hardware, cluster, unit_.layers.front().layer->name),
+        staging_(graph, work.hardware, cluster_, unit_.layers.front().layer->name),
         weights_(graph, work) {
-    const auto axes = row_axes(work.workload, unit_);
-    for (const UnitPart& part : parts_) schedules_.emplace_back(unit_, work.holdings, axes, part);
     make_cores();
     if (!sram)
       hold_tensors();
     else if (*sram > 0)
       staging_.reserve(*sram, "what the layer before takes");
-    std::vector<int> rows;
-    for (const UnitLayer& layer : unit_.layers) rows.push_back(most_rows(layer.output));
-    weights_.split(rows, {1, chip_.cores_per_cluster, operand_bytes_, result_bytes_});
+    weights_.split(most_rows, {1, chip_.cores_per_cluster, operand_bytes_, result_bytes_});
     make_loads(sram.has_value());
     use.sram = std::max(use.sram, staging_.used()), use.wram = std::max(use.wram, weights_.kernel_bytes());
   }
@@ -71,8 +68,9 @@ class ClusterTasks {
   }
 
   void run() {
-    for (std::size_t p = 0; p < parts_.size(); ++p) {
-      for (int step = 0; step < schedules_[p].steps(); ++step) run_step(parts_[p], schedules_[p], step);
+    for (std::size_t p = 0; p < rows_.parts.size(); ++p) {
+      for (int step = 0; step < rows_.schedules[p].steps(); ++step)
+        run_step(rows_.parts[p], rows_.schedules[p], step);
     }
   }
 
@@ -93,8 +91,7 @@ class ClusterTasks {
     if (loads_.empty()) return;
     std::int64_t largest = 0;
     for (const ResidentWeights::Load& load : loads_) largest = std::max(largest, bytes_of(load.transfers));
-    constexpr std::int64_t kLargest = 65536;  // bytes of a buffer: more does not overlap better
-    loads_stream_ = staging_.add_stream(std::min({largest, kLargest, staging_.share(kBuffers)}), kBuffers);
+    loads_stream_ = staging_.add_stream(std::min(largest, staging_.share(kBuffers)), kBuffers);
   }
 
   // ---- places ----
@@ -125,12 +122,10 @@ class ClusterTasks {
     std::vector<std::int64_t> live, step;
     std::int64_t bytes = 0;
     for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
-      std::int64_t rows = 0;
-      for (const RowSchedule& schedule : schedules_)
-        rows = std::max<std::int64_t>(rows, schedule.live_rows(static_cast<int>(t)));
-      if (static_cast<int>(t) == unit_.output()) rows = 0;
-      const bool several = schedules_.size() > 1 || schedules_.front().steps() > 1;
-      live.push_back(rows), step.push_back(rows > 0 && several ? most_rows(static_cast<int>(t)) : 0);
+      const auto tensor = static_cast<int>(t);
+      const int rows = tensor == unit_.output() ? 0 : rows_.most_live(tensor);
+      const bool several = rows_.schedules.size() > 1 || rows_.schedules.front().steps() > 1;
+      live.push_back(rows), step.push_back(rows > 0 && several ? rows_.most_made(tensor) : 0);
       bytes += align_up((live.back() + step.back()) * unit_.tensors[t].row_bytes(), kBufferAlignment);
     }
     constexpr std::int64_t kWeights = 131072;  // that pass through the SRAM
@@ -144,14 +139,6 @@ class ClusterTasks {
           staging_.reserve(rows * tensor.row_bytes(), fmt::format("{} rows of '{}'", rows, tensor.name));
       held_.back().emplace(graph_, address_of(static_cast<int>(t)), address, tensor.row_bytes(), rows);
     }
-  }
-
-  int most_rows(int tensor) const {
-    int most = 0;
-    for (const RowSchedule& schedule : schedules_) {
-      for (int s = 0; s < schedule.steps(); ++s) most = std::max(most, schedule.made(s, tensor).size());
-    }
-    return most;
   }
 
   // ---- steps ----
@@ -179,23 +166,30 @@ class ClusterTasks {
     return {first + rows.begin, first + rows.end};
   }
 
-  // Rows of an input come into the SRAM.
+  // Rows of an input come into the SRAM, some at a time: cores begin with the first ones.
   void fetch(int number, int image, Interval rows) {
     if (rows.empty()) return;
+    constexpr std::int64_t kAtATime = 16384;  // bytes
     const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(number)];
     HeldTensor& held = *held_[static_cast<std::size_t>(number)];
     const Interval all = global(number, image, rows);
     held.make(all);
+    const auto some = static_cast<int>(std::max<std::int64_t>(1, kAtATime / tensor.row_bytes()));
+    for (int row = all.begin; row < all.end; row += some)
+      fetch(held, number, {row, std::min(all.end, row + some)});
+  }
+  void fetch(const HeldTensor& held, int number, Interval rows) {
+    const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(number)];
     Transfer transfer;
-    const std::int64_t offset = all.begin * tensor.row_bytes();
+    const std::int64_t offset = rows.begin * tensor.row_bytes();
     transfer.source = work_.addresses[static_cast<std::size_t>(number)] + static_cast<std::uint64_t>(offset);
     transfer.destination = held.origin() + static_cast<std::uint64_t>(offset);
-    transfer.shape = one_run(all.size() * tensor.row_bytes());
+    transfer.shape = one_run(rows.size() * tensor.row_bytes());
     bytes_.maps += transfer.shape.bytes();
     copies_.add(memory_, Unit::kGdma,
                 moved(work_.stored[static_cast<std::size_t>(number)],
                       held.placed(transfer, TransferEnd::kDestination), TransferEnd::kSource),
-                held.accesses(all, AccessKind::kWrite));
+                held.accesses(rows, AccessKind::kWrite));
   }
 
   void run_matrix(std::size_t l, int image, Interval rows) {
@@ -305,7 +299,7 @@ class ClusterTasks {
       copies_.add(
           core.processor, Unit::kIodma,
           moved(work_.stored[static_cast<std::size_t>(output)], {transfer}, TransferEnd::kDestination),
-          {read, {stored_[static_cast<std::size_t>(core.processor)], 0, AccessKind::kWrite}});
+          {read});
       return;
     }
     std::vector<Access> accesses = held->accesses(rows, AccessKind::kWrite);
@@ -368,9 +362,7 @@ class ClusterTasks {
   const UnitGraph& unit_;
   const ChipConfig& chip_;
   int cluster_, memory_;
-  std::vector<UnitPart> parts_;
-  std::vector<RowSchedule> schedules_;
-  const std::vector<BufferId>& stored_;
+  ClusterRows rows_;
   PlannedBytes& bytes_;
   CopyTasks copies_;
   Staging staging_;
@@ -382,51 +374,27 @@ class ClusterTasks {
   std::int64_t operands_at_ = 0, operand_bytes_ = 0, result_bytes_ = 0;
 };
 
-// The rows of all images, cluster by cluster.
-std::vector<UnitPart> parts_of_cluster(const UnitWork& work, int cluster) {
-  const UnitTensor& output = work.graph.tensors[static_cast<std::size_t>(work.graph.output())];
-  const Interval rows = part_of(output.images() * output.height(), work.clusters, cluster, 1);
-  std::vector<UnitPart> parts;
-  for (int image = 0; image < output.images(); ++image) {
-    const int first = image * output.height();
-    const Interval part{std::max(rows.begin, first) - first,
-                        std::min(rows.end, first + output.height()) - first};
-    if (!part.empty()) parts.push_back({image, part, work.step_rows});
-  }
-  return parts;
-}
-
 using Clusters = std::vector<std::unique_ptr<ClusterTasks>>;
 
-Clusters clusters_of(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored,
-                     PlannedUse& use, std::optional<std::int64_t> sram = {}) {
-  Clusters clusters;
-  for (int cluster = 0; cluster < work.clusters; ++cluster) {
-    std::vector<UnitPart> parts = parts_of_cluster(work, cluster);
-    if (!parts.empty())
-      clusters.push_back(
-          std::make_unique<ClusterTasks>(graph, work, cluster, std::move(parts), stored, use, sram));
+Clusters clusters_of(TaskGraph& graph, const UnitWork& work, PlannedUse& use,
+                     std::optional<std::int64_t> sram = {}) {
+  std::vector<ClusterRows> rows = rows_of_clusters(work);
+  std::vector<int> most;
+  for (const UnitLayer& layer : work.graph.layers) {
+    most.push_back(0);
+    for (const ClusterRows& of : rows) most.back() = std::max(most.back(), of.most_made(layer.output));
   }
+  Clusters clusters;
+  for (ClusterRows& of : rows)
+    clusters.push_back(std::make_unique<ClusterTasks>(graph, work, std::move(of), most, use, sram));
   return clusters;
-}
-
-// Clusters whose cores share the work in the same way load the same.
-bool same_loads(const std::vector<ResidentWeights::Load>& a, const std::vector<ResidentWeights::Load>& b) {
-  const auto same = [](const Transfer& x, const Transfer& y) {
-    return x.source == y.source && x.destination == y.destination && x.shape.bytes() == y.shape.bytes();
-  };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const auto& x, const auto& y) {
-    return std::equal(x.transfers.begin(), x.transfers.end(), y.transfers.begin(), y.transfers.end(), same);
-  });
 }
 
 // Kernels and factors, once for the chip where that can be.
 void load_weights(const Clusters& clusters, const UnitWork& work, PlannedUse& use) {
   const std::vector<ResidentWeights::Load>& first = clusters.front()->loads();
   const auto count = static_cast<int>(clusters.size());
-  const bool chain = kernel_fetches(work.hardware, count) < count &&
-                     std::all_of(clusters.begin(), clusters.end(),
-                                 [&](const auto& cluster) { return same_loads(cluster->loads(), first); });
+  const bool chain = kernel_fetches(work.hardware, count) < count;
   for (std::size_t i = 0; chain && i < first.size(); ++i) {
     std::vector<Staging::Link> links;
     for (const auto& cluster : clusters) links.push_back(cluster->link(i));
@@ -453,21 +421,9 @@ std::uint64_t unit_address(const UnitGraph& graph, const std::vector<std::uint64
   return kVirtual + (static_cast<std::uint64_t>(tensor) << kVirtualShift);
 }
 
-std::int64_t made_rows(const UnitWork& work, int tensor) {
-  const auto axes = row_axes(work.workload, work.graph);
-  std::int64_t rows = 0;
-  for (int cluster = 0; cluster < work.clusters; ++cluster) {
-    for (const UnitPart& part : parts_of_cluster(work, cluster)) {
-      const RowSchedule schedule(work.graph, work.holdings, axes, part);
-      rows += schedule.made_rows(tensor);
-    }
-  }
-  return rows;
-}
-
-PlannedUse add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored) {
+PlannedUse add_unit_tasks(TaskGraph& graph, const UnitWork& work) {
   PlannedUse use;
-  const Clusters clusters = clusters_of(graph, work, stored, use);
+  const Clusters clusters = clusters_of(graph, work, use);
   load_weights(clusters, work, use);
   for (const auto& cluster : clusters) cluster->run();
   const UnitTensor& output = work.graph.tensors[static_cast<std::size_t>(work.graph.output())];
@@ -475,30 +431,17 @@ PlannedUse add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vec
   return use;
 }
 
-PlannedUse add_unit_kernels_ahead(TaskGraph& graph, const UnitWork& work, std::int64_t sram,
-                                  const std::vector<BufferId>& stored) {
-  graph.also_write(stored);
+PlannedUse add_unit_kernels_ahead(TaskGraph& graph, const UnitWork& work, std::int64_t sram) {
   PlannedUse use;
-  load_weights(clusters_of(graph, work, stored, use, sram), work, use);
-  graph.also_write({});
+  load_weights(clusters_of(graph, work, use, sram), work, use);
   use.sram = std::max(use.sram, sram);
   return use;
 }
 
-// Clusters that make fewer rows cut kernels in another way, and may need more of WRAM.
 std::vector<std::int64_t> wram_of_unit_loads(const UnitWork& work) {
   TaskGraph graph;
   PlannedUse use;
-  const std::vector<BufferId> stored;
-  std::vector<std::int64_t> most;
-  for (const auto& cluster : clusters_of(graph, work, stored, use, 0)) {
-    const std::vector<std::int64_t> bytes = cluster->weights().wram_of_loads();
-    if (bytes.empty()) continue;
-    most.resize(std::max(most.size(), bytes.size()), most.empty() ? 0 : most.back());
-    for (std::size_t i = 0; i < most.size(); ++i)
-      most[i] = std::max(most[i], bytes[std::min(i, bytes.size() - 1)]);
-  }
-  return most;
+  return clusters_of(graph, work, use, 0).front()->weights().wram_of_loads();
 }
 
 }  // namespace tilebeat

@@ -39,24 +39,19 @@ struct UnitWork {
 /// others, which lie in the SRAM of a cluster row by row (HeldTensor).
 std::uint64_t unit_address(const UnitGraph& graph, const std::vector<std::uint64_t>& addresses, int tensor);
 
-/// Rows of a tensor that all clusters make, those that are made again included.
-std::int64_t made_rows(const UnitWork& work, int tensor);
-
 /// How often the kernels of a unit are fetched that `clusters` clusters make: once for several clusters, and
-/// passed on by CDMAs, where these are faster than DRAM; else by every cluster. Also by every cluster where
-/// the cores of the clusters share the work in different ways.
+/// passed on by CDMAs, where these are faster than DRAM; else by every cluster.
 int kernel_fetches(const HardwareConfig& hardware, int clusters);
 
 /// Adds the tasks of a fused unit (SPEC FU-4): every cluster makes a part of the output's rows. It loads the
 /// unit's weights once, and the rows of its inputs into the SRAM; its cores load tiles from there, compute,
 /// and store results there, those of the last layer to DRAM. Throws UserError that says which buffer does not
-/// fit. `stored`: as in add_matrix_tasks.
-PlannedUse add_unit_tasks(TaskGraph& graph, const UnitWork& work, const std::vector<BufferId>& stored);
+/// fit.
+PlannedUse add_unit_tasks(TaskGraph& graph, const UnitWork& work);
 
 /// For a unit, as add_kernels_ahead and wram_of_loads for a layer: its loads are those of all its kernels, in
 /// the order of its layers.
-PlannedUse add_unit_kernels_ahead(TaskGraph& graph, const UnitWork& work, std::int64_t sram,
-                                  const std::vector<BufferId>& stored);
+PlannedUse add_unit_kernels_ahead(TaskGraph& graph, const UnitWork& work, std::int64_t sram);
 std::vector<std::int64_t> wram_of_unit_loads(const UnitWork& work);
 
 }  // namespace tilebeat

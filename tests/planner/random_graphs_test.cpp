@@ -133,31 +133,38 @@ class Simulation {
   void add_graph(int number, ChipModel& model) {
     const ChipConfig& chip = *hardware_.chip;
     const auto base = static_cast<std::uint64_t>(number * kGraphRoom);
-    const bool stored = draw_.one_in(2);
-    RandomGraph random(chip, base, stored, draw_);
+    const bool layer = draw_.one_in(2);
+    RandomGraph random(chip, base, draw_);
     for (const Task& task : random.graph.tasks()) apply_task(task, model);
     met_.count(random.graph);
-    if (stored) random.add_barriers(number);
     const std::vector<Dependency> dependencies = dependencies_of(random.graph);
     auto programs = synchronise(random.graph, dependencies, times_of(random.graph, dependencies, draw_),
                                 chip.cores_per_cluster + 1);
     for (const auto& [processor, program] : programs) met_.count(program);
-    // What the memories hold is read behind the barrier, or when all programs have ended.
+    if (layer) end_layer(programs);
+    // What the memories hold is read behind the layer's end, or when all programs have ended.
     std::map<int, std::vector<Instruction>> dump;
     for (const auto& [processor, copy] : dump_of(random, base + 2 * kGraphDram)) {
       Instruction instruction;
       instruction.operation = copy;
-      (stored ? programs : dump)[processor].push_back(instruction);
+      (layer ? programs : dump)[processor].push_back(instruction);
       model.apply(copy, processor / (chip.cores_per_cluster + 1));
-    }
-    if (stored && draw_.one_in(2)) {
-      plan_.layers.emplace_back();
-      Instruction end;
-      end.operation = LayerEnd{static_cast<std::uint32_t>(plan_.layers.size() - 1)};
-      programs[0].push_back(end);
     }
     add_programs(fmt::format("graph {}", number), std::move(programs));
     add_programs(fmt::format("dump {}", number), std::move(dump));
+  }
+
+  // All processors end the layer and meet at a barrier, as the planner's programs do.
+  void end_layer(std::map<int, std::vector<Instruction>>& programs) {
+    const int processors = hardware_.chip->processors();
+    const auto layer = static_cast<std::uint32_t>(plan_.layers.size());
+    plan_.layers.emplace_back().ends = processors;
+    for (int processor = 0; processor < processors; ++processor) {
+      std::vector<Instruction>& program = programs[processor];
+      program.emplace_back().operation = LayerEnd{layer};
+      program.emplace_back().operation =
+          Barrier{static_cast<std::uint16_t>(layer), static_cast<std::uint16_t>(processors)};
+    }
   }
 
   void apply_task(const Task& task, ChipModel& model) const {

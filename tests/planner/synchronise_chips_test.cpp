@@ -133,51 +133,10 @@ TEST(Synchronise, MA_2_HI_3_clusters_that_wait_for_one_another_have_semaphores_o
   EXPECT_EQ(std::set<Semaphore>(waits.begin(), waits.end()).size(), 2U);
 }
 
-TEST(Synchronise, MA_2_a_barrier_stands_behind_all_tasks_of_its_processor) {
+TEST(Synchronise, MA_2_what_the_decoder_carries_out_is_no_task) {
   SmallGraph g;
-  const BufferId stored = g.buffer(BufferRole::kStored), local = g.buffer();
-  const int store = g.add(0, Unit::kIodma, {write_of(stored)});
-  const int other = g.add(0, Unit::kVector, {write_of(local)});  // the barrier does not wait for it
-  const int barrier = g.add(0, Unit::kSync, {read_of(stored)});
-  const SmallPrograms programs = programs_of(g, {7, 9, 0});  // expected earlier than all the others
-  EXPECT_EQ(programs.place(0, barrier), 2U);
-  EXPECT_EQ(only(programs.task(store).done_signals), only(programs.task(barrier).waits));
-  EXPECT_EQ(semaphore_activity(only(programs.task(barrier).waits)), Activity::kLayerEnd);
-  EXPECT_THAT(tokens(programs.task(other).done_signals), IsEmpty());
-}
-
-TEST(Synchronise, MA_2_signals_for_others_stand_in_front_of_a_barrier) {
-  SmallGraph g;
-  const BufferId shared = g.buffer(BufferRole::kStaging);
-  const int writer = g.add(0, Unit::kMvdma, {write_of(shared)});
-  g.add(2, Unit::kGdma, {read_of(shared)});
-  const int barrier = g.add(0, Unit::kSync, {});
-  g.add(2, Unit::kSync, {});
-  const SmallPrograms programs = programs_of(g, {100, 200, 0, 0});
-  ASSERT_THAT(programs.of(0), SizeIs(3));
-  EXPECT_EQ(programs.place(0, writer), 0U);
-  EXPECT_EQ(programs.place(0, barrier), 2U) << "the decoder stands at a barrier until all have arrived";
-}
-
-TEST(Synchronise, MA_2_a_barrier_of_many_stores_has_joins) {
-  SmallGraph g;
-  const BufferId stored = g.buffer(BufferRole::kStored);
-  for (const Unit unit : {Unit::kLoad, Unit::kParameter, Unit::kMatrix, Unit::kStore, Unit::kIodma})
-    g.add(0, unit, {write_of(stored)});
-  const int barrier = g.add(0, Unit::kSync, {read_of(stored)});
-  const SmallPrograms programs = programs_of(g);
-  ASSERT_THAT(programs.signals(0), SizeIs(1));
-  EXPECT_THAT(tokens(programs.signals(0).front().waits), SizeIs(2));
-  EXPECT_THAT(tokens(programs.task(barrier).waits), SizeIs(4)) << "three, and what the join gives";
-  EXPECT_EQ(programs.place(0, barrier), 6U);
-}
-
-TEST(Synchronise, MA_2_nothing_can_wait_for_a_barrier) {
-  SmallGraph g;
-  const BufferId b = g.buffer();
-  g.add(0, Unit::kSync, {write_of(b)});
-  g.add(0, Unit::kIodma, {read_of(b)});
-  EXPECT_THROW(programs_of(g), SimulationError) << "a barrier gives no tokens";
+  g.add(0, Unit::kSync, {});
+  EXPECT_THROW(programs_of(g), SimulationError) << "a barrier takes and gives no tokens";
 }
 
 TEST(Synchronise, MA_2_programs_are_in_the_order_of_the_schedule) {

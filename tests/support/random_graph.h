@@ -45,34 +45,14 @@ class RandomGraph {
  public:
   TaskGraph graph;
 
-  /// `stored`: every task counts as a store of its processor, and barriers of all processors wait for them.
-  RandomGraph(const ChipConfig& chip, std::uint64_t dram, bool stored, Draw& draw)
+  RandomGraph(const ChipConfig& chip, std::uint64_t dram, Draw& draw)
       : chip_(chip), draw_(draw), dram_(dram), part_bytes_(draw.number(kLeastPart, kMostPart)) {
     make_places();
-    if (stored) {
-      for (int p = 0; p < chip.processors(); ++p) stored_.push_back(graph.add_buffer(BufferRole::kStored));
-    }
     for (int core = 0; core < chip_.cores(); ++core) load_factors(core);
     const int tasks = draw.number(4, 14) * chip.clusters + draw.number(0, 20);
     for (int i = 0; i < tasks; ++i) add_some(draw.number(0, chip.clusters - 1));
   }
 
-  /// A barrier of every processor, behind its tasks; some wait for others of their cluster, too.
-  void add_barriers(int id) {
-    const int size = chip_.cores_per_cluster + 1;
-    for (int p = 0; p < chip_.processors(); ++p) {
-      Task task;
-      task.processor = p;
-      task.instruction.operation =
-          Barrier{static_cast<std::uint16_t>(id), static_cast<std::uint16_t>(chip_.processors())};
-      const bool everybody = draw_.one_in(4);
-      for (int other = p / size * size; other < (p / size + 1) * size; ++other) {
-        if (other == p || everybody)
-          task.accesses.push_back({stored_[static_cast<std::size_t>(other)], 0, AccessKind::kRead});
-      }
-      graph.add(std::move(task));
-    }
-  }
   /// Bytes in use at the beginning of every NRAM, WRAM and SRAM.
   std::int64_t nram_bytes() const { return kGraphHead + kGraphBuffers * buffer_bytes(); }
   std::int64_t wram_bytes() const { return buffer_bytes(); }
@@ -159,8 +139,6 @@ class RandomGraph {
     task.cost.latency = draw_.number(0, 60);
     if (draw_.one_in(2)) task.cost.dram_bytes = draw_.number(1, 2000);
     if (draw_.one_in(4)) task.operands_free = TaskEvent::kDone;
-    if (!stored_.empty())
-      task.accesses.push_back({stored_[static_cast<std::size_t>(processor)], 0, AccessKind::kWrite});
     graph.add(std::move(task));
   }
   void load_factors(int core) {
@@ -320,7 +298,6 @@ class RandomGraph {
   int part_bytes_;
   std::vector<std::vector<Buffer>> drams_, srams_, nrams_;  // by cluster, cluster, core
   std::vector<Buffer> wrams_, factors_;
-  std::vector<BufferId> stored_;
 };
 
 }  // namespace tilebeat::testing

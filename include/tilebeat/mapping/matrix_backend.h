@@ -82,11 +82,10 @@ struct MatrixJob {
   TensorLayout ofm;                               ///< of the tile's outputs; channel 0 is the first kernel
   std::vector<Access> ifm_reads;                  ///< empty: nobody else uses the map's place
   std::optional<Access> weights_read, ofm_write;  ///< absent: likewise
-  std::optional<Access> stored;  ///< written, too, when nothing of the results is stored afterwards
   /// All of these that are there.
   std::vector<Access> accesses() const {
     std::vector<Access> all = ifm_reads;
-    for (const auto& access : {weights_read, ofm_write, stored}) {
+    for (const auto& access : {weights_read, ofm_write}) {
       if (access) all.push_back(*access);
     }
     return all;

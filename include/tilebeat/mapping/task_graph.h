@@ -20,8 +20,7 @@ enum class BufferRole : std::uint8_t {
   kInput,       ///< operands inside a matrix engine
   kParameters,  ///< kernels inside a matrix engine
   kOutput,      ///< results inside a matrix engine
-  kStaging,     ///< what passes through the memory of a cluster
-  kStored       ///< results of a layer in DRAM
+  kStaging      ///< what passes through the memory of a cluster
 };
 /// The stall cause of a reader that waits for the contents, and of a writer that waits for the place.
 Activity cause_of_empty(BufferRole role);
@@ -88,8 +87,6 @@ class TaskGraph {
   int add(Task task);
   /// Tasks that are added from now on make this access besides their own; nothing: no more.
   void also(std::optional<Access> access) { also_ = access; }
-  /// Likewise: they write version 0 of the buffer of their processor, `buffers[processor]`; empty: no more.
-  void also_write(std::vector<BufferId> buffers) { also_written_ = std::move(buffers); }
 
   /// Gives bytes that instructions name a place in DRAM, where the host writes them before the run; the same
   /// bytes may be given the same place.
@@ -109,7 +106,6 @@ class TaskGraph {
   std::vector<Task> tasks_;
   std::vector<BufferRole> roles_;
   std::optional<Access> also_;
-  std::vector<BufferId> also_written_;
   ConstantPlacer place_constant_;
 };
 

@@ -142,13 +142,9 @@ class Synchroniser {
   void order_tasks(const std::vector<Dependency>& dependencies) {
     for (const Dependency& d : dependencies)
       items_[static_cast<std::size_t>(d.to)].before.push_back(static_cast<std::size_t>(d.from));
-    // What the decoder does itself stands behind all that was added before.
-    std::map<int, std::vector<std::size_t>> of_processor;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      std::vector<std::size_t>& before = of_processor[tasks_[i].processor];
       if (tasks_[i].unit() == Unit::kSync)
-        items_[i].before.insert(items_[i].before.end(), before.begin(), before.end());
-      before.push_back(i);
+        throw SimulationError(fmt::format("task graph: task {} is one of the decoder, not of a unit", i));
     }
     // Sums of a matrix unit carry over from task to task: their order is what was meant.
     std::map<int, std::size_t> last_matrix;
@@ -247,9 +243,6 @@ class Synchroniser {
       const Way way = i < joined ? Way::kJoined : Way::kDirect;
       const Giver giver{d.from, d.event};
       const Place from = place_of(d.from);
-      if (from.second == Unit::kSync)
-        throw SimulationError(
-            fmt::format("task graph: task {} waits for task {}, which gives no tokens", task, d.from));
       Semaphore s = 0;
       if (from.first == to.first) {
         s = local_semaphore({from, d.event, to, d.cause, way});
@@ -363,15 +356,6 @@ class Synchroniser {
           if (found == items->end()) continue;
           for (const std::size_t item : found->second) keep_order(last, {place_of(task), event}, item);
         }
-      }
-    }
-    // A barrier holds the decoder: signals for what stands in front of it go out before.
-    for (std::size_t task = 0; task < tasks_.size(); ++task) {
-      if (tasks_[task].unit() != Unit::kSync) continue;
-      for (std::size_t i = tasks_.size(); i < items_.size(); ++i) {
-        if (items_[i].processor == tasks_[task].processor &&
-            items_[i].for_rank < rank(static_cast<int>(task)))
-          items_[task].before.push_back(i);
       }
     }
     std::map<int, std::vector<Instruction>> programs;

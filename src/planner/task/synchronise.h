@@ -17,7 +17,7 @@ namespace tilebeat {
 /// program and complete them in that order, so one semaphore a pair of units (and event, and cause) is
 /// enough: of what a task waits for on another unit only the last task counts, and only when no earlier task
 /// of its own unit has waited for it. The k-th token that is given is then the k-th that is taken, because a
-/// semaphore is taken by one queue alone: that of a unit, the decoder, or that of the signals. Between
+/// semaphore is taken by one queue alone: that of a unit or that of the signals. Between
 /// processors a `signal` of the giving processor passes the token on, one for each cluster; processors are
 /// numbered cluster by cluster, `cluster_size` each.
 ///
@@ -27,7 +27,7 @@ namespace tilebeat {
 /// queue and in the queue of signals is complete, and so are those that give its tokens. That holds for
 /// queues of any depth from one on.
 ///
-/// Throws SimulationError when a task waits for a barrier, which gives no tokens.
+/// Throws SimulationError when a task is an instruction that the decoder itself carries out, as barriers are.
 std::map<int, std::vector<Instruction>> synchronise(const TaskGraph& graph,
                                                     const std::vector<Dependency>& dependencies,
                                                     const Schedule& schedule, int cluster_size);

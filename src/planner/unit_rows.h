@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "row_schedule.h"
+#include "unit_tasks.h"
+
+namespace tilebeat {
+
+/// The rows of a fused unit that one cluster makes: its parts of maps, and in which step it makes what.
+struct ClusterRows {
+  int cluster = 0;
+  std::vector<UnitPart> parts;
+  std::vector<RowSchedule> schedules;  ///< by part
+
+  /// The most rows of a tensor that a step makes, and that must be there at a time.
+  int most_made(int tensor) const;
+  int most_live(int tensor) const;
+};
+
+/// The output's rows, counted over all images, shared out evenly: of each cluster that makes some.
+std::vector<ClusterRows> rows_of_clusters(const UnitWork& work);
+
+/// Rows of a tensor that all clusters make, those that are made again included.
+std::int64_t made_rows(const UnitWork& work, int tensor);
+
+}  // namespace tilebeat
