@@ -55,7 +55,8 @@ void define_waveform(CLI::App& app, RunCommand& c) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("MB");
-  app.add_flag("--vcd-accumulators", c.vcd_accumulators, "trace the accumulator of every PE as well")
+  app.add_flag("--vcd-accumulators", c.vcd_accumulators,
+               "trace the accumulator of every PE as well, of engines that have some")
       ->needs(vcd);
 }
 
@@ -90,9 +91,10 @@ void define_run(CLI::App& app, RunCommand& c) {
       ->type_name("FILE");
   app.add_option(
          "--fault", c.faults,
-         "a broken cell of an input bank: what is written to byte BYTE of bank BANK is stored with the bits "
-         "of MASK flipped")
-      ->type_name("BANK:BYTE:MASK");
+         "a broken cell: what is written to byte BYTE of bank BANK is stored with the bits of MASK "
+         "flipped; of the engine of core 0, or of PLACE, on chips clusterK.coreI.engine, .nram, .wram "
+         "or clusterK.sram")
+      ->type_name("[PLACE:]BANK:BYTE:MASK");
   app.add_option("--jitter-seed", c.jitter_seed,
                  "hold processes back by random delta cycles; results do not change")
       ->type_name("SEED");

@@ -8,7 +8,6 @@
 #include "tilebeat/system/simulation.h"
 #include "tilebeat/workload/npy.h"
 
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <numeric>
@@ -20,36 +19,13 @@
 
 #include "commands.h"
 #include "compiled_files.h"
+#include "fault_option.h"
 #include "output_files.h"
 #include "output_places.h"
 #include "planning.h"
 
 namespace tilebeat {
 namespace {
-
-// BANK:BYTE:MASK, numbers in decimal or 0x hexadecimal.
-Fault parse_fault(const std::string& text, const HardwareConfig& hardware) {
-  const auto [banks, bytes] = hardware.matrix_engine().fault_space(hardware);
-  std::vector<std::int64_t> numbers;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(':', begin), text.size());
-    const bool hex = text.compare(begin, 2, "0x") == 0;
-    const char* first = text.data() + begin + (hex ? 2 : 0);
-    std::int64_t value = -1;
-    const auto parsed = std::from_chars(first, text.data() + end, value, hex ? 16 : 10);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + end || first == text.data() + end) value = -1;
-    numbers.push_back(value);
-    begin = end + 1;
-  }
-  const bool good = numbers.size() == 3 && numbers[0] >= 0 && numbers[0] < banks && numbers[1] >= 0 &&
-                    numbers[1] < bytes && numbers[2] > 0 && numbers[2] < 256;
-  if (!good) {
-    throw UserError(
-        fmt::format("--fault {}: BANK:BYTE:MASK is expected, bank 0 to {}, byte 0 to {}, mask 1 to 255", text,
-                    banks - 1, bytes - 1));
-  }
-  return {static_cast<int>(numbers[0]), numbers[1], static_cast<std::uint8_t>(numbers[2])};
-}
 
 // A line that tells how far the run is, on a terminal and after a second.
 class Progress {
@@ -164,7 +140,17 @@ class RunOutputs {
     files_.write(places_.report(), report_json(result, hardware_to_json(hardware)).dump(1) + "\n");
     files_.commit(obsolete_outputs(places_, inputs_));
   }
-  bool truncated() const { return vcd_ && vcd_->truncated(); }
+  /// What a user should know of the waveform: that it ends early, or shows nothing; else empty.
+  std::string remark(const RunCommand& command, const RunResult& result) const {
+    if (!vcd_) return "";
+    if (vcd_->truncated())
+      return fmt::format("{} ends early: it reached the cap of {} MB (--vcd-max-mb)", command.vcd,
+                         command.vcd_max_mb);
+    if (command.vcd_from > result.cycles)
+      return fmt::format("{} shows nothing: the run ended at clock {}, --vcd-from is {}", command.vcd,
+                         result.cycles, command.vcd_from);
+    return "";
+  }
 
  private:
   OutputPlaces places_;
@@ -176,15 +162,14 @@ class RunOutputs {
   OutputFile* timeline_file_ = nullptr;
 };
 
-void print_result(const RunCommand& command, const RunResult& result, bool checked, bool truncated) {
+void print_result(const RunCommand& command, const RunResult& result, bool checked,
+                  const std::string& remark) {
   fmt::print("{}", report_table(result));
   if (!checked && command.program.empty())
     fmt::print("\n{}", command.check == "off"
                            ? "Outputs were not checked (--check off).\n"
                            : "Outputs were not checked: over 4e10 MACs, say --check on.\n");
-  if (truncated)
-    fmt::print(stderr, "tilebeat: {} ends early: it reached the cap of {} MB (--vcd-max-mb)\n", command.vcd,
-               command.vcd_max_mb);
+  if (!remark.empty()) fmt::print(stderr, "tilebeat: {}\n", remark);
   fmt::print("\nWrote {0}/report.json, {0}/outputs/{1}{2}\n", command.out,
              command.vcd.empty() ? "" : ", " + command.vcd,
              command.timeline.empty() ? "" : ", " + command.timeline);
@@ -210,6 +195,9 @@ int run(const RunCommand& command) {
     ahead->use(read_compiled(command.tables), command.tables);
   }
   const HardwareConfig hardware = std::move(loaded);
+  if (command.vcd_accumulators && !engine_description(hardware.dataflow).traces_accumulators)
+    throw UserError(fmt::format("--vcd-accumulators: the PEs of {} have no accumulators (dataflow \"{}\")",
+                                command.config, hardware.dataflow));
   for (const std::string& fault : command.faults) options.faults.push_back(parse_fault(fault, hardware));
   std::optional<Workload> workload;
   if (command.program.empty()) workload = load_workload(command.layer);
@@ -229,7 +217,7 @@ int run(const RunCommand& command) {
   options.build_order_seed = command.build_order_seed;
 
   RunResult result;
-  bool truncated = false;
+  std::string remark;
   {
     RunOutputs outputs(command, made, hardware.clock_ps());
     options.observers = outputs.observers();
@@ -243,9 +231,9 @@ int run(const RunCommand& command) {
     progress.clear();
     if (check) check_outputs(*workload, result);
     outputs.write(hardware, result);
-    truncated = outputs.truncated();
+    remark = outputs.remark(command, result);
   }
-  print_result(command, result, check, truncated);
+  print_result(command, result, check, remark);
   return result.passed() ? 0 : 1;
 }
 

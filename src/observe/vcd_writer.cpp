@@ -94,7 +94,11 @@ SignalId VcdWriter::add_signal(const std::string& scope, const std::string& name
 }
 
 void VcdWriter::record(SignalId signal, Picoseconds at, std::uint64_t value, bool known) {
-  if (signal < 0 || closed_ || at >= filter_.end) return;
+  if (signal < 0 || closed_ || over_) return;
+  if (at >= filter_.end) {
+    over_ = now_() >= filter_.end;
+    return;
+  }
   if (!header_written_) write_header();
   pending_.push_back({at, rank_[static_cast<std::size_t>(signal)], sequence_++, value, known});
   if (pending_.size() >= kFlushAt) flush_before(now_());
@@ -105,7 +109,7 @@ void VcdWriter::put(const std::string& text) {
   // The last line of a dump that is cut short has to fit as well.
   constexpr std::int64_t kReserve = 128;
   if (bytes_ + static_cast<std::int64_t>(text.size()) + kReserve > filter_.max_bytes) {
-    truncated_ = true;
+    truncated_ = over_ = true;
     const std::string end =
         fmt::format("$comment trace ended: size cap of {} bytes reached $end\n", filter_.max_bytes);
     bytes_ += static_cast<std::int64_t>(end.size());

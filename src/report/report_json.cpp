@@ -1,7 +1,5 @@
 #include "tilebeat/report/report.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -112,94 +110,6 @@ nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered
   report["failures"] = run.failures;
   report["configuration"] = hardware;
   return report;
-}
-
-nlohmann::ordered_json report_schema() {
-  const Json count{{"type", "integer"}, {"minimum", 0}};
-  const Json text{{"type", "string"}};
-  const auto object = [](const Json& properties) {
-    Json names = Json::array();
-    for (const auto& [key, value] : properties.items()) names.push_back(key);
-    return Json{
-        {"type", "object"}, {"required", names}, {"additionalProperties", false}, {"properties", properties}};
-  };
-  const auto list = [](const Json& items) { return Json{{"type", "array"}, {"items", items}}; };
-  Json causes = Json::object();
-  for (int i = 1; i < kActivityCount; ++i) {
-    const auto activity = static_cast<Activity>(i);
-    causes[std::string(activity_name(activity))] = {
-        {"type", "integer"}, {"minimum", 1}, {"description", activity_meaning(activity)}};
-  }
-  const Json stalls{{"type", "object"},
-                    {"additionalProperties", false},
-                    {"properties", causes},
-                    {"description", "cycles by cause; causes without cycles are left out"}};
-  const Json traffic = object({{"read", count}, {"write", count}});
-  const Json bytes = object({{"dram", traffic},
-                             {"input_buffer", traffic},
-                             {"parameter_buffer", traffic},
-                             {"output_buffer", traffic},
-                             {"nram", traffic},
-                             {"wram", traffic},
-                             {"sram", traffic}});
-  const Json share{{"type", "number"}, {"minimum", 0}, {"maximum", 1}};
-  const Json layer =
-      object({{"name", text},
-              {"op", text},
-              {"scene", text},
-              {"layers", list(text)},
-              {"dataflow", text},
-              {"cycles", count},
-              {"beats", count},
-              {"bank_conflict_cycles", count},
-              {"stall_cycles", stalls},
-              {"macs", count},
-              {"utilization", share},
-              {"bytes", bytes},
-              {"bound_cycles", object({{"compute", count}, {"beats", count}, {"dram", count}})},
-              {"estimated_cycles", count},
-              {"facts", list(object({{"name", text}, {"text", text}}))},
-              {"busiest", object({{"module", text}, {"share", share}})},
-              {"check", {{"enum", {"passed", "failed", "off"}}}}});
-  Json schema = object(
-      {{"tilebeat_report", {{"const", kReportVersion}}},
-       {"passed", {{"type", "boolean"}}},
-       {"workload", text},
-       {"hardware", text},
-       {"dataflow", text},
-       {"peak_macs_per_clock", count},
-       {"total", object({{"cycles", count},
-                         {"macs", count},
-                         {"utilization", share},
-                         {"dram_read_bytes", count},
-                         {"dram_write_bytes", count},
-                         {"bytes", bytes}})},
-       {"layers", list(layer)},
-       {"cores", list(object({{"name", text},
-                              {"macs", count},
-                              {"utilization", share},
-                              {"busy", count},
-                              {"barrier", count},
-                              {"peer", count}}))},
-       {"modules", list(object({{"name", text},
-                                {"clock", {{"enum", {"npu", "dram"}}}},
-                                {"cycles", count},
-                                {"busy", count},
-                                {"stall_cycles", stalls}}))},
-       {"counters", list(object({{"module", text}, {"name", text}, {"value", count}, {"unit", text}}))},
-       {"outputs", list(text)},
-       {"differences", list(object({{"layer", text},
-                                    {"against", text},
-                                    {"index", list(count)},
-                                    {"wanted", {{"type", "integer"}}},
-                                    {"got", {{"type", "integer"}}}}))},
-       {"failures", list(text)},
-       {"configuration", {{"type", "object"}, {"description", "the effective hardware configuration"}}}});
-  // Files of this version from before there was `outputs` are reports as well.
-  schema["required"].erase(std::find(schema["required"].begin(), schema["required"].end(), "outputs"));
-  Json result{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "tilebeat report"}};
-  result.update(schema);
-  return result;
 }
 
 }  // namespace tilebeat

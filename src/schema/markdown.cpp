@@ -22,18 +22,21 @@ std::string allowed(const OrderedJson& schema) {
       words += fmt::format("{}{}", words.empty() ? "" : " or ", allowed(entry));
     return words;
   }
+  if (schema.contains("const")) return fmt::format("`{}`", schema["const"].dump());
   std::string type = schema.value("type", "any");
   if (type == "array") {
-    const auto low = schema["minItems"].get<std::size_t>();
-    const auto high = schema["maxItems"].get<std::size_t>();
     const OrderedJson& items = schema["items"];
     const bool object =
         items.contains("properties") || (items.contains("anyOf") && items["anyOf"][0].contains("properties"));
     const std::string entries = object ? "object" : allowed(items);
+    if (!schema.contains("minItems")) return fmt::format("list: {}", entries);
+    const auto low = schema["minItems"].get<std::size_t>();
+    const auto high = schema["maxItems"].get<std::size_t>();
     return fmt::format("list of {}: {}",
                        low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high), entries);
   }
   if (schema.contains("minimum")) {
+    if (!schema.contains("maximum")) return fmt::format("{} from {} on", type, schema["minimum"].dump());
     return fmt::format("{} {} to {}", type, schema["minimum"].dump(), schema["maximum"].dump());
   }
   return type;

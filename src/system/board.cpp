@@ -1,5 +1,6 @@
 #include "tilebeat/system/board.h"
 
+#include "tilebeat/isa/address_map.h"
 #include "tilebeat/system/wiring.h"
 
 namespace tilebeat {
@@ -23,7 +24,7 @@ Board::Board(sc_core::sc_module_name name, const HardwareConfig& hardware, const
              const SimulationOptions& options, DeltaJitter* jitter)
     : System(name, hardware, plan, options, jitter) {
   build(hardware, plan, options);
-  for (const Fault& fault : options.faults) matrix_->inject_fault(fault);
+  for (const MemoryFault& fault : options.faults) matrix_->inject_fault(fault.cell);
   observe(*control_);
   observe(*host_);
 }
@@ -43,7 +44,8 @@ void Board::build(const HardwareConfig& hardware, const Plan& plan, const Simula
   order_.run({
       [&] {
         const std::vector<AddressRange> map{
-            {0, static_cast<std::uint64_t>(hardware.dram.size_bytes), kDramTarget},
+            {0, static_cast<std::uint64_t>(hardware.dram.size_bytes), kDramTarget, 1, kControllerBytes,
+             hardware.dram.channels * hardware.dram.port_bytes_per_clock},
             {kRegisterBase, kRegisterBase + kCommandRegisterBytes, kRegisterTarget}};
         interconnect_ =
             std::make_unique<Interconnect>("bus", hardware.interconnect, context_, names_of(ports), map);

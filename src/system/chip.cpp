@@ -50,7 +50,8 @@ std::vector<std::string> noc_ports(const HardwareConfig& hardware) {
 std::vector<AddressRange> noc_map(const HardwareConfig& hardware) {
   const ChipConfig& chip = *hardware.chip;
   std::vector<AddressRange> map{{0, static_cast<std::uint64_t>(hardware.dram.size_bytes), 0,
-                                 chip.memory_controllers, kControllerBytes}};
+                                 chip.memory_controllers, kControllerBytes,
+                                 hardware.dram.channels * hardware.dram.port_bytes_per_clock}};
   for (int p = 0; p < chip.processors(); ++p) {
     map.push_back(
         {register_address(p), register_address(p) + kCommandRegisterBytes, chip.memory_controllers + p});
@@ -90,7 +91,13 @@ Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const P
     : System(name, hardware, plan, options, jitter) {
   build(hardware, plan, options);
   bind(*hardware.chip);
-  for (const Fault& fault : options.faults) cores_.front()->inject_fault(fault);
+  for (const MemoryFault& fault : options.faults) {
+    if (fault.memory == FaultMemory::kSram)
+      memory_cores_.at(static_cast<std::size_t>(fault.cluster))->inject_fault(fault.cell);
+    else
+      cores_.at(static_cast<std::size_t>(fault.cluster * hardware.chip->cores_per_cluster + fault.core))
+          ->inject_fault(fault);
+  }
   for (const auto& core : cores_) observe(*core->control);
   for (const auto& memory : memory_cores_) observe(*memory->control);
   observe(*host_);

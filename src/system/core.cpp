@@ -64,6 +64,13 @@ Core::Core(sc_core::sc_module_name name, const SimContext& context, const Hardwa
   matrix_->bind_memories(*nram_, *wram_);
 }
 
+void Core::inject_fault(const MemoryFault& fault) {
+  if (fault.memory == FaultMemory::kEngine) return matrix_->inject_fault(fault.cell);
+  Scratchpad& memory = fault.memory == FaultMemory::kNram ? *nram_ : *wram_;
+  memory.inject_fault(fault.cell.bank, fault.cell.address, fault.cell.mask);
+  matrix_->read_every_word();
+}
+
 void Core::visit(StatVisitor& visitor) {
   visit_ledgers(visitor, *control);
   matrix_->visit(visitor);

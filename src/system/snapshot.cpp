@@ -46,6 +46,7 @@ void SnapshotVisitor::dram(const std::string& module, DramController& dram, Pico
     counter(name, "row_misses", "bursts", channel.row_misses);
     counter(name, "row_conflicts", "bursts", channel.row_conflicts);
     counter(name, "refreshes", "commands", channel.refreshes);
+    counter(name, "partial_writes", "bursts", channel.partial_writes);
     counter(name, "read", "bytes", channel.read_bytes);
     counter(name, "written", "bytes", channel.write_bytes);
     counter(name, "data_bus", "bytes", channel.bus_bytes);
@@ -63,6 +64,8 @@ void SnapshotVisitor::scratchpad(const std::string& module, const Scratchpad& me
   counter(module, "written", "bytes", memory.stats.write_bytes);
   counter(module, "bank_accesses", "words", memory.stats.words);
   counter(module, "bank_conflicts", "cycles", memory.stats.conflict_clocks);
+  counter(module, "port_taken", "cycles", memory.stats.port_clocks);
+  counter(module, "held_requests", "requests", memory.stats.held_requests);
   bytes(read, memory.stats.read_bytes);
   bytes(write, memory.stats.write_bytes);
 }

@@ -1,7 +1,10 @@
 // Waveform and timeline of a chip: every unit of every core and cluster (SPEC HI_1 to HI_5, UI_3).
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -61,8 +64,19 @@ TEST(ChipWaveform, UI_3_every_unit_of_every_core_and_cluster) {
   for (const char* active :
        {"chip.cluster0.memory.gdma.write", "chip.cluster0.memory.broadcast.aw",
         "chip.cluster0.core0.bus.broadcast.wbeat", "chip.cluster0.core1.bus.broadcast.wbeat",
-        "chip.cluster0.core1.engine.switch.beat", "chip.sync.barrier_waiting"})
+        "chip.cluster0.core1.engine.switch.beat"})
     EXPECT_GT(vcd->signal(active).changes.size(), 1U) << active;
+  EXPECT_EQ(vcd->signal("chip.sync.barrier_waiting").changes.size(), 1U) << "no layer follows";
+}
+
+TEST(ChipWaveform, UI_3_processors_wait_at_the_barrier_between_two_layers) {
+  const CommandFolder folder;
+  const CommandResult result =
+      folder.run_layer("configs/cluster4.json", "models/small_chain.json",
+                       {"--vcd", "w.vcd", "--vcd-signals", "chip.sync.*", "--check", "off"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  const Vcd vcd(read_bytes(folder.path("w.vcd")));
+  EXPECT_GT(vcd.signal("chip.sync.barrier_waiting").changes.size(), 1U);
 }
 
 TEST(ChipWaveform, UI_3_a_window_shows_what_the_whole_trace_shows_there) {
@@ -109,6 +123,19 @@ TEST(ChipTimeline, UI_3_a_track_for_every_unit_that_works) {
       expected.push_back(fmt::format("chip.cluster0.core{}.{}", i, unit));
   }
   for (const std::string& track : expected) EXPECT_EQ(tracks.count(track), 1U) << track;
+  // Viewers drop spans that overlap on one row without one being inside the other.
+  std::map<int, std::vector<std::pair<double, double>>> rows;
+  for (const auto& event : timeline.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    const double begin = event.at("ts");
+    rows[event.at("tid")].emplace_back(begin, begin + event.at("dur").get<double>());
+  }
+  constexpr double kDigits = 1e-7;  // microseconds; a picosecond is 1e-6
+  for (auto& [row, spans] : rows) {
+    std::sort(spans.begin(), spans.end());
+    for (std::size_t i = 1; i < spans.size(); ++i)
+      ASSERT_GE(spans[i].first, spans[i - 1].second - kDigits) << row;
+  }
 }
 
 }  // namespace

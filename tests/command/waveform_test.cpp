@@ -261,6 +261,17 @@ TEST(Waveform, UI_3_a_window_shows_what_the_whole_trace_shows_there) {
   }
 }
 
+TEST(Waveform, UI_3_a_window_behind_the_end_is_named) {
+  for (const auto& [from, said] : {std::pair(304, false), std::pair(100000, true)}) {
+    const CommandFolder folder;
+    const CommandResult result = folder.run_layer("configs/switch16.json", "models/worked_dilated.json",
+                                                  {"--vcd", "wave.vcd", "--vcd-from", std::to_string(from)});
+    EXPECT_EQ(result.status, 0);
+    EXPECT_EQ(result.err.find("wave.vcd shows nothing: the run ended at clock") != std::string::npos, said)
+        << result.err;
+  }
+}
+
 TEST(Waveform, UI_3_the_size_cap_ends_the_trace_validly) {
   const CommandFolder folder;
   const CommandResult result =
@@ -274,6 +285,10 @@ TEST(Waveform, UI_3_the_size_cap_ends_the_trace_validly) {
   const Vcd vcd(text);
   ASSERT_EQ(vcd.comments().size(), 1U);
   EXPECT_NE(vcd.comments()[0].find("size cap"), std::string::npos);
+  // From there on the simulation runs as if nothing were traced, and measures the same.
+  const CommandFolder untraced;
+  untraced.run_layer("configs/switch16.json", "models/small_chain.json", {"--granularity", "clock"});
+  EXPECT_EQ(folder.report(), untraced.report());
 }
 
 }  // namespace

@@ -157,7 +157,8 @@ TEST_F(MalformedFile, UI_2_hardware_fields) {
       {R"({"dram": {"burst_length": 1}})",
        "/dram/burst_length: 1 is not allowed, allowed is a whole number from 2 to 64"},
       {R"({"dram": {"tREFI_ps": 350001}})",
-       "/dram/tREFI_ps: 350001 is not allowed, allowed is more than 411502: 494 cycles of 833 ps"},
+       "/dram/tREFI_ps: 350001 is not allowed, allowed is more than 448154: in 538 cycles of 833 ps a row is "
+       "closed"},
       {R"({"dram": {"tRCD_ns": 14}})",
        "/dram/tRCD_ns: unknown key \"tRCD_ns\", the nearest known name is \"tRCD_ps\""},
       {R"({"planner": {"loop_order": "inner"}})", "/planner/loop_order: \"inner\""},

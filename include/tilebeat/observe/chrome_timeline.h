@@ -8,7 +8,8 @@
 namespace tilebeat {
 
 /// Collects spans and writes them in the Chrome trace-event format, which Perfetto opens: one row a track,
-/// times in microseconds of simulated time. Sorted, so that the same run gives the same bytes.
+/// and further rows `track (2)`, ... for spans that overlap; times in microseconds of simulated time. Sorted,
+/// so that the same run gives the same bytes.
 class ChromeTimeline : public Timeline {
  public:
   void span(const std::string& track, const std::string& what, Picoseconds begin, Picoseconds end) override {

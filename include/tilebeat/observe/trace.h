@@ -24,6 +24,11 @@ class Trace {
   virtual void change(SignalId signal, Picoseconds at, std::uint64_t value) = 0;
   /// The signal is unknown (x) from `at` on.
   virtual void unknown(SignalId signal, Picoseconds at) = 0;
+  /// Nothing is recorded any more: its size limit is reached, or its window has passed.
+  bool is_over() const { return over_; }
+
+ protected:
+  bool over_ = false;
 };
 
 /// Receives spans for a timeline: `track` did `what` from `begin` to `end`.

@@ -11,6 +11,11 @@ struct SimContext {
   ClockDomain clock;              ///< the NPU's clock
   Observers observers{};          ///< where to trace to; nothing by default
   DeltaJitter* jitter = nullptr;  ///< delta delays of the determinism test (SPEC CY-4); null: none
+
+  /// What changes are recorded in; null: nothing is traced, or no more.
+  Trace* trace() const {
+    return observers.trace != nullptr && !observers.trace->is_over() ? observers.trace : nullptr;
+  }
 };
 
 }  // namespace tilebeat

@@ -29,8 +29,8 @@ class Core : public sc_core::sc_module {
 
   /// The matrix unit's ports to the chip's interconnect.
   std::vector<NamedPort> dram_ports() { return matrix_->dram_ports(); }
-  /// A fault of SimulationOptions.
-  void inject_fault(const Fault& fault) { matrix_->inject_fault(fault); }
+  /// A fault of SimulationOptions that is in this core.
+  void inject_fault(const MemoryFault& fault);
   /// Adds what its parts have counted, and what the core did as a whole, as of the snapshot's cycle.
   void collect(Snapshot& snapshot);
   Cycle settled_at();

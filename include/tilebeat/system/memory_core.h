@@ -7,6 +7,7 @@
 #include "tilebeat/system/snapshot.h"
 #include "tilebeat/units/command_processor.h"
 #include "tilebeat/units/copy_engine.h"
+#include "tilebeat/units/matrix_unit.h"
 
 #include <memory>
 
@@ -27,6 +28,8 @@ class MemoryCore : public sc_core::sc_module {
   std::unique_ptr<WriteBridge> cdma_in;           ///< takes writes of other clusters
   std::unique_ptr<Interconnect> bus;              ///< its first initiator ports are the cores' MVDMAs
 
+  /// A fault of the SRAM.
+  void inject_fault(const Fault& fault) { sram_->inject_fault(fault.bank, fault.address, fault.mask); }
   /// Adds what its parts have counted, as of the snapshot's cycle.
   void collect(Snapshot& snapshot);
   Cycle settled_at();

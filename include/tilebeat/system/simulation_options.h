@@ -10,12 +10,22 @@
 
 namespace tilebeat {
 
+/// The memories that a fault can be in. The engine's are those that its configuration describes.
+enum class FaultMemory : std::uint8_t { kEngine, kNram, kWram, kSram };
+
+/// A broken cell of a memory of a core, or of the SRAM of a cluster.
+struct MemoryFault {
+  FaultMemory memory = FaultMemory::kEngine;
+  int cluster = 0, core = 0;  ///< on a chip; the core within its cluster
+  Fault cell;
+};
+
 /// What a simulation is asked for, besides workload and hardware.
 struct SimulationOptions {
   Granularity granularity = Granularity::kTile;
   Observers observers;
   bool trace_accumulators = false;
-  std::vector<Fault> faults;           ///< of the matrix unit; in a chip, of that of its first core
+  std::vector<MemoryFault> faults;
   std::uint32_t jitter_seed = 0;       ///< 0: no random delta delays (SPEC CY-4)
   std::uint32_t build_order_seed = 0;  ///< 0: modules are built in their usual order
   std::function<void(Cycle now, std::size_t layers_done)> progress;  ///< called now and then; may be empty

@@ -1,0 +1,147 @@
+#include "tilebeat/report/report.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace tilebeat {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json count(const std::string& description) {
+  return {{"type", "integer"}, {"minimum", 0}, {"description", description}};
+}
+Json text(const std::string& description) {
+  return {{"type", "string"}, {"description", description}};
+}
+Json share(const std::string& description) {
+  return {{"type", "number"}, {"minimum", 0}, {"maximum", 1}, {"description", description}};
+}
+// All fields are required.
+Json object(const std::string& description, const Json& properties) {
+  Json names = Json::array();
+  for (const auto& [key, value] : properties.items()) names.push_back(key);
+  return {{"type", "object"},
+          {"description", description},
+          {"required", names},
+          {"additionalProperties", false},
+          {"properties", properties}};
+}
+Json list(const std::string& description, const Json& items) {
+  return {{"type", "array"}, {"description", description}, {"items", items}};
+}
+
+Json stalls() {
+  Json causes = Json::object();
+  for (int i = 1; i < kActivityCount; ++i) {
+    const auto activity = static_cast<Activity>(i);
+    causes[std::string(activity_name(activity))] = {
+        {"type", "integer"}, {"minimum", 1}, {"description", activity_meaning(activity)}};
+  }
+  return {{"type", "object"},
+          {"additionalProperties", false},
+          {"properties", causes},
+          {"description", "cycles by cause; causes without cycles are left out"}};
+}
+
+Json bytes() {
+  Json memories = Json::object();
+  for (const auto& [name, meaning] :
+       {std::pair("dram", "DRAM"), std::pair("input_buffer", "buffers of the engine for maps"),
+        std::pair("parameter_buffer", "buffers of the engine for kernels"),
+        std::pair("output_buffer", "buffers of the engine for results"),
+        std::pair("nram", "a core's memory for maps and results"),
+        std::pair("wram", "a core's memory for kernels"), std::pair("sram", "the memory of a cluster")})
+    memories[name] = object(meaning, {{"read", count("bytes read")}, {"write", count("bytes written")}});
+  return object("bytes by memory, of all cores and clusters together", memories);
+}
+
+Json layer() {
+  return object(
+      "a layer, or a fused unit",
+      {{"name", text("of the layer, of a unit its last layer's")},
+       {"op", text("operator of the workload, or \"fused\"")},
+       {"scene", text("the part of the workload that it belongs to")},
+       {"layers", list("of a unit, its layers of the workload", text("name"))},
+       {"dataflow", text("the engine: \"dilated\", \"wfold\", \"rolling\" or \"offset\"")},
+       {"cycles", count("from the completion of the layer before to its own")},
+       {"beats", count("cycles in which PE arrays compute, of all cores together")},
+       {"bank_conflict_cycles", count("of the arrays, because lanes read one bank more than once")},
+       {"stall_cycles", stalls()},
+       {"macs", count("useful multiply-accumulates")},
+       {"utilization", share("macs / (cycles x peak_macs_per_clock)")},
+       {"bytes", bytes()},
+       {"bound_cycles", object("lower bounds: the layer cannot be faster",
+                               {{"compute", count("its multiply-accumulates at the peak of all arrays")},
+                                {"beats", count("the beats of its runs, spread evenly over all arrays")},
+                                {"dram", count("its bytes over DRAM at the peak bandwidth")}})},
+       {"estimated_cycles", count("what the planner expected")},
+       {"facts", list("what the engine tells of the layer",
+                      object("a fact", {{"name", text("what it is about")}, {"text", text("in words")}}))},
+       {"busiest", object("the module that was busy for the largest share of its own cycles",
+                          {{"module", text("name, as in modules[]")}, {"share", share("of its cycles")}})},
+       {"check", {{"enum", {"passed", "failed", "off"}}, {"description", "output against the reference"}}}});
+}
+
+Json fields() {
+  return {
+      {"tilebeat_report", {{"const", kReportVersion}, {"description", "version of this schema"}}},
+      {"passed", {{"type", "boolean"}, {"description", "no difference and no failure"}}},
+      {"workload", text("its name")},
+      {"hardware", text("its name")},
+      {"dataflow", text("the engine of the hardware")},
+      {"peak_macs_per_clock", count("multiply-accumulates of all arrays in a cycle")},
+      {"total", object("the whole run", {{"cycles", count("until the last layer is complete")},
+                                         {"macs", count("useful multiply-accumulates")},
+                                         {"utilization", share("macs / (cycles x peak_macs_per_clock)")},
+                                         {"dram_read_bytes", count("bytes read from DRAM")},
+                                         {"dram_write_bytes", count("bytes written to DRAM")},
+                                         {"bytes", bytes()}})},
+      {"layers", list("in the order of their completion", layer())},
+      {"cores", list("of a chip", object("a core", {{"name", text("clusterK.coreI")},
+                                                    {"macs", count("useful multiply-accumulates")},
+                                                    {"utilization", share("of the core's own peak")},
+                                                    {"busy", count("cycles in which its PE array computes")},
+                                                    {"barrier", count("cycles that it waited at barriers")},
+                                                    {"peer", count("cycles that it waited for signals")}}))},
+      {"modules",
+       list("every module", object("a module: busy and stall_cycles sum to cycles",
+                                   {{"name", text("path of the module")},
+                                    {"clock",
+                                     {{"enum", {"npu", "dram"}},
+                                      {"description", "the clock that its cycles are counted in"}}},
+                                    {"cycles", count("of the run")},
+                                    {"busy", count("cycles of useful work")},
+                                    {"stall_cycles", stalls()}}))},
+      {"counters",
+       list("what modules count", object("a counter", {{"module", text("path of the module")},
+                                                       {"name", text("what is counted")},
+                                                       {"value", count("the count")},
+                                                       {"unit", text("what it is counted in")}}))},
+      {"outputs", list("layers whose outputs are in the folder outputs", text("name"))},
+      {"differences",
+       list("the first element that is wrong of each wrong tensor",
+            object("a difference", {{"layer", text("name")},
+                                    {"against", text("what the output was compared with")},
+                                    {"index", list("of the element, by axis", count("from 0 on"))},
+                                    {"wanted", {{"type", "integer"}, {"description", "value that is right"}}},
+                                    {"got", {{"type", "integer"}, {"description", "value of the run"}}}}))},
+      {"failures", list("errors of the simulation and broken invariants", text("a message"))},
+      {"configuration", {{"type", "object"}, {"description", "the effective hardware configuration"}}}};
+}
+
+}  // namespace
+
+nlohmann::ordered_json report_schema() {
+  Json schema = object("What a run measured, written as report.json.", fields());
+  // Files of this version from before there was `outputs` are reports as well.
+  schema["required"].erase(std::find(schema["required"].begin(), schema["required"].end(), "outputs"));
+  Json result{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "tilebeat report"}};
+  result.update(schema);
+  return result;
+}
+
+}  // namespace tilebeat
