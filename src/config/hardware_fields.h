@@ -65,24 +65,45 @@ void describe(V& v, DramConfig& c) {
   v.choice("mapping", c.mapping, kAddressMappingNames, "the parts of an address, most significant first");
   v.integer("channels", c.channels, {1, 64}, "independent channels, a power of two");
   v.integer("banks", c.banks, {1, 64}, "banks a channel, a power of two");
+  v.integer("bank_groups", c.bank_groups, {1, 64},
+            "groups of a channel's banks, a power of two, at most banks: bank b is in group b % bank_groups");
   v.integer("row_bytes", c.row_bytes, {16, 1 << 20},
             "payload bytes of one open row of one bank, a power of two");
   v.integer("data_bits", c.data_bits, {8, 512}, "payload bits of a channel's data bus, a power of two");
-  v.integer("ecc_bits", c.ecc_bits, {0, 128}, "bits of a channel's data bus that carry no payload");
-  v.integer("burst_length", c.burst_length, {2, 64},
-            "transfers of one burst, a power of two; two transfers take a cycle");
-  v.integer("clock_ps", c.clock_ps, {100, 1000000}, "period of the DRAM clock in ps; two transfers a cycle");
+  v.integer(
+      "ecc_bits", c.ecc_bits, {0, 128},
+      "bits of a channel's data bus that carry no payload; where there are any, a burst that is written in "
+      "part is read first");
+  v.integer("burst_length", c.burst_length, {2, 64}, "transfers of one burst, a power of two");
+  v.integer("transfers_per_clock", c.transfers_per_clock, {1, 16},
+            "transfers on the data bus in a cycle of the DRAM's clock, a power of two");
+  v.integer("clock_ps", c.clock_ps, {100, 1000000}, "period of the DRAM's command clock in ps");
   v.integer("tRCD_ps", c.tRCD_ps, kDramPicoseconds, "ps from activating a row to the first read or write");
   v.integer("tRP_ps", c.tRP_ps, kDramPicoseconds, "ps to close a row");
   v.integer("tCL_ps", c.tCL_ps, kDramPicoseconds, "ps from a read command to its first data");
+  v.integer("tCWL_ps", c.tCWL_ps, kDramPicoseconds, "ps from a write command to its first data");
   v.integer("tRAS_ps", c.tRAS_ps, kDramPicoseconds, "least ps from activating a row to closing it");
-  v.integer("tCCD_ps", c.tCCD_ps, kDramPicoseconds, "least ps between two reads or writes of a channel");
-  v.integer(
-      "tREFI_ps", c.tREFI_ps, {10000, 1000000000},
-      "ps between two refreshes; longer than tRAS_ps + 2 tRP_ps + tRFC_ps, each in whole DRAM cycles, and "
-      "2 cycles");
+  v.integer("tCCD_ps", c.tCCD_ps, kDramPicoseconds,
+            "least ps between two reads, or two writes, of different bank groups (tCCD_S)");
+  v.integer("tCCD_L_ps", c.tCCD_L_ps, kDramPicoseconds, "least ps between two reads of one bank group");
+  v.integer("tCCD_L_WR_ps", c.tCCD_L_WR_ps, kDramPicoseconds,
+            "least ps between two writes of one bank group");
+  v.integer("tRRD_ps", c.tRRD_ps, kDramPicoseconds,
+            "least ps between activating rows of different bank groups (tRRD_S)");
+  v.integer("tRRD_L_ps", c.tRRD_L_ps, kDramPicoseconds, "least ps between activating rows of one bank group");
+  v.integer("tFAW_ps", c.tFAW_ps, kDramPicoseconds, "ps in which at most four rows are activated");
+  v.integer("tWR_ps", c.tWR_ps, kDramPicoseconds, "ps from the last data of a write to closing its row");
+  v.integer("tWTR_ps", c.tWTR_ps, kDramPicoseconds,
+            "ps from the last data of a write to a read of another bank group (tWTR_S)");
+  v.integer("tWTR_L_ps", c.tWTR_L_ps, kDramPicoseconds,
+            "ps from the last data of a write to a read of the same bank group");
+  v.integer("tRTP_ps", c.tRTP_ps, kDramPicoseconds, "ps from a read to closing its row");
+  v.integer("tREFI_ps", c.tREFI_ps, {10000, 1000000000},
+            "ps between two refreshes; longer than it takes to close a row, refresh, and serve a burst");
   v.integer("tRFC_ps", c.tRFC_ps, {0, 10000000}, "ps of one refresh, less than tREFI_ps");
   v.boolean("refresh", c.refresh, "false: the DRAM is never refreshed");
+  v.integer("port_bytes_per_clock", c.port_bytes_per_clock, {1, 1024},
+            "bytes that the port of a controller takes and gives in an NPU cycle, a channel, a power of two");
   v.integer("queue_depth", c.queue_depth, {1, 4096}, "bursts that a channel's scheduler chooses from");
   v.integer("starvation_cap", c.starvation_cap, {0, 65536},
             "row hits that may overtake the oldest request before it is served");
@@ -139,6 +160,7 @@ void describe(V& v, MemoryConfig& c) {
             "width of a bank in bytes, a power of two that divides the bus's width");
   v.integer("latency_cycles", c.latency_cycles, kCycles,
             "cycles from the arrival of a request to its first word");
+  v.integer("request_queue", c.request_queue, {1, 1024}, "requests that the memory holds at a time");
 }
 
 template <class V>

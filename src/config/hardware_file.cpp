@@ -37,6 +37,11 @@ void check_transfers(const HardwareConfig& c, const Place& root) {
 void check_dram(const DramConfig& c, const Place& place) {
   need_power_of_two(c.channels, place.key("channels"));
   need_power_of_two(c.banks, place.key("banks"));
+  need_power_of_two(c.bank_groups, place.key("bank_groups"));
+  need(c.bank_groups <= c.banks, place.key("bank_groups"), c.bank_groups,
+       fmt::format("at most banks ({})", c.banks));
+  need_power_of_two(c.transfers_per_clock, place.key("transfers_per_clock"));
+  need_power_of_two(c.port_bytes_per_clock, place.key("port_bytes_per_clock"));
   need_power_of_two(c.row_bytes, place.key("row_bytes"));
   need_power_of_two(c.data_bits, place.key("data_bits"));
   need_power_of_two(c.burst_length, place.key("burst_length"));
@@ -49,13 +54,11 @@ void check_dram(const DramConfig& c, const Place& place) {
        fmt::format("at least {}: one row in every bank of every channel", one_row_each));
   need(!c.refresh || c.tRFC_ps < c.tREFI_ps, place.key("tRFC_ps"), c.tRFC_ps,
        fmt::format("less than tREFI_ps ({})", c.tREFI_ps));
-  // A refresh must be over, whatever the banks held, before the next one falls due.
-  const auto clocks = [&c](Picoseconds duration) { return ceil_div(duration, c.clock_ps); };
-  constexpr Cycle kCommands = 2;
-  const Cycle longest = clocks(c.tRAS_ps) + 2 * clocks(c.tRP_ps) + clocks(c.tRFC_ps) + kCommands;
-  need(!c.refresh || clocks(c.tREFI_ps) > longest, place.key("tREFI_ps"), c.tREFI_ps,
-       fmt::format("more than {}: {} cycles of {} ps for tRAS_ps, twice tRP_ps, tRFC_ps and {} commands",
-                   longest * c.clock_ps, longest, c.clock_ps, kCommands));
+  const Cycle taken = dram_clocks(c).refresh_and_burst();
+  need(!c.refresh || c.tREFI_ps > taken * c.clock_ps, place.key("tREFI_ps"), c.tREFI_ps,
+       fmt::format("more than {}: in {} cycles of {} ps a row is closed, the banks are refreshed and a burst "
+                   "is served",
+                   taken * c.clock_ps, taken, c.clock_ps));
 }
 
 void check_memory(const MemoryConfig& c, std::int64_t size_bytes, int bus_bytes, const Place& place) {

@@ -2,6 +2,8 @@
 
 #include "tilebeat/base/error.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -23,7 +25,10 @@ void put(std::uint64_t& number, std::int64_t radix, std::int64_t digit) {
 }  // namespace
 
 DramAddressMap::DramAddressMap(const DramConfig& config)
-    : mapping_(config.mapping), channels_(config.channels), banks_(config.banks) {
+    : mapping_(config.mapping),
+      channels_(config.channels),
+      banks_(config.banks),
+      alternating_groups_(std::min(config.bank_groups, 2)) {
   burst_bytes_ = config.burst_length * config.data_bits / 8;
   if (channels_ < 1 || banks_ < 1 || burst_bytes_ < 1 || config.row_bytes < burst_bytes_ ||
       config.row_bytes % burst_bytes_ != 0) {
@@ -47,6 +52,14 @@ DramAddress DramAddressMap::decode(std::uint64_t address) const {
   std::uint64_t rest = address / static_cast<std::uint64_t>(burst_bytes_);
   DramAddress place;
   switch (mapping_) {
+    case AddressMapping::kRowBankColumnGroupChannel: {
+      place.channel = static_cast<int>(take(rest, channels_));
+      const std::int64_t group = take(rest, alternating_groups_);
+      place.column = static_cast<int>(take(rest, columns_));
+      place.bank = static_cast<int>(take(rest, banks_ / alternating_groups_) * alternating_groups_ + group);
+      place.row = static_cast<std::int64_t>(rest);
+      break;
+    }
     case AddressMapping::kRowBankColumnChannel:
       place.channel = static_cast<int>(take(rest, channels_));
       place.column = static_cast<int>(take(rest, columns_));
@@ -72,6 +85,13 @@ DramAddress DramAddressMap::decode(std::uint64_t address) const {
 std::uint64_t DramAddressMap::encode(const DramAddress& place) const {
   std::uint64_t number = 0;
   switch (mapping_) {
+    case AddressMapping::kRowBankColumnGroupChannel:
+      put(number, rows_, place.row);
+      put(number, banks_ / alternating_groups_, place.bank / alternating_groups_);
+      put(number, columns_, place.column);
+      put(number, alternating_groups_, place.bank % alternating_groups_);
+      put(number, channels_, place.channel);
+      break;
     case AddressMapping::kRowBankColumnChannel:
       put(number, rows_, place.row);
       put(number, banks_, place.bank);

@@ -26,11 +26,21 @@ DramChannel::DramChannel(const DramConfig& config, int index)
       queue_depth_(config.queue_depth),
       starvation_cap_(config.starvation_cap),
       burst_bytes_(config.burst_length * config.data_bits / 8),
+      ecc_(config.ecc_bits > 0),
       clocks_(dram_clocks(config)),
-      banks_(clocks_, config.banks),
+      banks_(clocks_, config.banks, config.bank_groups),
       next_refresh_(clocks_.refi > 0 ? clocks_.refi : kNever) {
   if (config.banks < 1 || config.banks > kMaxBanks) {
     throw UserError(fmt::format("dram: banks {} must be 1 to {}", config.banks, kMaxBanks));
+  }
+  if (config.bank_groups < 1 || config.bank_groups > config.banks ||
+      (config.bank_groups & (config.bank_groups - 1)) != 0) {
+    throw UserError(fmt::format("dram: bank_groups {} must be a power of two up to banks ({})",
+                                config.bank_groups, config.banks));
+  }
+  if (clocks_.refi > 0 && clocks_.refi <= clocks_.refresh_and_burst()) {
+    throw UserError(fmt::format("dram: refreshes every {} cycles leave no time for bursts, which take {}",
+                                clocks_.refi, clocks_.refresh_and_burst()));
   }
   if (queue_depth_ < 1) throw UserError(fmt::format("dram: queue_depth {} must be at least 1", queue_depth_));
   if (starvation_cap_ < 0)
@@ -54,7 +64,12 @@ std::optional<DramChannel::Served> DramChannel::step(Cycle now) {
   account(now);
   const auto hidden = std::find_if(arrivals_.begin(), arrivals_.end(),
                                    [now](const Arrival& arrival) { return arrival.visible_from > now; });
-  for (auto arrival = arrivals_.begin(); arrival != hidden; ++arrival) queue_.push_back({arrival->burst});
+  for (auto arrival = arrivals_.begin(); arrival != hidden; ++arrival) {
+    queue_.emplace_back();
+    queue_.back().burst = arrival->burst;
+    queue_.back().read_first =
+        ecc_ && arrival->burst.write && arrival->burst.bytes < static_cast<std::uint32_t>(burst_bytes_);
+  }
   if (hidden != arrivals_.begin()) planned_valid_ = false;
   arrivals_.erase(arrivals_.begin(), hidden);
 
@@ -90,30 +105,37 @@ bool DramChannel::later_hit(std::size_t index) const {
 
 void DramChannel::consider_entry(Choice& best, std::size_t index, Cycle from,
                                  std::uint64_t& decided_banks) const {
-  const DramBurst& burst = queue_[index].burst;
-  const std::uint64_t bank_bit = bit(burst.bank);
+  const Entry& entry = queue_[index];
+  const int bank = entry.burst.bank;
+  const std::uint64_t bank_bit = bit(bank);
   if ((decided_banks & bank_bit) != 0) return;
   const bool starved = overtaken_ >= starvation_cap_;
-  const std::int64_t open_row = banks_.open_row(burst.bank);
-  if (open_row == burst.row) {
-    // Further hits of the bank can be issued no earlier than this, the oldest.
+  const std::int64_t open_row = banks_.open_row(bank);
+  if (open_row == entry.burst.row) {
+    // Further hits of the bank wait for this, the oldest, be it that one of the other direction could be
+    // issued earlier: bursts to one address keep their order.
     decided_banks |= bank_bit;
     if (starved && index != 0) return;
-    const auto kind = burst.write ? DramCommandKind::kWrite : DramCommandKind::kRead;
-    consider(best, kind, index, std::max(from, banks_.earliest_column(burst.bank)));
+    const auto kind = entry.writes() ? DramCommandKind::kWrite : DramCommandKind::kRead;
+    DramEarliest earliest = banks_.earliest_column(bank, entry.writes());
+    if (entry.ready > earliest.at) earliest = {entry.ready, Activity::kPartialWrite};
+    consider(best, kind, index, from, earliest);
   } else if (open_row == DramBanks::kClosed) {
     decided_banks |= bank_bit;
-    consider(best, DramCommandKind::kActivate, index, std::max(from, banks_.earliest_activate(burst.bank)));
+    consider(best, DramCommandKind::kActivate, index, from, banks_.earliest_activate(bank));
   } else if ((starved && index == 0) || !later_hit(index)) {
     decided_banks |= bank_bit;
-    consider(best, DramCommandKind::kPrecharge, index, std::max(from, banks_.earliest_precharge(burst.bank)));
+    consider(best, DramCommandKind::kPrecharge, index, from, banks_.earliest_precharge(bank));
   }
 }
 
-void DramChannel::consider(Choice& best, DramCommandKind kind, std::size_t index, Cycle at) const {
+void DramChannel::consider(Choice& best, DramCommandKind kind, std::size_t index, Cycle from,
+                           DramEarliest earliest) {
+  const Cycle at = std::max(from, earliest.at);
   const bool earlier = at < best.at;
   const bool first_ready = at == best.at && is_column(kind) && !is_column(best.kind);
-  if (earlier || first_ready) best = {kind, index, at};
+  if (earlier || first_ready)
+    best = {kind, index, at, earliest.at > from ? earliest.rule : Activity::kDataLatency};
 }
 
 std::optional<DramChannel::Served> DramChannel::issue(const Choice& choice) {
@@ -131,10 +153,21 @@ std::optional<DramChannel::Served> DramChannel::issue(const Choice& choice) {
       entry.precharged = true;
       return std::nullopt;
     default:
-      banks_.column(bank, choice.at);
+      banks_.column(bank, choice.kind == DramCommandKind::kWrite, choice.at);
       report(choice.kind, choice.at, bank, entry.burst.row);
-      return serve(choice.index, choice.at);
+      if (!entry.read_first) return serve(choice.index, choice.at);
+      entry.read_first = false;
+      entry.ready = transfer(false, choice.at);
+      ++statistics_.partial_writes;
+      return std::nullopt;
   }
+}
+
+Cycle DramChannel::transfer(bool write, Cycle now) {
+  const Cycle first = now + (write ? clocks_.cwl : clocks_.cl);
+  statistics_.bus_bytes += burst_bytes_;
+  ledger_.add_beats(first, clocks_.data);
+  return first + clocks_.data;
 }
 
 DramChannel::Served DramChannel::serve(std::size_t index, Cycle now) {
@@ -150,9 +183,7 @@ DramChannel::Served DramChannel::serve(std::size_t index, Cycle now) {
     ++statistics_.row_hits;
   }
   (entry.burst.write ? statistics_.write_bytes : statistics_.read_bytes) += entry.burst.bytes;
-  statistics_.bus_bytes += burst_bytes_;
-  ledger_.add_beats(now + clocks_.cl, clocks_.data);
-  return {entry.burst, now + clocks_.cl + clocks_.data};
+  return {entry.burst, transfer(entry.burst.write, now)};
 }
 
 void DramChannel::refresh_due_before(Cycle end) {
@@ -177,10 +208,10 @@ void DramChannel::account(Cycle upto) {
   // Since the last refresh fell due; the ledger stood at that cycle when it did.
   ledger_.advance(std::min(upto, refresh_done_), Activity::kRefresh);
   if (queue_.empty()) {
-    ledger_.advance(std::min(upto, ledger_.beats_end()), Activity::kDramTiming);
+    ledger_.advance(std::min(upto, ledger_.beats_end()), Activity::kDataLatency);
     ledger_.advance(upto, Activity::kNoWork);
   } else {
-    ledger_.advance(upto, Activity::kDramTiming);
+    ledger_.advance(upto, planned_.waits_for);
   }
 }
 

@@ -146,12 +146,11 @@ Cycle DramController::next_work() const {
 }
 
 // A cycle before which no request that is here now can be answered or, if held, accepted, when no command is
-// issued before `step`: a channel serves a burst every max(tCCD, burst_length / 2) cycles at best.
+// issued before `step`: a channel serves a burst every tCCD at best.
 Cycle DramController::earliest_answer(Cycle step) const {
   const auto burst = static_cast<std::uint32_t>(map_.burst_bytes());
   const auto bursts_of = [burst](std::uint32_t bytes) { return (bytes + burst - 1) / burst; };
   const DramClocks& clocks = channels_.front().clocks();
-  const Cycle spacing = std::max(clocks.ccd, clocks.data);
   const auto rounds = [&](std::uint32_t bursts) {
     return (bursts + channels_.size() - 1) / channels_.size() - 1;
   };
@@ -159,12 +158,13 @@ Cycle DramController::earliest_answer(Cycle step) const {
   for (const Request& request : requests_) {
     if (request.remaining != 0) fewest = std::min(fewest, bursts_of(request.remaining));
   }
-  Cycle earliest = step + static_cast<Cycle>(rounds(fewest)) * spacing + clocks.cl + clocks.data;
+  Cycle earliest =
+      step + static_cast<Cycle>(rounds(fewest)) * clocks.ccd + std::min(clocks.cl, clocks.cwl) + clocks.data;
   if (held_ != kNone) {
     const Request& request = requests_[static_cast<std::size_t>(held_)];
     const std::uint32_t outside = bursts_of(request.payload->get_data_length() - request.entered);
     // With several channels the rest may find room all at once.
-    earliest = std::min(earliest, channels_.size() > 1 ? step : step + (Cycle{outside} - 1) * spacing);
+    earliest = std::min(earliest, channels_.size() > 1 ? step : step + (Cycle{outside} - 1) * clocks.ccd);
   }
   return earliest;
 }
@@ -244,7 +244,7 @@ void DramController::settle(Picoseconds now) {
 }
 
 void DramController::declare_signals() {
-  Trace* trace = context_.observers.trace;
+  Trace* trace = context_.trace();
   if (trace == nullptr) return;
   for (int index = 0; index < channels(); ++index) {
     const std::string scope = fmt::format("{}.ch{}", name(), index);
@@ -261,7 +261,7 @@ void DramController::declare_signals() {
 void DramController::observe(const DramCommand& command) {
   if (log_) log_(command);
   const Picoseconds at = clock_.at(command.cycle);
-  if (signals_.empty() || at < now_ps()) return;
+  if (signals_.empty() || context_.trace() == nullptr || at < now_ps()) return;
   Trace& trace = *context_.observers.trace;
   const ChannelSignals& signals = signals_[static_cast<std::size_t>(command.channel)];
   trace.change(signals.command, at, static_cast<std::uint64_t>(command.kind));
@@ -272,13 +272,14 @@ void DramController::observe(const DramCommand& command) {
   }
   if (command.kind != DramCommandKind::kRead && command.kind != DramCommandKind::kWrite) return;
   const DramChannel& channel = channels_[static_cast<std::size_t>(command.channel)];
-  const Cycle data = command.cycle + channel.clocks().cl;
+  const bool write = command.kind == DramCommandKind::kWrite;
+  const Cycle data = command.cycle + (write ? channel.clocks().cwl : channel.clocks().cl);
   trace.change(signals.data, clock_.at(data), 1);
   trace.change(signals.data, clock_.at(data + channel.clocks().data), 0);
 }
 
 void DramController::trace_queue(int channel, Cycle at) {
-  if (signals_.empty()) return;
+  if (signals_.empty() || context_.trace() == nullptr) return;
   const auto waiting = static_cast<std::uint64_t>(channels_[static_cast<std::size_t>(channel)].visible());
   context_.observers.trace->change(signals_[static_cast<std::size_t>(channel)].queue, clock_.at(at), waiting);
 }

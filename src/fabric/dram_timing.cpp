@@ -1,8 +1,8 @@
 #include "tilebeat/fabric/dram_timing.h"
 
 #include "tilebeat/base/error.h"
-#include "tilebeat/base/math.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -17,6 +17,11 @@ void require(bool allowed, const char* command, int bank, Cycle cycle) {
   }
 }
 
+// `rule` allows the command from `from` on.
+void wait_for(DramEarliest& earliest, Cycle from, Activity rule) {
+  if (from > earliest.at) earliest = {from, rule};
+}
+
 }  // namespace
 
 std::string_view dram_command_name(DramCommandKind kind) {
@@ -24,79 +29,93 @@ std::string_view dram_command_name(DramCommandKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-DramClocks dram_clocks(const DramConfig& config) {
-  const auto clocks = [&config](Picoseconds duration, const char* name) {
-    if (duration < 0)
-      throw UserError(fmt::format("dram: {} is {} ps and must not be negative", name, duration));
-    return ceil_div(duration, config.clock_ps);
-  };
-  if (config.clock_ps < 100)
-    throw UserError(fmt::format("dram: clock_ps {} must be at least 100", config.clock_ps));
-  if (config.burst_length < 2 || config.burst_length % 2 != 0) {
-    throw UserError(fmt::format("dram: burst_length {} must be even and at least 2", config.burst_length));
+DramEarliest DramBanks::earliest_activate(int bank) const {
+  DramEarliest earliest{command_from_};
+  wait_for(earliest, at(bank).activate_from, Activity::kRowMiss);
+  wait_for(earliest, std::max({activate_from_, group_of(bank).activate_from, window_[oldest_]}),
+           Activity::kActivateWindow);
+  return earliest;
+}
+
+DramEarliest DramBanks::earliest_precharge(int bank) const {
+  DramEarliest earliest{command_from_};
+  wait_for(earliest, at(bank).precharge_from, Activity::kRowMiss);
+  wait_for(earliest, at(bank).written_until, Activity::kWriteRecovery);
+  return earliest;
+}
+
+DramEarliest DramBanks::earliest_column(int bank, bool write) const {
+  const Group& group = group_of(bank);
+  DramEarliest earliest{std::max(command_from_, write ? write_from_ : read_from_)};
+  wait_for(earliest, at(bank).column_from, Activity::kRowMiss);
+  wait_for(earliest, write ? group.write_from : group.read_from, Activity::kBankGroup);
+  if (write) {
+    wait_for(earliest, write_after_read_, Activity::kReadToWrite);
+  } else {
+    wait_for(earliest, std::max(read_after_write_, group.read_after_write), Activity::kWriteToRead);
   }
-  DramClocks result;
-  result.rcd = clocks(config.tRCD_ps, "tRCD_ps");
-  result.rp = clocks(config.tRP_ps, "tRP_ps");
-  result.cl = clocks(config.tCL_ps, "tCL_ps");
-  result.ras = clocks(config.tRAS_ps, "tRAS_ps");
-  result.ccd = clocks(config.tCCD_ps, "tCCD_ps");
-  result.data = config.burst_length / 2;
-  if (config.refresh) {
-    result.refi = clocks(config.tREFI_ps, "tREFI_ps");
-    result.rfc = clocks(config.tRFC_ps, "tRFC_ps");
-    // A refresh must be over, whatever the banks held, before the next falls due.
-    const Cycle longest = result.ras + 2 * result.rp + result.rfc + 2;
-    if (result.refi <= longest) {
-      throw UserError(
-          fmt::format("dram: tREFI_ps {} must exceed tRAS_ps + 2 tRP_ps + tRFC_ps ({} cycles against {})",
-                      config.tREFI_ps, result.refi, longest));
-    }
-  }
-  return result;
+  return earliest;
 }
 
 void DramBanks::activate(int bank, std::int64_t row, Cycle cycle) {
-  require(open_row(bank) == kClosed && cycle >= earliest_activate(bank), "ACT", bank, cycle);
+  require(open_row(bank) == kClosed && cycle >= earliest_activate(bank).at, "ACT", bank, cycle);
   Bank& state = at(bank);
   state.row = row;
   state.column_from = cycle + clocks_.rcd;
   state.precharge_from = cycle + clocks_.ras;
+  activate_from_ = cycle + clocks_.rrd;
+  group_of(bank).activate_from = cycle + clocks_.rrd_l;
+  window_[oldest_] = cycle + clocks_.faw;
+  oldest_ = (oldest_ + 1) % window_.size();
   command_from_ = cycle + 1;
 }
 
 void DramBanks::precharge(int bank, Cycle cycle) {
-  require(open_row(bank) != kClosed && cycle >= earliest_precharge(bank), "PRE", bank, cycle);
+  require(open_row(bank) != kClosed && cycle >= earliest_precharge(bank).at, "PRE", bank, cycle);
   Bank& state = at(bank);
   state.row = kClosed;
   state.activate_from = cycle + clocks_.rp;
   command_from_ = cycle + 1;
 }
 
-void DramBanks::column(int bank, Cycle cycle) {
-  require(open_row(bank) != kClosed && cycle >= earliest_column(bank), "RD or WR", bank, cycle);
-  column_from_ = cycle + later(clocks_.ccd, clocks_.data);
+void DramBanks::column(int bank, bool write, Cycle cycle) {
+  require(open_row(bank) != kClosed && cycle >= earliest_column(bank, write).at, write ? "WR" : "RD", bank,
+          cycle);
+  Bank& state = at(bank);
+  Group& group = group_of(bank);
   command_from_ = cycle + 1;
+  if (write) {
+    write_from_ = cycle + clocks_.ccd;
+    group.write_from = cycle + clocks_.ccd_l_wr;
+    read_after_write_ = cycle + clocks_.write_to_read();
+    group.read_after_write = cycle + clocks_.write_to_read_l();
+    state.written_until = cycle + clocks_.write_to_precharge();
+  } else {
+    read_from_ = cycle + clocks_.ccd;
+    group.read_from = cycle + clocks_.ccd_l;
+    write_after_read_ = cycle + clocks_.rtw;
+    state.precharge_from = std::max(state.precharge_from, cycle + clocks_.rtp);
+  }
 }
 
 DramBanks::RefreshTimes DramBanks::refresh(Cycle due) {
   RefreshTimes times;
-  Cycle precharge = later(due, command_from_);
+  Cycle precharge = std::max(due, command_from_);
   times.refresh_at = precharge;
   bool open = false;
   for (const Bank& bank : banks_) {
     if (bank.row != kClosed) {
       open = true;
-      precharge = later(precharge, bank.precharge_from);
+      precharge = std::max({precharge, bank.precharge_from, bank.written_until});
     } else {
-      times.refresh_at = later(times.refresh_at, bank.activate_from);
+      times.refresh_at = std::max(times.refresh_at, bank.activate_from);
     }
   }
   if (open) {
     times.precharge_at = precharge;
-    times.refresh_at = later(times.refresh_at, precharge + later(clocks_.rp, 1));
+    times.refresh_at = std::max(times.refresh_at, precharge + std::max<Cycle>(clocks_.rp, 1));
   }
-  times.done = times.refresh_at + later(clocks_.rfc, 1);
+  times.done = times.refresh_at + std::max<Cycle>(clocks_.rfc, 1);
   for (Bank& bank : banks_) {
     bank.row = kClosed;
     bank.activate_from = times.done;

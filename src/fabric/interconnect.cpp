@@ -76,6 +76,10 @@ void Interconnect::build_map(const std::vector<AddressRange>& map) {
     }
   }
   targets_.resize(static_cast<std::size_t>(targets));
+  for (const AddressRange& range : map_) {
+    for (int i = 0; i < range.targets; ++i)
+      targets_[static_cast<std::size_t>(range.target + i)].bytes_per_clock = range.bytes_per_clock;
+  }
   winners_.resize(targets_.size());
 }
 
@@ -125,7 +129,7 @@ tlm::tlm_sync_enum Interconnect::receive_request(int port_index, Payload& payloa
   port.request = &payload;
   port.issued = cycle;
   port.target = range->target;
-  if (context_.observers.trace != nullptr) trace_request(port, payload, cycle);
+  if (context_.trace() != nullptr) trace_request(port, payload, cycle);
   request_grant_phase(cycle);
   return tlm::TLM_ACCEPTED;
 }
@@ -192,9 +196,16 @@ void Interconnect::take_over_responses(Cycle now) {
 void Interconnect::stream(const Response& response) {
   BurstExtension& extension = BurstPool::extension(*response.payload);
   Port& port = ports_[static_cast<std::size_t>(extension.initiator.value())];
-  const Cycle earliest = response.taken_over + config_.response_cycles;
+  Lane& lane = response.payload->is_read() ? port.read : port.write;
+  account(lane, response.taken_over);
+  --lane.at_target;
+  Cycle earliest = response.taken_over + config_.response_cycles;
   Cycle last = 0;
   if (response.payload->is_read()) {
+    Target& target = targets_[static_cast<std::size_t>(response.target)];
+    const Cycle leaves = std::max(response.taken_over, target.read_from);
+    target.read_from = leaves + target.data_cycles(response.payload->get_data_length());
+    earliest = std::max(leaves, target.read_from - extension.beats) + config_.response_cycles;
     extension.first_beat = std::max(earliest, port.read.free_from);
     last = extension.first_beat + extension.beats - 1;
     port.read.free_from = last + 1;
@@ -222,6 +233,9 @@ void Interconnect::send_to_targets(Cycle now) {
 
 void Interconnect::send(int index, Payload& payload, Cycle now) {
   Target& target = targets_[static_cast<std::size_t>(index)];
+  Lane& lane = lane_of(payload);
+  account(lane, now);
+  ++lane.at_target;
   target.unaccepted = &payload;
   tlm::tlm_phase phase = tlm::BEGIN_REQ;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
@@ -260,19 +274,23 @@ void Interconnect::grant(int index, Cycle now) {
   ++port.outstanding;
   ++port.statistics.granted;
   port.request = nullptr;
-  Cycle last_beat = now;
+  Target& target = targets_[static_cast<std::size_t>(port.target)];
+  Cycle due = now + config_.request_cycles;
   if (!payload.is_read()) {
     const int beats = BurstPool::extension(payload).beats;
     const Cycle first_beat = std::max(now + 1, lane.free_from);
-    last_beat = first_beat + beats - 1;
-    lane.free_from = last_beat + 1;
+    lane.free_from = first_beat + beats;
+    const Cycle arrives = std::max(first_beat + config_.request_cycles, target.write_from);
+    due = std::max(lane.free_from - 1 + config_.request_cycles,
+                   arrives + target.data_cycles(payload.get_data_length()) - 1);
+    target.write_from = target.bytes_per_clock > 0 ? due + 1 : 0;
     lane.ledger.add_beats(first_beat, beats);
     trace_beats(port.signals.write_beat, first_beat, beats);
   }
-  auto& travelling = targets_[static_cast<std::size_t>(port.target)].travelling;
-  travelling.push_back({last_beat + config_.request_cycles, grants_++, &payload});
+  auto& travelling = target.travelling;
+  travelling.push_back({due, grants_++, &payload});
   std::push_heap(travelling.begin(), travelling.end(), std::greater<>());
-  if (context_.observers.trace != nullptr) trace_grant(port, now);
+  if (context_.trace() != nullptr) trace_grant(port, now);
   tlm::tlm_phase phase = tlm::END_REQ;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   initiator_ports[static_cast<std::size_t>(index)]->nb_transport_bw(payload, phase, delay);
@@ -288,7 +306,7 @@ void Interconnect::note_waiting(Cycle now) {
     if (port.outstanding >= config_.max_outstanding) {
       lane.cause = Activity::kOutstanding;
     } else if (targets_[static_cast<std::size_t>(port.target)].blocked(now)) {
-      lane.cause = Activity::kMemory;
+      lane.cause = Activity::kTargetQueue;
     } else {
       lane.cause = Activity::kBusGrant;
     }

@@ -9,9 +9,15 @@ namespace tilebeat {
 
 void Interconnect::account(Lane& lane, Cycle upto) {
   const Activity otherwise = lane.waiting         ? lane.cause
-                             : lane.under_way > 0 ? Activity::kMemory
+                             : lane.at_target > 0 ? Activity::kMemory
+                             : lane.under_way > 0 ? Activity::kBusLatency
                                                   : Activity::kNoWork;
   lane.ledger.advance(upto, otherwise);
+}
+
+Interconnect::Lane& Interconnect::lane_of(const Payload& payload) {
+  Port& port = ports_[static_cast<std::size_t>(BurstPool::extension(payload).initiator.value())];
+  return payload.is_read() ? port.read : port.write;
 }
 
 void Interconnect::settle(Cycle end) {
@@ -57,7 +63,7 @@ void Interconnect::invalidate_direct_memory(int /*target*/, sc_dt::uint64 begin,
 }
 
 void Interconnect::declare_signals(Port& port) {
-  Trace* trace = context_.observers.trace;
+  Trace* trace = context_.trace();
   if (trace == nullptr) return;
   const std::string scope = fmt::format("{}.{}", name(), port.statistics.name);
   port.signals.request = trace->add_signal(scope, "req", 1);
@@ -82,7 +88,7 @@ void Interconnect::trace_grant(const Port& port, Cycle now) {
 }
 
 void Interconnect::trace_beats(SignalId signal, Cycle begin, Cycle count) {
-  Trace* trace = context_.observers.trace;
+  Trace* trace = context_.trace();
   if (trace == nullptr) return;
   trace->change(signal, context_.clock.at(begin), 1);
   trace->change(signal, context_.clock.at(begin + count), 0);
@@ -90,7 +96,7 @@ void Interconnect::trace_beats(SignalId signal, Cycle begin, Cycle count) {
 
 void Interconnect::trace_delivery(const Port& port, const Payload& payload, Cycle now) {
   const Picoseconds at = context_.clock.at(now);
-  if (context_.observers.trace != nullptr) {
+  if (context_.trace() != nullptr) {
     context_.observers.trace->change(port.signals.outstanding, at,
                                      static_cast<std::uint64_t>(port.outstanding));
   }

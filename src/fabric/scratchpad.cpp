@@ -4,6 +4,7 @@
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -60,21 +61,44 @@ tlm::tlm_sync_enum Scratchpad::receive(tlm::tlm_generic_payload& payload, tlm::t
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return tlm::TLM_COMPLETED;
   }
-  const Cycle first = context_.clock.cycle_of(now_ps()) + 1 + config_.latency_cycles;
   (payload.is_read() ? stats.read_bytes : stats.write_bytes) += payload.get_data_length();
-  requests_.push_back({&payload, first, 0});
-  wake_.notify(to_sc_time(context_.clock.at(first) - now_ps()));  // an event keeps the earliest
+  if (requests_.size() == static_cast<std::size_t>(config_.request_queue)) {
+    if (held_ != nullptr)
+      throw SimulationError(fmt::format("{}: BEGIN_REQ before the END_REQ of the one before", name()));
+    held_ = &payload;
+    ++stats.held_requests;
+    return tlm::TLM_ACCEPTED;
+  }
+  take(payload, context_.clock.cycle_of(now_ps()));
   phase = tlm::END_REQ;
   return tlm::TLM_UPDATED;
+}
+
+void Scratchpad::take(tlm::tlm_generic_payload& payload, Cycle now) {
+  const Cycle first = now + 1 + config_.latency_cycles;
+  requests_.push_back({&payload, first, 0});
+  wake_.notify(to_sc_time(context_.clock.at(first) - now_ps()));  // an event keeps the earliest
+}
+
+// The request that waits for a place, when there is one.
+void Scratchpad::admit(Cycle now) {
+  if (held_ == nullptr || requests_.size() == static_cast<std::size_t>(config_.request_queue)) return;
+  tlm::tlm_generic_payload& payload = *std::exchange(held_, nullptr);
+  take(payload, now);
+  tlm::tlm_phase phase = tlm::END_REQ;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  socket->nb_transport_bw(payload, phase, delay);
 }
 
 void Scratchpad::step() {
   if (gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
   respond(now);
+  admit(now);
   std::fill(accessed_.begin(), accessed_.end(), 0);
+  int reads = words_per_clock_, writes = words_per_clock_;
   for (Request& request : requests_) {
-    if (request.next == now) access_words(request, now);
+    if (request.next == now) access_words(request, now, request.payload->is_read() ? reads : writes);
   }
   schedule(now);
 }
@@ -94,9 +118,10 @@ void Scratchpad::respond(Cycle now) {
   requests_.erase(std::remove_if(requests_.begin(), requests_.end(), complete), requests_.end());
 }
 
-void Scratchpad::access_words(Request& request, Cycle now) {
+void Scratchpad::access_words(Request& request, Cycle now, int& room) {
   const unsigned length = request.payload->get_data_length();
-  for (int i = 0; i < words_per_clock_ && request.done < length; ++i) {
+  if (room == 0) ++stats.port_clocks;
+  for (; room > 0 && request.done < length; --room) {
     if (access_word(request)) continue;
     ++stats.conflict_clocks;
     break;

@@ -28,6 +28,15 @@ inline void copy_word(void* to, const void* from, unsigned length) {
   }
 }
 
+constexpr std::size_t kPage = 4096, kCacheLine = 64;
+
+// Where a bank begins in its page: behind that of its older sibling.
+std::size_t first_byte(const sc_core::sc_object& bank) {
+  const auto& siblings = bank.get_parent_object() == nullptr ? sc_core::sc_get_top_level_objects()
+                                                             : bank.get_parent_object()->get_child_objects();
+  return siblings.size() * kCacheLine % kPage;
+}
+
 }  // namespace
 
 SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes,
@@ -37,7 +46,9 @@ SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std:
       context_(context),
       period_ps_(context.clock.period_ps()),
       region_bytes_(static_cast<std::uint64_t>(size_bytes / regions)),
-      storage_(static_cast<std::size_t>(size_bytes), 0),
+      size_bytes_(static_cast<std::uint64_t>(size_bytes)),
+      allocated_(static_cast<std::size_t>(size_bytes) + kPage),
+      storage_(allocated_.data() + first_byte(*this)),
       ports_(static_cast<std::size_t>(port_count)) {
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     ports_[i].bank = this;
@@ -46,7 +57,7 @@ SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std:
 }
 
 void SramBank::trace_port(const std::string& scope, const std::string& signal, int port, int word_bytes) {
-  if (context_.observers.trace == nullptr) return;
+  if (context_.trace() == nullptr) return;
   Port& p = ports_[static_cast<std::size_t>(port)];
   p.word_bytes = std::min(word_bytes, 8);
   p.data_signal = context_.observers.trace->add_signal(scope, signal, 8 * p.word_bytes);
@@ -70,7 +81,7 @@ void SramBank::access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
     return;
   }
-  if (address + length > storage_.size()) {
+  if (address + length > size_bytes_) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
@@ -82,14 +93,14 @@ void SramBank::access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc
   port.free_at = at + period_ps_;
   ++port.stats.accesses;
   port.stats.bytes += length;
-  std::uint8_t* cell = storage_.data() + address;
+  std::uint8_t* cell = storage_ + address;
   if (payload.get_command() == tlm::TLM_WRITE_COMMAND) {
     copy_word(cell, payload.get_data_ptr(), length);
     if (fault_mask_ != 0 || granted_regions_ != 0) written(address, length);
   } else {
     copy_word(payload.get_data_ptr(), cell, length);
   }
-  if (context_.observers.trace != nullptr) trace_access(port, payload, at);
+  if (context_.trace() != nullptr) trace_access(port, payload, at);
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 
@@ -97,7 +108,7 @@ void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& pa
   if (port.data_signal < 0 && port.address_signal < 0) return;
   std::uint64_t value = 0;
   const unsigned length = payload.get_data_length();
-  std::memcpy(&value, storage_.data() + payload.get_address(),
+  std::memcpy(&value, storage_ + payload.get_address(),
               std::min<std::size_t>(length, static_cast<std::size_t>(port.word_bytes)));
   context_.observers.trace->change(port.data_signal, at, value);
   context_.observers.trace->change(port.address_signal, at, payload.get_address() / length);
@@ -124,9 +135,9 @@ tlm::tlm_sync_enum SramBank::Port::nb_transport_fw(tlm::tlm_generic_payload&, tl
 
 bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
   const std::uint64_t region = payload.get_address() / bank->region_bytes_;
-  if (payload.get_address() >= bank->storage_.size()) return false;
+  if (payload.get_address() >= bank->size_bytes_) return false;
   bank->granted_regions_ |= std::uint32_t{1} << region;
-  dmi.set_dmi_ptr(bank->storage_.data() + region * bank->region_bytes_);
+  dmi.set_dmi_ptr(bank->storage_ + region * bank->region_bytes_);
   dmi.set_start_address(region * bank->region_bytes_);
   dmi.set_end_address((region + 1) * bank->region_bytes_ - 1);
   dmi.allow_read_write();
@@ -136,8 +147,8 @@ bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::
 unsigned SramBank::Port::transport_dbg(tlm::tlm_generic_payload& payload) {
   const std::uint64_t address = payload.get_address();
   const unsigned length = payload.get_data_length();
-  if (address + length > bank->storage_.size()) return 0;
-  std::uint8_t* cell = bank->storage_.data() + address;
+  if (address + length > bank->size_bytes_) return 0;
+  std::uint8_t* cell = bank->storage_ + address;
   if (payload.is_write()) {
     std::memcpy(cell, payload.get_data_ptr(), length);
     bank->written(address, length);

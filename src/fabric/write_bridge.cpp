@@ -26,7 +26,7 @@ WriteBridge::WriteBridge(sc_core::sc_module_name name, const SimContext& context
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
-  if (Trace* trace = context_.observers.trace; trace != nullptr) {
+  if (Trace* trace = context_.trace(); trace != nullptr) {
     aw_signal_ = trace->add_signal(this->name(), "aw", 1);
     w_signal_ = trace->add_signal(this->name(), "w", 1);
     b_signal_ = trace->add_signal(this->name(), "b", 1);
@@ -69,7 +69,7 @@ void WriteBridge::accept(tlm::tlm_generic_payload& payload, std::vector<Route> r
   transfer.taken = now;
   transfer.ready = data_free_;
   transfers_.push_back(std::move(transfer));
-  if (Trace* trace = context_.observers.trace; trace != nullptr) {
+  if (Trace* trace = context_.trace(); trace != nullptr) {
     trace->change(aw_signal_, context_.clock.at(now + 1), 1);
     trace->change(aw_signal_, context_.clock.at(now + 2), 0);
     trace->change(w_signal_, context_.clock.at(first), 1);
@@ -118,7 +118,7 @@ void WriteBridge::respond(Cycle now) {
     tlm::tlm_generic_payload& payload = *transfers_.front().payload;
     transfers_.pop_front();
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    if (Trace* trace = context_.observers.trace; trace != nullptr) {
+    if (Trace* trace = context_.trace(); trace != nullptr) {
       trace->change(b_signal_, context_.clock.at(now), 1);
       trace->change(b_signal_, context_.clock.at(now + 1), 0);
     }

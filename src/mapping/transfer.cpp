@@ -148,8 +148,9 @@ Runs merged_runs(std::int64_t run, std::int64_t columns, std::int64_t column_str
 
 double dram_bytes_per_clock(const HardwareConfig& hardware) {
   const DramConfig& d = hardware.dram;
-  return d.channels * (d.data_bits / 8.0) * 2 * static_cast<double>(hardware.clock_ps()) /
-         static_cast<double>(d.clock_ps);
+  const double channel = (d.data_bits / 8.0) * d.transfers_per_clock *
+                         static_cast<double>(hardware.clock_ps()) / static_cast<double>(d.clock_ps);
+  return d.channels * std::min<double>(channel, d.port_bytes_per_clock);
 }
 
 std::int64_t dram_bank_round(const HardwareConfig& hardware) {
@@ -159,12 +160,12 @@ std::int64_t dram_bank_round(const HardwareConfig& hardware) {
 }
 
 // PortPath::lost_by_run, fitted: estimates are nearest to simulated runs of models/ with them.
-constexpr std::int64_t kLostByRead = 16, kLostByWrite = 23;
+constexpr std::int64_t kLostByRead = 24, kLostByWrite = 18;
 
 PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction) {
   const InterconnectConfig& noc = hardware.interconnect;
   const DramConfig& dram = hardware.dram;
-  const Picoseconds data = direction == Direction::kRead ? dram.tRCD_ps + dram.tCL_ps : dram.tCL_ps;
+  const Picoseconds data = direction == Direction::kRead ? dram.tRCD_ps + dram.tCL_ps : dram.tCWL_ps;
   PortPath path;
   path.width = noc.bytes_per_clock;
   path.burst_bytes = dma.burst_bytes;

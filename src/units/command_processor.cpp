@@ -52,7 +52,7 @@ CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContex
   SC_METHOD(control_step);
   sensitive << control_wake_;
   dont_initialize();
-  if (context_.observers.trace != nullptr) declare_signals();
+  if (context_.trace() != nullptr) declare_signals();
 }
 
 // Wakes the control in phase kGrant of `cycle`.
@@ -188,7 +188,7 @@ void CommandProcessor::control_step() {
   give_signal(now);
   dispatch(now);
   tell_blockers();
-  if (context_.observers.trace != nullptr) trace_queues(now);
+  if (context_.trace() != nullptr) trace_queues(now);
 }
 
 // For each unit: instructions queued for it and held by it; and the address of the next instruction to

@@ -115,7 +115,7 @@ CopyEngine::CopyEngine(sc_core::sc_module_name name, const SimContext& context, 
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
-  if (Trace* trace = context_.observers.trace; trace != nullptr) {
+  if (Trace* trace = context_.trace(); trace != nullptr) {
     read_signal_ = trace->add_signal(this->name(), "read", 1);
     write_signal_ = trace->add_signal(this->name(), "write", 1);
     buffer_signal_ = trace->add_signal(this->name(), "buffer_bytes", 32);
@@ -288,7 +288,7 @@ bool CopyEngine::write(Cycle now) {
 }
 
 void CopyEngine::trace_state(Cycle now) {
-  Trace* trace = context_.observers.trace;
+  Trace* trace = context_.trace();
   if (trace == nullptr) return;
   const Picoseconds at = context_.clock.at(now);
   trace->change(read_signal_, at, read_ledger.current() == Activity::kBusy ? 1 : 0);

@@ -22,7 +22,7 @@ SyncNetwork::SyncNetwork(sc_core::sc_module_name name, const SimContext& context
   SC_METHOD(deliver);
   sensitive << wake_;
   dont_initialize();
-  if (Trace* trace = context_.observers.trace; trace != nullptr)
+  if (Trace* trace = context_.trace(); trace != nullptr)
     waiting_signal_ = trace->add_signal(this->name(), "barrier_waiting", 16);
 }
 
@@ -59,7 +59,7 @@ void SyncNetwork::arrive(int processor, const SyncRequest::Arrive& barrier, Cycl
   }
   waiting.participants = barrier.participants;
   waiting.arrived.push_back(processor);
-  if (context_.observers.trace != nullptr) {
+  if (context_.trace() != nullptr) {
     context_.observers.trace->change(waiting_signal_, context_.clock.at(at - sync_cycles_ + 1),
                                      waiting.arrived.size() % static_cast<std::size_t>(waiting.participants));
   }

@@ -20,7 +20,7 @@ VectorUnit::VectorUnit(sc_core::sc_module_name name, const SimContext& context, 
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
-  if (Trace* trace = context_.observers.trace; trace != nullptr)
+  if (Trace* trace = context_.trace(); trace != nullptr)
     busy_signal_ = trace->add_signal(this->name(), "busy", 1);
 }
 
@@ -162,7 +162,7 @@ void VectorUnit::compute(Cycle now) {
       ++to_compute_;
     }
     ledger.enter(Activity::kBusy, now);
-    if (Trace* trace = context_.observers.trace; trace != nullptr) {
+    if (Trace* trace = context_.trace(); trace != nullptr) {
       trace->change(busy_signal_, context_.clock.at(now), 1);
       trace->change(busy_signal_, context_.clock.at(lanes_free_), 0);
     }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -110,6 +112,25 @@ TEST(HardwareConfig, UI_2_rolling16_spells_out_the_defaults_of_its_engine) {
 
 TEST(HardwareConfig, UI_2_offset16_spells_out_the_defaults_of_its_engine) {
   expect_documented("offset16.json", hardware_to_json(parsed("{}"))["offset"], true);
+}
+
+TEST(HardwareConfig, HI_6_the_documentation_has_the_values_of_every_preset) {
+  const std::string text = read_file(TILEBEAT_SOURCE_DIR "/docs/soc.md", kMaxJsonBytes);
+  std::map<std::string, std::string> rows;
+  for (const std::string_view name : kDramPresetNames) {
+    const std::string preset(name);
+    EXPECT_NE(text.find("`" + preset + "`"), std::string::npos);
+    const OrderedJson config =
+        hardware_to_json(parsed(std::string(R"({"dram": {"preset": ")") + preset + R"("}})"));
+    for (const auto& [key, value] : config["dram"].items()) rows[key] += " | " + value.dump();
+  }
+  // Policies are no part of a preset.
+  for (const char* policy : {"preset", "mapping", "refresh", "queue_depth", "starvation_cap"})
+    rows.erase(policy);
+  for (const auto& [key, values] : rows) {
+    const std::string row = "| `" + key + "`" + values + " |\n";
+    EXPECT_NE(text.find(row), std::string::npos) << row;
+  }
 }
 
 TEST(HardwareConfig, UI_2_switch16_spells_out_the_defaults) {

@@ -18,9 +18,10 @@ namespace {
 
 DramConfig random_config() {
   DramConfig config;
-  config.mapping = static_cast<AddressMapping>(*rc::gen::inRange(0, 3));
+  config.mapping = static_cast<AddressMapping>(*rc::gen::inRange<int>(0, kAddressMappingNames.size()));
   config.channels = *rc::gen::inRange(1, 6);
   config.banks = *rc::gen::inRange(1, 20);
+  config.bank_groups = config.banks % 4 == 0 ? 4 : config.banks % 2 == 0 ? 2 : 1;
   config.data_bits = 8 * *rc::gen::element(1, 2, 4, 8);
   config.burst_length = *rc::gen::element(4, 8, 16);
   const int burst_bytes = config.data_bits / 8 * config.burst_length;
@@ -43,7 +44,7 @@ RC_GTEST_PROP(DramAddressMap, HI_6_decode_and_encode_are_inverse, ()) {
 }
 
 TEST(DramAddressMap, HI_6_every_burst_has_a_place_of_its_own) {
-  for (int mapping = 0; mapping < 3; ++mapping) {
+  for (int mapping = 0; mapping < static_cast<int>(kAddressMappingNames.size()); ++mapping) {
     DramConfig config;
     config.mapping = static_cast<AddressMapping>(mapping);
     config.channels = 3;
@@ -65,6 +66,15 @@ TEST(DramAddressMap, HI_6_consecutive_bursts_move_the_least_significant_part) {
   config.channels = 2;
   const auto burst = static_cast<std::uint64_t>(config.burst_length * config.data_bits / 8);
   const auto columns = static_cast<std::uint64_t>(config.row_bytes) / burst;
+  // Two bank groups take turns; the banks 0 and 1 hold what lies side by side.
+  config.mapping = AddressMapping::kRowBankColumnGroupChannel;
+  EXPECT_EQ(DramAddressMap(config).decode(burst), (DramAddress{1, 0, 0, 0}));
+  EXPECT_EQ(DramAddressMap(config).decode(2 * burst), (DramAddress{0, 1, 0, 0}));
+  EXPECT_EQ(DramAddressMap(config).decode(4 * burst), (DramAddress{0, 0, 0, 1}));
+  EXPECT_EQ(DramAddressMap(config).decode(4 * columns * burst), (DramAddress{0, 2, 0, 0}));
+  config.bank_groups = 1;
+  EXPECT_EQ(DramAddressMap(config).decode(2 * burst), (DramAddress{0, 0, 0, 1})) << "without bank groups";
+  config.bank_groups = 4;
   config.mapping = AddressMapping::kRowBankColumnChannel;
   EXPECT_EQ(DramAddressMap(config).decode(burst), (DramAddress{1, 0, 0, 0}));
   EXPECT_EQ(DramAddressMap(config).decode(2 * burst), (DramAddress{0, 0, 0, 1}));

@@ -62,13 +62,13 @@ using Kind = DramCommandKind;
 using Order = std::vector<std::uint32_t>;
 using Cycles = std::vector<Cycle>;
 
-TEST_F(DramChannelTest, HI_6_row_hit_follows_after_tCCD) {
+TEST_F(DramChannelTest, HI_6_row_hit_follows_after_tCCD_L) {
   enter(0, 0, 7, 10);
   enter(1, 0, 7, 10);
   run(1000);
   const Cycle first = 10 + clocks(config_.tRCD_ps);
   EXPECT_EQ(cycles(Kind::kActivate), Cycles{10});
-  EXPECT_EQ(cycles(Kind::kRead), (Cycles{first, first + clocks(config_.tCCD_ps)}));
+  EXPECT_EQ(cycles(Kind::kRead), (Cycles{first, first + clocks(config_.tCCD_L_ps)}));
   EXPECT_EQ(served_[0].data_end, first + clocks(config_.tCL_ps) + config_.burst_length / 2);
   channel().settle(1000);
   EXPECT_EQ(channel().statistics().row_misses, 1);
@@ -93,7 +93,7 @@ TEST_F(DramChannelTest, HI_6_banks_work_in_parallel) {
   enter(1, 1, 7, 10);
   run(1000);
   const Cycle first = 10 + clocks(config_.tRCD_ps);
-  EXPECT_EQ(cycles(Kind::kActivate), (Cycles{10, 11}));
+  EXPECT_EQ(cycles(Kind::kActivate), (Cycles{10, 10 + clocks(config_.tRRD_ps)}));
   EXPECT_EQ(cycles(Kind::kRead), (Cycles{first, first + clocks(config_.tCCD_ps)}))
       << "tRCD of the second is hidden";
 }
@@ -104,6 +104,15 @@ TEST_F(DramChannelTest, HI_6_row_hits_overtake_older_conflicts) {
   enter(2, 0, 7, 10);
   run(1000);
   EXPECT_EQ(order_, (Order{0, 2, 1}));
+}
+
+TEST_F(DramChannelTest, HI_6_a_row_is_closed_though_other_banks_want_the_same_row_number) {
+  enter(0, 0, 7, 10);
+  run(200);
+  enter(1, 0, 8, 300);
+  enter(2, 1, 7, 300);
+  run(1000);
+  EXPECT_EQ(cycles(Kind::kPrecharge), Cycles{300}) << "burst 2 has row 7 of another bank";
 }
 
 TEST_F(DramChannelTest, HI_6_column_command_goes_before_an_older_activate) {
@@ -175,11 +184,67 @@ TEST_F(DramChannelTest, CY_2_every_clock_has_one_owner) {
   channel().settle(done + 50);
   const Cycle data = 2 * (config_.burst_length / 2);
   EXPECT_EQ(spent(Activity::kBusy), data);
-  EXPECT_EQ(spent(Activity::kDramTiming), done - 10 - data);
+  // ACT, RD, its data; then tRAS, tRP and tRCD of the other row.
+  EXPECT_EQ(spent(Activity::kDataLatency), clocks(config_.tCL_ps));
+  EXPECT_EQ(spent(Activity::kRowMiss), done - 10 - data - clocks(config_.tCL_ps));
   EXPECT_EQ(spent(Activity::kNoWork), 10 + 50);
   EXPECT_EQ(sum(), done + 50);
   EXPECT_EQ(channel().statistics().bus_bytes, 128);
   EXPECT_EQ(channel().statistics().read_bytes, 128);
+}
+
+TEST_F(DramChannelTest, HI_6_write_data_begin_tCWL_after_the_command) {
+  enter(0, 0, 7, 10, true);
+  run(1000);
+  EXPECT_EQ(served_[0].data_end,
+            10 + clocks(config_.tRCD_ps) + clocks(config_.tCWL_ps) + config_.burst_length / 2);
+}
+
+TEST_F(DramChannelTest, HI_6_hits_of_one_direction_go_before_older_ones_of_the_other) {
+  config_.bank_groups = 1;
+  for (int bank = 0; bank < 3; ++bank) enter(static_cast<std::uint32_t>(bank), bank, 7, 10);
+  run(300);
+  order_.clear();
+  enter(3, 0, 7, 400);
+  enter(4, 1, 7, 400, true);
+  enter(5, 2, 7, 400);
+  run(2000);
+  EXPECT_EQ(order_, (Order{3, 5, 4})) << "the bus turns once";
+  channel().settle(5000);
+  EXPECT_GT(spent(Activity::kReadToWrite), 0);
+  EXPECT_EQ(spent(Activity::kWriteToRead), 0);
+}
+
+TEST_F(DramChannelTest, HI_6_partial_writes_under_ecc_read_first) {
+  config_.ecc_bits = 8;
+  channel().enter({0, 7, true, 0, 0, 63}, 10);
+  channel().enter({0, 7, false, 1, 0, 64}, 10);
+  run(2000);
+  const Cycle read = 10 + clocks(config_.tRCD_ps), data = config_.burst_length / 2;
+  const Cycle write = read + std::max(clocks(config_.tCL_ps) + data,
+                                      clocks(config_.tCL_ps) + data + 2 - clocks(config_.tCWL_ps));
+  const Cycle next = write + clocks(config_.tCWL_ps) + data + clocks(config_.tWTR_L_ps);
+  EXPECT_EQ(cycles(Kind::kWrite), Cycles{write}) << "when the last of the data is there";
+  EXPECT_EQ(cycles(Kind::kRead), (Cycles{read, next})) << "a read of the same bytes waits for the write";
+  EXPECT_EQ(order_, (Order{0, 1}));
+  channel().settle(5000);
+  EXPECT_EQ(channel().statistics().partial_writes, 1);
+  EXPECT_EQ(spent(Activity::kPartialWrite), clocks(config_.tCL_ps)) << "until the data of the read come";
+  EXPECT_EQ(channel().statistics().bus_bytes, 3 * 64);
+  EXPECT_EQ(channel().statistics().write_bytes, 63);
+  EXPECT_EQ(channel().statistics().read_bytes, 64);
+}
+
+TEST_F(DramChannelTest, HI_6_whole_writes_and_those_without_ecc_do_not_read) {
+  channel().enter({0, 7, true, 0, 0, 63}, 10);
+  run(2000);
+  EXPECT_TRUE(cycles(Kind::kRead).empty());
+  config_.ecc_bits = 8;
+  DramChannel other(config_, 0);
+  other.enter({0, 7, true, 0, 0, 64}, 10);
+  while (other.wake() != DramChannel::kNever) other.step(other.wake());
+  other.settle(5000);
+  EXPECT_EQ(other.statistics().partial_writes, 0);
 }
 
 class DramRefreshTest : public DramChannelTest {
@@ -193,6 +258,13 @@ TEST_F(DramRefreshTest, HI_6_refresh_blocks_for_tRFC) {
   run(due() + 2000);
   EXPECT_EQ(cycles(Kind::kRefresh), Cycles{due()});
   EXPECT_EQ(cycles(Kind::kActivate), Cycles{due() + clocks(config_.tRFC_ps)});
+}
+
+TEST_F(DramRefreshTest, CY_2_a_refresh_counts_from_its_cycle_on) {
+  channel().settle(due());
+  EXPECT_EQ(channel().statistics().refreshes, 0);
+  channel().settle(due() + 1);
+  EXPECT_EQ(channel().statistics().refreshes, 1);
 }
 
 TEST_F(DramRefreshTest, HI_6_burst_one_clock_before_the_refresh_is_due_starts_first) {

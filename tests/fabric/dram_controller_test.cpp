@@ -17,11 +17,11 @@ namespace {
 
 /// One scripted initiator directly at the controller.
 struct DramBench {
-  DramBench(const DramConfig& dram_config, const SimContext& sim_context)
+  DramBench(const DramConfig& dram_config, const SimContext& sim_context, AddressSlice slice = {})
       : config(dram_config),
         context(sim_context),
         initiator("initiator", context),
-        dram("dram", config, context) {
+        dram("dram", config, context, slice) {
     strict_systemc();
     initiator.socket.bind(dram.socket);
     dram.log_commands([this](const DramCommand& command) { log.push_back(command); });
@@ -40,6 +40,23 @@ struct DramBench {
 
 SimContext context_of(Picoseconds period) {
   return SimContext{ClockDomain(period)};
+}
+
+TEST(DramSlice, CY_1_granules_of_a_controller_lie_side_by_side_in_its_rows) {
+  DramConfig config = dram_preset(DramPreset::kDdr4_2400);
+  config.refresh = false;
+  config.mapping = AddressMapping::kRowBankColumnChannel;
+  DramBench bench(config, context_of(1000), {1, 2, 4096});
+  // Its granules 1 and 3 are one row of 8 KiB, the next row begins with granule 5.
+  bench.initiator.read(10, 0x1000, 64);
+  bench.initiator.read(200, 0x3fc0, 64);
+  bench.initiator.read(400, 0x5000, 64);
+  bench.run_until(1'000'000);
+  ASSERT_EQ(bench.log.size(), 5U) << "ACT RD, RD, ACT RD";
+  EXPECT_EQ(bench.log[0].bank, 0);
+  EXPECT_EQ(bench.log[2].kind, DramCommandKind::kRead);
+  EXPECT_EQ(bench.log[2].bank, 0);
+  EXPECT_EQ(bench.log[3].bank, 1);
 }
 
 class DramLatencyTest : public ::testing::TestWithParam<Picoseconds> {};

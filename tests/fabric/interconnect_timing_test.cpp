@@ -25,7 +25,8 @@ class InterconnectTest : public ::testing::Test {
     for (int i = 0; i < ports; ++i) names.push_back("p" + std::to_string(i));
     bus_ = std::make_unique<Interconnect>(
         "bus", config_, context_, names,
-        std::vector<AddressRange>{{0, kTargetBytes, 0}, {kTargetBytes, 2 * kTargetBytes, 1}});
+        std::vector<AddressRange>{{0, kTargetBytes, 0, 1, 4096, target_bytes_},
+                                  {kTargetBytes, 2 * kTargetBytes, 1, 1, 4096, target_bytes_}});
     for (int i = 0; i < 2; ++i) {
       targets_.push_back(std::make_unique<ScriptedTarget>(("target" + std::to_string(i)).c_str(), context_));
       bus_->target_ports[static_cast<std::size_t>(i)].bind(targets_.back()->socket);
@@ -46,6 +47,7 @@ class InterconnectTest : public ::testing::Test {
   int beats(int bytes) const { return ceil_div(bytes, config_.bytes_per_clock); }
 
   InterconnectConfig config_;
+  int target_bytes_ = 0;  // of their ports, a cycle; 0: not limited
   SimContext context_{ClockDomain(kPeriod)};
   std::unique_ptr<Interconnect> bus_;
   std::vector<std::unique_ptr<ScriptedTarget>> targets_;
@@ -75,8 +77,9 @@ TEST_F(InterconnectTest, HI_6_read_latency_and_one_beat_a_clock) {
   EXPECT_EQ(stats.read_bursts, 1);
   EXPECT_EQ(stats.granted, 1);
   EXPECT_EQ(cycles_of(stats.read_cycles, Activity::kBusy), beats(200));
-  EXPECT_EQ(cycles_of(stats.read_cycles, Activity::kMemory), first - 10)
-      << "from the grant to the first beat";
+  EXPECT_EQ(cycles_of(stats.read_cycles, Activity::kMemory), 5) << "from its arrival to its answer";
+  EXPECT_EQ(cycles_of(stats.read_cycles, Activity::kBusLatency),
+            config_.request_cycles + config_.response_cycles);
   EXPECT_EQ(cycles_of(stats.read_cycles, Activity::kNoWork), 100 - (last + 1 - 10));
   EXPECT_EQ(cycles_of(stats.write_cycles, Activity::kNoWork), 100);
 }
@@ -99,8 +102,10 @@ TEST_F(InterconnectTest, HI_6_write_occupies_its_bus_a_clock_a_beat) {
   EXPECT_EQ(target(0).bytes[0x40 + 63], 7);
   EXPECT_EQ(target(0).bytes[0x80 + 39], 9);
   EXPECT_EQ(cycles_of(statistics(0).write_cycles, Activity::kBusy), beats(64) + beats(40));
-  EXPECT_EQ(cycles_of(statistics(0).write_cycles, Activity::kMemory),
-            b.responded - 10 - beats(64) - beats(40));
+  // With the target: a for 4 cycles, b for 4 from three cycles later on; the first two lie under beats of b.
+  EXPECT_EQ(cycles_of(statistics(0).write_cycles, Activity::kMemory), beats(40) + 4 - 2);
+  EXPECT_EQ(cycles_of(statistics(0).write_cycles, Activity::kBusLatency),
+            b.responded - 10 - beats(64) - beats(40) - (beats(40) + 4 - 2));
   EXPECT_EQ(statistics(0).write_bytes, 104);
 }
 
@@ -171,6 +176,34 @@ TEST_F(InterconnectTest, HI_6_older_response_streams_first) {
   EXPECT_EQ(low.first_beat, high.responded + 1);
 }
 
+TEST_F(InterconnectTest, CY_1_write_responses_reach_a_port_one_a_cycle) {
+  build(1);
+  target(0).respond_cycles = 6;
+  target(1).respond_cycles = 5;
+  Access& a = port(0).write(10, 0, std::vector<std::uint8_t>(16));
+  Access& b = port(0).write(11, kTargetBytes, std::vector<std::uint8_t>(16));
+  run(100);
+  ASSERT_EQ(target(0).arrivals[0].cycle + 6, target(1).arrivals[0].cycle + 5) << "answered in one cycle";
+  EXPECT_EQ(a.responded, target(0).arrivals[0].cycle + 6 + config_.response_cycles);
+  EXPECT_EQ(b.responded, a.responded + 1);
+}
+
+TEST_F(InterconnectTest, CY_1_a_target_receives_one_request_a_cycle) {
+  build(3);
+  // Writes of four, three and two beats, granted in the cycles 10, 11 and 12: all data are there in one
+  // cycle.
+  port(0).write(10, 0, std::vector<std::uint8_t>(64));
+  port(1).write(10, 4096, std::vector<std::uint8_t>(48));
+  port(2).write(10, 8192, std::vector<std::uint8_t>(32));
+  run(100);
+  const Cycle due = 10 + 4 + config_.request_cycles;
+  ASSERT_EQ(target(0).arrivals.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(target(0).arrivals[i].cycle, due + static_cast<Cycle>(i));
+    EXPECT_EQ(target(0).arrivals[i].address, 4096 * i) << "in the order of their grants";
+  }
+}
+
 TEST_F(InterconnectTest, HI_6_withheld_end_req_holds_back_the_target_alone) {
   build(3);
   target(0).accept_cycles = 9;
@@ -188,7 +221,57 @@ TEST_F(InterconnectTest, HI_6_withheld_end_req_holds_back_the_target_alone) {
   ASSERT_EQ(target(0).arrivals.size(), 2U);
   EXPECT_EQ(target(0).arrivals[1].cycle, arrival + 9 + config_.request_cycles);
   EXPECT_EQ(cycles_of(statistics(1).read_cycles, Activity::kBusGrant), 0);
-  EXPECT_EQ(cycles_of(statistics(1).read_cycles, Activity::kMemory), b.first_beat - 12);
+  EXPECT_EQ(cycles_of(statistics(1).read_cycles, Activity::kTargetQueue), b.granted - b.issued);
+  EXPECT_EQ(cycles_of(statistics(1).read_cycles, Activity::kMemory), 12);
+  EXPECT_EQ(cycles_of(statistics(1).read_cycles, Activity::kBusLatency), b.first_beat - b.granted - 12);
+}
+
+TEST_F(InterconnectTest, HI_6_the_port_of_a_target_gives_one_burst_after_the_other) {
+  target_bytes_ = 32;
+  build(2);
+  target(0).respond_cycles = 5;
+  Access& a = port(0).read(10, 0, 256);
+  Access& b = port(1).read(10, 4096, 256);
+  run(200);
+  const Cycle answer = 10 + config_.request_cycles + 5;  // b is granted a cycle later
+  EXPECT_EQ(a.first_beat, answer + config_.response_cycles) << "a port of 16 bytes is slower than 32";
+  // Eight cycles of a's data, then eight of b's; b's beats begin with the first of these.
+  EXPECT_EQ(b.first_beat, answer + 256 / 32 + config_.response_cycles);
+}
+
+TEST_F(InterconnectTest, HI_6_a_narrow_target_holds_back_the_first_beat) {
+  target_bytes_ = 8;
+  build(1);
+  target(0).respond_cycles = 5;
+  Access& a = port(0).read(10, 0, 256);
+  run(200);
+  const Cycle answer = 10 + config_.request_cycles + 5;
+  // 32 cycles of data, of which the last reaches the initiator with the last of 16 beats.
+  EXPECT_EQ(a.responded, answer + 256 / 8 - 1 + config_.response_cycles);
+  EXPECT_EQ(a.first_beat, a.responded - beats(256) + 1);
+}
+
+TEST_F(InterconnectTest, HI_6_a_narrow_target_takes_the_data_of_a_write_at_its_width) {
+  target_bytes_ = 8;
+  build(1);
+  port(0).write(10, 0, std::vector<std::uint8_t>(256));
+  run(200);
+  // The first beat leaves in cycle 11; what it brings takes two cycles, and so do the fifteen others.
+  EXPECT_EQ(target(0).arrivals[0].cycle, 11 + config_.request_cycles + 256 / 8 - 1);
+}
+
+TEST_F(InterconnectTest, HI_6_the_port_of_a_target_takes_one_write_after_the_other) {
+  target_bytes_ = 32;
+  build(3);
+  for (int i = 0; i < 3; ++i)
+    port(i).write(10, static_cast<std::uint64_t>(i) * 4096, std::vector<std::uint8_t>(256));
+  run(200);
+  // Granted in the cycles 10, 11 and 12; 16 beats each, in the same cycles but one or two.
+  const Cycle first = 10 + beats(256) + config_.request_cycles;
+  ASSERT_EQ(target(0).arrivals.size(), 3U);
+  EXPECT_EQ(target(0).arrivals[0].cycle, first);
+  EXPECT_EQ(target(0).arrivals[1].cycle, first + 256 / 32);
+  EXPECT_EQ(target(0).arrivals[2].cycle, first + 2 * 256 / 32);
 }
 
 TEST_F(InterconnectTest, HI_6_request_on_its_way_waits_for_end_req) {

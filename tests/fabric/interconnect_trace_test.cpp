@@ -27,7 +27,7 @@ TEST(FabricTrace, UI_3_shows_requests_beats_and_commands) {
   EXPECT_EQ(trace.of("bus.p0.outstanding"), (Changes{{11000, 1}, {last, 0}}));
   EXPECT_EQ(trace.of("bus.p0.rbeat"),
             (Changes{{chip.context.clock.at(access.first_beat), 1}, {last + 1000, 0}}));
-  ASSERT_EQ(chip.log.size(), 5U) << "ACT and four RD";
+  ASSERT_EQ(chip.log.size(), 6U) << "ACT of two banks and four RD";
   Changes commands;
   for (const DramCommand& command : chip.log) {
     commands.emplace_back(command.cycle * config.clock_ps, static_cast<std::uint64_t>(command.kind));

@@ -25,6 +25,7 @@ class Direct : public sc_core::sc_module {
     std::uint64_t address = 0;
     std::vector<std::uint8_t> data;
     Cycle responded = -1;
+    Cycle accepted = -1;  // END_REQ came later, in this cycle
     tlm::tlm_response_status status = tlm::TLM_INCOMPLETE_RESPONSE;
     tlm::tlm_generic_payload payload{};
   };
@@ -64,8 +65,12 @@ class Direct : public sc_core::sc_module {
       if (socket->nb_transport_fw(burst.payload, phase, delay) == tlm::TLM_COMPLETED) finish(burst);
     }
   }
-  tlm::tlm_sync_enum answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+  tlm::tlm_sync_enum answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     for (Burst& burst : bursts) {
+      if (&burst.payload == &payload && phase == tlm::END_REQ) {
+        burst.accepted = context_.clock.cycle_of(now_ps());
+        return tlm::TLM_ACCEPTED;
+      }
       if (&burst.payload == &payload) finish(burst);
     }
     return tlm::TLM_COMPLETED;
@@ -131,30 +136,66 @@ TEST_F(ScratchpadTest, HI_2_words_a_clock) {
   EXPECT_EQ(memory_->stats.conflict_clocks, 0);
 }
 
-TEST_F(ScratchpadTest, HI_2_two_requests_share_the_banks_without_delay) {
+TEST_F(ScratchpadTest, HI_6_the_port_carries_the_width_of_the_bus_each_way) {
   build();
-  // 1024 bytes are four rounds over the sixteen banks, four banks a cycle: a request that starts a cycle
-  // later in the first bank is always four banks behind.
+  // 1024 bytes are four rounds over the sixteen banks, four banks a cycle: reads and a write that starts two
+  // cycles later never meet in a bank.
   auto& a = port_->read(10, kBase, 1024);
   auto& b = port_->read(11, kBase + 1024, 1024);
   auto& c = port_->write(12, kBase + 2048, std::vector<std::uint8_t>(1024));
   run(100);
   const Cycle alone = 1 + config_.latency_cycles + 16;
   EXPECT_EQ(a.responded - a.at, alone);
-  EXPECT_EQ(b.responded - b.at, alone) << "the banks deliver 256 bytes a cycle together";
-  EXPECT_EQ(c.responded - c.at, alone);
+  EXPECT_EQ(b.responded, a.responded + 16) << "64 bytes a cycle of reads, though the banks deliver 256";
+  EXPECT_EQ(c.responded - c.at, alone) << "writes have a data bus of their own";
   EXPECT_EQ(memory_->stats.conflict_clocks, 0);
+  EXPECT_EQ(memory_->stats.port_clocks, 15) << "from b's first possible cycle to a's last";
 }
 
 TEST_F(ScratchpadTest, HI_2_requests_to_the_same_banks_wait_by_age) {
   build();
   // Both begin in bank 0 in the same cycle: the younger one follows the older a cycle behind.
   auto& a = port_->read(10, kBase, 256);
-  auto& b = port_->read(10, kBase + 256, 256);
+  auto& b = port_->write(10, kBase + 256, std::vector<std::uint8_t>(256));
   run(100);
   EXPECT_EQ(a.responded - a.at, 1 + config_.latency_cycles + 4);
   EXPECT_EQ(b.responded - b.at, 1 + config_.latency_cycles + 4 + 1);
   EXPECT_EQ(memory_->stats.conflict_clocks, 1);
+}
+
+TEST_F(ScratchpadTest, HI_6_what_an_older_request_leaves_of_the_port_goes_to_the_next) {
+  build();
+  // 80 bytes are five words: four, then one; the younger request gets the other three of that cycle.
+  auto& a = port_->read(10, kBase, 80);
+  auto& b = port_->read(10, kBase + 80, 64);
+  run(100);
+  EXPECT_EQ(a.responded - a.at, 1 + config_.latency_cycles + 2);
+  EXPECT_EQ(b.responded - b.at, 1 + config_.latency_cycles + 3);
+  EXPECT_EQ(memory_->stats.port_clocks, 1);
+}
+
+TEST_F(ScratchpadTest, HI_6_queue_pair) {
+  config_.request_queue = 3;
+  build();
+  for (const Cycle at : {10, 11, 12}) port_->read(at, kBase, 16);
+  auto& last = port_->bursts.back();
+  run(100);
+  EXPECT_EQ(last.accepted, -1) << "at once, without a call back";
+  EXPECT_EQ(last.responded, 12 + 1 + config_.latency_cycles + 1);
+  EXPECT_EQ(memory_->stats.held_requests, 0);
+}
+
+TEST_F(ScratchpadTest, HI_6_a_full_queue_withholds_end_req_until_a_request_is_answered) {
+  config_.request_queue = 2;
+  build();
+  for (const Cycle at : {10, 11, 12}) port_->read(at, kBase, 16);
+  const auto& first = port_->bursts.front();
+  const auto& last = port_->bursts.back();
+  run(100);
+  EXPECT_EQ(first.responded, 10 + 1 + config_.latency_cycles + 1);
+  EXPECT_EQ(last.accepted, first.responded);
+  EXPECT_EQ(last.responded, last.accepted + 1 + config_.latency_cycles + 1);
+  EXPECT_EQ(memory_->stats.held_requests, 1);
 }
 
 TEST_F(ScratchpadTest, HI_2_one_bank_serves_a_word_a_clock) {

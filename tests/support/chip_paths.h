@@ -6,6 +6,9 @@
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/sim/clock.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace tilebeat::testing {
 
 /// Cycles are those in which the named step happens; each function gets the cycle of a request (BEGIN_REQ)
@@ -31,23 +34,33 @@ struct PathTimes {
   }
   /// The NPU clock of the answer to a request that reaches an idle DRAM with a closed bank in cycle
   /// `arrival`.
-  Cycle dram_answer(Cycle arrival, int bytes) const {
+  Cycle dram_answer(Cycle arrival, int bytes, bool write) const {
     const DramConfig& dram = hardware.dram;
     const ClockDomain npu(hardware.clock_ps());
     const auto clocks = [&](Picoseconds time) { return ceil_div(time, dram.clock_ps); };
     const Cycle activate = npu.at(arrival, Phase::kGrant) / dram.clock_ps + 1;
-    const Cycle bursts = ceil_div(bytes, dram.data_bits / 8 * dram.burst_length);
-    const Cycle data = dram.burst_length / 2;
-    const Cycle last = activate + clocks(dram.tRCD_ps) + (bursts - 1) * std::max(clocks(dram.tCCD_ps), data);
-    return npu.round_up((last + clocks(dram.tCL_ps) + data) * dram.clock_ps);
+    const int bursts = ceil_div(bytes, dram.data_bits / 8 * dram.burst_length);
+    const Cycle data = dram.burst_length / dram.transfers_per_clock;
+    // Bursts alternate between two banks of two groups, or are all of one bank.
+    const int banks = dram.mapping == AddressMapping::kRowBankColumnGroupChannel ? 2 : 1;
+    const Cycle same = clocks(write ? dram.tCCD_L_WR_ps : dram.tCCD_L_ps);
+    std::vector<Cycle> accesses;
+    for (int i = 0; i < bursts; ++i) {
+      Cycle at = activate + clocks(dram.tRCD_ps) + (i % banks) * clocks(dram.tRRD_ps);
+      if (i > 0) at = std::max(at, accesses.back() + std::max(clocks(dram.tCCD_ps), data));
+      if (i >= banks) at = std::max(at, accesses[static_cast<std::size_t>(i - banks)] + same);
+      accesses.push_back(at);
+    }
+    const Cycle latency = clocks(write ? dram.tCWL_ps : dram.tCL_ps);
+    return npu.round_up((accesses.back() + latency + data) * dram.clock_ps);
   }
   Cycle read_dram(Cycle at, int bytes) const {
     const InterconnectConfig& bus = hardware.interconnect;
-    return dram_answer(at + bus.request_cycles, bytes) + bus.response_cycles + beats(bus, bytes) - 1;
+    return dram_answer(at + bus.request_cycles, bytes, false) + bus.response_cycles + beats(bus, bytes) - 1;
   }
   Cycle write_dram(Cycle at, int bytes) const {
     const InterconnectConfig& bus = hardware.interconnect;
-    return dram_answer(at + beats(bus, bytes) + bus.request_cycles, bytes) + bus.response_cycles;
+    return dram_answer(at + beats(bus, bytes) + bus.request_cycles, bytes, true) + bus.response_cycles;
   }
   /// Through the broadcast bus to NRAM: AW in cycle `at`, then the beats, the write in the core, B a cycle
   /// after its response.

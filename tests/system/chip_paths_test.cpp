@@ -47,7 +47,7 @@ struct Path {
 };
 
 constexpr int kMemory0 = 2, kMemory1 = 5;  // processors: two cores and a memory core a cluster
-constexpr std::uint64_t kDram = 0x44000;   // in a DRAM bank without programs, whose row is closed
+constexpr std::uint64_t kDram = 0x48000;   // in a DRAM bank without programs, whose row is closed
 
 // The data of a read can be written in the cycle after it arrived.
 const std::vector<Path> kPaths{
@@ -110,6 +110,96 @@ std::string copy_line(const Path& path) {
                      path.destination, kBytes);
 }
 
+TEST(ChipControl, CY_1_a_unit_holds_the_next_instruction_while_it_works) {
+  const HardwareConfig hardware = path_chip();
+  Path first = kPaths[0], second = kPaths[0];
+  second.source += 4 * kBytes, second.destination += kBytes;
+  RecordingTimeline timeline;
+  SimulationOptions options;
+  options.observers.timeline = &timeline;
+  ChipRun run(hardware, plan_of({{0, {copy_line(first), copy_line(second), "halt"}}}), options);
+  run.run();
+  ASSERT_EQ(run.error, "");
+  std::vector<Cycle> reads;
+  for (const auto& span : timeline.spans) {
+    if (span.track.find("noc.") != std::string::npos && span.what.rfind("read 256 B @0x48", 0) == 0)
+      reads.push_back(span.begin / hardware.clock_ps());
+  }
+  ASSERT_EQ(reads.size(), 2U);
+  // It was sent when the first one's request was under way, and is requested behind that one's grant.
+  EXPECT_EQ(reads[1], reads[0] + 1);
+}
+
+TEST(ChipControl, CY_1_controllers_take_turns_every_4096_bytes) {
+  HardwareConfig hardware = path_chip();
+  const auto read = [&](std::uint64_t address, std::vector<std::string> more) {
+    const std::string text = in_child([&] {
+      Path path = kPaths[0];
+      path.source = address;
+      more.insert(more.begin(), copy_line(path));
+      ChipRun run(hardware, plan_of({{0, more}}));
+      run.run();
+      return run.error +
+             fmt::format("{} {}", run.counter("dram0.ch0", "read"), run.counter("dram1.ch0", "read"));
+    });
+    return text;
+  };
+  // What the programs take is the same in both: only the 256 bytes change sides.
+  const std::string even = read(0x48000 + 4096 - kBytes, {"halt"}), odd = read(0x48000 + 4096, {"halt"});
+  const auto bytes = [](const std::string& text) {
+    return std::pair(std::stoi(text), std::stoi(text.substr(text.find(' '))));
+  };
+  EXPECT_EQ(bytes(even).first, bytes(odd).first + kBytes);
+  EXPECT_EQ(bytes(odd).second, bytes(even).second + kBytes);
+  EXPECT_EQ(read(0x48000, {"halt"}), even) << "the same granule";
+}
+
+TEST(ChipControl, CY_1_the_host_waits_whole_cycles_between_its_writes) {
+  for (const int cycles : {1, 10, 11}) {
+    const std::string gaps = in_child([&] {
+      HardwareConfig hardware = path_chip();
+      hardware.host.register_write_cycles = cycles;
+      RecordingTimeline timeline;
+      SimulationOptions options;
+      options.observers.timeline = &timeline;
+      ChipRun run(hardware, plan_of({{0, {"halt"}}, {1, {"halt"}}}), options);
+      run.run();
+      std::string text = run.error;
+      Cycle before = -1;
+      for (const auto& span : timeline.spans) {
+        if (span.track.find("noc.host") == std::string::npos) continue;
+        if (before >= 0) text += fmt::format("{} ", span.begin / hardware.clock_ps() - before);
+        before = span.end / hardware.clock_ps();
+      }
+      return text;
+    });
+    // Acted upon in the cycle after the response, then as many cycles more.
+    const std::string gap = fmt::format("{} ", 1 + cycles);
+    EXPECT_EQ(gaps, gap + gap + gap + gap + gap) << "six writes for two programs";
+  }
+}
+
+TEST(ChipControl, CY_1_a_command_queue_holds_what_it_is_said_to) {
+  for (const int depth : {1, 2, 5}) {
+    const std::string most = in_child([&] {
+      HardwareConfig hardware = path_chip();
+      hardware.dma.command_queue = depth;
+      RecordingTrace trace;
+      SimulationOptions options;
+      options.observers.trace = &trace;
+      std::vector<std::string> lines(20, copy_line(kPaths[0]));
+      lines.emplace_back("halt");
+      ChipRun run(hardware, plan_of({{0, lines}}), options);
+      run.run();
+      std::uint64_t largest = 0;
+      for (const auto& [at, value] : trace.of("chip.cluster0.core0.control.iodma_queue"))
+        largest = std::max(largest, value);
+      return run.error + std::to_string(largest);
+    });
+    EXPECT_EQ(most, std::to_string(depth));
+  }
+}
+
 class ChipPath : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(ChipPath, HI_2_HI_3_HI_4_idle_burst) {
@@ -157,9 +247,9 @@ Path sram_read(int core, std::uint64_t offset) {
           nullptr};
 }
 
-TEST(ChipContention, HI_3_two_cores_read_different_banks_of_one_sram) {
+TEST(ChipContention, HI_6_two_cores_read_different_banks_of_one_sram) {
   HardwareConfig hardware = path_chip();
-  hardware.chip->sram = {32768, 16, 16, 3};  // eight rounds of two banks for the 32 bytes a cycle of the bus
+  hardware.chip->sram = {32768, 16, 16, 3};  // eight rounds of two banks for the 32 bytes a cycle of the port
   const auto [a, b] = race(hardware, sram_read(0, 0), sram_read(1, 1024));
   const PathTimes times{hardware};
   const ChipConfig& chip = *hardware.chip;
@@ -167,7 +257,7 @@ TEST(ChipContention, HI_3_two_cores_read_different_banks_of_one_sram) {
                                   chip.core.nram, kBytes) +
                       1;
   EXPECT_EQ(a, alone);
-  EXPECT_EQ(b, alone + 1) << "the SRAM takes one request a cycle, the lower port first";
+  EXPECT_EQ(b, alone + kBytes / 32) << "the port of the SRAM is as wide as the bus of one reader";
 }
 
 TEST(ChipContention, HI_3_two_cores_read_the_same_banks_of_one_sram) {
@@ -247,9 +337,8 @@ TEST(ChipContention, HI_2_two_engines_read_the_same_banks_of_one_nram_or_wram) {
             1;
         return std::to_string((second->end - second->begin) / period - alone);
       });
-      // The memory takes one request a cycle, the lower port first; two banks serve the older one first.
-      EXPECT_EQ(times_text, std::to_string(banks == 4 ? 1 : kBytes / 32))
-          << banks << " banks of " << (wram ? "WRAM" : "NRAM");
+      // The port is as wide as the bus: the older request first, whatever the banks could do.
+      EXPECT_EQ(times_text, std::to_string(kBytes / 32)) << banks << " banks of " << (wram ? "WRAM" : "NRAM");
     }
   }
 }
@@ -276,7 +365,8 @@ TEST(ChipContention, HI_3_two_clusters_write_to_the_sram_of_a_third) {
 }
 
 TEST(ChipContention, HI_6_two_cores_read_rows_of_one_dram_bank) {
-  const HardwareConfig hardware = path_chip();
+  HardwareConfig hardware = path_chip();
+  hardware.dram.mapping = AddressMapping::kRowBankColumnChannel;
   const DramConfig& dram = hardware.dram;
   Path a = kPaths[0], b = kPaths[0];
   b.engine = "chip.cluster0.core1.iodma", b.processor = 1, b.destination = nram_address(1);
@@ -298,9 +388,9 @@ TEST(ChipContention, HI_6_two_cores_read_rows_of_one_dram_bank) {
   // ACT and four RD of the first row, then PRE (tRAS after its ACT), ACT and four RD of the second.
   const Cycle arrival = begin + hardware.interconnect.request_cycles;
   const Cycle activate = ClockDomain(period).at(arrival, Phase::kGrant) / dram.clock_ps + 1;
-  const Cycle spacing = std::max<Cycle>(clocks(dram.tCCD_ps), dram.burst_length / 2);
+  const Cycle spacing = std::max<Cycle>(clocks(dram.tCCD_L_ps), dram.burst_length / 2);
   const Cycle last_read = activate + clocks(dram.tRCD_ps) + 3 * spacing;
-  const Cycle precharge = std::max(activate + clocks(dram.tRAS_ps), last_read + 1);
+  const Cycle precharge = std::max(activate + clocks(dram.tRAS_ps), last_read + clocks(dram.tRTP_ps));
   const Cycle second = precharge + clocks(dram.tRP_ps) + clocks(dram.tRCD_ps) + 3 * spacing;
   const Cycle answer =
       ceil_div((second + clocks(dram.tCL_ps) + dram.burst_length / 2) * dram.clock_ps, period);

@@ -18,10 +18,17 @@ namespace tilebeat::testing {
 namespace {
 
 /// The DRAM ticks with the NPU, 16 bytes a cycle, and is never refreshed.
+// Its banks are in no groups, and only tRCD, tRP, tCL and tRAS keep commands apart.
 HardwareConfig in_step() {
   HardwareConfig hardware;
-  hardware.dram.clock_ps = hardware.clock_ps();
-  hardware.dram.refresh = false;
+  DramConfig& dram = hardware.dram;
+  dram.clock_ps = hardware.clock_ps();
+  dram.refresh = false;
+  dram.bank_groups = 1;
+  dram.tCWL_ps = dram.tCL_ps;
+  dram.tCCD_L_ps = dram.tCCD_L_WR_ps = dram.tCCD_ps;
+  dram.tRRD_ps = dram.tRRD_L_ps = dram.tFAW_ps = 0;
+  dram.tWR_ps = dram.tWTR_ps = dram.tWTR_L_ps = dram.tRTP_ps = 0;
   return hardware;
 }
 
@@ -101,6 +108,7 @@ TEST(SocPairs, HI_2_instruction_buffers_of_any_size) {
   ConvShape shape = worked();
   shape.height = 40, shape.out_channels = 48;
   HardwareConfig hardware = in_step();
+  hardware.dram.data_bits = 512;  // what is fetched ahead keeps nothing else waiting
   hardware.planner.max_tile_rows = 2;
   const PlannedRun large = plan_and_run(shape, hardware);
   ASSERT_GT(large.run.counter("control", "fetched"), 4096) << "the program is longer than the largest buffer";

@@ -31,12 +31,21 @@ enum class Activity : std::uint8_t {
   kHost,              ///< no program is running
   kNoWork,            ///< the running program has nothing for this unit now
   kBusGrant,          ///< a request waits for the interconnect
+  kBusLatency,        ///< a request or its answer is on its way through an interconnect
+  kTargetQueue,       ///< the memory's queue of requests is full
   kMemory,            ///< a burst waits for the memory behind the interconnect
   kLanding,           ///< a DMA channel waits for space in its landing buffer
   kStaging,           ///< a write waits until its data has been read from where it comes from
   kBankWrite,         ///< a bus beat waits for a bank's write queue
   kOutstanding,       ///< the limit of outstanding transactions is reached
-  kDramTiming,        ///< the DRAM waits for tRCD, tRP, tCCD, ... with requests pending
+  kDataLatency,       ///< a DRAM's commands are issued; their data are on the way (tCL, tCWL)
+  kRowMiss,           ///< a row of the DRAM is opened or closed (tRCD, tRP, tRAS, tRTP)
+  kWriteRecovery,     ///< a row of the DRAM that was written cannot be closed yet (tWR)
+  kActivateWindow,    ///< rows of the DRAM were opened too recently (tRRD, tFAW)
+  kBankGroup,         ///< the bank group of the DRAM was accessed too recently (tCCD_L)
+  kReadToWrite,       ///< the DRAM's data bus turns from reads to writes
+  kWriteToRead,       ///< the DRAM's data bus turns from writes to reads (tWTR)
+  kPartialWrite,      ///< a burst that is written in part is read first, for its ECC
   kRefresh,           ///< the DRAM is refreshing
   kWriteQueue,        ///< results wait for a place in the queue of write requests
   kTableLoad,         ///< tables of addresses are not in the engine's table cache yet

@@ -73,6 +73,8 @@ struct EngineDescription {
   /// Every bank of WRAM holds a part of it in one piece, a region, and has a port of its own for the engine;
   /// otherwise words go to the banks in turn.
   bool wram_regions = false;
+  /// Its PEs keep their sums in accumulators, which a waveform can show (--vcd-accumulators).
+  bool traces_accumulators = false;
 };
 
 /// The engines that the program was linked with, in the order of the documentation; the first is the default.

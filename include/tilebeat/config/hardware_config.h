@@ -46,6 +46,7 @@ struct MemoryConfig {
   int banks = 16;
   int bank_bytes = 16;     ///< width of a bank: bytes that it delivers or takes a cycle
   int latency_cycles = 1;  ///< cycles from a request's arrival to its first word
+  int request_queue = 16;  ///< requests held at a time
 };
 
 /// The vector unit of a core (SPEC HI-2).

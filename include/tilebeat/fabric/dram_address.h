@@ -40,6 +40,7 @@ class DramAddressMap {
   AddressMapping mapping_;
   std::int64_t channels_;
   std::int64_t banks_;
+  std::int64_t alternating_groups_;  // between which consecutive bursts alternate
   std::int64_t rows_ = 0;
   int columns_ = 0;
   int burst_bytes_ = 0;

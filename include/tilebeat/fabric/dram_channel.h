@@ -23,15 +23,16 @@ struct DramBurst {
 
 /// Statistics of one channel; cycles are the DRAM's.
 struct DramChannelStatistics {
-  std::int64_t row_hits = 0;       ///< bursts that found their row open
-  std::int64_t row_misses = 0;     ///< bursts for which a closed bank was opened
-  std::int64_t row_conflicts = 0;  ///< bursts for which another row was closed first
-  std::int64_t refreshes = 0;      ///< refresh commands issued
-  std::int64_t read_bytes = 0;     ///< payload bytes read on request
-  std::int64_t write_bytes = 0;    ///< payload bytes written on request
-  std::int64_t bus_bytes = 0;      ///< payload bytes that the data bus carried: whole bursts, without ECC
-  Cycle settled_at = 0;            ///< cycles accounted for; `cycles` sums to this
-  ActivityCycles cycles{};         ///< busy: the data bus carries data; dram_timing, refresh, no_work
+  std::int64_t row_hits = 0;        ///< bursts that found their row open
+  std::int64_t row_misses = 0;      ///< bursts for which a closed bank was opened
+  std::int64_t row_conflicts = 0;   ///< bursts for which another row was closed first
+  std::int64_t refreshes = 0;       ///< refresh commands issued
+  std::int64_t read_bytes = 0;      ///< payload bytes read on request
+  std::int64_t write_bytes = 0;     ///< payload bytes written on request
+  std::int64_t bus_bytes = 0;       ///< payload bytes that the data bus carried: whole bursts, without ECC
+  Cycle settled_at = 0;             ///< cycles accounted for; `cycles` sums to this
+  std::int64_t partial_writes = 0;  ///< bursts that were read before they were written, for their ECC
+  ActivityCycles cycles{};          ///< busy: the data bus carries data; else what the next command waits for
 };
 
 /// The scheduler of one DRAM channel (SPEC HI-6), free of SystemC: the controller calls `step` at the cycles
@@ -49,8 +50,9 @@ struct DramChannelStatistics {
 /// Refreshes that fall due while nothing is pending take place at exactly the same cycles, but are accounted
 /// for with the next burst or by `settle`: an idle channel is never woken.
 ///
-/// A burst's data begins tCL after its RD or WR (write latency equals read latency) and takes burst_length /
-/// 2 cycles.
+/// A burst's data begins tCL after its RD, tCWL after its WR and takes burst_length / transfers_per_clock
+/// cycles. With ECC a burst that is written in part is read first; its WR waits for the last of the data, and
+/// later bursts of its bank and row for that WR.
 class DramChannel {
  public:
   static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
@@ -94,6 +96,9 @@ class DramChannel {
     DramBurst burst;
     bool activated = false;
     bool precharged = false;
+    bool read_first = false;  ///< a write whose burst has to be read yet
+    Cycle ready = 0;          ///< of a write: when what was read is there
+    bool writes() const { return burst.write && !read_first; }
   };
   struct Arrival {
     DramBurst burst;
@@ -103,16 +108,20 @@ class DramChannel {
     DramCommandKind kind = DramCommandKind::kNone;
     std::size_t index = 0;
     Cycle at = kNever;
+    Activity waits_for = Activity::kDataLatency;
   };
 
   /// The best command that is legal at the earliest cycle from `from` on.
   Choice choose(Cycle from) const;
-  void consider(Choice& best, DramCommandKind kind, std::size_t index, Cycle at) const;
+  static void consider(Choice& best, DramCommandKind kind, std::size_t index, Cycle from,
+                       DramEarliest earliest);
   /// The command and cycle that bring entry `index` forward; `decided_banks` need no further look.
   void consider_entry(Choice& best, std::size_t index, Cycle from, std::uint64_t& decided_banks) const;
   bool later_hit(std::size_t index) const;
   std::optional<Served> issue(const Choice& choice);
   Served serve(std::size_t index, Cycle now);
+  /// The data of a RD or WR that was issued at `now`; returns when its last beat is over.
+  Cycle transfer(bool write, Cycle now);
   void account(Cycle upto);
   void refresh_due_before(Cycle end);
   void report(DramCommandKind kind, Cycle cycle, int bank, std::int64_t row) const;
@@ -121,6 +130,7 @@ class DramChannel {
   int queue_depth_;
   int starvation_cap_;
   int burst_bytes_;
+  bool ecc_;
   DramClocks clocks_;
   DramBanks banks_;
   std::vector<Entry> queue_;       ///< visible bursts, oldest first

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "tilebeat/base/activity.h"
 #include "tilebeat/base/types.h"
 #include "tilebeat/config/dram_config.h"
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -33,26 +35,18 @@ struct DramCommand {
   std::int64_t row = -1;
 };
 
-/// The timing rules in cycles of the DRAM, each rounded up (SPEC HI-6).
-struct DramClocks {
-  Cycle rcd = 0;   ///< ACT to RD or WR of the same bank
-  Cycle rp = 0;    ///< PRE to ACT of the same bank, or to REF
-  Cycle cl = 0;    ///< RD or WR to its first data beat
-  Cycle ras = 0;   ///< ACT to PRE of the same bank
-  Cycle ccd = 0;   ///< RD or WR to the next RD or WR of the channel
-  Cycle data = 0;  ///< cycles that one burst occupies the data bus: burst_length / 2
-  Cycle refi = 0;  ///< between two refreshes falling due; 0: no refresh
-  Cycle rfc = 0;   ///< REF to the next command
+/// When a command may be issued, and the rule that is the last to allow it, as the activity of a channel that
+/// waits for it.
+struct DramEarliest {
+  Cycle at = 0;
+  Activity rule = Activity::kDataLatency;
 };
 
-/// The rules of `config` in its cycles. Throws UserError when a value is out of range or the refreshes leave
-/// no time for anything else.
-DramClocks dram_clocks(const DramConfig& config);
-
-/// The timing state of one channel: which row each bank holds open and when each command may be issued next.
-/// One command a cycle. Constraints are tRCD, tRP, tRAS, tCCD (and the data bus: consecutive column commands
-/// are at least burst_length / 2 apart) and tRFC. Read and write have the same latency, so the data bus needs
-/// no turnaround time; write recovery, four-activate window and bank groups are not modelled.
+/// The timing state of one channel: which row each bank holds open and when each command may be issued next
+/// (SPEC HI-6). One command a cycle. Rules by bank are tRCD, tRP, tRAS, tWR and tRTP; by bank group tRRD_L,
+/// tCCD_L and tWTR_L; by channel tRRD, tFAW, tCCD, tWTR, the turn of the data bus from reads to writes, and
+/// tRFC. Commands that JEDEC encodes in several cycles take one; refreshes of single banks, power-down and
+/// self refresh are not modelled.
 class DramBanks {
  public:
   static constexpr std::int64_t kClosed = -1;
@@ -64,42 +58,58 @@ class DramBanks {
     Cycle done = 0;  ///< the first cycle at which a command may follow
   };
 
-  DramBanks(const DramClocks& clocks, int banks) : clocks_(clocks), banks_(static_cast<std::size_t>(banks)) {}
+  DramBanks(const DramClocks& clocks, int banks, int groups)
+      : clocks_(clocks),
+        banks_(static_cast<std::size_t>(banks)),
+        groups_(static_cast<std::size_t>(groups)),
+        group_mask_(static_cast<std::size_t>(groups) - 1) {}
 
   /// The open row of a bank, or `kClosed`.
   std::int64_t open_row(int bank) const { return at(bank).row; }
   /// The first cycle at which an ACT, a PRE, or a RD or WR of the bank obeys all rules. Whether the bank is
   /// in the right state (closed or open) is the caller's business.
-  Cycle earliest_activate(int bank) const { return later(at(bank).activate_from, command_from_); }
-  Cycle earliest_precharge(int bank) const { return later(at(bank).precharge_from, command_from_); }
-  Cycle earliest_column(int bank) const {
-    return later(later(at(bank).column_from, column_from_), command_from_);
-  }
+  DramEarliest earliest_activate(int bank) const;
+  DramEarliest earliest_precharge(int bank) const;
+  DramEarliest earliest_column(int bank, bool write) const;
 
   /// Issues the command at cycle `cycle`. Throws SimulationError when that breaks a rule.
   void activate(int bank, std::int64_t row, Cycle cycle);
   void precharge(int bank, Cycle cycle);
-  void column(int bank, Cycle cycle);
+  void column(int bank, bool write, Cycle cycle);
   /// A refresh that falls due at `due`: from then on nothing else is issued; all banks are precharged as soon
-  /// as tRAS allows, the refresh follows as soon as tRP allows.
+  /// as their rules allow, the refresh follows as soon as tRP allows.
   RefreshTimes refresh(Cycle due);
 
  private:
   struct Bank {
     std::int64_t row = kClosed;
     Cycle activate_from = 0;
-    Cycle precharge_from = 0;
     Cycle column_from = 0;
+    Cycle precharge_from = 0;  ///< by tRAS and tRTP
+    Cycle written_until = 0;   ///< to PRE, by tWR
+  };
+  struct Group {
+    Cycle activate_from = 0;
+    Cycle read_from = 0;         ///< by tCCD_L
+    Cycle write_from = 0;        ///< likewise
+    Cycle read_after_write = 0;  ///< by tWTR_L
   };
 
-  static Cycle later(Cycle a, Cycle b) { return a > b ? a : b; }
   const Bank& at(int bank) const { return banks_[static_cast<std::size_t>(bank)]; }
   Bank& at(int bank) { return banks_[static_cast<std::size_t>(bank)]; }
+  const Group& group_of(int bank) const { return groups_[static_cast<std::size_t>(bank) & group_mask_]; }
+  Group& group_of(int bank) { return groups_[static_cast<std::size_t>(bank) & group_mask_]; }
 
   DramClocks clocks_;
   std::vector<Bank> banks_;
+  std::vector<Group> groups_;
+  std::size_t group_mask_;
   Cycle command_from_ = 0;
-  Cycle column_from_ = 0;
+  Cycle activate_from_ = 0;               // by tRRD
+  std::array<Cycle, 4> window_{};         // when tFAW of each of the last four ACTs is over, by turns
+  std::size_t oldest_ = 0;                // of them
+  Cycle read_from_ = 0, write_from_ = 0;  // by tCCD
+  Cycle read_after_write_ = 0, write_after_read_ = 0;  // by tWTR; by the turn of the bus
 };
 
 }  // namespace tilebeat

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/base/math.h"
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/fabric/beat_ledger.h"
 #include "tilebeat/fabric/burst.h"
@@ -18,19 +19,21 @@
 namespace tilebeat {
 
 /// The addresses [begin, end) belong to target `target` of the interconnect, or, where `targets` is more than
-/// 1, to `target`, `target` + 1, ... in turn, `granule` bytes each.
+/// 1, to `target`, `target` + 1, ... in turn, `granule` bytes each. The port of each has a data bus of
+/// `bytes_per_clock` in each direction; 0: as wide as what is behind it.
 struct AddressRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   int target = 0;
   int targets = 1;
   std::uint64_t granule = 4096;
+  int bytes_per_clock = 0;
 };
 
 /// Statistics of one initiator port. The read and the write data bus are apart, each with its own cycles:
 /// busy while it carries a beat; else bus_grant or outstanding while the port's request of that direction is
-/// not granted; else memory while bursts of that direction are under way (or the target refuses the request);
-/// else no_work.
+/// not granted, or target_queue while its target takes none; else memory while bursts of that direction are
+/// with their target; else bus_latency while they are under way; else no_work.
 struct BusPortStatistics {
   std::string name;
   std::int64_t read_bytes = 0;     ///< payload bytes of completed reads
@@ -57,13 +60,19 @@ struct BusPortStatistics {
 ///   Write: its beats occupy the port's write bus from cycle max(t + 1, cycle after the port's previous write
 ///   beat) on, one a cycle; BEGIN_REQ reaches the target in kGrant of (cycle of the last beat) +
 ///   request_cycles.
-/// A target receives one request a cycle, the one that was due first, then the one granted first.
+/// A target receives one request a cycle, the one that was due first, then the one granted first. A target's
+/// port of W bytes a cycle takes the data of writes one after the other in the order of their grants,
+/// ceil(bytes / W) cycles each from the arrival of the first beat on; the request is there with the last of
+/// them.
 ///
 /// Back-pressure. While a target withholds END_REQ nothing more is sent to it and none of the requests to it
 /// is granted. END_REQ sent at time x counts from cycle ceil(x / period) on.
 ///
 /// Response. A target's BEGIN_RESP at time x is taken over at cycle e = ceil(x / period); the interconnect
-/// completes it with TLM_COMPLETED. Responses of one port are dealt with in the order of e, then target.
+/// completes it with TLM_COMPLETED. Responses of one port are dealt with in the order of e, then target. The
+/// data of reads leave a target's port of W bytes a cycle one after the other in that order, from cycle e on,
+/// ceil(bytes / W) cycles each; e below is the cycle in which the first leave, or as much later as it takes
+/// for the beats to reach the initiator without a gap.
 ///   Read: the first beat reaches the initiator in cycle f = max(e + response_cycles, cycle after the port's
 ///   previous read beat), the rest follow one a cycle; BEGIN_RESP reaches the initiator in kAct of the cycle
 ///   of the last beat, with `BurstExtension::first_beat` = f. Write: BEGIN_RESP in kAct of cycle max(e +
@@ -106,6 +115,7 @@ class Interconnect : public sc_core::sc_module {
     BeatLedger ledger;
     Cycle free_from = 0;                   ///< first cycle without a beat promised
     int under_way = 0;                     ///< bursts between grant and response
+    int at_target = 0;                     ///< those of them that are with their target
     bool waiting = false;                  ///< a request of this direction is not granted
     Activity cause = Activity::kBusGrant;  ///< why not
   };
@@ -138,10 +148,16 @@ class Interconnect : public sc_core::sc_module {
     }
   };
   struct Target {
+    int bytes_per_clock = 0;              ///< of each data bus of its port; 0: not limited
+    Cycle read_from = 0, write_from = 0;  ///< first cycles in which these carry no data yet
     std::vector<Travelling> travelling;   ///< a heap, first due first
     const Payload* unaccepted = nullptr;  ///< sent to the target, END_REQ withheld
     Cycle free_from = 0;                  ///< cycle from which on the latest END_REQ counts
     bool blocked(Cycle now) const { return unaccepted != nullptr || free_from > now; }
+    /// Cycles of a burst's data on a data bus of its port.
+    Cycle data_cycles(unsigned bytes) const {
+      return bytes_per_clock == 0 ? 0 : ceil_div<Cycle>(bytes, bytes_per_clock);
+    }
   };
   /// A response that a target has sent.
   struct Response {
@@ -188,6 +204,7 @@ class Interconnect : public sc_core::sc_module {
   void deliver(const Delivery& delivery);
 
   static void account(Lane& lane, Cycle upto);
+  Lane& lane_of(const Payload& payload);
   void accept(Target& target, Cycle from);
   void answer(int target, Payload& payload, Cycle taken_over);
 

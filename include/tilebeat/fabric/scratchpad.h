@@ -22,6 +22,8 @@ struct ScratchpadStats {
   std::int64_t read_bytes = 0, write_bytes = 0;
   std::int64_t words = 0;            ///< bank accesses
   std::int64_t conflict_clocks = 0;  ///< cycles in which a request's next word found its bank taken
+  std::int64_t port_clocks = 0;      ///< cycles in which a request found the port's data bus taken
+  std::int64_t held_requests = 0;    ///< requests that found the queue full
 };
 
 /// How a scratchpad's bytes are spread over its banks: word by word, or a bank after the other, each a region
@@ -34,12 +36,13 @@ enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
 /// serves one access a cycle whatever the bus does. With interleaved words a matrix engine may have
 /// `engine_ports` ports of its own at every bank, `engine_port(port, bank)`, which serve it likewise.
 ///
-/// A request of up to 4096 bytes that arrives in cycle t is taken at once. From cycle t + 1 +
-/// `latency_cycles` on, bus width / bank width of its words are accessed a cycle, in order. In each cycle
-/// requests are served in the order in which they arrived, and a bank makes one access: a request whose next
-/// word lies in a bank that an older one uses goes on in the next cycle. Requests to different banks so
-/// proceed at the same time, and the banks together deliver up to banks x bank_bytes a cycle. The response is
-/// sent in the cycle after the last word; a partly covered word takes a whole access.
+/// A request of up to 4096 bytes that arrives in cycle t is taken at once, unless `request_queue` requests
+/// are held: then END_REQ follows in the cycle in which one of them is answered, and that is t. From cycle t
+/// + 1 + `latency_cycles` on its words are accessed in order. The port has a data bus for reads and one for
+/// writes, each of which carries bus width / bank width words a cycle, those of the oldest request first. A
+/// bank makes one access a cycle: a request whose next word lies in a bank that an older one uses goes on in
+/// the next cycle. The response is sent in the cycle after the last word; a partly covered word takes a whole
+/// access.
 ///
 /// Protocol: nb_transport base protocol as the interconnect speaks it; requests outside the memory are
 /// answered with TLM_ADDRESS_ERROR_RESPONSE at once. transport_dbg reads and writes without time passing.
@@ -95,7 +98,10 @@ class Scratchpad : public sc_core::sc_module {
   bool inside(const tlm::tlm_generic_payload& payload) const;
   void step();
   void respond(Cycle now);
-  void access_words(Request& request, Cycle now);
+  void take(tlm::tlm_generic_payload& payload, Cycle now);
+  void admit(Cycle now);
+  /// Accesses at most `room` words of the request; takes them off.
+  void access_words(Request& request, Cycle now, int& room);
   bool access_word(Request& request);
   void schedule(Cycle now);
 
@@ -106,8 +112,9 @@ class Scratchpad : public sc_core::sc_module {
   ScratchpadLayout layout_;
   std::vector<std::unique_ptr<SramBank>> banks_;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<Scratchpad>> bank_ports_;
-  std::deque<Request> requests_;        // oldest first
-  std::vector<std::uint8_t> accessed_;  // by bank: in this cycle
+  std::deque<Request> requests_;              // oldest first
+  tlm::tlm_generic_payload* held_ = nullptr;  // END_REQ is withheld
+  std::vector<std::uint8_t> accessed_;        // by bank: in this cycle
   sc_core::sc_event wake_;
   MethodGate gate_;
   tlm::tlm_generic_payload payload_;

@@ -40,7 +40,7 @@ class SramBank : public sc_core::sc_module {
   /// injection of SPEC CY-3's corruption test).
   void inject_fault(std::int64_t address, std::uint8_t mask);
   const BankPortStats& stats(int port) const { return ports_[static_cast<std::size_t>(port)].stats; }
-  std::int64_t size_bytes() const { return static_cast<std::int64_t>(storage_.size()); }
+  std::int64_t size_bytes() const { return static_cast<std::int64_t>(size_bytes_); }
 
  private:
   // A port implements TLM's forward interface itself: the array reads 32 banks a cycle, and the function
@@ -68,7 +68,11 @@ class SramBank : public sc_core::sc_module {
   Picoseconds period_ps_;
   std::uint64_t region_bytes_;
   std::uint32_t granted_regions_ = 0;  // a bit each
-  std::vector<std::uint8_t> storage_;
+  std::uint64_t size_bytes_;
+  // Banks of one memory are accessed at the same address in the same cycle. Each begins in another cache line
+  // of its page, or all of these accesses would fall into the same few sets of the machine's cache.
+  std::vector<std::uint8_t> allocated_;
+  std::uint8_t* storage_;
   std::vector<Port> ports_;
   std::int64_t fault_address_ = -1;
   std::uint8_t fault_mask_ = 0;

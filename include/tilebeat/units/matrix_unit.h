@@ -43,6 +43,9 @@ class MatrixUnit {
   virtual void visit(StatVisitor& visitor) = 0;
   /// A fault in the cells that the engine's configuration describes (EngineConfig::fault_space).
   virtual void inject_fault(const Fault& fault) = 0;
+  /// A cell of its core's memories is broken: what the unit computes with is what it reads there, even where
+  /// it knows what was written.
+  virtual void read_every_word() {}
 };
 
 /// What a matrix unit is made from; outlives the call.

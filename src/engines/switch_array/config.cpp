@@ -86,8 +86,10 @@ FaultSpace fault_space(const SwitchArrayConfig& c, const HardwareConfig&) {
 namespace switch_array {
 
 EngineDescription description() {
-  return {kSwitchArrayDataflow, "switch_array", "sizes of the switch-array engine",
-          make_engine_config<SwitchArrayConfig>};
+  EngineDescription engine{kSwitchArrayDataflow, "switch_array", "sizes of the switch-array engine",
+                           make_engine_config<SwitchArrayConfig>};
+  engine.traces_accumulators = true;
+  return engine;
 }
 
 }  // namespace switch_array

@@ -326,7 +326,6 @@ class Lowering : public MatrixLowering {
     s.rows = narrowed(t.h.outs, "tile rows"), s.columns = narrowed(t.w.outs, "tile columns");
     std::vector<Access> accesses{output_.read()};
     also(accesses, job_->ofm_write);
-    also(accesses, job_->stored);
     const Runs runs = merged_runs(s.pixel_bytes, s.columns, s.pixel_stride, s.rows, s.row_stride);
     TaskCost cost = transfer_cost(runs, s.address);
     cost.latency += burst_beats(runs, path_);  // a burst is collected before it is written

@@ -60,9 +60,7 @@ class Lowering : public MatrixLowering {
     task.instruction.operation = run;
     task.accesses = job.ifm_reads;
     if (job.weights_read) task.accesses.push_back(*job.weights_read);
-    for (const auto& access : {job.ofm_write, job.stored}) {
-      if (access && job.reduction.last) task.accesses.push_back(*access);
-    }
+    if (job.ofm_write && job.reduction.last) task.accesses.push_back(*job.ofm_write);
     task.cost = costs_.of(setup_, run);
     graph_.add(std::move(task));
   }

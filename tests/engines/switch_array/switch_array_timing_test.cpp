@@ -112,6 +112,20 @@ TEST_P(BothGranularities, SW_8_results_leave_after_drain_and_post_latency) {
   EXPECT_EQ(cycles(4, 3), at_default + 2 * kLanes);
 }
 
+TEST_P(BothGranularities, CY_1_the_drain_takes_a_slot_for_lanes_without_results_too) {
+  ConvShape shape = short_cycles(9, 1);
+  shape.width = 1;  // one lane of eight
+  const Workload workload = conv_workload(shape);
+  const auto cycles = [&](int per_lane) {
+    HardwareConfig hardware = in_step();
+    hardware.engine<SwitchArrayConfig>().drain_clocks_per_lane = per_lane;
+    return simulate_in_child(workload, hardware, GetParam()).cycles();
+  };
+  const Cycle at_one = cycles(1);
+  EXPECT_EQ(cycles(2), at_one + kLanes);
+  EXPECT_EQ(cycles(3), at_one + 2 * kLanes);
+}
+
 TEST_P(BothGranularities, SW_5_conflict_clocks_add_to_the_layer) {
   ConvShape shape;
   shape.height = 4, shape.width = 56, shape.channels = 4, shape.stride = {2, 2}, shape.kernel = {1, 2};

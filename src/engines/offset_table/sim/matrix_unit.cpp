@@ -49,8 +49,9 @@ class OffsetMatrixUnit : public MatrixUnit {
     visitor.bytes(&MemoryBytes::nram_write, lanes.nram_written);
     visitor.bytes(&MemoryBytes::wram_read, lanes.wram_read);
   }
+  void read_every_word() override { unit_.read_every_word(); }
   void inject_fault(const Fault& fault) override {
-    unit_.inject_fault(fault);
+    read_every_word();
     nram_->inject_fault(fault.bank, fault.address, fault.mask);
   }
 

@@ -79,7 +79,7 @@ OffsetUnit::OffsetUnit(sc_core::sc_module_name name, const SimContext& context, 
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
-  if (context_.observers.trace != nullptr) declare_signals();
+  if (context_.trace() != nullptr) declare_signals();
 }
 
 void OffsetUnit::bind_memories(Scratchpad& nram, Scratchpad& wram) {
@@ -89,7 +89,7 @@ void OffsetUnit::bind_memories(Scratchpad& nram, Scratchpad& wram) {
   kernels_.bind(wram, 0);
 }
 
-void OffsetUnit::inject_fault(const Fault&) {
+void OffsetUnit::read_every_word() {
   faulty_ = true;
 }
 
@@ -278,7 +278,7 @@ bool OffsetUnit::do_beat() {
   ++stats.beats;
   stats.wram_read += bytes;
   for (const LineCache::Reference& r : references_) stats.nram_read += r.missed ? line_size(r.line) : 0;
-  if (signals_) trace_beat(times, beat);
+  if (signals_ && context_.trace() != nullptr) trace_beat(times, beat);
   const bool ends = ++beat_ == beats.size();
   if (ends) end_slice(slice);
   if (granularity_ == Granularity::kClock)

@@ -59,6 +59,7 @@ class RollingMatrixUnit : public MatrixUnit {
     if (!unit_.results.bus) visitor.bytes(&MemoryBytes::nram_write, unit_.results.stats.bytes);
   }
   void inject_fault(const Fault& fault) override { unit_.inject_fault(fault); }
+  void read_every_word() override { unit_.read_every_word(); }
 
  private:
   RollingUnit unit_;

@@ -113,7 +113,7 @@ void PeArray::swap_lines(OperandName operand, int group_a, int group_b, int line
 }
 
 void PeArray::trace(Variant variant, OperandName operand, int group, Picoseconds at) {
-  if (trace_ == nullptr) return;
+  if (trace_ == nullptr || trace_->is_over()) return;
   const int lines = shape_.lines(variant), lanes = shape_.lanes(variant);
   constexpr std::uint64_t kNineBits = 0x1FF;
   for (int i = 0; i < lines; ++i) {

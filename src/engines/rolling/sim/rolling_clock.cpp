@@ -12,7 +12,7 @@ void RollingUnit::run_clock(Cycle now) {
   land_sums(now);
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     const bool entered = enter_lines(operand, now);
-    if (context_.observers.trace != nullptr)
+    if (context_.trace() != nullptr)
       context_.observers.trace->change(signals_->load[static_cast<std::size_t>(operand)],
                                        context_.clock.at(now), entered ? 1 : 0);
   }
@@ -24,7 +24,7 @@ void RollingUnit::run_clock(Cycle now) {
     else
       ledger.enter(blocker, now);
   }
-  if (context_.observers.trace != nullptr) trace_clock(now);
+  if (context_.trace() != nullptr) trace_clock(now);
 }
 
 // What keeps the front round from beginning in this cycle; kBusy when nothing does.
@@ -43,7 +43,7 @@ void RollingUnit::do_step(const Round& round, Cycle now) {
   if (!step_) {
     if (round.begins_sums) results.begin(sums_, round.block);
     step_ = schedule.first_step(round.block, round.round);
-    if (context_.observers.trace != nullptr) {
+    if (context_.trace() != nullptr) {
       for (const OperandName operand : {OperandName::kA, OperandName::kB})
         trace_registers(round, operand, now);
     }
@@ -63,7 +63,7 @@ void RollingUnit::do_step(const Round& round, Cycle now) {
   if (!schedule.advance(round.block, round.round, *next)) next.reset();
   trace_step(now);
   after_step(round, next);
-  if (context_.observers.trace != nullptr && next) trace_registers(round, schedule.rolling(), now + 1);
+  if (context_.trace() != nullptr && next) trace_registers(round, schedule.rolling(), now + 1);
   step_ = next;
   if (!next) end_round(now);
 }
@@ -234,7 +234,7 @@ void RollingUnit::declare_signals() {
 }
 
 void RollingUnit::trace_step(Cycle now) {
-  if (context_.observers.trace == nullptr) return;
+  if (context_.trace() == nullptr) return;
   Trace& trace = *context_.observers.trace;
   const Picoseconds at = context_.clock.at(now);
   const auto value = [](int number) { return static_cast<std::uint64_t>(number); };

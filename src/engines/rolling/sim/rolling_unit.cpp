@@ -62,7 +62,7 @@ RollingUnit::RollingUnit(sc_core::sc_module_name name, const SimContext& context
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
-  if (context_.observers.trace != nullptr) declare_signals();
+  if (context_.trace() != nullptr) declare_signals();
 }
 
 std::vector<NamedPort> RollingUnit::bus_ports() {
@@ -80,6 +80,10 @@ void RollingUnit::bind_memories(Scratchpad& nram, Scratchpad& wram) {
 
 void RollingUnit::inject_fault(const Fault& fault) {
   array_.inject_fault(fault);
+  read_every_word();
+}
+
+void RollingUnit::read_every_word() {
   faulty_ = true;
   if (!results.port) return;
   for (auto& operand : loaders) static_cast<ScratchpadLoader&>(*operand).read_every_line();

@@ -29,7 +29,7 @@ PeArray::PeArray(sc_core::sc_module_name name, const SimContext& context, const 
       read_word_(tlm::TLM_READ_COMMAND, config.port_channels) {
   operands.register_b_transport(this, &PeArray::b_transport);
   for (auto& bank : parameter_read) bank.register_invalidate_direct_mem_ptr(this, &PeArray::forget_kernels);
-  if (context_.observers.trace != nullptr) declare_signals(trace_accumulators);
+  if (context_.trace() != nullptr) declare_signals(trace_accumulators);
 }
 
 void PeArray::declare_signals(bool accumulators) {
@@ -83,7 +83,7 @@ Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
               setup_.weight_zero_point, wide_kernels_.data());
   if (beat.index == 0 && run.first) accumulators_.clear();
   accumulators_.mac(wide_lanes_.data(), wide_kernels_.data());
-  if (!pe_signals_.empty()) trace_pes(at);
+  if (!pe_signals_.empty() && context_.trace() != nullptr) trace_pes(at);
   if (completes) drain_cycle(message, at);
   return stalled;
 }

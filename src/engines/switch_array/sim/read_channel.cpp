@@ -43,7 +43,7 @@ ReadChannel::ReadChannel(sc_core::sc_module_name name, const SimContext& context
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
-  if (Trace* trace = context_.observers.trace; trace != nullptr) {
+  if (Trace* trace = context_.trace(); trace != nullptr) {
     busy_signal_ = trace->add_signal(this->name(), "streaming", 1);
     landing_signal_ = trace->add_signal(this->name(), "landing_bytes", 32);
   }
@@ -97,7 +97,7 @@ void ReadChannel::deliver(Cycle now) {
       data_ledger.spend(Activity::kBusy, taken.accepted - now - taken.blocked);
       stream_free_ = taken.accepted;
       landing_freed_ += next.bytes;
-      if (Trace* trace = context_.observers.trace; trace != nullptr) {
+      if (Trace* trace = context_.trace(); trace != nullptr) {
         trace->change(busy_signal_, context_.clock.at(now), 1);
         trace->change(busy_signal_, context_.clock.at(stream_free_), 0);
       }
@@ -165,7 +165,7 @@ void ReadChannel::request(Cycle now) {
 }
 
 void ReadChannel::account(Cycle now) {
-  if (Trace* trace = context_.observers.trace; trace != nullptr) {
+  if (Trace* trace = context_.trace(); trace != nullptr) {
     trace->change(landing_signal_, context_.clock.at(now), static_cast<std::uint64_t>(landing_used_));
   }
   if (now < stream_free_) return;

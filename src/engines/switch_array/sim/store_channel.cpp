@@ -19,7 +19,7 @@ StoreChannel::StoreChannel(sc_core::sc_module_name name, const SimContext& conte
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
-  if (Trace* trace = context_.observers.trace; trace != nullptr)
+  if (Trace* trace = context_.trace(); trace != nullptr)
     busy_signal_ = trace->add_signal(this->name(), "reading", 1);
 }
 
@@ -106,7 +106,7 @@ void StoreChannel::read_source(Cycle now) {
   staged_.push_back(std::move(staged));
   read_free_ = now + beats;
   data_ledger.enter(Activity::kBusy, now);
-  if (Trace* trace = context_.observers.trace; trace != nullptr) {
+  if (Trace* trace = context_.trace(); trace != nullptr) {
     trace->change(busy_signal_, context_.clock.at(now), 1);
     trace->change(busy_signal_, context_.clock.at(read_free_), 0);
   }

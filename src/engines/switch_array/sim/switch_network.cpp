@@ -51,7 +51,7 @@ SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& con
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
-  if (context_.observers.trace != nullptr) declare_signals();
+  if (context_.trace() != nullptr) declare_signals();
 }
 
 void SwitchNetwork::declare_signals() {
@@ -214,7 +214,7 @@ bool SwitchNetwork::mac_stage(Cycle now) {
 
 void SwitchNetwork::advance_pipeline(Cycle now) {
   if (switch_.valid) {
-    if (!word_signals_.empty()) trace_switch(now);
+    if (!word_signals_.empty() && context_.trace() != nullptr) trace_switch(now);
     std::swap(mac_, switch_);
     switch_.valid = false;
   } else {

@@ -17,7 +17,7 @@ void WfoldMaster::run_clock(Cycle now) {
   if (clock.beat || clock.line || clock.port_read) {
     for (auto& slave : slave_control) send_(slave, clock);
   }
-  if (context_.observers.trace != nullptr) trace_clock(clock, now);
+  if (context_.trace() != nullptr) trace_clock(clock, now);
   if (blocker == Activity::kBusy) commit_beat(now);
 }
 

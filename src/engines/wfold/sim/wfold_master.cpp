@@ -51,7 +51,7 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
-  if (Trace* trace = context_.observers.trace; trace != nullptr) {
+  if (Trace* trace = context_.trace(); trace != nullptr) {
     beat_signal_ = trace->add_signal(this->name(), "beat", 1);
     broadcast_signal_ = trace->add_signal(this->name(), "broadcast", 1);
     weights_signal_ = trace->add_signal(this->name(), "weights", 1);
@@ -203,7 +203,7 @@ void WfoldMaster::begin_run(Cycle now) {
 }
 
 void WfoldMaster::finish_run(Cycle now) {
-  if (context_.observers.trace != nullptr) trace_clock(SlaveClock{*job_}, now);
+  if (context_.trace() != nullptr) trace_clock(SlaveClock{*job_}, now);
   if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
     timeline->span(name(), summary(job_->instruction), context_.clock.at(began_), context_.clock.at(now));
   }

@@ -45,7 +45,7 @@ WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, 
   control.register_b_transport(this, &WfoldSlave::take_clock);
   chunks.register_b_transport(this, &WfoldSlave::take_chunk);
   results.register_b_transport(this, &WfoldSlave::read_results);
-  if (context_.observers.trace != nullptr) declare_signals();
+  if (context_.trace() != nullptr) declare_signals();
 }
 
 void WfoldSlave::declare_signals() {
@@ -132,7 +132,7 @@ void WfoldSlave::run_beat(const SlaveClock::Beat& beat, const WfoldJob& job) {
   if (beat.first) std::fill_n(sums, accumulator_count_, 0);
   mac_lines(latched_.data(), config_.compute_units, config_.line_bytes,
             second_.data() + static_cast<std::ptrdiff_t>(beat.slot) * config_.line_bytes, sums);
-  if (!unit_signals_.empty()) trace_beat(beat, job.schedule);
+  if (!unit_signals_.empty() && context_.trace() != nullptr) trace_beat(beat, job.schedule);
 }
 
 void WfoldSlave::trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& schedule) {

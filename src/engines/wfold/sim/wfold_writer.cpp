@@ -27,7 +27,7 @@ WfoldWriter::WfoldWriter(sc_core::sc_module_name name, const SimContext& context
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
-  if (Trace* trace = context_.observers.trace; trace != nullptr)
+  if (Trace* trace = context_.trace(); trace != nullptr)
     drain_signal_ = trace->add_signal(this->name(), "drain", 1);
 }
 
@@ -180,7 +180,7 @@ void WfoldWriter::drain(Cycle now) {
       drain_ledger.enter(Activity::kBusy, now);
       drain_free_ = now + next.slices - slices_out_;
       slices_out_ = next.slices;
-      if (Trace* trace = context_.observers.trace; trace != nullptr) {
+      if (Trace* trace = context_.trace(); trace != nullptr) {
         trace->change(drain_signal_, context_.clock.at(now), 1);
         trace->change(drain_signal_, context_.clock.at(drain_free_), 0);
       }

@@ -81,7 +81,7 @@ class OffsetUnit : public CommandedUnit {
   /// Its ports at the memories of a core: NRAM has two, for lines and for results, WRAM one, for kernels.
   static constexpr int kNramPorts = 2, kWramPorts = 1;
   void bind_memories(Scratchpad& nram, Scratchpad& wram);
-  void inject_fault(const Fault& fault);
+  void read_every_word();  ///< see MatrixUnit::read_every_word
 
   const Pipeline& pipeline() const { return pipeline_; }
 

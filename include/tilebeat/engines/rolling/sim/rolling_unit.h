@@ -69,7 +69,8 @@ class RollingUnit : public CommandedUnit {
   static constexpr int kNramPorts = 2, kWramPorts = 1;
   void bind_memories(Scratchpad& nram, Scratchpad& wram);
 
-  void inject_fault(const Fault& fault);
+  void inject_fault(const Fault& fault);  ///< of the operand registers
+  void read_every_word();                 ///< see MatrixUnit::read_every_word
 
   CycleLedger ledger;  ///< of the array
   ArrayStats stats;
@@ -146,7 +147,7 @@ class RollingUnit : public CommandedUnit {
   RollingConfig config_;
   Granularity granularity_;
   PeArray array_;
-  bool faulty_ = false;  // registers flip bits
+  bool faulty_ = false;  // registers or memories flip bits
 
   std::deque<Instruction> queue_;  // the front one is loaded
   ConvSetup conv_;

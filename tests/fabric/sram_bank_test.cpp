@@ -1,0 +1,81 @@
+// A memory bank and its ports (SPEC CY-1, HI-7).
+#include "tilebeat/fabric/sram_bank.h"
+
+#include <array>
+
+#include <tlm_utils/simple_initiator_socket.h>
+
+#include <gtest/gtest.h>
+
+#include "systemc_test.h"
+
+namespace tilebeat::testing {
+namespace {
+
+constexpr Picoseconds kPeriod = 1000;
+
+struct Reader : sc_core::sc_module {
+  tlm_utils::simple_initiator_socket<Reader> socket;
+  explicit Reader(const sc_core::sc_module_name& name) : sc_module(name), socket("socket") {}
+  /// The delay that an access `after` picoseconds from now is given.
+  Picoseconds read(std::uint64_t address, unsigned bytes, Picoseconds after = 0) {
+    std::array<std::uint8_t, 64> data{};
+    return transport(socket, payload, tlm::TLM_READ_COMMAND, address, data.data(), bytes, to_sc_time(after));
+  }
+  std::uint8_t byte(std::uint64_t address) {
+    std::uint8_t value = 0;
+    transport(socket, payload, tlm::TLM_READ_COMMAND, address, &value, 1);
+    return value;
+  }
+  void write(std::uint64_t address, unsigned bytes) {
+    std::array<std::uint8_t, 64> data{};
+    transport(socket, payload, tlm::TLM_WRITE_COMMAND, address, data.data(), bytes);
+  }
+  tlm::tlm_generic_payload payload;
+};
+
+struct SramBankTest : ::testing::Test {
+  SramBankTest() {
+    strict_systemc();
+    a.socket.bind(bank.ports[0]);
+    b.socket.bind(bank.ports[1]);
+  }
+  SimContext context{ClockDomain(kPeriod)};
+  SramBank bank{"bank", context, 256, 2};
+  Reader a{"a"}, b{"b"};
+};
+
+TEST_F(SramBankTest, CY_1_a_port_makes_one_access_a_cycle) {
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  EXPECT_EQ(a.read(0, 16), 0);
+  EXPECT_EQ(a.read(16, 16), kPeriod) << "a second one in the same cycle is made in the next";
+  EXPECT_EQ(a.read(32, 16), 2 * kPeriod);
+  EXPECT_EQ(a.read(48, 16, 3 * kPeriod), 3 * kPeriod) << "in time";
+  EXPECT_EQ(a.read(48, 16, 4 * kPeriod - 1), 4 * kPeriod) << "a picosecond too early";
+  EXPECT_EQ(b.read(0, 16), 0) << "the other port is free";
+  EXPECT_EQ(bank.stats(0).accesses, 5);
+  EXPECT_EQ(bank.stats(0).bytes, 80);
+  EXPECT_EQ(bank.stats(1).accesses, 1);
+}
+
+TEST_F(SramBankTest, CY_3_a_stuck_cell_is_one_byte) {
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  bank.inject_fault(16, 0x40);
+  a.write(0, 16);
+  EXPECT_EQ(a.byte(16), 0) << "written beside it";
+  a.write(17, 15);
+  EXPECT_EQ(a.byte(16), 0);
+  a.write(16, 1);
+  EXPECT_EQ(a.byte(16), 0x40);
+}
+
+TEST_F(SramBankTest, HI_7_accesses_outside_are_refused) {
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  a.read(240, 16);
+  EXPECT_EQ(a.payload.get_response_status(), tlm::TLM_OK_RESPONSE);
+  a.read(241, 16);
+  EXPECT_EQ(a.payload.get_response_status(), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
