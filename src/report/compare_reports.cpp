@@ -122,6 +122,13 @@ void add_numbers(Json& sum, const Json& value) {
   }
 }
 
+// The cycles of all PE arrays in a layer.
+double array_cycles(const Json& layer) {
+  auto cycles = layer["beats"].get<double>();
+  for (const auto& [cause, count] : layer["stall_cycles"].items()) cycles += count.get<double>();
+  return cycles;
+}
+
 // Several layers of a report as one; null: none. A single one is that layer.
 Json together(const std::vector<const Json*>& layers) {
   if (layers.empty()) return {};
@@ -132,9 +139,9 @@ Json together(const std::vector<const Json*>& layers) {
   for (const Json* layer : layers) {
     for (const char* key : {"cycles", "beats", "bank_conflict_cycles", "macs", "stall_cycles", "bytes"})
       add_numbers(sum[key], (*layer)[key]);
-    used += layer->at("utilization").get<double>() * layer->at("cycles").get<double>();
+    used += layer->at("utilization").get<double>() * array_cycles(*layer);
   }
-  const auto cycles = sum["cycles"].get<double>();
+  const double cycles = array_cycles(sum);
   sum["utilization"] = cycles > 0 ? used / cycles : 0.0;
   return sum;
 }

@@ -72,7 +72,7 @@ Json layer() {
        {"bank_conflict_cycles", count("of the arrays, because lanes read one bank more than once")},
        {"stall_cycles", stalls()},
        {"macs", count("useful multiply-accumulates")},
-       {"utilization", share("macs / (cycles x peak_macs_per_clock)")},
+       {"utilization", share("macs / ((beats + stall_cycles) x the peak of one array)")},
        {"bytes", bytes()},
        {"bound_cycles", object("lower bounds: the layer cannot be faster",
                                {{"compute", count("its multiply-accumulates at the peak of all arrays")},

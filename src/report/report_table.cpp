@@ -29,7 +29,7 @@ std::string layers_table(const RunResult& run) {
   for (const LayerResult& l : run.layers) {
     rows.push_back({l.scene == "main" ? l.name : fmt::format("{}/{}", l.scene, l.name), grouped(l.cycles),
                     fmt::format("{} {}", grouped(l.bound.cycles()), limit_of(l.bound)), estimate_text(l),
-                    grouped(l.beats), grouped(l.cycles * run.cores - l.beats), grouped(l.macs),
+                    grouped(l.beats), grouped(l.array_cycles() - l.beats), grouped(l.macs),
                     fmt::format("{:.1f} %", 100 * l.utilization), grouped(l.bytes.dram_read),
                     grouped(l.bytes.dram_write), fmt::format("{} {:.0f} %", l.busiest, 100 * l.busiest_share),
                     l.check});

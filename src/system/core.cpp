@@ -18,7 +18,7 @@ std::vector<AddressRange> core_map(const CoreConfig& config, int core) {
 
 Core::Core(sc_core::sc_module_name name, const SimContext& context, const HardwareConfig& hardware, int core,
            int processor, const SimulationOptions& options, BuildOrder& order)
-    : sc_module(name) {
+    : sc_module(name), context_(context) {
   const CoreConfig& config = hardware.chip->core;
   const int width = config.bus.bytes_per_clock;
   const std::vector<AddressRange> map = core_map(config, core);
@@ -62,6 +62,19 @@ Core::Core(sc_core::sc_module_name name, const SimContext& context, const Hardwa
   bus->target_ports[kNramTarget].bind(nram_->socket);
   bus->target_ports[kWramTarget].bind(wram_->socket);
   matrix_->bind_memories(*nram_, *wram_);
+
+  SC_METHOD(record_begin);
+  sensitive << begun_;
+  dont_initialize();
+  control->on_first_matrix = [this](Cycle at) {
+    begun_.notify(to_sc_time(context_.clock.at(at, Phase::kRecord) - now_ps()));
+  };
+}
+
+void Core::record_begin() {
+  at_begin_ = {};
+  at_begin_.at = context_.clock.cycle_of(now_ps());
+  count(at_begin_);
 }
 
 void Core::inject_fault(const MemoryFault& fault) {
@@ -88,7 +101,15 @@ Cycle Core::settled_at() {
   return latest.at;
 }
 
+// Where two granularities account for a run at different times, none is under way.
 void Core::collect(Snapshot& snapshot) {
+  if (control->layer_begun() && at_begin_.at < snapshot.at)
+    snapshot.add(at_begin_);
+  else
+    count(snapshot);
+}
+
+void Core::count(Snapshot& snapshot) {
   const auto of = [](const ActivityCycles& cycles, Activity a) {
     return cycles[static_cast<std::size_t>(a)];
   };

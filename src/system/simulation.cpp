@@ -12,23 +12,6 @@ namespace {
 
 constexpr Cycle kSliceCycles = 1'000'000;  // between two calls of `progress`
 
-MemoryBytes operator-(const MemoryBytes& a, const MemoryBytes& b) {
-  return {a.dram_read - b.dram_read,
-          a.dram_write - b.dram_write,
-          a.input_buffer_write - b.input_buffer_write,
-          a.input_buffer_read - b.input_buffer_read,
-          a.parameter_buffer_write - b.parameter_buffer_write,
-          a.parameter_buffer_read - b.parameter_buffer_read,
-          a.output_buffer_write - b.output_buffer_write,
-          a.output_buffer_read - b.output_buffer_read,
-          a.nram_write - b.nram_write,
-          a.nram_read - b.nram_read,
-          a.wram_write - b.wram_write,
-          a.wram_read - b.wram_read,
-          a.sram_write - b.sram_write,
-          a.sram_read - b.sram_read};
-}
-
 double utilization_of(std::int64_t macs, Cycle cycles, std::int64_t peak) {
   return cycles > 0 ? static_cast<double>(macs) / (static_cast<double>(cycles) * static_cast<double>(peak))
                     : 0.0;
@@ -41,11 +24,11 @@ LayerResult layer_result(const LayerPlan& plan, const Snapshot& before, const Sn
   layer.cycles = after.at - before.at;
   layer.beats = after.beats - before.beats;
   layer.macs = after.macs - before.macs;
-  layer.utilization = utilization_of(layer.macs, layer.cycles, run.peak_macs_per_clock);
   for (int i = 0; i < kActivityCount; ++i) {
     const auto index = static_cast<std::size_t>(i);
     layer.activity[index] = after.array[index] - before.array[index];
   }
+  layer.utilization = utilization_of(layer.macs, layer.array_cycles(), run.peak_macs_per_clock / run.cores);
   layer.bytes = after.bytes - before.bytes;
   for (std::size_t i = 0; i < after.modules.size(); ++i) {
     const auto busy = static_cast<std::size_t>(Activity::kBusy);
@@ -60,12 +43,27 @@ LayerResult layer_result(const LayerPlan& plan, const Snapshot& before, const Sn
   return layer;
 }
 
+// Anything was computed or moved between two snapshots. Programs are read from DRAM up to their ends.
+bool worked(const Snapshot& before, const Snapshot& after) {
+  const MemoryBytes moved = after.bytes - before.bytes;
+  return after.beats > before.beats ||
+         std::any_of(kMemoryCounts.begin(), kMemoryCounts.end(), [&](std::int64_t MemoryBytes::*count) {
+           return count != &MemoryBytes::dram_read && moved.*count != 0;
+         });
+}
+
 // What must hold at the end of every run (SPEC CY-1).
-void assert_invariants(const Plan& plan, RunResult& run) {
+void assert_invariants(const HardwareConfig& hardware, const Plan& plan, RunResult& run) {
   const auto expect = [&](bool holds, const std::string& text) {
     if (!holds) run.failures.push_back("invariant broken: " + text);
   };
   for (const ModuleCycles& module : run.modules) {
+    // Of clocks that do not run together, one may be a cycle of either behind the other.
+    const Picoseconds period = module.clock == "dram" ? hardware.dram.clock_ps : hardware.clock_ps();
+    const Picoseconds apart = module.cycles * period - run.cycles * hardware.clock_ps();
+    expect(module.clock == "dram" ? std::abs(apart) <= period + hardware.clock_ps() : apart == 0,
+           fmt::format("{}: {} cycles of {} ps are accounted for, the run has {} of {} ps", module.name,
+                       module.cycles, period, run.cycles, hardware.clock_ps()));
     const Cycle sum = std::accumulate(module.activity.begin(), module.activity.end(), Cycle{0});
     expect(sum == module.cycles,
            fmt::format("{}: busy and stalls are {} cycles of {}", module.name, sum, module.cycles));
@@ -127,9 +125,13 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
       timeline->span("layers", plan.layers[number].name, clock.at(before.at), clock.at(snapshot.at));
     before = snapshot;
   }
-  // Programs that end no layer: the whole run is one.
-  if (system.layer_ends().empty() && system.run_end() && plan.hand_written) {
-    run.layers.push_back(layer_result(plan.layers.front(), before, *system.run_end(), run));
+  // Programs that end no layer: the whole run is one. What they do after the last one is shown as one more.
+  if (plan.hand_written && system.run_end() &&
+      (system.layer_ends().empty() || worked(before, *system.run_end()))) {
+    LayerPlan rest;
+    rest.name = "rest", rest.op = "program", rest.scene = "main";
+    run.layers.push_back(layer_result(system.layer_ends().empty() ? plan.layers.front() : rest, before,
+                                      *system.run_end(), run));
     before = *system.run_end();
   }
   // A run that was cut short is reported up to where it came.
@@ -183,7 +185,7 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
     run.failures.push_back(failure(system, report.get_msg()));
   }
   collect(plan, system, options.observers.timeline, ClockDomain(hardware.clock_ps()), run);
-  if (run.failures.empty()) assert_invariants(plan, run);
+  if (run.failures.empty()) assert_invariants(hardware, plan, run);
   return run;
 }
 

@@ -4,6 +4,16 @@
 
 namespace tilebeat {
 
+void Snapshot::add(const Snapshot& part) {
+  modules.insert(modules.end(), part.modules.begin(), part.modules.end());
+  counters.insert(counters.end(), part.counters.begin(), part.counters.end());
+  cores.insert(cores.end(), part.cores.begin(), part.cores.end());
+  bytes = bytes + part.bytes;
+  for (std::size_t i = 0; i < array.size(); ++i) array[i] += part.array[i];
+  beats += part.beats;
+  macs += part.macs;
+}
+
 void SnapshotVisitor::ledger(const std::string& module, CycleLedger& ledger) {
   // What another processor computes while a layer ends may be accounted for ahead of time.
   const Cycle upto = std::max(snapshot_.at, ledger.settled_at());

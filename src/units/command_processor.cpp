@@ -337,6 +337,7 @@ bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
   if (const auto* barrier = queued.instruction.operation.get_if<Barrier>()) return execute_barrier(*barrier);
   sync_blocker_ = Activity::kLayerEnd;
   if (!all_idle()) return false;
+  layer_begun_ = false;
   if (const auto* end = queued.instruction.operation.get_if<LayerEnd>()) {
     if (on_layer_end) on_layer_end(end->layer, now);
     return true;
@@ -364,6 +365,10 @@ void CommandProcessor::dispatch(Cycle now) {
     unit.told = blocker_of(unit);
     UnitCommand command{UnitCommand::Dispatch{unit.dispatched, unit.told}};
     at_instruction(address, [&] { send_(units[static_cast<std::size_t>(unit.socket)], command); });
+    if (i == static_cast<std::size_t>(Unit::kMatrix) && !layer_begun_) {
+      layer_begun_ = true;
+      if (on_first_matrix) on_first_matrix(now);
+    }
     wake_control(now + 1);
   }
 }

@@ -88,6 +88,111 @@ TEST(ProgramLayers, UI_4_a_layer_ends_when_all_processors_that_name_it_have_ende
   EXPECT_EQ(clocks(together.at(0)), clocks(apart.at(0)) + clocks(apart.at(1))) << "the last one counts";
 }
 
+// ---- layers that overlap ----
+
+// A run of 2 x 56 pixels of 16 kernels over 256 channels on core 1: 2 * 4 column blocks * 9 taps * 64 channel
+// blocks = 4,032 beats at 14 pixels a beat, 4,128,768 multiply-accumulates. Core 0 ends two layers meanwhile.
+constexpr std::int64_t kRunBeats = 4032, kRunMacs = std::int64_t{2} * 56 * 16 * 256 * 9;
+std::string overlapping_layers(const std::string& last) {
+  const auto copies = [](int count) {
+    std::string text =
+        "iodma.copy source=0x10000 destination=0x40000000000 run_bytes=4096 completes map_full[0]\n";
+    for (int i = 1; i < count; ++i) {
+      text +=
+          "iodma.copy source=0x10000 destination=0x40000000000 run_bytes=4096 waits map_full[0] completes "
+          "map_full[0]\n";
+    }
+    return text;
+  };
+  return ".program core 0.0\n" + copies(6) + "layer.end layer=0\n" + copies(5) +
+         "layer.end layer=1\nhalt\n"
+         ".program core 0.1\n"
+         "conv.setup kernel_h=3 kernel_w=3 output_type=int8 requantise=1 clamp=1 post_parameters=1 "
+         "clamp_high=2147483647\n"
+         "load.input address=0x40040000000 row_stride=14336 pixel_stride=256 height=3 width=56 channels=256 "
+         "slice=64 completes input_full[0]\n"
+         "load.kernels address=0x80040000000 post_address=0x80040012000 words=576 post_records=16 completes "
+         "kernels_full[0]\n"
+         "conv.run rows=2 columns=56 height=3 width=56 h_offset=-1 w_offset=-1 planes=64 kernels=16 "
+         "output_stride=32 macs_per_pixel=36864 waits input_full[0],kernels_full[0] completes "
+         "output_full[0]\n"
+         "store.output address=0x4004001c000 row_stride=1792 pixel_stride=32 pixel_bytes=32 rows=2 "
+         "columns=56 "
+         "waits output_full[0]\n" +
+         last + "halt\n";
+}
+
+std::int64_t array_cycles(const nlohmann::json& layer) {
+  std::int64_t cycles = layer.at("beats");
+  for (const auto& [cause, count] : layer.at("stall_cycles").items()) {
+    EXPECT_GT(count, 0) << cause;
+    cycles += count.get<std::int64_t>();
+  }
+  return cycles;
+}
+
+TEST(ProgramLayers, CY_1_CY_3_UI_4_what_a_core_computes_belongs_to_the_layer_that_it_ends_next) {
+  for (const std::string last : {"layer.end layer=2\n", ""}) {
+    const CommandFolder folder;
+    const std::string config =
+        folder.write("two.json", R"({"chip": {"clusters": 1, "cores_per_cluster": 2}})");
+    const std::string file = folder.write("t.program", overlapping_layers(last));
+    nlohmann::json layers;
+    for (const std::string granularity : {"tile", "clock"}) {
+      const CommandResult result =
+          folder.run({"run", "--config", config, "--program", file, "--granularity", granularity});
+      ASSERT_EQ(result.status, 0) << result.out << result.err;
+      const nlohmann::json report = folder.report();
+      if (!layers.is_null()) {
+        EXPECT_EQ(report.at("layers"), layers) << "both granularities";
+      }
+      layers = report.at("layers");
+      ASSERT_EQ(layers.size(), 3U);
+      EXPECT_EQ(layers.at(2).at("name"), last.empty() ? "rest" : "layer2");
+      std::int64_t arrays = 0, cycles = 0;
+      for (const auto& layer : layers) {
+        const auto clocks = array_cycles(layer);
+        const std::int64_t macs = layer.at("macs");
+        EXPECT_EQ(layer.at("beats"), &layer == &layers.at(2) ? kRunBeats : 0) << layer.at("name");
+        EXPECT_EQ(macs, &layer == &layers.at(2) ? kRunMacs : 0) << layer.at("name");
+        EXPECT_DOUBLE_EQ(layer.at("utilization").get<double>(),
+                         static_cast<double>(macs) / (static_cast<double>(clocks) * 1024));
+        EXPECT_LE(layer.at("busiest").at("share").get<double>(), 1.0);
+        arrays += clocks, cycles += layer.at("cycles").get<std::int64_t>();
+      }
+      // All cycles of both arrays belong to some layer.
+      EXPECT_EQ(cycles, report.at("total").at("cycles"));
+      EXPECT_EQ(arrays, 2 * cycles);
+      for (const auto& m : report.at("modules")) {
+        if (m.at("clock") == "npu") {
+          EXPECT_EQ(m.at("cycles"), cycles) << m.at("name");
+        }
+      }
+      const std::string out = folder.path("tilebeat-out/report.json");
+      EXPECT_EQ(folder.run({"compare", out, out}).status, 0) << "a report that compare takes";
+    }
+  }
+}
+
+TEST(ProgramLayers, CY_1_no_run_claims_more_multiply_accumulates_than_its_beats_hold) {
+  for (const auto& [macs, taken] : {std::pair(16 * 256 * 9, true), std::pair(16 * 256 * 9 + 1, false)}) {
+    const CommandFolder folder;
+    const std::string config =
+        folder.write("two.json", R"({"chip": {"clusters": 1, "cores_per_cluster": 2}})");
+    std::string program = overlapping_layers("");
+    const std::string field = "macs_per_pixel=36864";
+    program.replace(program.find(field), field.size(), fmt::format("macs_per_pixel={}", macs));
+    const CommandResult result =
+        folder.run({"run", "--config", config, "--program", folder.write("t.program", program)});
+    EXPECT_EQ(result.status, taken ? 0 : 1) << result.err;
+    EXPECT_EQ(
+        result.out.find("conv.run: 36865 useful multiply-accumulates an output pixel, 256 channels of 16 "
+                        "kernels 3 x 3 have 36864") != std::string::npos,
+        !taken)
+        << result.out;
+  }
+}
+
 // Two cores that a barrier lets go on in one cycle end a layer, or one each; the second one works on.
 constexpr const char* kSameClock =
     ".program core 0.1\n"

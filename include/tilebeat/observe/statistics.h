@@ -2,6 +2,7 @@
 
 #include "tilebeat/observe/ledger.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -15,6 +16,31 @@ struct MemoryBytes {
   std::int64_t output_buffer_write = 0, output_buffer_read = 0;
   std::int64_t nram_write = 0, nram_read = 0, wram_write = 0, wram_read = 0, sram_write = 0, sram_read = 0;
 };
+
+/// All counts of MemoryBytes.
+constexpr std::array kMemoryCounts{&MemoryBytes::dram_read,
+                                   &MemoryBytes::dram_write,
+                                   &MemoryBytes::input_buffer_write,
+                                   &MemoryBytes::input_buffer_read,
+                                   &MemoryBytes::parameter_buffer_write,
+                                   &MemoryBytes::parameter_buffer_read,
+                                   &MemoryBytes::output_buffer_write,
+                                   &MemoryBytes::output_buffer_read,
+                                   &MemoryBytes::nram_write,
+                                   &MemoryBytes::nram_read,
+                                   &MemoryBytes::wram_write,
+                                   &MemoryBytes::wram_read,
+                                   &MemoryBytes::sram_write,
+                                   &MemoryBytes::sram_read};
+
+inline MemoryBytes operator+(MemoryBytes a, const MemoryBytes& b) {
+  for (const auto count : kMemoryCounts) a.*count += b.*count;
+  return a;
+}
+inline MemoryBytes operator-(MemoryBytes a, const MemoryBytes& b) {
+  for (const auto count : kMemoryCounts) a.*count -= b.*count;
+  return a;
+}
 
 /// To whom a part of the hardware tells what it has counted since reset. Modules are named relative to what
 /// contains the part: "engine.array".

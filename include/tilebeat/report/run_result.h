@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,9 +44,11 @@ struct LayerResult {
   Cycle cycles = 0;  ///< from the previous layer's last completion to its own
   std::int64_t beats = 0;
   std::int64_t macs = 0;   ///< useful ones
-  double utilization = 0;  ///< macs / (cycles * peak)
-  ActivityCycles
-      activity{};  ///< of the PE array: beats are busy, everything else is a stall; sums to `cycles`
+  double utilization = 0;  ///< macs / (array_cycles() * a core's peak)
+  /// Of all cores' PE arrays together: beats are busy, everything else is a stall. Sums to the layer's cycles
+  /// of every core: `cycles` where the program lets no core begin a layer before all have ended the one
+  /// before.
+  ActivityCycles activity{};
   MemoryBytes bytes;
   BoundCycles bound;                ///< analytical
   Cycle estimated_cycles = 0;       ///< what the planner expected (SPEC MA-3); 0: nothing was known
@@ -54,6 +57,8 @@ struct LayerResult {
   std::string check = "off";                               ///< "passed", "failed" or "off"
   std::string busiest;       ///< the module that was busy for the greatest share of the layer's cycles
   double busiest_share = 0;  ///< that share
+
+  Cycle array_cycles() const { return std::accumulate(activity.begin(), activity.end(), Cycle{0}); }
 };
 
 /// What one core did over a run (SPEC HI-5).

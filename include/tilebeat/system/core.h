@@ -31,13 +31,21 @@ class Core : public sc_core::sc_module {
   std::vector<NamedPort> dram_ports() { return matrix_->dram_ports(); }
   /// A fault of SimulationOptions that is in this core.
   void inject_fault(const MemoryFault& fault);
-  /// Adds what its parts have counted, and what the core did as a whole, as of the snapshot's cycle.
+  SC_HAS_PROCESS(Core);
+
+  /// Adds what its parts have counted, and what the core did as a whole: as of the snapshot's cycle or, when
+  /// the core computes for a layer that it has not ended, as of the cycle in which it began to.
   void collect(Snapshot& snapshot);
   Cycle settled_at();
 
  private:
   void visit(StatVisitor& visitor);
+  void count(Snapshot& snapshot);
+  void record_begin();
 
+  SimContext context_;
+  sc_core::sc_event begun_;
+  Snapshot at_begin_;  ///< the core's part, when it began to compute for the layer it has not ended yet
   std::unique_ptr<Scratchpad> nram_, wram_;
   std::unique_ptr<VectorUnit> vector_;
   std::unique_ptr<MatrixUnit> matrix_;

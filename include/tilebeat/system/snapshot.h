@@ -25,6 +25,9 @@ struct Snapshot {
   MemoryBytes bytes;
   ActivityCycles array{};  ///< of all PE arrays together
   std::int64_t beats = 0, macs = 0;
+
+  /// Adds what a part of the system has counted.
+  void add(const Snapshot& part);
 };
 
 /// Adds the statistics of parts, as of a cycle, to a snapshot.

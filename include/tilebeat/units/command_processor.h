@@ -67,6 +67,11 @@ class CommandProcessor : public sc_core::sc_module {
 
   /// Observer: layer `layer` was complete in the cycle `at`.
   std::function<void(std::uint32_t layer, Cycle at)> on_layer_end;
+  /// Observer: a matrix instruction was sent in the cycle `at`, the program's first one or the first one
+  /// behind a `layer.end`.
+  std::function<void(Cycle at)> on_first_matrix;
+  /// The program has sent a matrix instruction, and no `layer.end` or `halt` behind it.
+  bool layer_begun() const { return layer_begun_; }
 
   CycleLedger ledger;  ///< busy: an instruction was decoded
   CommandStats stats;
@@ -122,6 +127,7 @@ class CommandProcessor : public sc_core::sc_module {
   std::uint64_t program_address_ = 0, program_bytes_ = 0;
   Cycle start_at_ = -1;  // a write to kStart takes effect here
   bool running_ = false;
+  bool layer_begun_ = false;
   std::uint64_t fetch_address_ = 0;   // next byte to request
   std::uint64_t decode_address_ = 0;  // of the next instruction to decode
   std::deque<std::uint8_t> buffer_;   // fetched, not decoded

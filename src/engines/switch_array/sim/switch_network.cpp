@@ -133,6 +133,14 @@ void SwitchNetwork::begin_run() {
                                       run_.blocks, run_.kernels,
                                       run_.first && run_.last ? "begin and end" : "do not begin and end"));
   }
+  const std::int64_t most =
+      std::int64_t{run_.planes} * config_.port_channels * run_.kernels * setup_.kernel_h * setup_.kernel_w;
+  if (run_.macs_per_pixel > most) {
+    throw SimulationError(fmt::format(
+        "conv.run: {} useful multiply-accumulates an output pixel, {} channels of {} kernels {} x {} have {}",
+        run_.macs_per_pixel, run_.planes * config_.port_channels, run_.kernels, setup_.kernel_h,
+        setup_.kernel_w, most));
+  }
 }
 
 // The chunk for the next kernel block of the run: `run_` says what is left of it.

@@ -154,7 +154,7 @@ void WfoldMaster::check_run(const WfoldJob& job) const {
 }
 
 // Partial sums lie in one half of the third buffers, as the runs that add to them see it.
-void WfoldMaster::check_sums(const WfoldJob& job) const {
+void WfoldMaster::check_sums(const WfoldJob& job) {
   const WfoldRun& run = job.run;
   if ((!run.begins_sums || !run.ends_sums) && job.schedule.tiles() != 1) {
     throw SimulationError(
@@ -173,6 +173,13 @@ void WfoldMaster::check_sums(const WfoldJob& job) const {
         "lines of {}",
         run.columns, run.kernels, run.granularity, open_sums_->run.columns, open_sums_->run.kernels,
         open_sums_->run.granularity));
+  }
+  if (run.begins_sums) most_macs_ = 0;
+  most_macs_ += std::int64_t{job.setup.kernel_h} * job.setup.kernel_w * run.channels;
+  if (run.ends_sums && run.macs_per_output > most_macs_) {
+    throw SimulationError(
+        fmt::format("wfold.run: {} useful multiply-accumulates an output, its kernels have {}",
+                    run.macs_per_output, most_macs_));
   }
 }
 

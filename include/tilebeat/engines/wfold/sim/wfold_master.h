@@ -71,7 +71,7 @@ class WfoldMaster : public CommandedUnit {
   void begin_next(Cycle now);
   void begin_run(Cycle now);
   void check_run(const WfoldJob& job) const;
-  void check_sums(const WfoldJob& job) const;
+  void check_sums(const WfoldJob& job);
   void finish_run(Cycle now);
   void idle(Activity cause, Cycle now);
   void end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat);
@@ -107,6 +107,7 @@ class WfoldMaster : public CommandedUnit {
   ConvSetup setup_;
   std::shared_ptr<const WfoldJob> job_;
   std::shared_ptr<const WfoldJob> open_sums_;  // the run before, when its sums go on
+  std::int64_t most_macs_ = 0;                 // multiply-accumulates of an output in the runs that add to it
   Cycle began_ = 0, finish_at_ = 0;
 
   // Tiles and kernel tiles of the runs before this one: halves and record sets alternate over runs.
