@@ -160,7 +160,7 @@ std::int64_t dram_bank_round(const HardwareConfig& hardware) {
 }
 
 // PortPath::lost_by_run, fitted: estimates are nearest to simulated runs of models/ with them.
-constexpr std::int64_t kLostByRead = 24, kLostByWrite = 18;
+constexpr std::int64_t kLostByRead = 28, kLostByWrite = 18;
 
 PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction) {
   const InterconnectConfig& noc = hardware.interconnect;
