@@ -3,6 +3,8 @@
 #include "tilebeat/base/error.h"
 
 #include <charconv>
+#include <cmath>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -20,6 +22,20 @@ std::int64_t parse_number(std::string_view text) {
   if (error != std::errc() || end != digits.data() + digits.size() || digits.empty())
     throw UserError(fmt::format("\"{}\" is not a number", text));
   return negative ? -value : value;
+}
+
+double parse_real(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    throw UserError(fmt::format("\"{}\" is not a finite number", text));
+  return value;
+}
+
+double as_real(std::uint64_t pattern) {
+  double value = 0;
+  std::memcpy(&value, &pattern, sizeof value);
+  return value;
 }
 
 std::uint64_t parse_choice(std::string_view text, const FieldChoices& choices) {
@@ -41,6 +57,7 @@ std::uint64_t Field::extended(std::uint64_t code) const {
 
 std::uint64_t Field::encoded() const {
   const std::uint64_t pattern = type_->load(value_);
+  if (type_->is_real) return pattern;
   const std::uint64_t code = pattern & ((std::uint64_t{1} << bits_) - 1);
   if (extended(code) != pattern) {
     const auto value =
@@ -54,12 +71,15 @@ void Field::set_encoded(std::uint64_t code) const {
   const FieldChoices& choices = type_->choices;
   if (choices.count != 0 && code >= choices.count)
     throw SimulationError(fmt::format("illegal {} {}", name_, code));
-  type_->store(value_, extended(code));
+  if (type_->is_real && !std::isfinite(as_real(code)))
+    throw SimulationError(fmt::format("illegal {} {}: no finite number", name_, as_real(code)));
+  type_->store(value_, type_->is_real ? code : extended(code));
 }
 
 std::string Field::text() const {
   const std::uint64_t pattern = type_->load(value_);
   if (pattern < type_->choices.count) return std::string(type_->choices.names[pattern]);
+  if (type_->is_real) return fmt::format("{}", as_real(pattern));
   if (type_->is_address) return fmt::format("{:#x}", pattern);
   return fmt::format("{}", static_cast<std::int64_t>(pattern));
 }
@@ -67,6 +87,13 @@ std::string Field::text() const {
 void Field::set_text(std::string_view text) const {
   if (type_->choices.count != 0) {
     type_->store(value_, parse_choice(text, type_->choices));
+    return;
+  }
+  if (type_->is_real) {
+    const double value = parse_real(text);
+    std::uint64_t pattern = 0;
+    std::memcpy(&pattern, &value, sizeof pattern);
+    type_->store(value_, pattern);
     return;
   }
   const std::int64_t value = parse_number(text);

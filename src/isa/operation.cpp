@@ -57,9 +57,10 @@ class Listing : public FieldVisitor {
 
  private:
   void field(const Field& field) override {
-    if (field.bits() < 1 || field.bits() > 63)
+    const int least = field.is_real() ? 64 : 1, most = field.is_real() ? 64 : 63;
+    if (field.bits() < least || field.bits() > most)
       throw std::logic_error(
-          fmt::format("field {} has {} bits, allowed are 1 to 63", field.name(), field.bits()));
+          fmt::format("field {} has {} bits, allowed are {} to {}", field.name(), field.bits(), least, most));
     names.emplace_back(field.name());
     texts.push_back(field.text());
     bits += field.bits();

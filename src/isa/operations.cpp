@@ -13,7 +13,8 @@ void ConvSetup::describe(FieldVisitor& visit) {
   visit("requantise", requantise, 1), visit("clamp", clamp, 1), visit("post_parameters", post_parameters, 1);
   visit("clamp_low", clamp_low, 32), visit("clamp_high", clamp_high, 32);
   visit("output_zero_point", output_zero_point, 32);
-  visit("weight_type", weight_type, 2);
+  visit("weight_type", weight_type, 2), visit("function", function, 3);
+  visit("output_scale", output_scale, 64), visit("slope", slope, 64);
 }
 
 void LayerEnd::describe(FieldVisitor& visit) {

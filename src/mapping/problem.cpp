@@ -215,7 +215,9 @@ ConvSetup conv_setup(const Problem& p) {
   s.output_type = p.output.dtype;
   s.requantise = c.requant.has_value();
   s.post_parameters = p.has_post_parameters();
-  s.clamp = c.activation.kind != ActivationKind::kNone;
+  s.function = c.activation.function;
+  s.output_scale = c.activation.output_scale, s.slope = c.activation.slope;
+  s.clamp = c.activation.kind == ActivationKind::kRelu || c.activation.kind == ActivationKind::kClamp;
   s.clamp_low = c.activation.kind == ActivationKind::kRelu ? 0 : c.activation.low;
   s.clamp_high = c.activation.kind == ActivationKind::kRelu ? INT32_MAX : c.activation.high;
   s.output_zero_point = c.requant ? c.requant->zero_point : 0;

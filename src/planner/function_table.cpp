@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/numerics.h"
+#include "tilebeat/base/real_function.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,21 +10,20 @@
 namespace tilebeat {
 namespace {
 
-constexpr double kSqrt2 = 1.4142135623730951;
 constexpr double kExponentialUnit = 1 << 24;
 
-double value_of(const ByteFunction& function, double v) {
-  switch (function.kind) {
+RealFunction real_function(ByteFunction::Kind kind) {
+  switch (kind) {
     case ByteFunction::Kind::kLeakyRelu:
-      return v >= 0.0 ? v : v * function.slope;
+      return RealFunction::kLeakyRelu;
     case ByteFunction::Kind::kSigmoid:
-      return 1.0 / (1.0 + std::exp(-v));
+      return RealFunction::kSigmoid;
     case ByteFunction::Kind::kTanh:
-      return std::tanh(v);
+      return RealFunction::kTanh;
     case ByteFunction::Kind::kHardSwish:
-      return v * std::min(std::max(v + 3.0, 0.0), 6.0) / 6.0;
+      return RealFunction::kHardSwish;
     case ByteFunction::Kind::kGelu:
-      return 0.5 * v * (1.0 + std::erf(v / kSqrt2));
+      return RealFunction::kGelu;
     case ByteFunction::Kind::kRelu:
     case ByteFunction::Kind::kClamp:
       break;
@@ -40,7 +40,8 @@ std::int64_t result_of(const ByteFunction& function, int x, DType input, std::in
   }
   const double v = static_cast<double>(x - zero_point) * function.input_scale;
   const TensorRequant& requant = function.requant;
-  return requantize_real(value_of(function, v), requant.scale, requant.zero_point, requant.dtype);
+  return requantize_real(apply(real_function(function.kind), v, function.slope), requant.scale,
+                         requant.zero_point, requant.dtype);
 }
 
 }  // namespace

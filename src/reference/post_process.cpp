@@ -3,6 +3,7 @@
 #include "tilebeat/base/error.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "arithmetic.h"
 
@@ -12,11 +13,31 @@ namespace {
 std::int32_t activate(const Activation& activation, std::int32_t sum) {
   switch (activation.kind) {
     case ActivationKind::kNone:
+    case ActivationKind::kFunction:
       return sum;
     case ActivationKind::kRelu:
       return std::max(sum, 0);
     case ActivationKind::kClamp:
       return std::min(std::max(sum, activation.low), activation.high);
+  }
+  throw SimulationError("an activation is not known");
+}
+
+// As docs/workloads.md has them.
+double function_of(const Activation& activation, double v) {
+  switch (activation.function) {
+    case RealFunction::kNone:
+      break;
+    case RealFunction::kLeakyRelu:
+      return v < 0 ? v * activation.slope : v;
+    case RealFunction::kSigmoid:
+      return 1 / (1 + std::exp(-v));
+    case RealFunction::kTanh:
+      return std::tanh(v);
+    case RealFunction::kHardSwish:
+      return v * (v <= -3 ? 0 : v >= 3 ? 6 : v + 3) / 6;
+    case RealFunction::kGelu:
+      return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)));
   }
   throw SimulationError("an activation is not known");
 }
@@ -29,7 +50,10 @@ std::int32_t post_process(const Conv2d& conv, std::size_t channel, std::int32_t 
   if (!conv.requant) return active;
   const Requant& requant = *conv.requant;
   const double scale = requant.scale.size() == 1 ? requant.scale.front() : requant.scale[channel];
-  return rounded(active * scale, requant.zero_point, requant.dtype);
+  const double v = active * scale;
+  if (conv.activation.kind != ActivationKind::kFunction) return rounded(v, requant.zero_point, requant.dtype);
+  return rounded(function_of(conv.activation, v) * conv.activation.output_scale, requant.zero_point,
+                 requant.dtype);
 }
 
 }  // namespace tilebeat

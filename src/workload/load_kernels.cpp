@@ -44,7 +44,11 @@ void check_bound(const std::string& name, std::int64_t bound, const Place& place
 }  // namespace
 
 void check_requant(const Conv2d& conv, const char* outputs, const Place& place) {
-  if (!conv.requant) return;
+  if (!conv.requant) {
+    if (conv.activation.kind == ActivationKind::kFunction)
+      place.fail("is missing: an activation that is a function of the real value needs its scale");
+    return;
+  }
   const std::size_t scales = conv.requant->scale.size();
   if (scales != 1 && scales != static_cast<std::size_t>(conv.out_channels)) {
     place.key("scale").refuse(

@@ -8,6 +8,8 @@ namespace tilebeat {
 namespace {
 
 constexpr Range kInt32{INT32_MIN, INT32_MAX};
+constexpr Bounds kOutputScale{1e-30, 1e9}, kSlopes{-1e6, 1e6};
+constexpr double kDefaultSlope = 0.01;
 constexpr Count kChannels{1, static_cast<std::size_t>(kMaxDimension)};
 
 /// The object form of an activation.
@@ -18,6 +20,30 @@ struct Clamp {
 template <class V>
 void describe(V& v, Clamp& clamp) {
   v.required().integers("clamp", clamp.limits, kInt32, "[low, high] in units of the accumulator");
+}
+
+/// A function in the object form: {"sigmoid": {"output_scale": 256}}.
+struct FunctionParameters {
+  Activation& value;
+};
+
+template <class V>
+void describe(V& v, FunctionParameters& f) {
+  v.number("output_scale", f.value.output_scale, kOutputScale, "factor from the function's value to output");
+  if (f.value.function == RealFunction::kLeakyRelu)
+    v.number("slope", f.value.slope, kSlopes, "factor of negative values");
+}
+
+// Those from the first one on are names of functions.
+constexpr std::size_t kFirstFunction = static_cast<std::size_t>(RealFunction::kLeakyRelu);
+constexpr std::array<std::string_view, 6> kFunctions{"none", "leaky_relu", "sigmoid",
+                                                     "tanh", "hard_swish", "gelu"};
+
+Activation default_of(std::size_t function) {
+  Activation made;
+  made.kind = ActivationKind::kFunction, made.function = static_cast<RealFunction>(function);
+  if (made.function == RealFunction::kLeakyRelu) made.slope = kDefaultSlope;
+  return made;
 }
 
 auto channel_list(std::vector<double>& values, Bounds bounds) {
@@ -32,22 +58,51 @@ void ActivationValue::read(const Json& json, const Place& place) {
     value.kind = json == "none" ? ActivationKind::kNone : ActivationKind::kRelu;
     return;
   }
-  if (!json.is_object()) place.refuse_value(json, R"("none", "relu" or {"clamp": [low, high]})");
+  if (!json.is_object()) {
+    place.refuse_value(
+        json,
+        R"("none", "relu", {"clamp": [low, high]} or a function like {"sigmoid": {"output_scale": 256}})");
+  }
+  for (std::size_t i = kFirstFunction; i < kFunctions.size(); ++i) {
+    const std::string name(kFunctions[i]);
+    if (!json.contains(name)) continue;
+    if (json.size() != 1) place.refuse_value(json, "an object with one function");
+    value = default_of(i);
+    FunctionParameters parameters{value};
+    ObjectValue<FunctionParameters>{parameters}.read(json[name], place.key(name));
+    return;
+  }
   Clamp clamp;
   ObjectValue<Clamp>{clamp}.read(json, place);
   if (clamp.limits[0] > clamp.limits[1])
     place.key("clamp").refuse_value(json["clamp"], "[low, high] with low <= high");
-  value = {ActivationKind::kClamp, clamp.limits[0], clamp.limits[1]};
+  value = {};
+  value.kind = ActivationKind::kClamp, value.low = clamp.limits[0], value.high = clamp.limits[1];
 }
 
 OrderedJson ActivationValue::write() const {
   if (value.kind == ActivationKind::kClamp) return {{"clamp", {value.low, value.high}}};
+  if (value.kind == ActivationKind::kFunction) {
+    OrderedJson parameters{{"output_scale", value.output_scale}};
+    if (value.function == RealFunction::kLeakyRelu) parameters["slope"] = value.slope;
+    return {{std::string(kFunctions[static_cast<std::size_t>(value.function)]), parameters}};
+  }
   return value.kind == ActivationKind::kRelu ? "relu" : "none";
 }
 
 OrderedJson ActivationValue::schema() const {
   Clamp clamp;
-  return {{"anyOf", {{{"enum", {"none", "relu"}}}, ObjectValue<Clamp>{clamp}.schema()}}};
+  OrderedJson forms{{{"enum", {"none", "relu"}}}, ObjectValue<Clamp>{clamp}.schema()};
+  for (std::size_t i = kFirstFunction; i < kFunctions.size(); ++i) {
+    Activation function = default_of(i);
+    FunctionParameters parameters{function};
+    const std::string name(kFunctions[i]);
+    forms.push_back({{"type", "object"},
+                     {"additionalProperties", false},
+                     {"required", {name}},
+                     {"properties", {{name, ObjectValue<FunctionParameters>{parameters}.schema()}}}});
+  }
+  return {{"anyOf", forms}};
 }
 
 void ReluValue::read(const Json& json, const Place& place) {

@@ -11,7 +11,8 @@ namespace tilebeat {
 
 // Kinds of values that only workload files have; see schema/values.h for what a kind of value is.
 
-/// "none", "relu" or {"clamp": [low, high]}.
+/// "none", "relu", {"clamp": [low, high]} or a function of the real value: {"sigmoid": {"output_scale":
+/// 256}}.
 struct ActivationValue {
   Activation& value;
   void read(const Json& json, const Place& place);

@@ -132,6 +132,29 @@ TEST(Reference, NU_2_rounds_half_to_even_and_saturates) {
   EXPECT_EQ(post_processed(1000000, {}, Requant{{1e6}, 0, DType::kInt8}), 127);
 }
 
+// v = acc * 0.5; the values by hand.
+TEST(Reference, NU_2_functions_of_the_real_value) {
+  struct Case {
+    RealFunction function;
+    double output_scale;
+    std::int32_t acc, result;
+  };
+  for (const Case& c : {Case{RealFunction::kLeakyRelu, 1, 7, 4}, Case{RealFunction::kLeakyRelu, 1, -40, -5},
+                        Case{RealFunction::kLeakyRelu, 2, -40, -10}, Case{RealFunction::kSigmoid, 100, 0, 50},
+                        Case{RealFunction::kSigmoid, 100, 4, 88}, Case{RealFunction::kSigmoid, 100, -4, 12},
+                        Case{RealFunction::kTanh, 100, 2, 76}, Case{RealFunction::kTanh, 100, -2, -76},
+                        Case{RealFunction::kHardSwish, 10, 2, 7}, Case{RealFunction::kHardSwish, 10, -4, -3},
+                        Case{RealFunction::kHardSwish, 1, 12, 6}, Case{RealFunction::kGelu, 100, 2, 84},
+                        Case{RealFunction::kGelu, 100, -2, -16}}) {
+    Activation activation;
+    activation.kind = ActivationKind::kFunction;
+    activation.function = c.function, activation.output_scale = c.output_scale, activation.slope = 0.25;
+    EXPECT_EQ(post_processed(c.acc, activation, Requant{{0.5}, 0, DType::kInt8}), c.result)
+        << static_cast<int>(c.function) << " of " << c.acc << " halves";
+    EXPECT_EQ(post_processed(c.acc, activation, Requant{{0.5}, 5, DType::kInt8}), c.result + 5);
+  }
+}
+
 TEST(Reference, NU_2_activates_between_bias_and_requantisation) {
   const Activation relu{ActivationKind::kRelu, INT32_MIN, INT32_MAX};
   const Activation clamp{ActivationKind::kClamp, -10, 20};

@@ -83,11 +83,12 @@ inline std::string to_text(const ConvShape& s) {
   return fmt::format(
       "map {}x{}x{}x{} {} zp {}, {} kernels {}x{} in {} groups zp {}, stride {},{}, dilation {},{}, pads "
       "{},{},{},{}, "
-      "bias {}, activation {}, requant {} ({} scales), seed {}",
+      "bias {}, activation {} {}, requant {} ({} scales), seed {}",
       s.batch, s.height, s.width, s.channels, dtype_name(s.input_type), s.input_zero_point, s.out_channels,
       s.kernel[0], s.kernel[1], s.groups, s.weight_zero_point, s.stride[0], s.stride[1], s.dilation[0],
       s.dilation[1], s.pads[0], s.pads[1], s.pads[2], s.pads[3], s.bias, static_cast<int>(s.activation.kind),
-      s.requant.has_value(), s.requant ? s.requant->scale.size() : 0, s.seed);
+      static_cast<int>(s.activation.function), s.requant.has_value(), s.requant ? s.requant->scale.size() : 0,
+      s.seed);
 }
 
 }  // namespace tilebeat::testing

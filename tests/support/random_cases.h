@@ -138,6 +138,12 @@ inline void random_post_processing(ConvShape& s) {
     s.activation.high = s.activation.low + number(0, 100000);
   }
   s.requant = random_requant(s.out_channels);
+  if (!s.requant || !one_in(4)) return;
+  s.activation = {};
+  s.activation.kind = ActivationKind::kFunction;
+  s.activation.function = static_cast<RealFunction>(number(1, 5));
+  s.activation.output_scale = number(1, 400) * 0.5;
+  s.activation.slope = number(-10, 10) * 0.1;
 }
 
 /// A layer that `array` computes in at most `limits.beats` beats.

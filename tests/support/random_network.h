@@ -141,6 +141,7 @@ class RandomNetwork {
     if (one_in(2)) layer["activation"] = "relu";
     map.shape[3] = out, map.zero = 0, map.wide = one_in(4), map.type = "int32";
     if (!map.wide) requantise(layer, map, number(1, 4000) * 1e-6);
+    if (!map.wide && one_in(4)) layer["activation"] = {{"leaky_relu", {{"slope", 0.125}}}};
     finish(layer, map);
   }
   void conv_transpose(Map map) {

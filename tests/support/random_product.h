@@ -138,6 +138,7 @@ class RandomProducts {
     if (one_in(4)) layer["activation"] = {{"clamp", {-5000, number(-4000, 90000)}}};
     product.wide = one_in(4);
     if (!product.wide) layer["requant"] = random_type({}, 3e-5);
+    if (!product.wide && one_in(4)) layer["activation"] = {{"gelu", {{"output_scale", number(1, 90)}}}};
     if (!product.wide && one_in(2)) {
       layer["requant"]["scale"] = json::array();
       for (int i = 0; i < product.columns; ++i) layer["requant"]["scale"].push_back(number(1, 4000) * 1e-6);

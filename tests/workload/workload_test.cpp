@@ -162,6 +162,20 @@ TEST_F(WorkloadLoader, NU_2_activations_and_scales_in_all_forms) {
   EXPECT_EQ(w.layers[0].output.dtype, DType::kUint8);
 }
 
+TEST_F(WorkloadLoader, NU_2_functions_of_the_real_value_need_a_scale) {
+  json one = layer("a", "x");
+  one["activation"] = {{"leaky_relu", {{"slope", 0.25}, {"output_scale", 3}}}};
+  one["requant"] = {{"scale", {0.1, 0.2, 0.3, 0.4}}, {"dtype", "int8"}};
+  const auto activation = std::get<Conv2d>(load(workload({one})).layers[0].operation).activation;
+  EXPECT_EQ(activation.kind, ActivationKind::kFunction);
+  EXPECT_EQ(activation.function, RealFunction::kLeakyRelu);
+  EXPECT_EQ(activation.slope, 0.25);
+  EXPECT_EQ(activation.output_scale, 3);
+  one.erase("requant");
+  EXPECT_NE(message(workload({one})).find("/layers/0/requant: is missing: an activation that is a function"),
+            std::string::npos);
+}
+
 /// A 1x1 layer of one kernel over `channels` channels, all weights -128, on int8 with zero point `zx`, bias
 /// `bias`.
 json extreme(int channels, int zx, std::int64_t bias) {

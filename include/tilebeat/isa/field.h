@@ -1,10 +1,12 @@
 #pragma once
 
 #include "tilebeat/base/dtype.h"
+#include "tilebeat/base/real_function.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -25,26 +27,47 @@ constexpr FieldChoices choices_of(DType) {
   return {"type", kDTypeNames.data(), kDTypeNames.size()};
 }
 
+inline constexpr std::array<std::string_view, 6> kRealFunctionNames{"none", "leaky_relu", "sigmoid",
+                                                                    "tanh", "hard_swish", "gelu"};
+constexpr FieldChoices choices_of(RealFunction) {
+  return {"function", kRealFunctionNames.data(), kRealFunctionNames.size()};
+}
+
 /// What is to be known of the C++ type of a field. Values are handled as 64-bit patterns, signed ones
 /// extended.
 struct FieldType {
   bool is_signed = false;
   bool is_address = false;  ///< written in hexadecimal
+  bool is_real = false;     ///< an IEEE double of 64 bits
   FieldChoices choices;     ///< none: a number
   std::uint64_t (*load)(const void* value) = nullptr;
   void (*store)(void* value, std::uint64_t pattern) = nullptr;
 };
 
-/// The FieldType of T: an integer, a bool, or an enum with `choices_of`. 64-bit fields are addresses.
+/// The FieldType of T: an integer, a bool, a double, or an enum with `choices_of`. 64-bit integers are
+/// addresses.
 template <class T>
 constexpr FieldType field_type() {
-  static_assert(std::is_integral_v<T> || std::is_enum_v<T>, "a field is an integer, a bool or an enum");
+  static_assert(std::is_integral_v<T> || std::is_enum_v<T> || std::is_same_v<T, double>,
+                "a field is an integer, a bool, a double or an enum");
   FieldType type;
-  type.is_signed = std::is_signed_v<T>;
+  type.is_real = std::is_same_v<T, double>;
+  type.is_signed = std::is_signed_v<T> && !type.is_real;
   type.is_address = std::is_same_v<T, std::uint64_t>;
   if constexpr (std::is_enum_v<T>) type.choices = choices_of(T{});
-  type.load = [](const void* value) { return static_cast<std::uint64_t>(*static_cast<const T*>(value)); };
-  type.store = [](void* value, std::uint64_t pattern) { *static_cast<T*>(value) = static_cast<T>(pattern); };
+  if constexpr (std::is_same_v<T, double>) {
+    type.load = [](const void* value) {
+      std::uint64_t pattern = 0;
+      std::memcpy(&pattern, value, sizeof pattern);
+      return pattern;
+    };
+    type.store = [](void* value, std::uint64_t pattern) { std::memcpy(value, &pattern, sizeof pattern); };
+  } else {
+    type.load = [](const void* value) { return static_cast<std::uint64_t>(*static_cast<const T*>(value)); };
+    type.store = [](void* value, std::uint64_t pattern) {
+      *static_cast<T*>(value) = static_cast<T>(pattern);
+    };
+  }
   return type;
 }
 template <class T>
@@ -59,8 +82,9 @@ class Field {
       : name_(name), bits_(bits), value_(&value), type_(&kFieldType<T>) {}
 
   const char* name() const { return name_; }
-  /// Width in the encoding, 1 to 63.
+  /// Width in the encoding, 1 to 63; of a double 64.
   int bits() const { return bits_; }
+  bool is_real() const { return type_->is_real; }
 
   /// The value as it is encoded, in the lowest `bits()` bits. Throws SimulationError when it does not fit.
   std::uint64_t encoded() const;

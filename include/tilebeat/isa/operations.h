@@ -33,6 +33,10 @@ struct ConvSetup {
   std::int32_t clamp_low = 0, clamp_high = 0;
   std::int32_t output_zero_point = 0;
   DType weight_type = DType::kInt8;  ///< kUint8: kernels that are results of another layer
+  /// Of a requantised result: sat(round(f(acc * scale) * output_scale) + output_zero_point).
+  RealFunction function = RealFunction::kNone;
+  double output_scale = 1;
+  double slope = 0;  ///< of leaky_relu
 
   void describe(FieldVisitor& visit);
 };

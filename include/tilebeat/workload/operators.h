@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/base/real_function.h"
 #include "tilebeat/workload/tensor.h"
 
 #include <array>
@@ -17,12 +18,16 @@ namespace tilebeat {
 // dtype. Pairs are [height, width], pads are [top, left, bottom, right].
 
 /// An activation between bias and requantisation (SPEC NU-2). `kClamp` keeps low <= acc <= high in
-/// accumulator units.
-enum class ActivationKind : std::uint8_t { kNone, kRelu, kClamp };
+/// accumulator units. `kFunction` is one of the real value, for requantised results alone: with v = acc *
+/// requant.scale[c], sat(round(f(v) * output_scale) + zero_point).
+enum class ActivationKind : std::uint8_t { kNone, kRelu, kClamp, kFunction };
 struct Activation {
   ActivationKind kind = ActivationKind::kNone;
   std::int32_t low = INT32_MIN;
   std::int32_t high = INT32_MAX;
+  RealFunction function = RealFunction::kNone;
+  double output_scale = 1;
+  double slope = 0;  ///< of kLeakyRelu
 };
 
 /// Requantisation of accumulators: sat(round(acc * scale[c]) + zero_point) (SPEC NU-2).
