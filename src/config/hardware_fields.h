@@ -195,6 +195,11 @@ void describe(V& v, ChipConfig& c) {
   v.object("cluster_bus", c.cluster_bus, "the bus between SRAM and cores, with broadcast");
   v.object("cluster_link", c.cluster_link, "the links between clusters that CDMA uses");
   v.object("copy", c.copy, "GDMA, CDMA and broadcast");
+  v.boolean("merged_dma", c.merged_dma,
+            "one DMA engine in the memory core does what GDMA, CDMA and the broadcast's engine do");
+  v.integer(
+      "scalar_lanes", c.scalar_lanes, {0, 16},
+      "elements that a memory core's scalar unit adds, subtracts or multiplies a cycle; 0: it has none");
   v.integer("sync_cycles", c.sync_cycles, {1, 1024},
             "cycles of a signal between processors, and of a barrier's release");
   v.choice("dram_path", c.dram_path, kDramPathNames,

@@ -153,6 +153,8 @@ Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& start
   machine.dram_bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * refresh * kReached;
   // A signal is decoded and waits for its token, too.
   if (hardware.chip) machine.signal_cycles = hardware.chip->sync_cycles + 3.0;
+  if (hardware.chip && hardware.chip->merged_dma)
+    machine.merged_dma_of = hardware.chip->cores_per_cluster + 1;
   // Three register writes a processor, the starts behind all others; then its first instruction is fetched.
   const double write = hardware.host.register_write_cycles + hardware.interconnect.request_cycles + 2.0;
   constexpr double kFetch = 70;

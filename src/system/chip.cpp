@@ -180,8 +180,8 @@ void Chip::bind(const ChipConfig& chip) {
     }
     const int processor = first + chip.cores_per_cluster;
     bind_processor(*memory.control, processor);
-    memory.gdma->outer.socket.bind(noc_->initiator_ports[dma_port(processor)]);
-    memory.cdma->outer.socket.bind(link_->initiator_ports[static_cast<std::size_t>(k)]);
+    memory.dram_port().socket.bind(noc_->initiator_ports[dma_port(processor)]);
+    memory.link_port().socket.bind(link_->initiator_ports[static_cast<std::size_t>(k)]);
     link_->target_ports[static_cast<std::size_t>(k)].bind(memory.cdma_in->socket);
   }
 }

@@ -48,9 +48,14 @@ MemoryCore::MemoryCore(sc_core::sc_module_name name, const SimContext& context,
       [&] {
         sram_ = std::make_unique<Scratchpad>("sram", context, chip.sram, chip.sram_bytes(), base, width);
       },
-      [&] { gdma = std::make_unique<CopyEngine>("gdma", context, chip.copy, Unit::kGdma, map); },
-      [&] { cdma = std::make_unique<CopyEngine>("cdma", context, chip.copy, Unit::kCdma, map); },
-      [&] { mvdma = std::make_unique<CopyEngine>("mvdma", context, chip.copy, Unit::kMvdma, map); },
+      [&] { build_engines(context, chip, map, order); },
+      [&] {
+        if (chip.scalar_lanes == 0) return;
+        VectorConfig config = chip.core.vector;
+        config.lanes = chip.scalar_lanes;
+        scalar_ = std::make_unique<VectorUnit>("scalar", context, config, chip.copy, base,
+                                               VectorUnit::Operations::kScalar);
+      },
       [&] {
         broadcast = std::make_unique<WriteBridge>("broadcast", context, width, chip.copy.max_outstanding,
                                                   cores, multicast_router(chip, cluster * cores));
@@ -62,27 +67,64 @@ MemoryCore::MemoryCore(sc_core::sc_module_name name, const SimContext& context,
   });
   std::vector<NamedPort> ports;
   for (int i = 0; i < cores; ++i) ports.push_back({fmt::format("core{}", i)});
-  ports = joined(ports, {{"gdma", &gdma->inner.socket},
-                         {"cdma", &cdma->inner.socket},
-                         {"broadcast", &mvdma->inner.socket},
-                         {"cdma_in", &cdma_in->outputs[0]->socket}});
-  const std::vector<UnitSockets> units{unit_sockets(Unit::kGdma, *gdma), unit_sockets(Unit::kCdma, *cdma),
-                                       unit_sockets(Unit::kMvdma, *mvdma)};
+  std::vector<UnitSockets> units;
+  for (const auto& engine : engines_) {
+    const std::string engine_name = engine->basename();
+    ports.push_back({engine_name == "mvdma" ? "broadcast" : engine_name, &engine->inner.socket});
+    units.push_back(unit_sockets(engine->unit(), *engine));
+  }
+  if (chip.merged_dma) units.front().also = {Unit::kCdma, Unit::kMvdma};
+  ports.push_back({"cdma_in", &cdma_in->outputs[0]->socket});
+  if (scalar_) {
+    ports = joined(ports, {{"scalar_a", &scalar_->a.socket},
+                           {"scalar_b", &scalar_->b.socket},
+                           {"scalar_result", &scalar_->result.socket}});
+    units.push_back(unit_sockets(Unit::kVector, *scalar_));
+  }
   order.run({
       [&] { bus = std::make_unique<Interconnect>("bus", chip.cluster_bus, context, names_of(ports), map); },
       [&] { control = make_control(context, hardware, units, register_address(processor)); },
   });
   bind_ports(*bus, ports);
   bind_units(*control, units);
-  mvdma->outer.socket.bind(broadcast->socket);
+  broadcast_port().socket.bind(broadcast->socket);
   bus->target_ports[0].bind(sram_->socket);
+}
+
+// In an order of their own the engines stand in as GDMA, CDMA, broadcast; the merged one has a port for each.
+void MemoryCore::build_engines(const SimContext& context, const ChipConfig& chip,
+                               const std::vector<AddressRange>& map, BuildOrder& order) {
+  if (chip.merged_dma) {
+    const CopySide link{"link", {{sram_address(0), sram_address(chip.clusters)}}};
+    const CopySide cores{"cores", {{kMulticast, kMulticast << 1}}};
+    engines_.push_back(std::make_unique<CopyEngine>("dma", context, chip.copy, Unit::kGdma, map,
+                                                    std::vector<CopySide>{link, cores}));
+    return;
+  }
+  engines_.resize(3);
+  const auto build = [&](std::size_t at, const char* name, Unit unit) {
+    engines_[at] = std::make_unique<CopyEngine>(name, context, chip.copy, unit, map);
+  };
+  order.run({[&] { build(0, "gdma", Unit::kGdma); }, [&] { build(1, "cdma", Unit::kCdma); },
+             [&] { build(2, "mvdma", Unit::kMvdma); }});
+}
+
+BurstPort& MemoryCore::link_port() {
+  return engines_.size() == 1 ? *engines_.front()->more_outer[0] : engines_[1]->outer;
+}
+BurstPort& MemoryCore::broadcast_port() {
+  return engines_.size() == 1 ? *engines_.front()->more_outer[1] : engines_[2]->outer;
 }
 
 void MemoryCore::visit(StatVisitor& visitor) {
   visit_ledgers(visitor, *control);
-  visit_ledgers(visitor, "gdma", *gdma);
-  visit_ledgers(visitor, "cdma", *cdma);
-  visit_ledgers(visitor, "mvdma", *mvdma);
+  for (const auto& engine : engines_) visit_ledgers(visitor, engine->basename(), *engine);
+  if (scalar_) {
+    visitor.ledger("scalar", scalar_->ledger);
+    visitor.ledger("scalar.a", scalar_->a.ledger);
+    visitor.ledger("scalar.b", scalar_->b.ledger);
+    visitor.ledger("scalar.result", scalar_->result.ledger);
+  }
   visitor.ledger("broadcast", broadcast->ledger);
   visitor.ledger("cdma_in", cdma_in->ledger);
 }
@@ -99,12 +141,14 @@ void MemoryCore::collect(Snapshot& snapshot) {
   visitor.bus("bus", *bus);
   visitor.scratchpad("sram", *sram_, &MemoryBytes::sram_read, &MemoryBytes::sram_write);
   visitor.control_counters(*control);
-  visitor.counter("gdma", "written", "bytes", gdma->bytes);
-  visitor.counter("gdma", "filled", "bytes", gdma->filled);
-  visitor.counter("cdma", "written", "bytes", cdma->bytes);
-  visitor.counter("cdma", "filled", "bytes", cdma->filled);
-  visitor.counter("mvdma", "written", "bytes", mvdma->bytes);
-  visitor.counter("mvdma", "filled", "bytes", mvdma->filled);
+  for (const auto& engine : engines_) {
+    visitor.counter(engine->basename(), "written", "bytes", engine->bytes);
+    visitor.counter(engine->basename(), "filled", "bytes", engine->filled);
+  }
+  if (scalar_) {
+    visitor.counter("scalar", "results", "elements", scalar_->results);
+    visitor.counter("scalar", "lane_clocks", "cycles", scalar_->lane_clocks);
+  }
   for (const auto& [module, bridge] :
        {std::pair("broadcast", broadcast.get()), std::pair("cdma_in", cdma_in.get())}) {
     visitor.counter(module, "transfers", "bursts", bridge->stats.transfers);

@@ -17,10 +17,10 @@ void bind_ports(Interconnect& bus, const std::vector<NamedPort>& ports) {
 std::unique_ptr<CommandProcessor> make_control(const SimContext& context, const HardwareConfig& hardware,
                                                const std::vector<UnitSockets>& units,
                                                std::uint64_t registers) {
-  std::vector<Unit> present;
+  std::vector<std::vector<Unit>> present;
   std::size_t completions = 0;
   for (const UnitSockets& unit : units) {
-    present.push_back(unit.unit);
+    present.push_back(joined(std::vector<Unit>{unit.unit}, unit.also));
     completions += unit.completions.size();
   }
   return std::make_unique<CommandProcessor>("control", context, hardware.host, hardware.dma, present,

@@ -25,7 +25,8 @@ auto at_instruction(std::uint64_t address, Action action) {
 
 CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContext& context,
                                    const HostConfig& host, const DmaConfig& dma,
-                                   const std::vector<Unit>& present, int completion_ports, std::uint64_t base)
+                                   const std::vector<std::vector<Unit>>& present, int completion_ports,
+                                   std::uint64_t base)
     : sc_module(name),
       registers("registers"),
       fetch("fetch", context, 2, fetch_wake_),
@@ -40,8 +41,11 @@ CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContex
       base_(base) {
   registers.register_nb_transport_fw(this, &CommandProcessor::write_register, 0);
   sync_in.register_b_transport(this, &CommandProcessor::receive_sync);
-  for (std::size_t i = 0; i < present.size(); ++i)
-    state_[static_cast<std::size_t>(present[i])].socket = static_cast<int>(i);
+  for (std::size_t i = 0; i < queue_of_.size(); ++i) queue_of_[i] = static_cast<Unit>(i);
+  for (std::size_t i = 0; i < present.size(); ++i) {
+    state_[static_cast<std::size_t>(present[i].front())].socket = static_cast<int>(i);
+    for (const Unit unit : present[i]) queue_of_[static_cast<std::size_t>(unit)] = present[i].front();
+  }
   for (int i = 0; i < completion_ports; ++i) {
     completions[static_cast<std::size_t>(i)].register_b_transport(this, &CommandProcessor::receive_completion,
                                                                   i);
@@ -245,7 +249,7 @@ void CommandProcessor::decode_one(Cycle now) {
     }
     tokens_taken_ = false;
   } else {
-    UnitState& state = state_[static_cast<std::size_t>(unit)];
+    UnitState& state = state_[static_cast<std::size_t>(queue_of_[static_cast<std::size_t>(unit)])];
     if (state.socket < 0) {
       throw SimulationError(fmt::format("instruction at {:#x}: this processor has no {} unit",
                                         decode_address_, kUnitNames[static_cast<std::size_t>(unit)]));

@@ -104,14 +104,27 @@ void CopyStream::advance() {
 
 // ---- CopyEngine ----
 
+namespace {
+
+bool is_in(const std::vector<AddressRange>& ranges, std::uint64_t address) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [address](const AddressRange& r) { return address >= r.begin && address < r.end; });
+}
+
+}  // namespace
+
 CopyEngine::CopyEngine(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
-                       Unit unit, std::vector<AddressRange> inner_ranges)
+                       Unit unit, std::vector<AddressRange> inner_ranges, const std::vector<CopySide>& more)
     : CommandedUnit(name, context, unit),
       outer("outer", context, config.max_outstanding, wake_),
       inner("inner", context, config.max_outstanding, wake_),
       config_(config),
       unit_(unit),
       inner_ranges_(std::move(inner_ranges)) {
+  for (const CopySide& side : more) {
+    more_outer.push_back(std::make_unique<BurstPort>(side.name, context, config.max_outstanding, wake_));
+    more_ranges_.push_back(side.ranges);
+  }
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
@@ -123,12 +136,18 @@ CopyEngine::CopyEngine(sc_core::sc_module_name name, const SimContext& context, 
 }
 
 bool CopyEngine::is_inner(std::uint64_t address) const {
-  return std::any_of(inner_ranges_.begin(), inner_ranges_.end(),
-                     [address](const AddressRange& r) { return address >= r.begin && address < r.end; });
+  return is_in(inner_ranges_, address);
+}
+
+BurstPort& CopyEngine::outer_port(std::uint64_t address) {
+  for (std::size_t i = 0; i < more_ranges_.size(); ++i) {
+    if (is_in(more_ranges_[i], address)) return *more_outer[i];
+  }
+  return outer;
 }
 
 void CopyEngine::check(const Copy& copy) const {
-  const char* unit = kUnitNames[static_cast<std::size_t>(unit_)];
+  const char* unit = kUnitNames[static_cast<std::size_t>(copy.unit)];
   if (CopyStream::total_bytes(copy) == 0)
     throw SimulationError(fmt::format("{}.copy: nothing to copy", unit));
   if (unit_ == Unit::kFold) {

@@ -9,14 +9,15 @@
 namespace tilebeat {
 
 VectorUnit::VectorUnit(sc_core::sc_module_name name, const SimContext& context, const VectorConfig& config,
-                       const DmaConfig& ports, std::uint64_t nram)
+                       const DmaConfig& ports, std::uint64_t memory, Operations operations)
     : CommandedUnit(name, context, Unit::kVector),
       a("a", context, ports.max_outstanding, wake_),
       b("b", context, ports.max_outstanding, wake_),
       result("result", context, ports.max_outstanding, wake_),
       config_(config),
       ports_(ports),
-      nram_(nram) {
+      memory_(memory),
+      operations_(operations) {
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
@@ -67,7 +68,17 @@ void VectorUnit::check(const VectorResize& run) const {
   check_row(run.channels, "vector.resize");
 }
 
+// A scalar unit has an adder and a multiplier.
+void VectorUnit::check_wired(const Instruction& instruction) const {
+  const auto* run = instruction.operation.get_if<VectorRun>();
+  const bool scalar = run != nullptr && (run->kind == VectorKind::kAdd || run->kind == VectorKind::kSub ||
+                                         run->kind == VectorKind::kMul);
+  if (operations_ == Operations::kScalar && !scalar)
+    throw SimulationError(summary(instruction) + ": a memory core's scalar unit executes add, sub and mul");
+}
+
 void VectorUnit::take(const Instruction& instruction, Cycle next) {
+  check_wired(instruction);
   Job job;
   job.instruction = instruction;
   job.began = next;
@@ -147,7 +158,7 @@ void VectorUnit::compute(Cycle now) {
       continue;  // a register transfer, hidden under the operands' way
     }
     Result computed;
-    computed.address = nram_ + current.step.result;
+    computed.address = memory_ + current.step.result;
     math_.run(job.instruction.operation, current.step, current.a.data, current.b.data, computed.data);
     lanes_free_ = now + current.step.clocks;
     lane_clocks += current.step.clocks;
@@ -208,7 +219,7 @@ void VectorUnit::request(BurstPort& port, std::deque<std::size_t>& order, Operan
     return;
   }
   Operand& taken = (*wanting).*operand;
-  const std::uint64_t address = nram_ + wanting->step.*from + static_cast<std::uint64_t>(taken.requested);
+  const std::uint64_t address = memory_ + wanting->step.*from + static_cast<std::uint64_t>(taken.requested);
   const auto window = static_cast<std::uint64_t>(ports_.burst_bytes);
   const auto burst = static_cast<int>(std::min<std::uint64_t>(
       window - address % window, static_cast<std::uint64_t>(wanting->step.*bytes - taken.requested)));

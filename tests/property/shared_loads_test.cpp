@@ -70,7 +70,7 @@ class SharedLoadsOn : public ::testing::TestWithParam<Engine> {
     std::int64_t passed = 0;
     for (const auto& counter : run.report.at("counters")) {
       const std::string module = counter.at("module");
-      if (counter.at("name") == "written" && module.size() > 5 && module.substr(module.size() - 5) == ".cdma")
+      if (counter.at("name") == "written" && module.substr(0, 5) == "link.")
         passed += counter.at("value").get<std::int64_t>();
     }
     const bool chain = m.maps == DataPath::kChain || m.kernels == DataPath::kChain;

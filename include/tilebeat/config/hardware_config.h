@@ -81,7 +81,10 @@ struct ChipConfig {
   InterconnectConfig cluster_bus{64, 1, 1, 16};   ///< the broadcast bus and the other ports of the SRAM
   InterconnectConfig cluster_link{32, 4, 4, 16};  ///< CDMA between clusters
   DmaConfig copy;                                 ///< GDMA, CDMA and broadcast
-  int sync_cycles = 4;  ///< cycles of a signal between processors and of a barrier's release
+  bool merged_dma =
+      false;  ///< one DMA engine in the memory core instead of GDMA, CDMA and that of the broadcast
+  int scalar_lanes = 0;  ///< of the memory core's scalar unit; 0: it has none
+  int sync_cycles = 4;   ///< cycles of a signal between processors and of a barrier's release
   DramPath dram_path = DramPath::kAuto;
 
   int cores() const { return clusters * cores_per_cluster; }

@@ -58,10 +58,11 @@ class CommandProcessor : public sc_core::sc_module {
       sync_out;  ///< bound where there are several processors
   tlm_utils::simple_target_socket_optional<CommandProcessor> sync_in;
 
-  /// `present` are the units that it commands, in the order of their sockets; `completion_ports` modules
-  /// report completions; `base` is the address of the first register.
+  /// `present` are the units that it commands, in the order of their sockets, each with those whose
+  /// instructions it executes as well, behind it; `completion_ports` modules report completions; `base` is
+  /// the address of the first register.
   CommandProcessor(sc_core::sc_module_name name, const SimContext& context, const HostConfig& host,
-                   const DmaConfig& dma, const std::vector<Unit>& present, int completion_ports,
+                   const DmaConfig& dma, const std::vector<std::vector<Unit>>& present, int completion_ports,
                    std::uint64_t base);
   SC_HAS_PROCESS(CommandProcessor);
 
@@ -137,7 +138,8 @@ class CommandProcessor : public sc_core::sc_module {
 
   std::array<std::uint32_t, kSemaphores> semaphores_{};
   std::array<UnitState, kQueuedUnits> state_;
-  std::deque<Queued> signals_;  // that wait for their tokens
+  std::array<Unit, kQueuedUnits> queue_of_{};  // by the unit of an instruction
+  std::deque<Queued> signals_;                 // that wait for their tokens
   Cycle last_signal_ = -1;
   std::vector<UnitMessage> inbox_;
   std::vector<Semaphore> received_signals_;  // from other processors, of this cycle

@@ -8,6 +8,7 @@
 #include "tilebeat/units/commanded_unit.h"
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -44,6 +45,12 @@ class CopyStream {
   std::optional<Piece> piece_;
 };
 
+/// One more side of a DMA engine: a port and the addresses that it leads to.
+struct CopySide {
+  const char* name = "";
+  std::vector<AddressRange> ranges;
+};
+
 /// A DMA engine between two buses: IODMA, MVDMA, GDMA and CDMA, which differ in what they are bound to (SPEC
 /// HI-2 to HI-4), and the fold engine of a W-fold core, whose ports both lead to the core's own bus. Executes
 /// Copy instructions: reads bursts from the one side into a buffer of `buffer_bytes`, in order, and writes
@@ -59,17 +66,24 @@ class CopyStream {
 /// run that it comes from: every byte is read before its place is written (SPEC WF-5, document 003 [0212]).
 /// With `outer_count` 0 a copy is border alone and fills its destination.
 ///
+/// A merged engine (SPEC HI-3) stands for several: it has a port for each of their outer sides and executes
+/// their copies in the order of the program, with one buffer and one request a cycle for all.
+///
 /// A copy of nothing, one between addresses of the same side (fold: of different sides, or onto bytes that
 /// are still to be read) and one that leaves a memory of the inner side is refused when it is dispatched; one
 /// that leaves a memory of the outer side when its bus answers.
 class CopyEngine : public CommandedUnit {
  public:
   BurstPort outer, inner;
+  std::vector<std::unique_ptr<BurstPort>> more_outer;  ///< in the order of the constructor's `more`
 
-  /// Addresses inside `inner_ranges` are reached through `inner`, all others through `outer`.
+  /// Addresses inside `inner_ranges` are reached through `inner`, those of `more` through ports of their own,
+  /// all others through `outer`.
   CopyEngine(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config, Unit unit,
-             std::vector<AddressRange> inner_ranges);
+             std::vector<AddressRange> inner_ranges, const std::vector<CopySide>& more = {});
   SC_HAS_PROCESS(CopyEngine);
+
+  Unit unit() const { return unit_; }
 
   CycleLedger read_ledger, write_ledger;  ///< busy: a request was sent
   std::int64_t bytes = 0;                 ///< bytes written, border included
@@ -100,9 +114,10 @@ class CopyEngine : public CommandedUnit {
   bool is_inner(std::uint64_t address) const;
   // The fold engine has both ends inside: it reads by the one port and writes by the other.
   BurstPort& read_port(std::uint64_t address) {
-    return unit_ != Unit::kFold && is_inner(address) ? inner : outer;
+    return unit_ != Unit::kFold && is_inner(address) ? inner : outer_port(address);
   }
-  BurstPort& write_port(std::uint64_t address) { return is_inner(address) ? inner : outer; }
+  BurstPort& write_port(std::uint64_t address) { return is_inner(address) ? inner : outer_port(address); }
+  BurstPort& outer_port(std::uint64_t address);
   void check(const Copy& copy) const;
   void check_inside(const char* what, const StridedBlock& block) const;
   void trace_state(Cycle now);
@@ -110,6 +125,7 @@ class CopyEngine : public CommandedUnit {
   DmaConfig config_;
   Unit unit_;
   std::vector<AddressRange> inner_ranges_;
+  std::vector<std::vector<AddressRange>> more_ranges_;  // of `more_outer`
 
   std::deque<Job> jobs_;     // not done, oldest first
   std::size_t to_read_ = 0;  // the first job whose stream has not begun

@@ -30,9 +30,12 @@ class VectorUnit : public CommandedUnit {
  public:
   BurstPort a, b, result;  ///< first operand and parameters, second operand, results
 
-  /// `nram` is the address of the NRAM's first byte.
+  /// What it is wired for: everything, or as the scalar unit of a memory core add, sub and mul alone.
+  enum class Operations : std::uint8_t { kAll, kScalar };
+  /// `memory` is the address of the first byte of the memory that operands and results lie in: the core's
+  /// NRAM, a memory core's SRAM.
   VectorUnit(sc_core::sc_module_name name, const SimContext& context, const VectorConfig& config,
-             const DmaConfig& ports, std::uint64_t nram);
+             const DmaConfig& ports, std::uint64_t memory, Operations operations = Operations::kAll);
   SC_HAS_PROCESS(VectorUnit);
 
   CycleLedger ledger;            ///< of the lanes
@@ -66,6 +69,7 @@ class VectorUnit : public CommandedUnit {
     Cycle ready = 0;
   };
   void take(const Instruction& instruction, Cycle next) override;
+  void check_wired(const Instruction& instruction) const;
   void check(const VectorRun& run) const;
   void check(const VectorResize& run) const;
   void check_row(int channels, const char* operation) const;
@@ -82,7 +86,8 @@ class VectorUnit : public CommandedUnit {
 
   VectorConfig config_;
   DmaConfig ports_;
-  std::uint64_t nram_;
+  std::uint64_t memory_;
+  Operations operations_;
 
   std::deque<Job> jobs_;                       // not done, oldest first
   std::size_t to_step_ = 0;                    // the first job whose steps have not begun

@@ -73,6 +73,15 @@ class Followers {
   std::vector<int> followers_;
 };
 
+// The unit in whose queue a task waits.
+Unit queue_unit(const Task& task, const Machine& machine) {
+  const Unit unit = task.unit();
+  const bool merged = machine.merged_dma_of > 0 &&
+                      task.processor % machine.merged_dma_of == machine.merged_dma_of - 1 &&
+                      (unit == Unit::kCdma || unit == Unit::kMvdma);
+  return merged ? Unit::kGdma : unit;
+}
+
 class Simulation {
  public:
   Simulation(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine)
@@ -88,7 +97,7 @@ class Simulation {
     std::map<std::pair<int, Unit>, int> numbers;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       cycles_[i] = tasks_[i].cost.cycles;
-      const auto key = std::pair(tasks_[i].processor, tasks_[i].unit());
+      const auto key = std::pair(tasks_[i].processor, queue_unit(tasks_[i], machine));
       const auto [found, added] = numbers.try_emplace(key, static_cast<int>(queues_.size()));
       if (added) {
         queues_.emplace_back();

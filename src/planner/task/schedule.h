@@ -14,6 +14,9 @@ struct Machine {
   double fetched_bytes = 0;          ///< of instructions for what comes later, which are fetched meanwhile
   double signal_cycles = 0;          ///< from an event of a task to a task of another processor
   int controllers = 1;               ///< of memory: each has its share of the bytes a clock
+  /// Processors of a cluster, of which the last one, the memory core, has one DMA engine for GDMA, CDMA and
+  /// broadcast; 0: it has one for each.
+  int merged_dma_of = 0;
 };
 
 /// When the tasks of a graph are expected to run: a list schedule. A unit that is free takes, of the tasks
