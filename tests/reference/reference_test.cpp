@@ -134,18 +134,19 @@ TEST(Reference, NU_2_rounds_half_to_even_and_saturates) {
 
 // v = acc * 0.5; the values by hand.
 TEST(Reference, NU_2_functions_of_the_real_value) {
-  struct Case {
+  struct FunctionCase {
     RealFunction function;
     double output_scale;
     std::int32_t acc, result;
   };
-  for (const Case& c : {Case{RealFunction::kLeakyRelu, 1, 7, 4}, Case{RealFunction::kLeakyRelu, 1, -40, -5},
-                        Case{RealFunction::kLeakyRelu, 2, -40, -10}, Case{RealFunction::kSigmoid, 100, 0, 50},
-                        Case{RealFunction::kSigmoid, 100, 4, 88}, Case{RealFunction::kSigmoid, 100, -4, 12},
-                        Case{RealFunction::kTanh, 100, 2, 76}, Case{RealFunction::kTanh, 100, -2, -76},
-                        Case{RealFunction::kHardSwish, 10, 2, 7}, Case{RealFunction::kHardSwish, 10, -4, -3},
-                        Case{RealFunction::kHardSwish, 1, 12, 6}, Case{RealFunction::kGelu, 100, 2, 84},
-                        Case{RealFunction::kGelu, 100, -2, -16}}) {
+  for (const FunctionCase& c :
+       {FunctionCase{RealFunction::kLeakyRelu, 1, 7, 4}, FunctionCase{RealFunction::kLeakyRelu, 1, -40, -5},
+        FunctionCase{RealFunction::kLeakyRelu, 2, -40, -10}, FunctionCase{RealFunction::kSigmoid, 100, 0, 50},
+        FunctionCase{RealFunction::kSigmoid, 100, 4, 88}, FunctionCase{RealFunction::kSigmoid, 100, -4, 12},
+        FunctionCase{RealFunction::kTanh, 100, 2, 76}, FunctionCase{RealFunction::kTanh, 100, -2, -76},
+        FunctionCase{RealFunction::kHardSwish, 10, 2, 7}, FunctionCase{RealFunction::kHardSwish, 10, -4, -3},
+        FunctionCase{RealFunction::kHardSwish, 1, 12, 6}, FunctionCase{RealFunction::kGelu, 100, 2, 84},
+        FunctionCase{RealFunction::kGelu, 100, -2, -16}}) {
     Activation activation;
     activation.kind = ActivationKind::kFunction;
     activation.function = c.function, activation.output_scale = c.output_scale, activation.slope = 0.25;

@@ -21,7 +21,7 @@ struct UnitSockets {
   Unit unit = Unit::kSync;
   tlm::tlm_target_socket<>* command = nullptr;
   std::vector<tlm::tlm_initiator_socket<>*> completions;
-  std::vector<Unit> also;  ///< other units whose instructions it executes, in one queue with its own
+  std::vector<Unit> also{};  ///< other units whose instructions it executes, in one queue with its own
 };
 
 /// A unit that is one module, with a socket `command` and a socket `completion`.
