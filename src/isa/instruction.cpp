@@ -50,4 +50,26 @@ PostParameter decode_post_parameter(const std::uint8_t* bytes) {
   return parameter;
 }
 
+std::array<std::uint8_t, kActivationBytes> encode_activation(const ConvSetup& setup) {
+  const std::array<std::int32_t, 3> numbers{setup.clamp ? setup.clamp_low : INT32_MIN,
+                                            setup.clamp ? setup.clamp_high : INT32_MAX,
+                                            static_cast<std::int32_t>(setup.function)};
+  std::array<std::uint8_t, kActivationBytes> bytes{};
+  std::memcpy(bytes.data(), numbers.data(), sizeof numbers);
+  std::memcpy(bytes.data() + 16, &setup.output_scale, 8);
+  std::memcpy(bytes.data() + 24, &setup.slope, 8);
+  return bytes;
+}
+
+void decode_activation(const std::uint8_t* bytes, ConvSetup& setup) {
+  std::array<std::int32_t, 3> numbers{};
+  std::memcpy(numbers.data(), bytes, sizeof numbers);
+  setup.clamp = true, setup.clamp_low = numbers[0], setup.clamp_high = numbers[1];
+  if (numbers[2] < 0 || numbers[2] >= static_cast<std::int32_t>(kRealFunctionNames.size()))
+    throw SimulationError(fmt::format("endsums: there is no function {}", numbers[2]));
+  setup.function = static_cast<RealFunction>(numbers[2]);
+  std::memcpy(&setup.output_scale, bytes + 16, 8);
+  std::memcpy(&setup.slope, bytes + 24, 8);
+}
+
 }  // namespace tilebeat

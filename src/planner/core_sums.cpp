@@ -147,10 +147,11 @@ CoreSums::Post CoreSums::load_post(Staging& staging, const Member& core, Interva
   if (!use.load) return post;
   const std::uint64_t bounds = work_.layer.post_parameters, to = core.place.nram + offset;
   const std::uint64_t records =
-      bounds + kClampBytes + static_cast<std::uint64_t>(blocks.begin) * p.block_kernels * kPostParameterBytes;
+      bounds + kActivationBytes +
+      static_cast<std::uint64_t>(blocks.begin) * p.block_kernels * kPostParameterBytes;
   const std::vector<Transfer> transfers{
-      {bounds, to, one_run(kClampBytes)},
-      {records, to + kClampBytes, one_run(std::int64_t{p.kernels_of(blocks)} * kPostParameterBytes)}};
+      {bounds, to, one_run(kActivationBytes)},
+      {records, to + kActivationBytes, one_run(std::int64_t{p.kernels_of(blocks)} * kPostParameterBytes)}};
   loaded_bytes_ += bytes_of(transfers);
   if (work_.mapping.kernels == DataPath::kDirect) {
     copies_.add(core.place.processor, Unit::kIodma, transfers, {use.filling.write()});

@@ -283,10 +283,8 @@ int teams_of(const ChipConfig& chip, int cores) {
 std::vector<std::uint8_t> post_parameters_of(const Problem& p) {
   const ConvSetup setup = conv_setup(p);
   if (!setup.post_parameters && !setup.clamp) return {};
-  const std::array<std::int32_t, 2> bounds{setup.clamp ? setup.clamp_low : INT32_MIN,
-                                           setup.clamp ? setup.clamp_high : INT32_MAX};
-  std::vector<std::uint8_t> bytes(kClampBytes);
-  std::memcpy(bytes.data(), bounds.data(), sizeof bounds);
+  const auto activation = encode_activation(setup);
+  std::vector<std::uint8_t> bytes(activation.begin(), activation.end());
   for (int kernel = 0; kernel < p.conv.out_channels; ++kernel) {
     const auto record = encode(post_parameter(p, kernel));
     bytes.insert(bytes.end(), record.begin(), record.end());

@@ -165,7 +165,7 @@ class Candidates {
 
   // Of a load, so that the vector unit holds the post-parameters of their kernels.
   int most_blocks_added() const {
-    const int records = (chip_.core.vector.parameter_bytes - kClampBytes) / kPostParameterBytes;
+    const int records = (chip_.core.vector.parameter_bytes - kActivationBytes) / kPostParameterBytes;
     return std::max(1, records / p_.block_kernels);
   }
 

@@ -82,11 +82,10 @@ void VectorMath::resize(const VectorResize& operation, const VectorStep& step,
 }
 
 std::int32_t VectorMath::end_sum(std::int32_t sum, std::size_t channel, const VectorRun& operation) const {
-  const std::uint8_t* record = parameters_.data() + kClampBytes + channel * kPostParameterBytes;
+  const std::uint8_t* record = parameters_.data() + kActivationBytes + channel * kPostParameterBytes;
   ConvSetup setup;
-  setup.post_parameters = setup.clamp = true;
-  setup.clamp_low = element(parameters_, 0, DType::kInt32);
-  setup.clamp_high = element(parameters_, 1, DType::kInt32);
+  setup.post_parameters = true;
+  decode_activation(parameters_.data(), setup);
   setup.requantise = operation.out_type != DType::kInt32;
   setup.output_type = operation.out_type, setup.output_zero_point = operation.out_zero;
   return post_process(sum, setup, decode_post_parameter(record));

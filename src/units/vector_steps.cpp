@@ -31,7 +31,7 @@ int VectorSteps::parameter_bytes(const VectorRun& run) {
     case VectorKind::kSoftmax:
       return kSoftmaxBytes;
     case VectorKind::kEndSums:
-      return kClampBytes + run.channels * kPostParameterBytes;
+      return kActivationBytes + run.channels * kPostParameterBytes;
     case VectorKind::kMaxPool:
     case VectorKind::kAveragePool:
     case VectorKind::kAddSums:

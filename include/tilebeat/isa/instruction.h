@@ -108,9 +108,15 @@ struct PostParameter {
   std::int32_t bias = 0;
 };
 constexpr int kPostParameterBytes = 16;
-/// In front of the records of an `endsums`: the bounds of the clamp, two int32, low first; padding.
-constexpr int kClampBytes = 16;
 std::array<std::uint8_t, kPostParameterBytes> encode(const PostParameter& parameter);
 PostParameter decode_post_parameter(const std::uint8_t* bytes);
+
+/// What stands in front of the records of an `endsums`, 32 bytes: the activation of a convolution's
+/// registers, as the bounds of the clamp (two int32, low first; the widest where there is none), the function
+/// (int32), zero (4 bytes), output_scale and slope.
+constexpr int kActivationBytes = 32;
+std::array<std::uint8_t, kActivationBytes> encode_activation(const ConvSetup& setup);
+/// Sets the fields of `setup` that are the activation.
+void decode_activation(const std::uint8_t* bytes, ConvSetup& setup);
 
 }  // namespace tilebeat

@@ -90,8 +90,8 @@ constexpr FieldChoices choices_of(VectorKind) {
 /// there without gaps. For pooling `height` x `width` is the source map and the rest as in ConvRun; otherwise
 /// the sources have the shape of the result. `parameters` is where tables and factors lie: 256 bytes (table),
 /// the output's factor and 16 bytes a channel (scale: factor and offset), 24 bytes (add, sub, mul: two input
-/// factors and the output's), 2056 bytes (softmax: 256 exponentials and the output's factor), the clamp's
-/// bounds in 16 bytes and a PostParameter a channel (endsums).
+/// factors and the output's), 2056 bytes (softmax: 256 exponentials and the output's factor), the activation
+/// in 32 bytes and a PostParameter a channel (endsums).
 struct VectorRun {
   static constexpr OperationKind kKind{"vector.run", 0x40, Unit::kVector};
 
