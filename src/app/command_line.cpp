@@ -7,11 +7,14 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <new>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "messages.h"
 
 namespace tilebeat {
 namespace {
@@ -183,7 +186,7 @@ void check_command_name(const CLI::App& app, const std::string& name) {
 int check_printed(int status) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  fmt::print(stderr, "tilebeat: the output cannot be printed: {}\n", std::strerror(errno != 0 ? errno : EIO));
+  print_message(fmt::format("the output cannot be printed: {}", std::strerror(errno != 0 ? errno : EIO)));
   return status == 0 ? kFailed : status;
 }
 
@@ -257,10 +260,16 @@ int run_command_line(int argc, char** argv) {
   try {
     return check_printed(dispatch(argc, argv));
   } catch (const UserError& error) {
-    fmt::print(stderr, "tilebeat: {}\n", error.what());
+    print_message(error.what());
     return kBadInput;
+  } catch (const std::filesystem::filesystem_error& error) {
+    print_message(fmt::format("{}: {}", error.path1().string(), error.code().message()));
+    return kBadInput;
+  } catch (const std::bad_alloc&) {
+    print_message("out of memory");
+    return kFailed;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "tilebeat: {}\n", error.what());
+    print_message(error.what());
     return kFailed;
   }
 }

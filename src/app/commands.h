@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/base/types.h"
+#include "tilebeat/program/plan.h"
 
 #include <cstdint>
 #include <optional>
@@ -32,6 +33,8 @@ struct RunCommand {
 constexpr std::int64_t kCheckedMacs = 40'000'000'000;
 
 int run(const RunCommand& command);
+/// Throws UserError when the outputs of a run of `plan` cannot be written where they are to be.
+void check_run_places(const RunCommand& command, const Plan& plan);
 
 /// `tilebeat plan`.
 struct PlanCommand {

@@ -4,6 +4,7 @@
 #include "tilebeat/schema/json_file.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -11,10 +12,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "commands.h"
+#include "messages.h"
 #include "planning.h"
 
 namespace tilebeat {
@@ -43,19 +46,23 @@ void print_comparison(const std::string& left, const std::string& right, const s
 // status.
 int run_apart(const RunCommand& command) {
   std::fflush(stdout);
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) throw UserError(fmt::format("no process for a run: {}", std::strerror(errno)));
   if (child == 0) {
+    // What ends this process ends its run: nobody would wait for it.
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(1);
     const int nowhere = open("/dev/null", O_WRONLY);
     if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
     int status = 1;
     try {
       status = run(command);
     } catch (const UserError& error) {
-      fmt::print(stderr, "tilebeat: {}\n", error.what());
+      print_message(error.what());
       status = 2;
     } catch (const std::exception& error) {
-      fmt::print(stderr, "tilebeat: {}\n", error.what());
+      print_message(error.what());
     }
     std::fflush(nullptr);
     _exit(status);
@@ -73,12 +80,14 @@ int run_and_compare(const CompareCommand& command) {
   std::string names[2];
   for (std::size_t i = 0; i < 2; ++i) {
     const HardwareConfig hardware = load_hardware(command.configs[i]);
-    plan_workload(workload, hardware, command.layer);  // before anything runs or is written
+    const Plan plan =
+        plan_workload(workload, hardware, command.layer).plan;  // before anything runs or is written
     names[i] = hardware.name;
     if (i == 1 && names[1] == names[0]) names[1] += "-2";
     runs[i].config = command.configs[i], runs[i].layer = command.layer;
     runs[i].granularity = command.granularity;
     runs[i].out = (std::filesystem::path(command.out) / names[i]).string();
+    check_run_places(runs[i], plan);
   }
   int worst = 0;
   for (const RunCommand& one : runs) {
@@ -89,7 +98,7 @@ int run_and_compare(const CompareCommand& command) {
   print_comparison(runs[0].out + "/report.json", runs[1].out + "/report.json", names[0], names[1]);
   fmt::print("\nWrote {0}/{{report.json,outputs/}}, {1}/{{report.json,outputs/}}\n", runs[0].out,
              runs[1].out);
-  if (worst != 0) fmt::print(stderr, "tilebeat: a check or a simulation failed, see the reports\n");
+  if (worst != 0) print_message("a check or a simulation failed, see the reports");
   return worst;
 }
 

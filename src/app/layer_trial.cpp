@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "messages.h"
+
 namespace tilebeat {
 namespace {
 
@@ -56,7 +58,7 @@ int try_layer(const Workload& workload, const HardwareConfig& hardware, const La
   } catch (const UserError&) {
     return kCannotBe;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "tilebeat: a trial of layer '{}': {}\n", layer.name, error.what());
+    print_message(fmt::format("a trial of layer '{}': {}", layer.name, error.what()));
     return 1;
   }
 }

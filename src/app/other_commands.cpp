@@ -15,6 +15,7 @@
 
 #include "commands.h"
 #include "fusion_picture.h"
+#include "messages.h"
 #include "output_files.h"
 #include "output_places.h"
 #include "planning.h"
@@ -50,7 +51,7 @@ void print_fusion(const PlannedNetwork& planned, const FusionSummaries& made, co
   const std::string_view objective = kFusionObjectiveNames[static_cast<std::size_t>(config.objective)];
   const FusionSummary &rules = made.rules, &optimal = made.optimal;
   // Not part of the output, which is the same for the same files.
-  fmt::print(stderr, "tilebeat: units at least {} chosen in {:.1f} s\n", objective, optimal.seconds);
+  print_message(fmt::format("units at least {} chosen in {:.1f} s", objective, optimal.seconds));
   if (f.kept_alone) fmt::print("the units that were chosen would take more, all together\n");
   fmt::print("least {}: {} units estimated\n", objective, optimal.visited);
   const auto row = [](const FusionSummary::Totals& t, const char* name, const std::string& cycles) {

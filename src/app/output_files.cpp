@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,6 +65,7 @@ void OutputFile::check() const {
 
 OutputFiles::~OutputFiles() {
   discard();
+  if (lock_ >= 0) ::close(lock_);
 }
 
 void OutputFiles::discard() {
@@ -96,6 +98,14 @@ void OutputFiles::make_folder(const std::string& path) {
     folders_.push_back(part.string());
     uninterrupted.hold(part.string());
   }
+}
+
+// The lock is the kernel's: it goes with the process, however that ends.
+void OutputFiles::lock_folder(const std::string& path) {
+  lock_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0) return;  // a folder that may be written and not be read
+  if (flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw UserError(fmt::format("{}: another run is writing there", path));
 }
 
 OutputFile& OutputFiles::open(const std::string& path) {

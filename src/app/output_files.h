@@ -48,6 +48,9 @@ class OutputFiles {
 
   /// Makes the folder and those above it where they are missing. Throws UserError when that fails.
   void make_folder(const std::string& path);
+  /// Keeps other runs from writing into a folder until the object goes. Throws UserError when one does
+  /// already.
+  void lock_folder(const std::string& path);
   /// Begins a file. Throws UserError when it cannot be written.
   OutputFile& open(const std::string& path);
   /// Writes a whole file. Throws UserError when that fails.
@@ -64,6 +67,7 @@ class OutputFiles {
   Interruption interruption_;
   std::deque<OutputFile> files_;  // callers hold references
   std::vector<std::string> folders_;
+  int lock_ = -1;  // descriptor of the folder
 };
 
 }  // namespace tilebeat

@@ -4,6 +4,7 @@
 #include "tilebeat/schema/json_file.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -36,13 +37,15 @@ class FileSet {
     return std::any_of(all.begin(), all.end(), [this](const auto& i) { return known_.count(i) != 0; });
   }
 
- private:
+  /// By which a file is known.
   static std::vector<std::string> identities(const std::string& path) {
     std::vector<std::string> all{place_of(path).string()};
     struct stat status {};
     if (stat(path.c_str(), &status) == 0) all.push_back(fmt::format("{}:{}", status.st_dev, status.st_ino));
     return all;
   }
+
+ private:
   std::set<std::string> known_;
 };
 
@@ -84,6 +87,8 @@ void check_against_folder(const FileOption& option, const OutputPlaces& places) 
 
 void check_folder(const OutputPlaces& places) {
   std::error_code ignored;
+  if (fs::exists(places.out, ignored) && !fs::is_directory(places.out, ignored))
+    throw UserError(fmt::format("{}: is a file, a folder is to be written there", places.out));
   if (fs::exists(places.outputs(), ignored) && !fs::is_directory(places.outputs(), ignored))
     throw UserError(fmt::format("{}: is a file, a folder is to be written there", places.outputs()));
   std::vector<std::string> files{places.report()};
@@ -91,6 +96,24 @@ void check_folder(const OutputPlaces& places) {
   for (const std::string& file : files) {
     if (fs::is_directory(file, ignored))
       throw UserError(fmt::format("{}: is a folder, a file is to be written there", file));
+  }
+}
+
+// No output may be another one under a second name, such as a link.
+void check_distinct(const OutputPlaces& places) {
+  std::vector<std::string> files{places.report()};
+  for (const std::string& name : places.names) files.push_back(places.tensor(name));
+  for (const std::string& file : {places.vcd, places.timeline}) {
+    if (!file.empty()) files.push_back(file);
+  }
+  std::map<std::string, std::string> known;  // the file, by its identity
+  for (const std::string& file : files) {
+    if (is_device(file)) continue;
+    for (const std::string& identity : FileSet::identities(file)) {
+      const auto [found, added] = known.emplace(identity, file);
+      if (!added && found->second != file)
+        throw UserError(fmt::format("{} and {}: are the same file", found->second, file));
+    }
   }
 }
 
@@ -131,6 +154,8 @@ void check_places(const OutputPlaces& places, const std::vector<std::string>& in
         fmt::format("--vcd {} and --timeline {}: are the same file", places.vcd, places.timeline));
   for (const FileOption& option : options) check_against_folder(option, places);
   check_folder(places);
+
+  check_distinct(places);
 
   const FileSet read(inputs);
   for (const FileOption& option : options) {

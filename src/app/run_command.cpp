@@ -20,6 +20,7 @@
 #include "commands.h"
 #include "compiled_files.h"
 #include "fault_option.h"
+#include "messages.h"
 #include "output_files.h"
 #include "output_places.h"
 #include "planning.h"
@@ -33,7 +34,7 @@ class Progress {
   explicit Progress(std::size_t layers) : layers_(layers), shown_(isatty(STDERR_FILENO) != 0) {}
   ~Progress() { clear(); }
   void clear() {
-    if (printed_) fmt::print(stderr, "\r{:60}\r", "");
+    if (printed_) show(fmt::format("\r{:60}\r", ""));
     printed_ = false;
   }
   void operator()(Cycle now, std::size_t done) {
@@ -41,11 +42,15 @@ class Progress {
     if (!shown_ || time - last_ < std::chrono::seconds(1)) return;
     last_ = time;
     printed_ = true;
-    fmt::print(stderr, "\r  clock {}, {} of {} layers complete", now, done, layers_);
-    std::fflush(stderr);
+    show(fmt::format("\r  clock {}, {} of {} layers complete", now, done, layers_));
   }
 
  private:
+  static void show(const std::string& text) {
+    std::fputs(text.c_str(), stderr);
+    std::fflush(stderr);
+  }
+
   std::size_t layers_;
   bool shown_, printed_ = false;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
@@ -98,15 +103,12 @@ TraceFilter filter_of(const RunCommand& command, Picoseconds period) {
 // The observers of a run, and the files that they write.
 class RunOutputs {
  public:
-  RunOutputs(const RunCommand& command, const Plan& plan, Picoseconds period)
-      : places_(places_of(command, plan)),
-        inputs_(command.program.empty() ? files_read(command.config, command.layer)
-                                        : std::vector{command.config, command.program}),
-        period_(period) {
-    if (!command.mapping.empty()) inputs_.push_back(command.mapping);
-    if (!command.tables.empty()) inputs_.push_back(command.tables);
+  /// `inputs` are the files that the run has read.
+  RunOutputs(const RunCommand& command, const Plan& plan, std::vector<std::string> inputs, Picoseconds period)
+      : places_(places_of(command, plan)), inputs_(std::move(inputs)), period_(period) {
     check_places(places_, inputs_);
     files_.make_folder(places_.out);
+    files_.lock_folder(places_.out);
     files_.make_folder(places_.outputs());
     if (!command.vcd.empty()) {
       OutputFile& file = files_.open(command.vcd);
@@ -169,7 +171,7 @@ void print_result(const RunCommand& command, const RunResult& result, bool check
     fmt::print("\n{}", command.check == "off"
                            ? "Outputs were not checked (--check off).\n"
                            : "Outputs were not checked: over 4e10 MACs, say --check on.\n");
-  if (!remark.empty()) fmt::print(stderr, "tilebeat: {}\n", remark);
+  if (!remark.empty()) print_message(remark);
   fmt::print("\nWrote {0}/report.json, {0}/outputs/{1}{2}\n", command.out,
              command.vcd.empty() ? "" : ", " + command.vcd,
              command.timeline.empty() ? "" : ", " + command.timeline);
@@ -183,6 +185,10 @@ void check_command(const RunCommand& command) {
 }
 
 }  // namespace
+
+void check_run_places(const RunCommand& command, const Plan& plan) {
+  check_places(places_of(command, plan), files_read(command.config, command.layer));
+}
 
 int run(const RunCommand& command) {
   check_command(command);
@@ -202,14 +208,19 @@ int run(const RunCommand& command) {
   std::optional<Workload> workload;
   if (command.program.empty()) workload = load_workload(command.layer);
   const NetworkMapping asked = command.mapping.empty() ? NetworkMapping{} : load_mapping(command.mapping);
-  Plan made = workload ? plan_workload(*workload, hardware, command.layer, asked).plan
-                       : load_programs(command.program, hardware);
+  HandPrograms made = workload ? HandPrograms{plan_workload(*workload, hardware, command.layer, asked).plan,
+                                              files_read(command.config, command.layer)}
+                               : load_programs(command.program, hardware);
+  for (const std::string& file : {command.config, command.mapping, command.tables}) {
+    if (!file.empty()) made.files.push_back(file);
+  }
+  Plan& plan = made.plan;
   if (ahead && ahead->used() == 0)
     throw UserError(
         fmt::format("{}: no tables for a layer of {} as {} maps it: shapes, layouts or parameters differ",
                     command.tables, command.layer, command.config));
   const std::int64_t macs =
-      std::accumulate(made.layers.begin(), made.layers.end(), std::int64_t{0},
+      std::accumulate(plan.layers.begin(), plan.layers.end(), std::int64_t{0},
                       [](std::int64_t sum, const LayerPlan& l) { return sum + l.macs; });
   const bool check = workload && (command.check == "on" || (command.check.empty() && macs <= kCheckedMacs));
   options.trace_accumulators = command.vcd_accumulators;
@@ -219,15 +230,15 @@ int run(const RunCommand& command) {
   RunResult result;
   std::string remark;
   {
-    RunOutputs outputs(command, made, hardware.clock_ps());
+    RunOutputs outputs(command, plan, made.files, hardware.clock_ps());
     options.observers = outputs.observers();
-    Progress progress(made.layers.size());
+    Progress progress(plan.layers.size());
     options.progress = [&](Cycle now, std::size_t done) {
       outputs.check();
       progress(now, done);
     };
     if (!check) workload.reset();  // weights are large
-    result = simulate(hardware, std::move(made), options);
+    result = simulate(hardware, std::move(plan), options);
     progress.clear();
     if (check) check_outputs(*workload, result);
     outputs.write(hardware, result);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace tilebeat {
 namespace {
@@ -47,9 +48,11 @@ SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std:
       period_ps_(context.clock.period_ps()),
       region_bytes_(static_cast<std::uint64_t>(size_bytes / regions)),
       size_bytes_(static_cast<std::uint64_t>(size_bytes)),
-      allocated_(static_cast<std::size_t>(size_bytes) + kPage),
-      storage_(allocated_.data() + first_byte(*this)),
+      allocated_(static_cast<std::uint8_t*>(std::calloc(static_cast<std::size_t>(size_bytes) + kPage, 1)),
+                 &std::free),
+      storage_(allocated_.get() + first_byte(*this)),
       ports_(static_cast<std::size_t>(port_count)) {
+  if (!allocated_) throw std::bad_alloc();
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     ports_[i].bank = this;
     ports[i].bind(ports_[i]);

@@ -73,16 +73,21 @@ void VectorWork::beyond_nram(const char* what) const {
 
 void VectorWork::prepare(const Pooling& pool) {
   base_.kind = pool.kind == Pooling::Kind::kMax ? VectorKind::kMaxPool : VectorKind::kAveragePool;
-  for (const int value : {pool.stride[0], pool.stride[1], pool.dilation[0], pool.dilation[1]}) {
+  // Steps that are never made, as those of a global pooling, may be as long as they like.
+  const auto step = [](std::int64_t count, int value) { return count > 1 ? value : 1; };
+  const std::array<int, 2> stride{step(output_.shape[1], pool.stride[0]),
+                                  step(output_.shape[2], pool.stride[1])},
+      dilation{step(pool.kernel[0], pool.dilation[0]), step(pool.kernel[1], pool.dilation[1])};
+  for (const int value : {stride[0], stride[1], dilation[0], dilation[1]}) {
     if (value > kMostSteps)
       cannot_fit(fmt::format("a stride or dilation of {} is beyond {}", value, kMostSteps));
   }
   base_.kernel_h = static_cast<std::uint16_t>(pool.kernel[0]),
   base_.kernel_w = static_cast<std::uint16_t>(pool.kernel[1]);
-  base_.stride_h = static_cast<std::uint8_t>(pool.stride[0]),
-  base_.stride_w = static_cast<std::uint8_t>(pool.stride[1]);
-  base_.dilation_h = static_cast<std::uint8_t>(pool.dilation[0]);
-  base_.dilation_w = static_cast<std::uint8_t>(pool.dilation[1]);
+  base_.stride_h = static_cast<std::uint8_t>(stride[0]),
+  base_.stride_w = static_cast<std::uint8_t>(stride[1]);
+  base_.dilation_h = static_cast<std::uint8_t>(dilation[0]);
+  base_.dilation_w = static_cast<std::uint8_t>(dilation[1]);
   base_.count_padding = pool.count_include_pad;
   need_row();
   types();

@@ -2,12 +2,16 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/schema/json_file.h"
+#include "tilebeat/schema/place.h"
+#include "tilebeat/schema/values.h"
 #include "tilebeat/workload/npy.h"
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
+#include <iterator>
+#include <map>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -19,9 +23,9 @@ class ProgramReader {
  public:
   ProgramReader(const std::string& path, const HardwareConfig& hardware) : path_(path), hardware_(hardware) {}
 
-  Plan read() {
-    std::ifstream stream(path_);
-    if (!stream) throw UserError(fmt::format("{}: cannot be read", path_));
+  HandPrograms read() {
+    std::istringstream stream(read_file(path_, kMaxProgramBytes));
+    files_.push_back(path_);
     int number = 0;
     for (std::string line; std::getline(stream, line);) {
       ++number;
@@ -31,13 +35,12 @@ class ProgramReader {
         throw UserError(fmt::format("{}:{}: {}", path_, number, error.what()));
       }
     }
-    if (stream.bad()) throw UserError(fmt::format("{}: cannot be read", path_));  // such as a folder
     if (plan_.programs.empty()) throw UserError(fmt::format("{}: there is no .program", path_));
     if (plan_.layers.empty()) add_layer("program");
     place_programs();
     plan_.hand_written = true;
-    plan_.name = std::filesystem::path(path_).stem().string();
-    return std::move(plan_);
+    plan_.name = one_line(std::filesystem::path(path_).stem().string());
+    return {std::move(plan_), std::move(files_)};
   }
 
  private:
@@ -131,6 +134,7 @@ class ProgramReader {
     const std::uint64_t address = dram_address(words);
     const std::string name = word(words, "a .npy file");
     const auto file = std::filesystem::path(path_).parent_path() / name;
+    files_.push_back(file.string());
     add_segment(name, address, read_npy(file.string()).bytes);
   }
 
@@ -147,7 +151,8 @@ class ProgramReader {
     const std::string name = word(words, "a name");
     if (plan_.tensors.count(name) != 0)
       throw UserError(fmt::format("there is a tensor \"{}\" already", name));
-    if (name.find('/') != std::string::npos) throw UserError(fmt::format("\"{}\" is no file name", name));
+    if (!is_name(name))
+      throw UserError(fmt::format("\"{}\" is no name: letters, digits, '_', '-' and '.' are", name));
     Placement placement;
     placement.address = dram_address(words);
     const std::string type = word(words, "int8, uint8 or int32");
@@ -178,10 +183,13 @@ class ProgramReader {
 
   void add_segment(const std::string& what, std::uint64_t address, std::vector<std::uint8_t> bytes) {
     need_room(address, bytes.size());
-    for (const MemorySegment& other : plan_.image) {
-      if (address < other.address + other.bytes.size() && other.address < address + bytes.size())
-        throw UserError(fmt::format("the bytes at {:#x} overlap those at {:#x}", address, other.address));
-    }
+    const auto behind = taken_.lower_bound(address);
+    const auto overlap = [&](std::uint64_t other) {
+      throw UserError(fmt::format("the bytes at {:#x} overlap those at {:#x}", address, other));
+    };
+    if (behind != taken_.end() && behind->first < address + bytes.size()) overlap(behind->first);
+    if (behind != taken_.begin() && std::prev(behind)->second > address) overlap(std::prev(behind)->first);
+    if (!bytes.empty()) taken_[address] = address + bytes.size();
     plan_.image.push_back({what, address, std::move(bytes)});
   }
 
@@ -223,12 +231,14 @@ class ProgramReader {
   std::string path_;
   const HardwareConfig& hardware_;
   Plan plan_;
+  std::vector<std::string> files_;
+  std::map<std::uint64_t, std::uint64_t> taken_;  // places in DRAM: begin and end
   std::uint64_t end_ = 4096;
 };
 
 }  // namespace
 
-Plan load_programs(const std::string& path, const HardwareConfig& hardware) {
+HandPrograms load_programs(const std::string& path, const HardwareConfig& hardware) {
   return ProgramReader(path, hardware).read();
 }
 

@@ -61,13 +61,14 @@ std::size_t read_choice(const Json& json, const Place& place, const std::vector<
   return static_cast<std::size_t>(found - names.begin());
 }
 
+bool is_name(const std::string& text) {
+  return !text.empty() && text.size() <= kMaxNameLength && name_character(text[0]) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return name_character(c) || c == '-' || c == '.'; });
+}
+
 std::string read_name(const Json& json, const Place& place) {
-  const auto good = [](const std::string& name) {
-    return !name.empty() && name.size() <= kMaxNameLength && name_character(name[0]) &&
-           std::all_of(name.begin(), name.end(),
-                       [](char c) { return name_character(c) || c == '-' || c == '.'; });
-  };
-  if (!json.is_string() || !good(json.get<std::string>())) {
+  if (!json.is_string() || !is_name(json.get<std::string>())) {
     place.refuse_value(
         json,
         fmt::format("a name of 1 to {} letters, digits, '_', '-', '.', the first a letter, digit or '_'",
@@ -81,6 +82,8 @@ std::string read_text(const Json& json, const Place& place) {
   if (length == 0 || length > kMaxTextLength) {
     place.refuse_value(json, fmt::format("a text of 1 to {} characters", kMaxTextLength));
   }
+  if (one_line(json.get<std::string>()) != json.get<std::string>())
+    place.refuse_value(json, "a text without control characters");
   return json.get<std::string>();
 }
 

@@ -170,9 +170,11 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
 
   DeltaJitter jitter(options.jitter_seed);
   sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
-  const std::unique_ptr<System> made =
-      make_system(hardware, plan, options, options.jitter_seed != 0 ? &jitter : nullptr);
-  System& system = *made;
+  // A process builds one system, and it stays: taking down the sockets of a large chip takes longer than
+  // running a small layer on it.
+  static System* kept = nullptr;
+  kept = make_system(hardware, plan, options, options.jitter_seed != 0 ? &jitter : nullptr).release();
+  System& system = *kept;
   for (MemorySegment& segment : plan.image) {
     system.write_memory(segment.address, segment.bytes);
     std::vector<std::uint8_t>().swap(segment.bytes);  // weights are large; `= {}` would keep the memory

@@ -127,7 +127,7 @@ void VectorSteps::make_pooling() {
   const bool first = tap_h_ == 0 && tap_w_ == 0;
   if (first) {
     // What the average divides by is known ahead.
-    int on_map = 0;
+    std::int64_t on_map = 0;
     for (const int h0 = static_cast<int>(at_ / run_.columns) * run_.stride_h + run_.h_offset;
          tap_h_ < run_.kernel_h; ++tap_h_) {
       const int h = h0 + tap_h_ * run_.dilation_h;
@@ -139,14 +139,14 @@ void VectorSteps::make_pooling() {
       }
     }
     tap_h_ = 0;
-    count_ = run_.count_padding ? run_.kernel_h * run_.kernel_w : on_map;
+    count_ = run_.count_padding ? std::int64_t{run_.kernel_h} * run_.kernel_w : on_map;
     left_ = on_map;
   }
   next_taps();
   left_ -= step_.taps;
   step_.first = first;
   step_.last = left_ <= 0;
-  step_.divisor = std::max(count_, 1);
+  step_.divisor = std::max<std::int64_t>(count_, 1);
   step_.results = run_.channels;
   step_.result = run_.destination + static_cast<std::uint64_t>(at_ * run_.channels);
   step_.clocks = step_.taps * passes(run_.channels);

@@ -1,7 +1,9 @@
 // `tilebeat compare`: two reports side by side, and reports that are none (SPEC UI-1, UI-2).
 #include "tilebeat/report/text_table.h"
 
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -131,6 +133,36 @@ TEST(CompareCommand, UI_2_a_damaged_report_is_named_with_the_place) {
   older.erase("outputs");
   folder.write("older.json", older.dump());
   EXPECT_EQ(folder.run({"compare", "older.json", "tilebeat-out/report.json"}).status, 0);
+}
+
+TEST(CompareCommand, UI_5_a_place_that_cannot_be_written_is_found_before_anything_runs) {
+  const CommandFolder folder;
+  std::filesystem::create_directory(folder.path("cmp"));
+  folder.write("cmp/wfold16x4", "a file");
+  const auto before = folder.files();
+  const CommandResult result =
+      folder.run({"compare", "--config", source_path("configs/core1.json"), "--config",
+                  source_path("configs/wfold16x4.json"), "--layer", source_path(kDilated), "--out", "cmp"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_NE(result.err.find("cmp/wfold16x4: is a file, a folder is to be written there"), std::string::npos)
+      << result.err;
+  EXPECT_EQ(folder.files(), before);
+}
+
+TEST(CompareCommand, UI_5_a_signal_ends_the_run_that_goes_on) {
+  const CommandFolder folder;
+  const StartedCommand compare =
+      folder.start({"compare", "--config", source_path("configs/core1.json"), "--config",
+                    source_path("configs/core1.json"), "--layer", source_path("models/vgg16_conv3_2.json"),
+                    "--granularity", "clock", "--out", "cmp"});
+  const auto writes = [&] { return folder.files().count("cmp/core1/outputs/") > 0; };
+  for (int i = 0; i < 2000 && !writes(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ASSERT_TRUE(writes()) << "the first run has begun";
+  compare.signal(SIGTERM);
+  EXPECT_EQ(compare.finish().status, 128 + SIGTERM);
+  // The run removes what it has begun, also its folders; one that went on would leave a report.
+  for (int i = 0; i < 2000 && writes(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_FALSE(writes());
 }
 
 }  // namespace

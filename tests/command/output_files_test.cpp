@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -277,6 +278,83 @@ TEST(OutputFiles, UI_5_a_report_that_cannot_be_written_any_more_leaves_everythin
   EXPECT_EQ(result.status, 2);
   EXPECT_NE(result.err.find("report.json: is a folder"), std::string::npos) << result.err;
   EXPECT_EQ(folder.files(), before) << "the old waveform and tensors are there, nothing new";
+}
+
+// A pipe holds the first run back while the second one starts.
+TEST(OutputFiles, UI_5_one_run_at_a_time_writes_into_a_folder) {
+  const CommandFolder folder;
+  ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
+  const StartedCommand first = folder.start(arguments_of(kDilated, {"--out", "o", "--timeline", "pipe"}));
+  ASSERT_TRUE(eventually([&] { return fs::exists(folder.path("o/outputs")); }));
+  const CommandResult second = folder.run(arguments_of(kChain, {"--out", "o"}));
+  EXPECT_EQ(second.status, 2);
+  EXPECT_NE(second.err.find("o: another run is writing there"), std::string::npos) << second.err;
+  read_bytes(folder.path("pipe"));
+  EXPECT_EQ(first.finish().status, 0);
+  EXPECT_EQ(folder.report("o").at("workload"), "worked_dilated");
+  EXPECT_EQ(folder.run(arguments_of(kChain, {"--out", "o"})).status, 0) << "the next one may";
+}
+
+// The lock goes with the process.
+TEST(OutputFiles, UI_5_a_killed_run_keeps_nobody_out) {
+  const CommandFolder folder;
+  ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
+  const StartedCommand first = folder.start(arguments_of(kDilated, {"--out", "o", "--timeline", "pipe"}));
+  ASSERT_TRUE(eventually([&] { return fs::exists(folder.path("o/outputs")); }));
+  first.signal(SIGKILL);
+  EXPECT_EQ(first.finish().status, 128 + SIGKILL);
+  EXPECT_EQ(folder.run(arguments_of(kChain, {"--out", "o"})).status, 0);
+}
+
+TEST(OutputFiles, UI_5_an_output_that_is_another_one_under_a_second_name_is_refused) {
+  const CommandFolder folder;
+  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--out", "o"}).status, 0);
+  fs::remove(folder.path("o/outputs/conv1.npy"));
+  fs::create_symlink("../report.json", folder.path("o/outputs/conv1.npy"));
+  const Files before = folder.files();
+  const CommandResult result = folder.run_layer(kConfig, kDilated, {"--out", "o"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_NE(result.err.find("o/report.json and o/outputs/conv1.npy: are the same file"), std::string::npos)
+      << result.err;
+  EXPECT_EQ(folder.files(), before);
+}
+
+TEST(OutputFiles, UI_5_what_a_program_reads_is_an_input) {
+  const CommandFolder folder;
+  const std::string program =
+      folder.write("p.program", ".data 0x10000 x.npy\n.program core 0.0\nlayer.end\nhalt\n");
+  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--out", "o"}).status, 0);
+  fs::copy(folder.path("o/outputs/conv1.npy"), folder.path("x.npy"));
+  const Files before = folder.files();
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--timeline", "x.npy"}, {"--timeline", "p.program"}, {"--vcd", "x.npy"}}) {
+    std::vector<std::string> arguments{"run", "--config", source_path("configs/core1.json"), "--program",
+                                       program};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const CommandResult result = folder.run(arguments);
+    EXPECT_EQ(result.status, 2) << more[1];
+    EXPECT_NE(result.err.find(more[0] + ": " + more[1] + " is read by this run"), std::string::npos)
+        << result.err;
+    EXPECT_EQ(folder.files(), before);
+  }
+}
+
+// Exit statuses tell what nobody can read.
+TEST(OutputFiles, UI_5_a_standard_error_that_cannot_be_written_changes_nothing) {
+  const CommandFolder folder;
+  const auto status_of = [&](const std::string& arguments, const std::string& to) {
+    const std::string line =
+        fmt::format("cd {} && {} {} >/dev/null 2>{}", folder.path(""), TILEBEAT_BINARY, arguments, to);
+    const int status = std::system(line.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  };
+  const std::string good =
+      fmt::format("run --config {} --layer {}", source_path(kConfig), source_path(kDilated));
+  for (const char* to : {"&-", "/dev/full"}) {
+    EXPECT_EQ(status_of("run --config missing.json --layer missing.json", to), 2) << to;
+    EXPECT_EQ(status_of("frobnicate", to), 2) << to;
+    EXPECT_EQ(status_of(good, to), 0) << to;
+  }
 }
 
 class Interrupted : public ::testing::TestWithParam<int> {};

@@ -39,5 +39,24 @@ TEST(PoolingCommand, HI_2_CY_3_channels_of_large_windows_are_pooled_in_parts) {
   EXPECT_TRUE(files["tile"] == files["clock"]) << "report and outputs are the same bytes";
 }
 
+// A window as long as the map makes no step.
+TEST(PoolingCommand, HI_2_OP_1_windows_longer_than_a_step_can_be) {
+  const json x{{"name", "x"}, {"shape", {1, 300, 3, 5}}, {"random", {{"seed", 1}}}};
+  const json file{{"inputs", {x}},
+                  {"layers",
+                   {{{"name", "mean"}, {"op", "global_average_pool"}, {"inputs", {"x"}}},
+                    {{"name", "peak"}, {"op", "global_max_pool"}, {"inputs", {"x"}}},
+                    {{"name", "rows"},
+                     {"op", "average_pool"},
+                     {"inputs", {"x"}},
+                     {"kernel", {300, 1}},
+                     {"stride", {300, 2}}}}},
+                  {"outputs", {"mean", "peak", "rows"}}};
+  const CommandFolder folder;
+  const CommandResult result = folder.run({"run", "--config", source_path("configs/core1.json"), "--layer",
+                                           folder.write("model.json", file.dump()), "--check", "on"});
+  EXPECT_EQ(result.status, 0) << result.out << result.err;
+}
+
 }  // namespace
 }  // namespace tilebeat::testing

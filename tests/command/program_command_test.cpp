@@ -380,23 +380,51 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"tensor_large", ".tensor y 0x1000 int8 1048576 1048576\n", "1: 1099511627776 bytes at"},
         Refusal{"tensor_larger_than_64_bits", ".tensor y 0x1000 int8 1048576 1048576 1048576 1048576\n",
                 "1: 1099511627776 bytes at 0x1000 lie beyond"},
-        Refusal{"tensor_name", ".tensor a/y 0x1000 int8 1\n", "1: \"a/y\" is no file name"},
+        Refusal{"tensor_name", ".tensor a/y 0x1000 int8 1\n", "1: \"a/y\" is no name"},
+        Refusal{"tensor_name_with_control_characters", ".tensor a\x1b[31m 0x1000 int8 1\n",
+                "1: \"a [31m\" is no name"},
+        Refusal{"line_with_control_characters", ".program core 0.0\n\x1b[31m\a\n", "2: \" [31m \" is no"},
         Refusal{"tensor_twice", ".tensor y 0x1000 int8 1\n.tensor y 0x2000 int8 1\n",
                 "2: there is a tensor \"y\" already"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(ProgramCommand, UI_5_files_that_cannot_be_read) {
   const CommandFolder folder;
-  for (const std::string file : {"none.program", "/tmp"}) {
+  for (const auto& [file, what] : {std::pair("none.program", "none.program: cannot be opened"),
+                                   std::pair("/tmp", "/tmp: is a directory, a file is needed"),
+                                   std::pair("/dev/zero", "/dev/zero: is larger than 67108864 bytes")}) {
     const CommandResult result = run_program(folder, "configs/core1.json", file);
     EXPECT_EQ(result.status, 2);
-    EXPECT_THAT(result.err, HasSubstr(file + ": cannot be read"));
+    EXPECT_THAT(result.err, HasSubstr(what));
   }
   const CommandResult soc =
       run_program(folder, "configs/switch16.json", source_path("models/programs/max_pool.program"));
   EXPECT_EQ(soc.status, 2);
   EXPECT_THAT(soc.err, HasSubstr("max_pool.program:6: .program core: this hardware has no clusters"));
   EXPECT_TRUE(folder.files().empty());
+}
+
+TEST(ProgramCommand, UI_5_a_message_has_an_end) {
+  const CommandFolder folder;
+  const std::string file =
+      folder.write("t.program", ".program core 0.0\n" + std::string(10'000'000, 'x') + "\n");
+  const CommandResult result = run_program(folder, "configs/core1.json", file);
+  EXPECT_EQ(result.status, 2);
+  EXPECT_LT(result.err.size(), 5000U);
+  EXPECT_THAT(result.err, HasSubstr("more characters)\n"));
+}
+
+// Compared with all lines before it, each of these would take a minute together.
+TEST(ProgramCommand, UI_5_many_places_in_dram) {
+  const CommandFolder folder;
+  std::string program = ".program core 0.0\nlayer.end\nhalt\n";
+  for (int i = 0; i < 200'000; ++i) program += fmt::format(".bytes {:#x} 2a\n", 0x100000 + 2 * i);
+  const CommandResult result = run_program(folder, "configs/core1.json", folder.write("t.program", program));
+  EXPECT_EQ(result.status, 0) << result.err;
+  const CommandResult overlap =
+      run_program(folder, "configs/core1.json", folder.write("o.program", program + ".bytes 0x100007 0 0\n"));
+  EXPECT_EQ(overlap.status, 2);
+  EXPECT_THAT(overlap.err, HasSubstr("200004: the bytes at 0x100007 overlap those at 0x100008"));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ const Edges kAllowed{
     {"config", {"base", "schema"}},
     {"reference", {"base", "workload"}},
     {"isa", {"base"}},
-    {"program", {"base", "workload", "config", "isa"}},
+    {"program", {"base", "schema", "workload", "config", "isa"}},
     {"mapping", {"base", "schema", "workload", "config", "isa", "program"}},
     {"engines", {"base", "schema", "workload", "config", "isa", "program", "mapping"}},
     {"engine_list", {"config", "isa", "mapping", "engines"}},

@@ -1,6 +1,7 @@
 // Every way to get a file wrong that the specification forbids (SPEC UI-2, UI-6, NU-4): one line, with the
 // file's name and what is wrong with it.
 #include "tilebeat/config/hardware_file.h"
+#include "tilebeat/schema/json_file.h"
 #include "tilebeat/workload/npy.h"
 
 #include <vector>
@@ -56,6 +57,13 @@ TEST_F(MalformedFile, UI_2_texts_that_are_not_json) {
       {R"({"x": [1, {"a": 1, "a": 2}]})", "/x/1/a: this key appears twice"},
   };
   for (const auto& [text, wanted] : texts) expect_hardware_refused(text, wanted);
+}
+
+// With a parser whose time grows with the square of a list's length this takes a minute.
+TEST_F(MalformedFile, UI_2_a_long_list_of_objects) {
+  std::string text = R"({"layers": [{})";
+  for (int i = 1; i < 400'000; ++i) text += ",{}";
+  EXPECT_EQ(parse_json(text + "]}", "w.json").at("layers").size(), 400'000U);
 }
 
 TEST_F(MalformedFile, UI_2_files_that_are_not_there) {
@@ -310,6 +318,13 @@ TEST_F(MalformedFile, UI_6_tensor_files_that_do_not_fit) {
     expect_refused(spoilt.value, path, spoilt.wanted, load_workload);
     expect_refused(spoilt.value, path, spoilt.pointer + "/file: "s, load_workload);
   }
+  json hidden = good_workload();
+  hidden["inputs"][0].erase("random");
+  hidden["inputs"][0]["file"] = "short.npy\0.txt"s;
+  expect_refused(
+      "zero byte", folder_.write("w.json", hidden.dump()),
+      "/inputs/0/file: \"short.npy\\u0000.txt\" is not allowed, allowed is a text without control characters",
+      load_workload);
   json file = good_workload();
   file["expected"] = {{"b", "short.npy"}};
   expect_refused("expected", folder_.write("w.json", file.dump()), "/expected/b: \"short.npy\"",

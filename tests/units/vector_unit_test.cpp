@@ -376,5 +376,14 @@ TEST_F(VectorUnitTest, HI_2_refuses_exponentials_that_sum_to_zero) {
   EXPECT_THAT(refusal(run), HasSubstr("vector.run: the factors of a softmax give no number"));
 }
 
+TEST(VectorSteps, HI_2_an_average_divides_by_more_than_2_to_the_31_taps) {
+  VectorRun run;
+  run.kind = VectorKind::kAveragePool;
+  run.rows = run.columns = run.height = run.width = 1, run.channels = 4;
+  run.kernel_h = run.kernel_w = 46341;
+  run.count_padding = true;
+  EXPECT_EQ(VectorSteps(run, 16, 64).step().divisor, std::int64_t{46341} * 46341);
+}
+
 }  // namespace
 }  // namespace tilebeat::testing

@@ -4,6 +4,8 @@
 #include "tilebeat/sim/context.h"
 
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -71,7 +73,8 @@ class SramBank : public sc_core::sc_module {
   std::uint64_t size_bytes_;
   // Banks of one memory are accessed at the same address in the same cycle. Each begins in another cache line
   // of its page, or all of these accesses would fall into the same few sets of the machine's cache.
-  std::vector<std::uint8_t> allocated_;
+  // Zero pages of the operating system until they are written: banks of idle cores take no memory.
+  std::unique_ptr<std::uint8_t, decltype(&std::free)> allocated_;
   std::uint8_t* storage_;
   std::vector<Port> ports_;
   std::int64_t fault_address_ = -1;

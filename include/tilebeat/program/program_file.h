@@ -3,7 +3,9 @@
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/program/plan.h"
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tilebeat {
 
@@ -18,7 +20,15 @@ namespace tilebeat {
 ///     .tensor y 0x30000 int8 1 4 4 8   a result: written to outputs/y.npy after the run
 ///     # text                       a comment
 ///
-/// Relative paths start at the program file. Throws UserError that names file and line.
-Plan load_programs(const std::string& path, const HardwareConfig& hardware);
+/// Relative paths start at the program file. Throws UserError that names file and line, also for a file of
+/// more than kMaxProgramBytes.
+struct HandPrograms {
+  Plan plan;
+  std::vector<std::string> files;  ///< that were read: the program file and those of .data
+};
+HandPrograms load_programs(const std::string& path, const HardwareConfig& hardware);
+
+/// The largest program file that is read, in bytes.
+constexpr std::int64_t kMaxProgramBytes = std::int64_t{64} << 20;
 
 }  // namespace tilebeat

@@ -48,6 +48,8 @@ std::size_t read_choice(const Json& json, const Place& place, const std::vector<
 std::string read_name(const Json& json, const Place& place);
 /// Any text of 1 to 4096 characters.
 std::string read_text(const Json& json, const Place& place);
+/// Whether a text is a name as files have them: letters, digits, '_', '-', '.', the first one no '-' or '.'.
+bool is_name(const std::string& text);
 /// Throws unless `json` is a list with an allowed number of entries.
 void check_list(const Json& json, const Place& place, Count count);
 OrderedJson name_schema();

@@ -63,7 +63,7 @@ class VectorSteps final : public StepSequence {
   std::int64_t elements_;  // of the result
   std::int64_t at_ = 0;    // element or pixel
   int tap_h_ = 0, tap_w_ = 0;
-  int count_ = 0, left_ = 0;  // of a pooled pixel: what an average divides by, taps that are left
+  std::int64_t count_ = 0, left_ = 0;  // of a pooled pixel: what an average divides by, taps that are left
   bool done_ = false;
   VectorStep step_;
 };
