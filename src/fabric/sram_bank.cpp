@@ -1,10 +1,10 @@
 #include "tilebeat/fabric/sram_bank.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/fabric/zero_pages.h"
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 namespace tilebeat {
 namespace {
@@ -48,11 +48,8 @@ SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std:
       period_ps_(context.clock.period_ps()),
       region_bytes_(static_cast<std::uint64_t>(size_bytes / regions)),
       size_bytes_(static_cast<std::uint64_t>(size_bytes)),
-      allocated_(static_cast<std::uint8_t*>(std::calloc(static_cast<std::size_t>(size_bytes) + kPage, 1)),
-                 &std::free),
-      storage_(allocated_.get() + first_byte(*this)),
+      storage_(zero_pages(static_cast<std::size_t>(size_bytes) + kPage) + first_byte(*this)),
       ports_(static_cast<std::size_t>(port_count)) {
-  if (!allocated_) throw std::bad_alloc();
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     ports_[i].bank = this;
     ports[i].bind(ports_[i]);

@@ -93,7 +93,7 @@ void check_random_traffic(DramPreset preset) {
   RC_ASSERT(commands >= total + partial);
 }
 
-TEST_P(DramRules, HI_6_random_traffic_obeys_every_rule) {
+TEST_P(DramRules, CY_6_HI_6_random_traffic_obeys_every_rule) {
   EXPECT_TRUE(rc::check([] { check_random_traffic(static_cast<DramPreset>(GetParam())); }));
 }
 

@@ -110,7 +110,7 @@ std::string copy_line(const Path& path) {
                      path.destination, kBytes);
 }
 
-TEST(ChipControl, CY_1_a_unit_holds_the_next_instruction_while_it_works) {
+TEST(ChipControl, CY_6_a_unit_holds_the_next_instruction_while_it_works) {
   const HardwareConfig hardware = path_chip();
   Path first = kPaths[0], second = kPaths[0];
   second.source += 4 * kBytes, second.destination += kBytes;
@@ -130,7 +130,7 @@ TEST(ChipControl, CY_1_a_unit_holds_the_next_instruction_while_it_works) {
   EXPECT_EQ(reads[1], reads[0] + 1);
 }
 
-TEST(ChipControl, CY_1_controllers_take_turns_every_4096_bytes) {
+TEST(ChipControl, CY_6_controllers_take_turns_every_4096_bytes) {
   HardwareConfig hardware = path_chip();
   const auto read = [&](std::uint64_t address, std::vector<std::string> more) {
     const std::string text = in_child([&] {
@@ -154,7 +154,7 @@ TEST(ChipControl, CY_1_controllers_take_turns_every_4096_bytes) {
   EXPECT_EQ(read(0x48000, {"halt"}), even) << "the same granule";
 }
 
-TEST(ChipControl, CY_1_the_host_waits_whole_cycles_between_its_writes) {
+TEST(ChipControl, CY_6_the_host_waits_whole_cycles_between_its_writes) {
   for (const int cycles : {1, 10, 11}) {
     const std::string gaps = in_child([&] {
       HardwareConfig hardware = path_chip();
@@ -179,7 +179,7 @@ TEST(ChipControl, CY_1_the_host_waits_whole_cycles_between_its_writes) {
   }
 }
 
-TEST(ChipControl, CY_1_a_command_queue_holds_what_it_is_said_to) {
+TEST(ChipControl, CY_6_a_command_queue_holds_what_it_is_said_to) {
   for (const int depth : {1, 2, 5}) {
     const std::string most = in_child([&] {
       HardwareConfig hardware = path_chip();
@@ -202,7 +202,7 @@ TEST(ChipControl, CY_1_a_command_queue_holds_what_it_is_said_to) {
 
 class ChipPath : public ::testing::TestWithParam<std::size_t> {};
 
-TEST_P(ChipPath, HI_2_HI_3_HI_4_idle_burst) {
+TEST_P(ChipPath, CY_6_HI_2_HI_3_HI_4_idle_burst) {
   const Path& path = kPaths[GetParam()];
   const HardwareConfig hardware = path_chip();
   RecordingTimeline timeline;

@@ -4,8 +4,6 @@
 #include "tilebeat/sim/context.h"
 
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -73,8 +71,6 @@ class SramBank : public sc_core::sc_module {
   std::uint64_t size_bytes_;
   // Banks of one memory are accessed at the same address in the same cycle. Each begins in another cache line
   // of its page, or all of these accesses would fall into the same few sets of the machine's cache.
-  // Zero pages of the operating system until they are written: banks of idle cores take no memory.
-  std::unique_ptr<std::uint8_t, decltype(&std::free)> allocated_;
   std::uint8_t* storage_;
   std::vector<Port> ports_;
   std::int64_t fault_address_ = -1;

@@ -60,7 +60,7 @@ struct BankWrites : ::testing::Test {
   std::vector<std::unique_ptr<Words>> banks;
 };
 
-TEST_F(BankWrites, CY_1_words_of_a_pixel_are_written_one_a_cycle) {
+TEST_F(BankWrites, CY_6_words_of_a_pixel_are_written_one_a_cycle) {
   InputArrangement arrangement("arrangement", context, config, kWidth);
   bind(arrangement.bank_write);
   streamer.socket.bind(arrangement.stream);
@@ -73,7 +73,7 @@ TEST_F(BankWrites, CY_1_words_of_a_pixel_are_written_one_a_cycle) {
   EXPECT_EQ(answer.blocked, 0);
 }
 
-TEST_F(BankWrites, CY_1_words_of_several_pixels_are_written_side_by_side) {
+TEST_F(BankWrites, CY_6_words_of_several_pixels_are_written_side_by_side) {
   InputArrangement arrangement("arrangement", context, config, kWidth);
   bind(arrangement.bank_write);
   streamer.socket.bind(arrangement.stream);
@@ -83,7 +83,7 @@ TEST_F(BankWrites, CY_1_words_of_several_pixels_are_written_side_by_side) {
   EXPECT_EQ(streamer.stream(load, 16).written, 1 + 1);
 }
 
-TEST_F(BankWrites, CY_1_kernel_words_and_records_take_a_write_each) {
+TEST_F(BankWrites, CY_6_kernel_words_and_records_take_a_write_each) {
   ParameterLoader loader("loader", context, config, kWidth);
   bind(loader.bank_write);
   Words records("records");
@@ -101,7 +101,7 @@ TEST_F(BankWrites, CY_1_kernel_words_and_records_take_a_write_each) {
   EXPECT_EQ(banks[15]->at, std::vector<Cycle>{4});
 }
 
-TEST_F(BankWrites, CY_1_records_wait_for_their_bank) {
+TEST_F(BankWrites, CY_6_records_wait_for_their_bank) {
   config.arrangement_queue_words = 2;
   ParameterLoader loader("loader", context, config, 64);
   bind(loader.bank_write);

@@ -268,7 +268,7 @@ TEST(LoadPath, SW_8_a_burst_alone_takes_its_way_and_its_beats) {
   EXPECT_EQ(read_times(scene), "requests 11\nbursts 32\nreleased 11\ndone 48\n");
 }
 
-TEST(LoadPath, CY_1_the_landing_buffer_is_free_when_the_last_beat_is_taken) {
+TEST(LoadPath, CY_6_the_landing_buffer_is_free_when_the_last_beat_is_taken) {
   Scene scene;
   scene.buffer = 256, scene.bytes = {512};
   // The second burst finds no room until the first has left it, in cycle 48.
@@ -286,7 +286,7 @@ TEST(StorePath, SW_8_a_burst_alone_is_read_then_requested) {
   EXPECT_EQ(store_times(scene), "requests 27\nbursts 11\nreleased 27\ndone 48\n");
 }
 
-TEST(StorePath, CY_1_staging_is_free_in_the_cycle_after_the_grant) {
+TEST(StorePath, CY_6_staging_is_free_in_the_cycle_after_the_grant) {
   Scene scene;
   scene.buffer = 256, scene.bytes = {512}, scene.grant = 5;
   EXPECT_EQ(store_times(scene), "requests 27 49\nbursts 11 33\nreleased 49\ndone 70\n");
@@ -309,7 +309,7 @@ Scene random_scene() {
   return scene;
 }
 
-TEST(LoadPath, CY_1_random_loads_equal_a_plain_model_cycle_by_cycle) {
+TEST(LoadPath, CY_6_random_loads_equal_a_plain_model_cycle_by_cycle) {
   check_cases(60, [] {
     const Scene scene = random_scene();
     RC_LOG() << scene.text() << "\n";
@@ -317,7 +317,7 @@ TEST(LoadPath, CY_1_random_loads_equal_a_plain_model_cycle_by_cycle) {
   });
 }
 
-TEST(StorePath, CY_1_random_stores_equal_a_plain_model_cycle_by_cycle) {
+TEST(StorePath, CY_6_random_stores_equal_a_plain_model_cycle_by_cycle) {
   check_cases(60, [] {
     const Scene scene = random_scene();
     RC_LOG() << scene.text() << "\n";
