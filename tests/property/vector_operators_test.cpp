@@ -203,9 +203,13 @@ Case sums_case() {
   run.channels = static_cast<std::uint16_t>(channels);
   const std::int32_t low = one_in(2) ? INT32_MIN : number(-2000, 0),
                      high = one_in(2) ? INT32_MAX : number(0, 1 << 30);
+  const bool leaky = type != DType::kInt32 && one_in(3);
+  const double output_scale = number(1, 30) * 0.25, slope = number(-8, 8) * 0.125;
   std::vector<PostParameter> records;
   if (ends) {
-    c.parameter(low), c.parameter(high), c.parameter(std::uint64_t{0});
+    c.parameter(low), c.parameter(high);
+    c.parameter(std::int32_t{leaky ? 1 : 0}), c.parameter(std::int32_t{0});
+    c.parameter(output_scale), c.parameter(slope);
     for (int i = 0; i < channels; ++i) {
       records.push_back({number(1, 1000) * 1e-8, number(-100000, 100000)});
       c.parameter(records.back().scale), c.parameter(records.back().bias), c.parameter(std::int32_t{0});
@@ -217,9 +221,10 @@ Case sums_case() {
     if (ends) {
       const PostParameter& record = records[static_cast<std::size_t>(i % channels)];
       v = std::clamp<std::int64_t>(v + record.bias, low, high);
+      double real = static_cast<double>(v) * record.scale;
+      if (leaky) real = (real < 0 ? real * slope : real) * output_scale;
       if (type != DType::kInt32)
-        v = std::clamp<std::int64_t>(std::llrint(static_cast<double>(v) * record.scale) + run.out_zero,
-                                     dtype_min(type), dtype_max(type));
+        v = std::clamp<std::int64_t>(std::llrint(real) + run.out_zero, dtype_min(type), dtype_max(type));
     }
     for (int byte = 0; byte < dtype_size(type); ++byte)
       expected.bytes.push_back(static_cast<std::uint8_t>(v >> (8 * byte)));

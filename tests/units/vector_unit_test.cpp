@@ -172,7 +172,7 @@ TEST_F(VectorUnitTest, OP_2_bilinear_pixels_are_made_of_runs_of_source_rows) {
 class VectorSumsTest : public VectorUnitTest {
  protected:
   static constexpr int kSums = 32;  // two steps of 64 bytes, each one pass of 16 lanes
-  static constexpr std::uint64_t kRecords = 16384 + 16;
+  static constexpr std::uint64_t kRecords = 16384 + 32;
   static VectorRun sums(VectorKind kind, DType type) {
     VectorRun run;
     run.kind = kind;
@@ -229,8 +229,8 @@ TEST_F(VectorSumsTest, HI_2_NU_2_the_last_ones_become_results_behind_their_recor
   VectorRun run_sums = sums(VectorKind::kEndSums, DType::kInt8);
   run_sums.out_zero = -7;
   driver_->send(kSent, run_sums);
-  // 528 bytes of parameters in bursts of 64, then the first operand on the same port.
-  constexpr int kBursts = (16 + 16 * kSums + 63) / 64;
+  // 544 bytes of parameters in bursts of 64, then the first operand on the same port.
+  constexpr int kBursts = (32 + 16 * kSums + 63) / 64;
   const Cycle ready = kFirst + kBursts + kRead + 1 + 1 + config_.latency_cycles;
   sc_core::sc_start(to_sc_time(context_.clock.at(ready) - 1));
   EXPECT_TRUE(result().arrivals.empty()) << "not before cycle " << ready;
@@ -256,14 +256,14 @@ TEST_F(VectorSumsTest, HI_2_refuses_sums_whose_result_is_no_int32) {
               ::testing::HasSubstr("vector.run: addsums of elements that are not int32"));
 }
 TEST_F(VectorSumsTest, HI_2_takes_records_that_just_fit) {
-  config_.parameter_bytes = 16 + 16 * kSums;
+  config_.parameter_bytes = 32 + 16 * kSums;
   EXPECT_EQ(refusal(sums(VectorKind::kEndSums, DType::kInt32)), "");
   EXPECT_GT(driver_->done(1), 0);
 }
 TEST_F(VectorSumsTest, HI_2_refuses_records_that_are_too_many) {
-  config_.parameter_bytes = 16 + 16 * kSums - 1;
+  config_.parameter_bytes = 32 + 16 * kSums - 1;
   EXPECT_THAT(refusal(sums(VectorKind::kEndSums, DType::kInt32)),
-              ::testing::HasSubstr("vector.run: 528 bytes of parameters, there is room for 527"));
+              ::testing::HasSubstr("vector.run: 544 bytes of parameters, there is room for 543"));
 }
 
 /// Operand buffers and result buffers that fill up.
