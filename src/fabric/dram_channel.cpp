@@ -9,8 +9,6 @@
 namespace tilebeat {
 namespace {
 
-constexpr int kMaxBanks = 64;  // sets of banks are bits of one word
-
 std::uint64_t bit(int bank) {
   return std::uint64_t{1} << bank;
 }
@@ -67,6 +65,8 @@ std::optional<DramChannel::Served> DramChannel::step(Cycle now) {
   for (auto arrival = arrivals_.begin(); arrival != hidden; ++arrival) {
     queue_.emplace_back();
     queue_.back().burst = arrival->burst;
+    if (++waiting_[static_cast<std::size_t>(arrival->burst.bank)] == 1)
+      waiting_banks_ |= bit(arrival->burst.bank);
     queue_.back().read_first =
         ecc_ && arrival->burst.write && arrival->burst.bytes < static_cast<std::uint32_t>(burst_bytes_);
   }
@@ -88,7 +88,8 @@ std::optional<DramChannel::Served> DramChannel::step(Cycle now) {
 DramChannel::Choice DramChannel::choose(Cycle from) const {
   Choice best;
   std::uint64_t decided_banks = 0;
-  for (std::size_t index = 0; index < queue_.size(); ++index) {
+  for (std::size_t index = 0; index < queue_.size() && decided_banks != waiting_banks_; ++index) {
+    if ((decided_banks & bit(queue_[index].burst.bank)) != 0) continue;
     consider_entry(best, index, from, decided_banks);
     if (best.at == from && is_column(best.kind)) break;  // nothing can come before it
   }
@@ -108,7 +109,6 @@ void DramChannel::consider_entry(Choice& best, std::size_t index, Cycle from,
   const Entry& entry = queue_[index];
   const int bank = entry.burst.bank;
   const std::uint64_t bank_bit = bit(bank);
-  if ((decided_banks & bank_bit) != 0) return;
   const bool starved = overtaken_ >= starvation_cap_;
   const std::int64_t open_row = banks_.open_row(bank);
   if (open_row == entry.burst.row) {
@@ -173,6 +173,7 @@ Cycle DramChannel::transfer(bool write, Cycle now) {
 DramChannel::Served DramChannel::serve(std::size_t index, Cycle now) {
   const Entry entry = queue_[index];
   queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(index));
+  if (--waiting_[static_cast<std::size_t>(entry.burst.bank)] == 0) waiting_banks_ &= ~bit(entry.burst.bank);
   overtaken_ = index == 0 ? 0 : overtaken_ + 1;
   last_served_at_ = now;
   if (entry.precharged) {

@@ -3,6 +3,7 @@
 #include "tilebeat/fabric/beat_ledger.h"
 #include "tilebeat/fabric/dram_timing.h"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -92,6 +93,8 @@ class DramChannel {
   const DramClocks& clocks() const { return clocks_; }
 
  private:
+  static constexpr int kMaxBanks = 64;  // sets of banks are bits of one word
+
   struct Entry {
     DramBurst burst;
     bool activated = false;
@@ -115,7 +118,8 @@ class DramChannel {
   Choice choose(Cycle from) const;
   static void consider(Choice& best, DramCommandKind kind, std::size_t index, Cycle from,
                        DramEarliest earliest);
-  /// The command and cycle that bring entry `index` forward; `decided_banks` need no further look.
+  /// The command and cycle that bring entry `index` forward. Adds its bank to `decided_banks` when younger
+  /// entries of the bank need no look.
   void consider_entry(Choice& best, std::size_t index, Cycle from, std::uint64_t& decided_banks) const;
   bool later_hit(std::size_t index) const;
   std::optional<Served> issue(const Choice& choice);
@@ -133,9 +137,11 @@ class DramChannel {
   bool ecc_;
   DramClocks clocks_;
   DramBanks banks_;
-  std::vector<Entry> queue_;       ///< visible bursts, oldest first
-  std::vector<Arrival> arrivals_;  ///< bursts not yet visible, oldest first
-  Choice planned_;                 ///< what `choose` said last; it stands until a burst or a refresh comes in
+  std::vector<Entry> queue_;              ///< visible bursts, oldest first
+  std::array<int, kMaxBanks> waiting_{};  ///< entries of the queue by bank
+  std::uint64_t waiting_banks_ = 0;       ///< banks with entries, as bits
+  std::vector<Arrival> arrivals_;         ///< bursts not yet visible, oldest first
+  Choice planned_;  ///< what `choose` said last; it stands until a burst or a refresh comes in
   bool planned_valid_ = false;
   int overtaken_ = 0;  ///< bursts served while the present oldest one was waiting
   Cycle last_served_at_ = -1;

@@ -28,6 +28,10 @@ KernelWords::KernelWords(const LoadKernels& load, int columns, int port_channels
   }
 }
 
+std::int64_t KernelWords::group_of(std::int64_t kernel) const {
+  return (load_.first_kernel + kernel) / load_.group_kernels * load_.group_channels;
+}
+
 Interval KernelWords::brought(std::int64_t word, int column) const {
   if (load_.group_channels == 0) return {0, port_channels_};
   const std::int64_t block = word / load_.block_words, plane = word % load_.block_words / load_.taps;
@@ -35,8 +39,7 @@ Interval KernelWords::brought(std::int64_t word, int column) const {
   if (number >= load_.kernels) return {};
   // Kernels and channels are counted from the first ones of the first kernel's group.
   const std::int64_t channel = load_.first_channel + block * load_.block_channels + plane * port_channels_;
-  const std::int64_t group =
-      (load_.first_kernel + number) / load_.group_kernels * load_.group_channels - channel;
+  const std::int64_t group = group_of(number) - channel;
   const auto in_word = [&](std::int64_t at) {
     return static_cast<int>(std::clamp<std::int64_t>(at, 0, port_channels_));
   };
@@ -46,8 +49,16 @@ Interval KernelWords::brought(std::int64_t word, int column) const {
 std::int64_t KernelWords::bytes() const {
   if (load_.group_channels == 0) return std::int64_t{load_.words} * columns_ * port_channels_;
   std::int64_t bytes = 0;
-  for (std::int64_t word = 0; word < load_.words; word += load_.taps) {  // those of a tap are alike
-    for (int column = 0; column < columns_; ++column) bytes += brought(word, column).size();
+  // The planes of a block are channels one after another; those of its taps are alike.
+  const std::int64_t channels = std::int64_t{load_.block_words / load_.taps} * port_channels_;
+  for (std::int64_t block = 0; block * load_.block_words < load_.words; ++block) {
+    const std::int64_t channel = load_.first_channel + block * load_.block_channels;
+    const std::int64_t numbers = std::min<std::int64_t>(columns_, load_.kernels - block * columns_);
+    for (std::int64_t column = 0; column < numbers; ++column) {
+      const std::int64_t group = group_of(block * columns_ + column) - channel;
+      bytes += std::clamp<std::int64_t>(group + load_.group_channels, 0, channels) -
+               std::clamp<std::int64_t>(group, 0, channels);
+    }
   }
   return bytes * load_.taps;
 }

@@ -21,6 +21,9 @@ class KernelWords {
   std::int64_t bytes() const;
 
  private:
+  /// The first channel of the group of a load's kernel, from the first one of its first kernel's group on.
+  std::int64_t group_of(std::int64_t kernel) const;
+
   LoadKernels load_;
   int columns_, port_channels_;
 };
