@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -76,6 +77,29 @@ void Field::set_encoded(std::uint64_t code) const {
   type_->store(value_, type_->is_real ? code : extended(code));
 }
 
+std::int64_t Field::least() const {
+  return std::max(range_.least, type_->is_signed ? -(std::int64_t{1} << (bits_ - 1)) : 0);
+}
+
+std::int64_t Field::most() const {
+  return std::min(range_.most, (std::int64_t{1} << (type_->is_signed ? bits_ - 1 : bits_)) - 1);
+}
+
+FieldInfo Field::info() const {
+  FieldInfo info{name_, bits_, type_->is_real, 0, 0, {}};
+  const FieldChoices& choices = type_->choices;
+  info.names.assign(choices.names, choices.names + choices.count);
+  if (!info.is_real && choices.count == 0) info.least = least(), info.most = most();
+  return info;
+}
+
+std::string Field::fault() const {
+  if (type_->is_real || type_->choices.count != 0) return {};
+  const auto value = static_cast<std::int64_t>(type_->load(value_));
+  if (value >= least() && value <= most()) return {};
+  return fmt::format("{} is {}, allowed are {} to {}", name_, value, least(), most());
+}
+
 std::string Field::text() const {
   const std::uint64_t pattern = type_->load(value_);
   if (pattern < type_->choices.count) return std::string(type_->choices.names[pattern]);
@@ -97,10 +121,8 @@ void Field::set_text(std::string_view text) const {
     return;
   }
   const std::int64_t value = parse_number(text);
-  const std::int64_t low = type_->is_signed ? -(std::int64_t{1} << (bits_ - 1)) : 0;
-  const std::int64_t end = std::int64_t{1} << (type_->is_signed ? bits_ - 1 : bits_);
-  if (value < low || value >= end)
-    throw UserError(fmt::format("{} is {}, allowed are {} to {}", name_, value, low, end - 1));
+  if (value < least() || value > most())
+    throw UserError(fmt::format("{} is {}, allowed are {} to {}", name_, value, least(), most()));
   type_->store(value_, static_cast<std::uint64_t>(value));
 }
 

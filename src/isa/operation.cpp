@@ -49,21 +49,27 @@ class Unpacker : public FieldVisitor {
   int at_ = kHeaderBits;
 };
 
-// Names, texts and total width of the fields.
+// Fields and their texts.
 class Listing : public FieldVisitor {
  public:
-  std::vector<std::string> names, texts;
-  int bits = 0;
+  std::vector<FieldInfo> fields;
+  std::vector<std::string> texts;
 
  private:
   void field(const Field& field) override {
-    const int least = field.is_real() ? 64 : 1, most = field.is_real() ? 64 : 63;
-    if (field.bits() < least || field.bits() > most)
-      throw std::logic_error(
-          fmt::format("field {} has {} bits, allowed are {} to {}", field.name(), field.bits(), least, most));
-    names.emplace_back(field.name());
+    fields.push_back(field.info());
     texts.push_back(field.text());
-    bits += field.bits();
+  }
+};
+
+// The first field whose value is out of range.
+class Checker : public FieldVisitor {
+ public:
+  std::string fault;
+
+ private:
+  void field(const Field& field) override {
+    if (fault.empty()) fault = field.fault();
   }
 };
 
@@ -98,21 +104,27 @@ Operation OperationType::decode(const InstructionBytes& bytes) const {
   Unpacker unpacker(bytes);
   operation.visit(unpacker);
   unpacker.expect_zero_tail();
+  if (const std::string fault = operation.fault(); !fault.empty()) throw SimulationError(fault);
   return operation;
 }
 
-std::vector<std::string> OperationType::field_names() const {
+std::vector<FieldInfo> OperationType::fields() const {
   Operation operation = make_();
   Listing listing;
   operation.visit(listing);
-  return listing.names;
+  return listing.fields;
 }
 
 int OperationType::field_bits() const {
-  Operation operation = make_();
-  Listing listing;
-  operation.visit(listing);
-  return listing.bits;
+  int bits = 0;
+  for (const FieldInfo& field : fields()) {
+    const int least = field.is_real ? 64 : 1, most = field.is_real ? 64 : 63;
+    if (field.bits < least || field.bits > most)
+      throw std::logic_error(
+          fmt::format("field {} has {} bits, allowed are {} to {}", field.name, field.bits, least, most));
+    bits += field.bits;
+  }
+  return bits;
 }
 
 Operation::Operation() : Operation(Halt{}) {}
@@ -134,7 +146,8 @@ std::string Operation::fields_text() const {
   untouched.visit(defaults);
   std::string text;
   for (std::size_t i = 0; i < fields.texts.size(); ++i) {
-    if (fields.texts[i] != defaults.texts[i]) text += fmt::format(" {}={}", fields.names[i], fields.texts[i]);
+    if (fields.texts[i] != defaults.texts[i])
+      text += fmt::format(" {}={}", fields.fields[i].name, fields.texts[i]);
   }
   return text;
 }
@@ -143,9 +156,17 @@ void Operation::set_field(std::string_view name, std::string_view text) {
   Setter setter(name, text);
   visit(setter);
   if (setter.found) return;
-  const std::vector<std::string> names = type_->field_names();
+  std::vector<std::string> names;
+  for (const FieldInfo& field : type_->fields()) names.push_back(field.name);
   throw UserError(fmt::format("there is no field \"{}\"; there are {}", name,
                               names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+}
+
+std::string Operation::fault() const {
+  Operation copy = *this;  // fields are shown for writing
+  Checker checker;
+  copy.visit(checker);
+  return checker.fault.empty() ? type_->fault_(bytes_) : checker.fault;
 }
 
 std::string Operation::summary() const {

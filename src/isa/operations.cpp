@@ -5,14 +5,15 @@
 namespace tilebeat {
 
 void ConvSetup::describe(FieldVisitor& visit) {
-  visit("kernel_h", kernel_h, 16), visit("kernel_w", kernel_w, 16);
-  visit("stride_h", stride_h, 16), visit("stride_w", stride_w, 16);
-  visit("dilation_h", dilation_h, 16), visit("dilation_w", dilation_w, 16);
-  visit("input_zero_point", input_zero_point, 16), visit("weight_zero_point", weight_zero_point, 16);
+  visit("kernel_h", kernel_h, 16, kFromOne), visit("kernel_w", kernel_w, 16, kFromOne);
+  visit("stride_h", stride_h, 16, kFromOne), visit("stride_w", stride_w, 16, kFromOne);
+  visit("dilation_h", dilation_h, 16, kFromOne), visit("dilation_w", dilation_w, 16, kFromOne);
+  visit("input_zero_point", input_zero_point, 16, kZeroPointRange),
+      visit("weight_zero_point", weight_zero_point, 16, kZeroPointRange);
   visit("input_type", input_type, 2), visit("output_type", output_type, 2);
   visit("requantise", requantise, 1), visit("clamp", clamp, 1), visit("post_parameters", post_parameters, 1);
   visit("clamp_low", clamp_low, 32), visit("clamp_high", clamp_high, 32);
-  visit("output_zero_point", output_zero_point, 32);
+  visit("output_zero_point", output_zero_point, 32, kZeroPointRange);
   visit("weight_type", weight_type, 2), visit("function", function, 3);
   visit("output_scale", output_scale, 64), visit("slope", slope, 64);
 }
@@ -24,7 +25,7 @@ void LayerEnd::describe(FieldVisitor& visit) {
 void Halt::describe(FieldVisitor&) {}
 
 void Barrier::describe(FieldVisitor& visit) {
-  visit("id", id, 16), visit("participants", participants, 16);
+  visit("id", id, 16), visit("participants", participants, 16, kFromOne);
 }
 
 std::string Barrier::subject() const {
@@ -34,6 +35,11 @@ std::string Barrier::subject() const {
 void Signal::describe(FieldVisitor& visit) {
   visit("processors", processors, 48), visit("semaphore", semaphore, 8);
   visit("cluster_distance", cluster_distance, 8);
+}
+
+std::string Signal::fault() const {
+  const bool one_is_named = (processors == 0) != (semaphore == 0);
+  return one_is_named ? "signal: processors and semaphore are named together or not at all" : "";
 }
 
 void Copy::describe(FieldVisitor& visit) {
@@ -47,6 +53,17 @@ void Copy::describe(FieldVisitor& visit) {
   visit("pad_right", pad_right, 8), visit("fill", fill, 8);
 }
 
+std::string transfer_fault(std::int64_t outer_count, std::int64_t inner_count, std::int64_t run_bytes) {
+  if (outer_count == 0 || inner_count == 0) return {};
+  if (run_bytes <= kMostTransferBytes / outer_count / inner_count) return {};
+  return fmt::format("{} x {} x {} bytes are more than the {} that one instruction may move", outer_count,
+                     inner_count, run_bytes, kMostTransferBytes);
+}
+
+std::string Copy::fault() const {
+  return transfer_fault(outer_count + pad_top + pad_bottom, inner_count + pad_left + pad_right, run_bytes);
+}
+
 std::string Copy::subject() const {
   return fmt::format("{}x{}x{} bytes", outer_count, inner_count, run_bytes);
 }
@@ -55,14 +72,16 @@ void VectorRun::describe(FieldVisitor& visit) {
   visit("kind", kind, 4), visit("a_type", a_type, 2), visit("b_type", b_type, 2),
       visit("out_type", out_type, 2);
   visit("relu", relu, 1), visit("count_padding", count_padding, 1);
-  visit("a_zero", a_zero, 16), visit("b_zero", b_zero, 16), visit("out_zero", out_zero, 16);
+  visit("a_zero", a_zero, 16, kZeroPointRange), visit("b_zero", b_zero, 16, kZeroPointRange),
+      visit("out_zero", out_zero, 16, kZeroPointRange);
   visit("a", a, 32), visit("b", b, 32), visit("destination", destination, 32),
       visit("parameters", parameters, 32);
-  visit("rows", rows, 16), visit("columns", columns, 16), visit("channels", channels, 16);
+  visit("rows", rows, 16, kFromOne), visit("columns", columns, 16, kFromOne),
+      visit("channels", channels, 16, kFromOne);
   visit("height", height, 16), visit("width", width, 16);
-  visit("kernel_h", kernel_h, 16), visit("kernel_w", kernel_w, 16);
-  visit("stride_h", stride_h, 8), visit("stride_w", stride_w, 8);
-  visit("dilation_h", dilation_h, 8), visit("dilation_w", dilation_w, 8);
+  visit("kernel_h", kernel_h, 16, kFromOne), visit("kernel_w", kernel_w, 16, kFromOne);
+  visit("stride_h", stride_h, 8, kFromOne), visit("stride_w", stride_w, 8, kFromOne);
+  visit("dilation_h", dilation_h, 8, kFromOne), visit("dilation_w", dilation_w, 8, kFromOne);
   visit("h_offset", h_offset, 16), visit("w_offset", w_offset, 16);
 }
 
@@ -72,13 +91,14 @@ std::string VectorRun::subject() const {
 }
 
 void VectorResize::describe(FieldVisitor& visit) {
-  visit("kind", kind, 1), visit("type", type, 2), visit("zero", zero, 16);
+  visit("kind", kind, 1), visit("type", type, 2), visit("zero", zero, 16, kZeroPointRange);
   visit("a", a, 32), visit("destination", destination, 32);
-  visit("rows", rows, 16), visit("columns", columns, 16), visit("channels", channels, 16);
-  visit("height", height, 16), visit("width", width, 16);
+  visit("rows", rows, 16, kFromOne), visit("columns", columns, 16, kFromOne),
+      visit("channels", channels, 16, kFromOne);
+  visit("height", height, 16, kFromOne), visit("width", width, 16, kFromOne);
   visit("h_first", h_first, 32), visit("w_first", w_first, 32);
   visit("h_step", h_step, 20), visit("w_step", w_step, 20);
-  visit("h_divisor", h_divisor, 20), visit("w_divisor", w_divisor, 20);
+  visit("h_divisor", h_divisor, 20, kFromOne), visit("w_divisor", w_divisor, 20, kFromOne);
 }
 
 std::string VectorResize::subject() const {

@@ -131,6 +131,7 @@ Instruction assemble(std::string_view line, const InstructionSet& set) {
       set_field(instruction.operation, word);
     }
   }
+  if (const std::string fault = instruction.operation.fault(); !fault.empty()) throw UserError(fault);
   return instruction;
 }
 

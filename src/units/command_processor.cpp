@@ -296,7 +296,6 @@ bool CommandProcessor::execute_barrier(const Barrier& barrier) {
   }
   if (barrier_ == BarrierState::kNone) {
     if (sync_out.size() == 0) throw SimulationError("barrier: this processor has no barrier controller");
-    if (barrier.participants == 0) throw SimulationError("barrier: no participants");
     barrier_ = BarrierState::kArrived;
     send_(sync_out, SyncRequest{SyncRequest::Arrive{barrier.id, barrier.participants}});
   }
@@ -321,10 +320,8 @@ void CommandProcessor::give_signal(Cycle now) {
 }
 
 void CommandProcessor::execute_signal(const Signal& signal) {
-  if (signal.processors == 0 && signal.semaphore == 0) return;  // only its own tokens count
+  if (signal.processors == 0) return;  // only its own tokens count
   if (sync_out.size() == 0) throw SimulationError("signal: this processor has no others beside it");
-  if (signal.processors == 0 || signal.semaphore == 0)
-    throw SimulationError("signal: no processor or no semaphore is named");
   send_(sync_out,
         SyncRequest{SyncRequest::Give{signal.processors, signal.semaphore, signal.cluster_distance}});
 }

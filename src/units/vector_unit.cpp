@@ -26,13 +26,7 @@ VectorUnit::VectorUnit(sc_core::sc_module_name name, const SimContext& context, 
 }
 
 void VectorUnit::check(const VectorRun& run) const {
-  if (run.rows == 0 || run.columns == 0 || run.channels == 0) {
-    throw SimulationError(
-        fmt::format("vector.run: {} x {} x {} elements", run.rows, run.columns, run.channels));
-  }
   const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool;
-  if (pooling && (run.stride_h == 0 || run.stride_w == 0 || run.kernel_h == 0 || run.kernel_w == 0))
-    throw SimulationError("vector.run: a pooling without stride or kernel");
   const bool bytes_only = pooling || run.kind == VectorKind::kSoftmax || run.kind == VectorKind::kTable;
   if (bytes_only && (run.a_type == DType::kInt32 || run.out_type == DType::kInt32)) {
     throw SimulationError(fmt::format("vector.run: {} of int32 elements",
@@ -59,11 +53,6 @@ void VectorUnit::check_row(int channels, const char* operation) const {
 }
 
 void VectorUnit::check(const VectorResize& run) const {
-  if (run.rows == 0 || run.columns == 0 || run.channels == 0 || run.height == 0 || run.width == 0) {
-    throw SimulationError(fmt::format("vector.resize: {} x {} x {} elements from {} x {} pixels", run.rows,
-                                      run.columns, run.channels, run.height, run.width));
-  }
-  if (run.h_divisor == 0 || run.w_divisor == 0) throw SimulationError("vector.resize: a divisor of 0");
   if (run.type == DType::kInt32) throw SimulationError("vector.resize: of int32 elements");
   check_row(run.channels, "vector.resize");
 }

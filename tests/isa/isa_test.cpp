@@ -1,8 +1,8 @@
 // The binary form of instructions (docs/isa.md; SPEC HI-2).
 #include "tilebeat/base/error.h"
 #include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/engines/wfold/operations.h"
 #include "tilebeat/isa/instruction.h"
+#include "tilebeat/isa/instruction_set.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -25,184 +26,36 @@ template <class T>
 T below(T end) {
   return *rc::gen::inRange<T>(0, end);
 }
-std::uint64_t any_address() {
-  return any<std::uint64_t>() & ((std::uint64_t{1} << 48) - 1);
-}
-std::uint8_t any_copy() {
-  return below<std::uint8_t>(2);
-}
-DType any_type() {
-  return static_cast<DType>(below(3));
+std::string any_text(const FieldInfo& field) {
+  if (field.is_real) return fmt::format("{}", any<std::int32_t>() / 256.0);
+  if (!field.names.empty()) return std::string(field.names[below(field.names.size())]);
+  const bool at_an_end = below(4) == 0;
+  if (at_an_end) return fmt::format("{}", any<bool>() ? field.least : field.most);
+  return fmt::format("{}", *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(field.least, field.most)));
 }
 
-ConvSetup any_setup() {
-  ConvSetup s;
-  s.kernel_h = any<std::uint16_t>(), s.kernel_w = any<std::uint16_t>();
-  s.stride_h = any<std::uint16_t>(), s.stride_w = any<std::uint16_t>();
-  s.dilation_h = any<std::uint16_t>(), s.dilation_w = any<std::uint16_t>();
-  s.input_zero_point = any<std::int16_t>(), s.weight_zero_point = any<std::int16_t>();
-  s.input_type = any_type(), s.output_type = any_type();
-  s.requantise = any<bool>(), s.clamp = any<bool>(), s.post_parameters = any<bool>();
-  s.clamp_low = any<std::int32_t>(), s.clamp_high = any<std::int32_t>(),
-  s.output_zero_point = any<std::int32_t>();
-  return s;
+// Any operation whose fields do not contradict one another, whatever operations there are.
+Operation any_operation() {
+  const auto& types = instruction_set().types();
+  const OperationType& type = *types[below(types.size())];
+  while (true) {
+    Operation operation = type.default_value();
+    for (const FieldInfo& field : type.fields()) operation.set_field(field.name, any_text(field));
+    if (operation.fault().empty()) return operation;
+  }
 }
 
-ConvRun any_run() {
-  ConvRun r;
-  r.copy = any_copy(), r.first = any<bool>(), r.last = any<bool>();
-  r.rows = any<std::uint16_t>(), r.columns = any<std::uint16_t>();
-  r.height = any<std::uint16_t>(), r.width = any<std::uint16_t>();
-  r.h_offset = any<std::int16_t>(), r.w_offset = any<std::int16_t>();
-  r.first_plane = any<std::uint16_t>(), r.planes = any<std::uint16_t>();
-  r.kernels = any<std::uint16_t>(), r.slot = any<std::uint16_t>();
-  r.parameter_word = any<std::uint32_t>(), r.output_base = any<std::uint32_t>();
-  r.output_stride = any<std::uint32_t>(), r.macs_per_pixel = any<std::uint32_t>();
-  r.blocks = any<std::uint16_t>(), r.plane_step = any<std::uint16_t>();
-  return r;
-}
-
-LoadInput any_load_input() {
-  LoadInput l;
-  l.copy = any_copy(), l.address = any_address();
-  l.row_stride = any<std::uint32_t>(), l.pixel_stride = any<std::uint32_t>();
-  l.height = any<std::uint16_t>(), l.width = any<std::uint16_t>(), l.channels = any<std::uint16_t>();
-  l.stride_h = any<std::uint16_t>(), l.stride_w = any<std::uint16_t>(), l.fill = any<std::uint8_t>();
-  l.slice = any<std::uint16_t>();
-  return l;
-}
-
-LoadKernels any_load_kernels() {
-  LoadKernels l;
-  l.address = any_address(), l.post_address = any_address();
-  l.words = any<std::uint32_t>(), l.parameter_word = any<std::uint32_t>();
-  l.slot = any<std::uint16_t>(), l.post_records = any<std::uint16_t>();
-  l.group_channels = any<std::uint32_t>(), l.group_kernels = any<std::uint16_t>();
-  l.first_kernel = any<std::uint16_t>(), l.kernels = any<std::uint16_t>();
-  l.first_channel = any<std::int32_t>(), l.block_words = any<std::uint32_t>();
-  l.block_channels = any<std::uint16_t>(), l.taps = any<std::uint32_t>() >> 8, l.fill = any<std::uint8_t>();
-  return l;
-}
-
-StoreOutput any_store() {
-  StoreOutput s;
-  s.address = any_address(), s.row_stride = any<std::uint32_t>(), s.pixel_stride = any<std::uint32_t>();
-  s.source = any<std::uint32_t>(), s.pixel_bytes = any<std::uint32_t>();
-  s.rows = any<std::uint16_t>(), s.columns = any<std::uint16_t>();
-  return s;
-}
-
-Copy any_copy_operation() {
-  Copy c;
-  c.unit = static_cast<Unit>(static_cast<int>(Unit::kIodma) + below(4));
-  c.source = any_address(), c.destination = any_address(), c.run_bytes = any<std::uint32_t>();
-  c.inner_count = any<std::uint16_t>(), c.outer_count = any<std::uint16_t>();
-  c.source_inner_stride = any<std::uint32_t>(), c.source_outer_stride = any<std::uint32_t>();
-  c.destination_inner_stride = any<std::uint32_t>(), c.destination_outer_stride = any<std::uint32_t>();
-  c.pad_top = any<std::uint8_t>(), c.pad_left = any<std::uint8_t>(), c.pad_bottom = any<std::uint8_t>();
-  c.pad_right = any<std::uint8_t>(), c.fill = any<std::uint8_t>();
-  return c;
-}
-
-VectorRun any_vector_run() {
-  VectorRun v;
-  v.kind = static_cast<VectorKind>(below<int>(kVectorKindNames.size()));
-  v.a_type = any_type(), v.b_type = any_type(), v.out_type = any_type();
-  v.relu = any<bool>(), v.count_padding = any<bool>();
-  v.a_zero = any<std::int16_t>(), v.b_zero = any<std::int16_t>(), v.out_zero = any<std::int16_t>();
-  v.a = any<std::uint32_t>(), v.b = any<std::uint32_t>();
-  v.destination = any<std::uint32_t>(), v.parameters = any<std::uint32_t>();
-  v.rows = any<std::uint16_t>(), v.columns = any<std::uint16_t>(), v.channels = any<std::uint16_t>();
-  v.height = any<std::uint16_t>(), v.width = any<std::uint16_t>();
-  v.kernel_h = any<std::uint16_t>(), v.kernel_w = any<std::uint16_t>();
-  v.stride_h = any<std::uint8_t>(), v.stride_w = any<std::uint8_t>();
-  v.dilation_h = any<std::uint8_t>(), v.dilation_w = any<std::uint8_t>();
-  v.h_offset = any<std::int16_t>(), v.w_offset = any<std::int16_t>();
-  return v;
-}
-
-VectorResize any_vector_resize() {
-  constexpr std::uint32_t k20Bits = (1U << 20) - 1;
-  VectorResize v;
-  v.kind = any<bool>() ? ResizeKind::kBilinear : ResizeKind::kNearest;
-  v.type = any_type(), v.zero = any<std::int16_t>();
-  v.a = any<std::uint32_t>(), v.destination = any<std::uint32_t>();
-  v.rows = any<std::uint16_t>(), v.columns = any<std::uint16_t>(), v.channels = any<std::uint16_t>();
-  v.height = any<std::uint16_t>(), v.width = any<std::uint16_t>();
-  v.h_first = any<std::int32_t>(), v.w_first = any<std::int32_t>();
-  v.h_step = any<std::uint32_t>() & k20Bits, v.w_step = any<std::uint32_t>() & k20Bits;
-  v.h_divisor = any<std::uint32_t>() & k20Bits, v.w_divisor = any<std::uint32_t>() & k20Bits;
-  return v;
-}
-
-WfoldRun any_wfold_run() {
-  WfoldRun r;
-  r.map = any<std::uint32_t>(), r.row_bytes = any<std::uint32_t>(), r.lead_bytes = any<std::int32_t>();
-  r.weights = any<std::uint32_t>(), r.result = any<std::uint32_t>();
-  r.result_pixel = any<std::uint32_t>(), r.macs_per_output = any<std::uint32_t>();
-  r.rows = any<std::uint16_t>(), r.columns = any<std::uint16_t>(), r.kernels = any<std::uint16_t>();
-  r.height = any<std::uint16_t>(), r.h_offset = any<std::int16_t>();
-  r.pixel_bytes = any<std::uint16_t>(), r.first_channel = any<std::uint16_t>();
-  r.channels = any<std::uint16_t>();
-  r.granularity = static_cast<std::uint16_t>(below(512));
-  r.result_granularity = static_cast<std::uint16_t>(below(512));
-  r.read_mode = static_cast<WfoldReadMode>(below<int>(kWfoldReadModeNames.size()));
-  r.block_outer = any<bool>();
-  r.begins_sums = any<bool>(), r.ends_sums = any<bool>();
-  return r;
-}
-
-constexpr int kOperations = 13;
-Instruction any_instruction(int operation) {
+Instruction any_instruction() {
   Instruction instruction;
   for (Semaphores* tokens : {&instruction.waits, &instruction.release_signals, &instruction.done_signals}) {
     for (Semaphore& token : *tokens) token = any<std::uint8_t>();
   }
-  switch (operation) {
-    case 0:
-      instruction.operation = any_setup();
-      break;
-    case 1:
-      instruction.operation = any_run();
-      break;
-    case 2:
-      instruction.operation = any_load_input();
-      break;
-    case 3:
-      instruction.operation = any_load_kernels();
-      break;
-    case 4:
-      instruction.operation = any_store();
-      break;
-    case 5:
-      instruction.operation = LayerEnd{any<std::uint32_t>()};
-      break;
-    case 6:
-      instruction.operation = Barrier{any<std::uint16_t>(), any<std::uint16_t>()};
-      break;
-    case 7:
-      instruction.operation = Signal{any_address(), any<std::uint8_t>()};
-      break;
-    case 8:
-      instruction.operation = any_copy_operation();
-      break;
-    case 9:
-      instruction.operation = any_vector_run();
-      break;
-    case 10:
-      instruction.operation = any_wfold_run();
-      break;
-    case 11:
-      instruction.operation = any_vector_resize();
-      break;
-    default:
-      instruction.operation = Halt{};
-  }
+  instruction.operation = any_operation();
   return instruction;
 }
 
 RC_GTEST_PROP(Isa, HI_2_decoding_gives_back_what_was_encoded, ()) {
-  const Instruction instruction = any_instruction(below(kOperations));
+  const Instruction instruction = any_instruction();
   const InstructionBytes bytes = encode(instruction);
   const Instruction back = decode(bytes);
   RC_ASSERT(&back.operation.type() == &instruction.operation.type());
@@ -214,7 +67,7 @@ RC_GTEST_PROP(Isa, HI_2_decoding_gives_back_what_was_encoded, ()) {
 }
 
 RC_GTEST_PROP(Isa, HI_2_text_assembles_to_the_instruction_that_it_shows, ()) {
-  const Instruction instruction = any_instruction(below(kOperations));
+  const Instruction instruction = any_instruction();
   const std::string text = disassemble(instruction);
   const Instruction back = assemble(text);
   RC_ASSERT(disassemble(back) == text);
@@ -235,6 +88,8 @@ std::string assembly_error(const std::string& line) {
 TEST(Isa, HI_2_text_that_is_no_instruction_is_refused) {
   EXPECT_EQ(assembly_error("conv.rum rows=1"), "\"conv.rum\" is no instruction");
   EXPECT_EQ(assembly_error("barrier id"), "\"id\" is not of the form name=value");
+  EXPECT_EQ(assembly_error("vector.run kind=table rows=1 columns=1"),
+            "channels is 0, allowed are 1 to 65535");
   EXPECT_EQ(assembly_error("barrier idd=1"), "there is no field \"idd\"; there are id, participants");
   EXPECT_EQ(assembly_error("barrier id=65536"), "id is 65536, allowed are 0 to 65535");
   EXPECT_EQ(assembly_error("barrier id=12x"), "\"12x\" is not a number");
@@ -246,7 +101,7 @@ TEST(Isa, HI_2_text_that_is_no_instruction_is_refused) {
 
 RC_GTEST_PROP(Isa, HI_2_every_bit_matters, ()) {
   // A flipped bit is another instruction or no instruction, never the same one.
-  const Instruction instruction = any_instruction(below(kOperations));
+  const Instruction instruction = any_instruction();
   InstructionBytes bytes = encode(instruction);
   const int bit = below(kInstructionBytes * 8);
   bytes.at(static_cast<std::size_t>(bit / 8)) ^= static_cast<std::uint8_t>(1 << (bit % 8));
@@ -268,13 +123,75 @@ std::string refused(const InstructionBytes& bytes) {
   return "";
 }
 
+// The bytes of an instruction with one field that no text can set.
+InstructionBytes with_code(InstructionBytes bytes, const OperationType& type, const std::string& name,
+                           std::int64_t value) {
+  int at = kHeaderBits;
+  for (const FieldInfo& field : type.fields()) {
+    for (int i = 0; i < field.bits; ++i, ++at) {
+      if (field.name != name) continue;
+      std::uint8_t& byte = bytes.at(static_cast<std::size_t>(at / 8));
+      const auto mask = static_cast<std::uint8_t>(1 << (at % 8));
+      byte = static_cast<std::uint8_t>(((value >> i) & 1) != 0 ? byte | mask : byte & ~mask);
+    }
+  }
+  return bytes;
+}
+
+std::string field_error(const OperationType& type, const FieldInfo& field, std::int64_t value) {
+  Operation operation = type.default_value();
+  for (const FieldInfo& other : type.fields()) {
+    if (!other.is_real && other.names.empty() && other.least > 0)
+      operation.set_field(other.name, fmt::format("{}", other.least));
+  }
+  return refused(with_code(encode({{}, {}, {}, operation}), type, field.name, value));
+}
+
+TEST(Isa, HI_2_every_field_has_a_range_that_is_checked_when_decoded) {
+  int ranges = 0;
+  for (const OperationType* type : instruction_set().types()) {
+    for (const FieldInfo& field : type->fields()) {
+      if (field.is_real || !field.names.empty()) continue;
+      const std::string place = fmt::format("{} {}", type->name(), field.name);
+      const std::string range = fmt::format("allowed are {} to {}", field.least, field.most);
+      const bool is_signed = field.least < 0;
+      const std::int64_t low = is_signed ? -(std::int64_t{1} << (field.bits - 1)) : 0;
+      const std::int64_t high = (std::int64_t{1} << (is_signed ? field.bits - 1 : field.bits)) - 1;
+      for (const std::int64_t value : {field.least, field.most})
+        EXPECT_EQ(field_error(*type, field, value).find("allowed are"), std::string::npos) << place;
+      if (field.least > low) {
+        EXPECT_EQ(field_error(*type, field, field.least - 1),
+                  fmt::format("{} is {}, {}", field.name, field.least - 1, range))
+            << place;
+        ++ranges;
+      }
+      if (field.most < high) {
+        EXPECT_EQ(field_error(*type, field, field.most + 1),
+                  fmt::format("{} is {}, {}", field.name, field.most + 1, range))
+            << place;
+        ++ranges;
+      }
+    }
+  }
+  EXPECT_GE(ranges, 70) << "extents, strides, counts and zero points";
+}
+
+TEST(Isa, HI_2_fields_that_contradict_one_another_are_refused) {
+  EXPECT_EQ(assembly_error("signal processors=0 semaphore=200"),
+            "signal: processors and semaphore are named together or not at all");
+  EXPECT_EQ(assembly_error("gdma.copy run_bytes=4294967295 inner_count=65535 outer_count=65535"),
+            "65535 x 65535 x 4294967295 bytes are more than the 1099511627776 that one instruction may move");
+  EXPECT_EQ(assembly_error("gdma.copy run_bytes=65536 inner_count=4096 outer_count=4096"), "");
+  EXPECT_NE(assembly_error("gdma.copy run_bytes=65536 inner_count=4096 outer_count=4096 pad_top=1"), "");
+}
+
 TEST(Isa, HI_2_illegal_opcodes_are_refused) {
   const std::set<int> legal{0x01, 0x02, 0x03, 0x05, 0x06, 0x07, 0x08, 0x09, 0x10, 0x11, 0x12,
                             0x20, 0x21, 0x22, 0x23, 0x30, 0x31, 0x32, 0x33, 0x34, 0x40, 0x41};
   for (int opcode = 0; opcode < 256; ++opcode) {
     InstructionBytes bytes{};
     bytes[0] = static_cast<std::uint8_t>(opcode);
-    EXPECT_EQ(refused(bytes).empty(), legal.count(opcode) == 1)
+    EXPECT_EQ(refused(bytes).find("illegal opcode") == std::string::npos, legal.count(opcode) == 1)
         << "opcode " << opcode << ": " << refused(bytes);
   }
 }

@@ -212,9 +212,6 @@ TEST(Faults, HI_2_each_names_the_instruction) {
       {0, copy("iodma", kSource, nram_address(0), 0), "iodma.copy: nothing to copy"},
       {0, copy("iodma", kSource, kTarget, 64), "lie on the same side"},
       {0, copy("iodma", kSource, nram_address(0) + 16384 - 32, 64), "leaves the memory at 0x40000000000"},
-      {0, "vector.run kind=table rows=0 columns=1 channels=1", "vector.run: 0 x 1 x 1 elements"},
-      {0, "barrier id=1 participants=0", "barrier: no participants"},
-      {0, "signal processors=0 semaphore=200", "signal: no processor or no semaphore is named"},
       {0, "signal processors=16 semaphore=200", "signal: the cluster has no processor 4, there are 3"},
       {0, "signal processors=1 semaphore=200 cluster_distance=-1",
        "signal: there is no cluster -1, the chip has"},
@@ -229,6 +226,13 @@ TEST(Faults, HI_2_each_names_the_instruction) {
                            kProgramBase + 64 + kProgramRoom * static_cast<std::uint64_t>(fault.processor))))
         << fault.line;
   }
+}
+
+TEST(Faults, HI_2_a_program_without_halt) {
+  EXPECT_THAT(in_child([] {
+                return error_of({{0, {"layer.end layer=0"}}});
+              }),
+              HasSubstr("the program ends without halt"));
 }
 
 TEST(Faults, HI_4_addresses_without_memory) {

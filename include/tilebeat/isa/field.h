@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace tilebeat {
 
@@ -73,22 +74,41 @@ constexpr FieldType field_type() {
 template <class T>
 inline constexpr FieldType kFieldType = field_type<T>();
 
+/// Values that an integer field may have, fewer than its bits can say.
+struct FieldRange {
+  std::int64_t least = INT64_MIN, most = INT64_MAX;
+};
+inline constexpr FieldRange kFromOne{1, INT64_MAX};      ///< extents, strides, counts
+inline constexpr FieldRange kZeroPointRange{-128, 255};  ///< of int8 and uint8
+
+/// What is to be known of a field without an operation that has it.
+struct FieldInfo {
+  std::string name;
+  int bits = 0;
+  bool is_real = false;                 ///< a finite double
+  std::int64_t least = 0, most = 0;     ///< of an integer
+  std::vector<std::string_view> names;  ///< of an enum: its values; of others none
+};
+
 /// One field of an operation for whoever handles operations without knowing their C++ types: a name, a width
 /// in the encoding, and where the value lies.
 class Field {
  public:
   template <class T>
-  Field(const char* name, T& value, int bits)
-      : name_(name), bits_(bits), value_(&value), type_(&kFieldType<T>) {}
+  Field(const char* name, T& value, int bits, FieldRange range)
+      : name_(name), bits_(bits), range_(range), value_(&value), type_(&kFieldType<T>) {}
 
   const char* name() const { return name_; }
   /// Width in the encoding, 1 to 63; of a double 64.
   int bits() const { return bits_; }
-  bool is_real() const { return type_->is_real; }
+  FieldInfo info() const;
+  /// What is wrong with the value, "rows is 0, allowed are 1 to 65535", or nothing.
+  std::string fault() const;
 
   /// The value as it is encoded, in the lowest `bits()` bits. Throws SimulationError when it does not fit.
   std::uint64_t encoded() const;
-  /// Sets the value from its encoding. Throws SimulationError when no such value exists.
+  /// Sets the value from its encoding. Throws SimulationError when no such value exists; whether it is in
+  /// range, `fault` says.
   void set_encoded(std::uint64_t code) const;
   /// The value as `disassemble` prints it.
   std::string text() const;
@@ -97,21 +117,25 @@ class Field {
 
  private:
   std::uint64_t extended(std::uint64_t code) const;
+  std::int64_t least() const;
+  std::int64_t most() const;
 
   const char* name_;
   int bits_;
+  FieldRange range_;
   void* value_;
   const FieldType* type_;
 };
 
 /// Is shown the fields of an operation, in the order in which they are packed. An operation calls it with
-/// name, member and width: `visit("rows", rows, 16)`.
+/// name, member, width and, where not all that the width can say is allowed, range:
+/// `visit("rows", rows, 16, kFromOne)`.
 class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
   template <class T>
-  void operator()(const char* name, T& value, int bits) {
-    field(Field(name, value, bits));
+  void operator()(const char* name, T& value, int bits, FieldRange range = {}) {
+    field(Field(name, value, bits, range));
   }
 
  private:

@@ -41,6 +41,7 @@ struct OperationKind {
 ///       std::uint16_t participants = 1;
 ///       void describe(FieldVisitor& visit) { visit("id", id, 16), visit("participants", participants, 16); }
 ///       std::string subject() const;  // may be left out: what follows the name in a summary
+///       std::string fault() const;    // may be left out: what is wrong with fields that each are in range
 ///     };
 ///
 /// An operation that exists for several units has an array `kKinds` in place of `kKind` and a member `unit`
@@ -53,11 +54,11 @@ class OperationType {
 
   /// An operation of this kind whose fields have their defaults.
   Operation default_value() const;
-  /// The operation that is encoded behind the header of `bytes`. Throws SimulationError for an illegal field
-  /// and for bits beyond the last one.
+  /// The operation that is encoded behind the header of `bytes`. Throws SimulationError for an illegal field,
+  /// for fields that contradict one another and for bits beyond the last one.
   Operation decode(const InstructionBytes& bytes) const;
-  /// Names of the fields, in the order in which they are packed.
-  std::vector<std::string> field_names() const;
+  /// The fields, in the order in which they are packed.
+  std::vector<FieldInfo> fields() const;
   /// Bits that the fields take together. Throws std::logic_error when a field has no width that Field allows.
   int field_bits() const;
 
@@ -76,6 +77,7 @@ class OperationType {
     type.make_ = &Traits::template make<I>;
     type.describe_ = &Traits::describe;
     type.subject_ = &Traits::subject;
+    type.fault_ = &Traits::fault;
     return type;
   }
 
@@ -84,6 +86,7 @@ class OperationType {
   Operation (*make_)() = nullptr;                                     // default_value()
   void (*describe_)(void* operation, FieldVisitor& visit) = nullptr;  // shows the fields
   std::string (*subject_)(const void* operation) = nullptr;           // text of a summary
+  std::string (*fault_)(const void* operation) = nullptr;             // of fields together
 };
 
 /// A value that is one of the operations that there are; which ones is open (InstructionSet). It holds the
@@ -120,6 +123,8 @@ class Operation {
   std::string fields_text() const;
   /// Sets the field `name` from text. Throws UserError when there is none or the text is no value of it.
   void set_field(std::string_view name, std::string_view text);
+  /// What is wrong with the fields, each by itself or together, or nothing.
+  std::string fault() const;
   /// What it is and how much it works on, in a few words: "conv.run 20x56x16".
   std::string summary() const;
 
@@ -154,6 +159,11 @@ struct OperationTraits {
   template <class T>
   struct HasSubject<T, std::void_t<decltype(&T::subject)>> : std::true_type {};
 
+  template <class T, class = void>
+  struct HasFault : std::false_type {};
+  template <class T>
+  struct HasFault<T, std::void_t<decltype(&T::fault)>> : std::true_type {};
+
   static constexpr auto kKinds = Kinds<Op>::kAll;
   static constexpr bool kSeveral = kKinds.size() > 1;
   using Editable = std::conditional_t<kSeveral, const Op, Op>;
@@ -167,6 +177,10 @@ struct OperationTraits {
   }
   static std::string subject(const void* operation) {
     if constexpr (HasSubject<Op>::value) return static_cast<const Op*>(operation)->subject();
+    return {};
+  }
+  static std::string fault([[maybe_unused]] const void* operation) {
+    if constexpr (HasFault<Op>::value) return static_cast<const Op*>(operation)->fault();
     return {};
   }
   static void describe(void* operation, FieldVisitor& visit) { static_cast<Op*>(operation)->describe(visit); }

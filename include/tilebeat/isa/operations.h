@@ -11,6 +11,11 @@
 
 namespace tilebeat {
 
+/// Bytes that one instruction may move, far beyond every memory.
+constexpr std::int64_t kMostTransferBytes = std::int64_t{1} << 40;
+/// What is wrong with a transfer of so many runs, rows of runs and bytes a run, or nothing.
+std::string transfer_fault(std::int64_t outer_count, std::int64_t inner_count, std::int64_t run_bytes);
+
 // The operations that do not belong to one engine: those of the command processor, the copies, the vector
 // unit, and the registers of a convolution, which several engines share. What only one engine executes lies
 // in its folder.
@@ -65,6 +70,7 @@ struct Copy {
 
   void describe(FieldVisitor& visit);
   std::string subject() const;
+  std::string fault() const;
 };
 
 /// What the vector unit computes; the formulas are in docs/vector.md.
@@ -160,6 +166,7 @@ struct Signal {
   std::int8_t cluster_distance = 0;  ///< the cluster's number less that of the giver's cluster
 
   void describe(FieldVisitor& visit);
+  std::string fault() const;
 };
 
 /// Fence: nothing later starts before everything earlier is complete, stores included. Ends layer `layer`.

@@ -113,21 +113,22 @@ std::int64_t TableShape::element(int image, int channel, int row, int column) co
 }
 
 std::string TableShape::problem() const {
-  const std::array<std::pair<const char*, int>, 15> sizes{{{"images", images},
-                                                           {"channels", channels},
-                                                           {"output rows", out_height},
-                                                           {"output columns", out_width},
-                                                           {"kernel rows", kernel_h},
-                                                           {"kernel columns", kernel_w},
-                                                           {"stride", stride_h},
-                                                           {"stride", stride_w},
-                                                           {"dilation", dilation_h},
-                                                           {"dilation", dilation_w},
-                                                           {"groups", groups},
-                                                           {"channels of a block", block},
-                                                           {"rows", height + 1},
-                                                           {"columns", width + 1},
-                                                           {"channels of a group", channels}}};
+  const std::int64_t rows = height, columns = width;
+  const std::array<std::pair<const char*, std::int64_t>, 15> sizes{{{"images", images},
+                                                                    {"channels", channels},
+                                                                    {"output rows", out_height},
+                                                                    {"output columns", out_width},
+                                                                    {"kernel rows", kernel_h},
+                                                                    {"kernel columns", kernel_w},
+                                                                    {"stride", stride_h},
+                                                                    {"stride", stride_w},
+                                                                    {"dilation", dilation_h},
+                                                                    {"dilation", dilation_w},
+                                                                    {"groups", groups},
+                                                                    {"channels of a block", block},
+                                                                    {"rows", rows + 1},
+                                                                    {"columns", columns + 1},
+                                                                    {"channels of a group", channels}}};
   for (const auto& [what, size] : sizes) {
     if (size <= 0) return fmt::format("{} {}", size, what);
   }
@@ -137,9 +138,9 @@ std::string TableShape::problem() const {
   const std::int64_t reach_w = std::int64_t{out_width} * stride_w + std::int64_t{kernel_w} * dilation_w +
                                std::abs(std::int64_t{pad_w});
   const std::int64_t stored = std::int64_t{channels} + block;
-  if (!countable({images, stored, height + 1, width + 1}) ||
-      !countable({images, stored, reach_h + 1, width + 1}) ||
-      !countable({images, stored, height + reach_h, std::max<std::int64_t>(width, 1) + reach_w}) ||
+  if (!countable({images, stored, rows + 1, columns + 1}) ||
+      !countable({images, stored, reach_h + 1, columns + 1}) ||
+      !countable({images, stored, rows + reach_h, std::max<std::int64_t>(columns, 1) + reach_w}) ||
       !countable({images, out_height, out_width}) || !countable({channels, kernel_h, kernel_w}))
     return "elements beyond 32 bits";
   const bool coordinates = kernel_h > kMaskBits || kernel_w > kMaskBits;

@@ -201,5 +201,16 @@ TEST(OffsetTables, OT_3_shapes_that_cannot_be_counted_are_refused) {
   EXPECT_THROW(compile_tables(s), UserError);
 }
 
+// A file may say anything: extents of all bits are refused, not counted further.
+TEST(TableShapes, UI_5_extents_of_all_bits_are_refused) {
+  for (int TableShape::*extent : {&TableShape::height, &TableShape::width, &TableShape::images,
+                                  &TableShape::out_height, &TableShape::kernel_w, &TableShape::stride_h}) {
+    TableShape shape;
+    shape.channels = 2;
+    shape.*extent = std::numeric_limits<int>::max();
+    EXPECT_NE(shape.problem(), "");
+  }
+}
+
 }  // namespace
 }  // namespace tilebeat::testing

@@ -53,18 +53,6 @@ TEST(WfoldEngineRefusal, WF_2_a_transit_window_that_does_not_fit) {
               HasSubstr("wfold.run: a row window does not fit the 319 bytes of half the "
                         "transit buffer"));
 }
-TEST(WfoldEngineRefusal, UI_5_empty_shapes) {
-  const EngineCase c = dense(16, 16, 16);
-  for (std::uint16_t WfoldRun::*field :
-       {&WfoldRun::rows, &WfoldRun::columns, &WfoldRun::kernels, &WfoldRun::channels}) {
-    WfoldRun run = c.run();
-    run.*field = 0;
-    EXPECT_THAT(refusal_of(c, {run}), HasSubstr("wfold.run: "));
-  }
-  EXPECT_THAT(refusal_of(c, {c.run()}, [](ConvSetup& s) { s.kernel_w = 0; }),
-              HasSubstr("wfold.run: 1 x 16 outputs of 16 kernels 3 x 0 over 16 channels"));
-  EXPECT_THAT(refusal_of(c, {c.run()}, [](ConvSetup& s) { s.stride_w = 0; }), HasSubstr("wfold.run: "));
-}
 TEST(WfoldEngineRefusal, WF_1_granularities_that_do_not_exist) {
   const EngineCase c = dense(16, 16, 16);
   for (const int granularity : {0, 1, 24, 128}) {

@@ -94,6 +94,7 @@ struct StoreOutput {
 
   void describe(FieldVisitor& visit);
   std::string subject() const;
+  std::string fault() const;
 };
 
 namespace switch_array {

@@ -25,15 +25,10 @@ ImageLayout image_of_map(const TableShape& shape) {
                       shape.groups, shape.threads());
 }
 
-// Programs written by hand may say anything; nothing may be zero that something is divided by.
+// Programs written by hand may say anything.
 void check_fields(const ConvSetup& c, const OffsetSetup& s, const OffsetMap& m, const OffsetRun& r,
                   const OffsetConfig& config) {
   const auto refuse = [](const std::string& what) { throw SimulationError("offset.run: " + what); };
-  if (s.group_kernels == 0 || s.block_kernels == 0 || s.vector == 0 || s.part == 0 || s.groups == 0 ||
-      r.kernels == 0 || r.channels == 0)
-    refuse(
-        fmt::format("{} kernels over {} channels; {} groups, {} kernels of a group, {} of a block, vector {}",
-                    r.kernels, r.channels, s.groups, s.group_kernels, s.block_kernels, s.vector));
   const TableShape shape = shape_of(c, s, m);
   if (const std::string wrong = shape.problem(); !wrong.empty()) refuse(wrong);
   if (s.block_kernels > config.columns || s.vector > config.vector)

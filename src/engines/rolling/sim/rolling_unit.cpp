@@ -11,24 +11,17 @@
 namespace tilebeat::rolling {
 namespace {
 
-// Programs written by hand may say anything; nothing may be zero that something is divided by.
+// Programs written by hand may say anything.
 void check_fields(const ConvSetup& c, const RollingSetup& s, const RollingRun& r,
                   const RollingConfig& config) {
   const auto refuse = [](const std::string& what) { throw SimulationError("rolling.run: " + what); };
-  if (c.kernel_h == 0 || c.kernel_w == 0 || r.rows == 0 || r.columns == 0 || r.kernels == 0 ||
-      r.channels == 0)
-    refuse(fmt::format("{} x {} outputs of {} kernels {} x {} over {} channels", r.rows, r.columns, r.kernels,
-                       c.kernel_h, c.kernel_w, r.channels));
-  if (s.group_kernels == 0 || s.block_kernels == 0 || s.images == 0)
-    refuse(fmt::format("{} kernels of a group, {} of a block, {} images", s.group_kernels, s.block_kernels,
-                       s.images));
   const std::int64_t most = std::numeric_limits<std::int32_t>::max();
   const std::int64_t pixels = std::int64_t{r.rows} * r.columns, taps = std::int64_t{c.kernel_h} * c.kernel_w;
   if (pixels > most / s.images || taps > most / r.channels)
     refuse(fmt::format("{} images of {} outputs over {} taps of {} channels are more than can be counted",
                        s.images, pixels, taps, r.channels));
   const int groups = s.stacked_blocks * s.stacked_cuts;
-  if (groups == 0 || groups > config.groups)
+  if (groups > config.groups)
     refuse(fmt::format("{} x {} stacked block pairs, the array has {} register groups", s.stacked_blocks,
                        s.stacked_cuts, config.groups));
   if (s.stacked_blocks * s.stacked_blocks > config.result_blocks)

@@ -106,10 +106,13 @@ void ParameterLoader::end_item() {
 void ParameterLoader::write_items() {
   const Picoseconds now = now_ps();
   sc_core::sc_time delay;
+  Cycle written = -1;  // the cycle that `delay` leads to
   for (std::size_t i = 0; i < writes_.size(); ++i) {
     const Write& w = writes_[i];
-    if (i == 0 || queues_.write_at(i) != queues_.write_at(i - 1))
-      delay = to_sc_time(context_.clock.at(queues_.write_at(i)) - now);
+    if (queues_.write_at(i) != written) {
+      written = queues_.write_at(i);
+      delay = to_sc_time(context_.clock.at(written) - now);
+    }
     const std::uint8_t* from = assembled_.data() + w.from;
     if (w.bank < config_.columns) {
       write_word_(bank_write[static_cast<std::size_t>(w.bank)], w.address, from, delay);

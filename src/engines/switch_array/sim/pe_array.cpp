@@ -76,7 +76,6 @@ Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
     read_word_(parameter_read[static_cast<std::size_t>(column)], word * static_cast<std::uint64_t>(p),
                kernel_words_.data() + column * p, delay);
   }
-  if (read_word_.failed()) throw SimulationError("conv.run: reads beyond the parameter buffer");
   widen_words(message.lanes, config_.rows, p, setup_.input_type == DType::kUint8, setup_.input_zero_point,
               wide_lanes_.data());
   widen_words(kernel_words_.data(), config_.columns, p, setup_.weight_type == DType::kUint8,
@@ -166,8 +165,6 @@ const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const
                                                        std::int64_t beats) {
   const int p = config_.port_channels;
   const std::int64_t words = std::int64_t{run.planes} * geometry.kernel_h * geometry.kernel_w;
-  if (run.parameter_word + words > config_.parameter_depth_words)
-    throw SimulationError("conv.run: reads beyond the parameter buffer");
   for (auto& bank : parameter_read) {
     count_accesses(bank, beats, p);
   }

@@ -66,7 +66,6 @@ void StoreChannel::read_source(Cycle now) {
     const auto& store = commands_.front().operation.get<StoreOutput>();
     const StridedBlock block{store.address,      store.pixel_bytes, store.columns,
                              store.pixel_stride, store.rows,        store.row_stride};
-    if (block.total_bytes() == 0) throw SimulationError("store.output: nothing to store");
     cutter_.emplace_back(block, config_.burst_bytes);
     source_address_ = store.source;
     storing_.push_back(commands_.front());

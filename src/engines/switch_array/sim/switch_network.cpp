@@ -120,12 +120,34 @@ void SwitchNetwork::tell_array(Activity waits_for) {
   send_(to_array, ArrayOperands{WaitsFor{waits_for}});
 }
 
+// Everything that a run reads and writes exists, so that both granularities find an error in one cycle. What
+// it reads of the banks is checked chunk by chunk.
+void SwitchNetwork::check_places() const {
+  const int last_slot = run_.slot + run_.blocks - 1;
+  if (last_slot >= config_.parameter_slots || run_.kernels > config_.columns)
+    throw SimulationError(
+        fmt::format("conv.run: slot {} or {} kernels do not exist", last_slot, run_.kernels));
+  const std::int64_t words = std::int64_t{run_.blocks} * run_.planes * setup_.kernel_h * setup_.kernel_w;
+  if (run_.parameter_word + words > config_.parameter_depth_words) {
+    throw SimulationError(fmt::format("conv.run: reads words {} to {} of the {} of the parameter buffer",
+                                      run_.parameter_word, run_.parameter_word + words - 1,
+                                      config_.parameter_depth_words));
+  }
+  if (!run_.last) return;
+  // As real numbers: fields may say more bytes than 64 bits can count.
+  const double pixels = static_cast<double>(run_.rows) * run_.columns;
+  const double bytes = static_cast<double>(run_.blocks) * run_.kernels * dtype_size(setup_.output_type);
+  if (run_.output_base + (pixels - 1) * run_.output_stride + bytes >
+      static_cast<double>(config_.output_buffer_bytes)) {
+    throw SimulationError(fmt::format(
+        "conv.run: {} x {} outputs of {} bytes, {} apart from {} on, leave the output buffer of {} bytes",
+        run_.rows, run_.columns, bytes, run_.output_stride, run_.output_base, config_.output_buffer_bytes));
+  }
+}
+
 void SwitchNetwork::begin_run() {
   run_ = queue_.front().operation.get<ConvRun>();
-  if (run_.rows == 0 || run_.columns == 0 || run_.planes == 0 || run_.blocks == 0) {
-    throw SimulationError(fmt::format("conv.run: {} x {} outputs of {} kernel blocks over {} channel blocks",
-                                      run_.rows, run_.columns, run_.blocks, run_.planes));
-  }
+  check_places();
   if (run_.blocks == 1 && run_.plane_step != 0)
     throw SimulationError(fmt::format("conv.run: plane_step {} of a single kernel block", run_.plane_step));
   if (run_.blocks > 1 && !(run_.first && run_.last && run_.kernels == config_.columns)) {

@@ -12,16 +12,11 @@
 namespace tilebeat {
 namespace {
 
-// Before a schedule is made of it: nothing may be zero that something is divided by.
-void check_fields(const ConvSetup& s, const WfoldRun& r, const WfoldConfig& config) {
+// Before a schedule is made of it.
+void check_fields(const WfoldRun& r, const WfoldConfig& config) {
   const auto is_granularity = [&config](int g) {
     return g >= 2 && g <= config.line_bytes && (g & (g - 1)) == 0;
   };
-  if (r.rows == 0 || r.columns == 0 || r.kernels == 0 || r.channels == 0 || s.kernel_h == 0 ||
-      s.kernel_w == 0 || s.stride_w == 0) {
-    throw SimulationError(fmt::format("wfold.run: {} x {} outputs of {} kernels {} x {} over {} channels",
-                                      r.rows, r.columns, r.kernels, s.kernel_h, s.kernel_w, r.channels));
-  }
   if (!is_granularity(r.granularity) || !is_granularity(r.result_granularity)) {
     throw SimulationError(fmt::format("wfold.run: granularities {} and {}, powers of two from 2 to {} exist",
                                       r.granularity, r.result_granularity, config.line_bytes));
@@ -187,7 +182,7 @@ void WfoldMaster::begin_run(Cycle now) {
   const auto* run = queue_.front().operation.get_if<WfoldRun>();
   if (run == nullptr)
     throw SimulationError(summary(queue_.front()) + ": the matrix unit of this core is a W-fold engine");
-  check_fields(setup_, *run, config_);
+  check_fields(*run, config_);
   job_ = std::make_shared<const WfoldJob>(
       WfoldJob{queue_.front(), *run, setup_, WfoldSchedule(wfold_shape(config_), geometry_of(setup_, *run))});
   check_run(*job_);

@@ -69,6 +69,7 @@ class SwitchNetwork : public CommandedUnit {
   void step();
   void begin_next(Cycle now);
   void begin_run();
+  void check_places() const;
   void next_block();
   void begin_chunk(Cycle now);
   void finish_chunk(Cycle now);
