@@ -84,7 +84,7 @@ void write_files(const PlanCommand& command,
   for (const auto& [path, text] : outputs) {
     if (!path.empty()) files.write(path, text);
   }
-  files.commit({});
+  files.commit();
 }
 
 }  // namespace

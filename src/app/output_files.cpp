@@ -74,6 +74,7 @@ void OutputFiles::discard() {
     file.close();
     if (!file.temporary().empty()) unlink(file.temporary().c_str());
   }
+  if (set_) set_->discard();
   // Folders that somebody else has filled meanwhile stay.
   for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) rmdir(folder->c_str());
   uninterrupted.let_go();
@@ -108,6 +109,10 @@ void OutputFiles::lock_folder(const std::string& path) {
     throw UserError(fmt::format("{}: another run is writing there", path));
 }
 
+void OutputFiles::begin_set(const std::string& out) {
+  set_.emplace(out);
+}
+
 OutputFile& OutputFiles::open(const std::string& path) {
   struct stat status {};
   const bool exists = stat(path.c_str(), &status) == 0;
@@ -122,10 +127,22 @@ OutputFile& OutputFiles::open(const std::string& path) {
   if (exists && access(target.c_str(), W_OK) != 0) refuse_to_write(path, errno);
   Uninterrupted uninterrupted;
   int descriptor = -1;
-  const std::string temporary = make_file_beside(target, path, descriptor);
+  const bool of_set = set_ && set_->has(path);
+  const std::string temporary =
+      of_set ? file_of_set(path, descriptor, uninterrupted) : make_file_beside(target, path, descriptor);
   uninterrupted.hold(temporary);
   fchmod(descriptor, exists ? status.st_mode & 07777 : new_file_mode());
-  return files_.emplace_back(descriptor, path, target, temporary);
+  if (of_set) of_set_.push_back(path);
+  return files_.emplace_back(descriptor, path, of_set ? "" : target, temporary);
+}
+
+// A new file of the set, under the name by which it is known until then.
+std::string OutputFiles::file_of_set(const std::string& path, int& descriptor, Uninterrupted& uninterrupted) {
+  if (of_set_.empty()) uninterrupted.hold(set_->make_folder());
+  const std::string temporary = set_->collected(path);
+  descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadWrite);
+  if (descriptor < 0) refuse_to_write(path, errno);
+  return temporary;
 }
 
 void OutputFiles::write(const std::string& path, std::string_view bytes) {
@@ -144,13 +161,14 @@ void OutputFiles::commit(const std::vector<std::string>& obsolete) {
   check();
   Uninterrupted uninterrupted;
   Replacement replacement;
-  for (const std::string& path : obsolete) replacement.remove(path);
   for (const OutputFile& file : files_) {
-    if (!file.temporary().empty()) replacement.put(file.temporary(), file.target());
+    if (!file.temporary().empty() && !file.target().empty()) replacement.put(file.temporary(), file.target());
   }
+  if (!of_set_.empty()) set_->commit(of_set_, obsolete);
   replacement.keep();
   files_.clear();
   folders_.clear();
+  of_set_.clear();
   uninterrupted.let_go();
 }
 

@@ -2,11 +2,13 @@
 
 #include <cstdio>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "interruption.h"
+#include "result_set.h"
 
 namespace tilebeat {
 
@@ -51,23 +53,28 @@ class OutputFiles {
   /// Keeps other runs from writing into a folder until the object goes. Throws UserError when one does
   /// already.
   void lock_folder(const std::string& path);
+  /// From now on the report and the tensors of the output folder `out`, which exists, are a ResultSet.
+  void begin_set(const std::string& out);
   /// Begins a file. Throws UserError when it cannot be written.
   OutputFile& open(const std::string& path);
   /// Writes a whole file. Throws UserError when that fails.
   void write(const std::string& path, std::string_view bytes);
   /// Throws UserError when something could not be written so far.
   void check() const;
-  /// Moves everything to its place, in the order in which it was begun, and removes `obsolete` files. Throws
-  /// UserError when that fails, and then all is as it was before.
-  void commit(const std::vector<std::string>& obsolete);
+  /// Moves everything to its place, in the order in which it was begun, the set last and as a whole, without
+  /// the tensors that `obsolete` names. Throws UserError when that fails, and then all is as it was before.
+  void commit(const std::vector<std::string>& obsolete = {});
 
  private:
   void discard();
+  std::string file_of_set(const std::string& path, int& descriptor, Uninterrupted& uninterrupted);
 
   Interruption interruption_;
   std::deque<OutputFile> files_;  // callers hold references
   std::vector<std::string> folders_;
   int lock_ = -1;  // descriptor of the folder
+  std::optional<ResultSet> set_;
+  std::vector<std::string> of_set_;  // paths of its files
 };
 
 }  // namespace tilebeat

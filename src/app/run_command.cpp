@@ -110,6 +110,7 @@ class RunOutputs {
     files_.make_folder(places_.out);
     files_.lock_folder(places_.out);
     files_.make_folder(places_.outputs());
+    files_.begin_set(places_.out);
     if (!command.vcd.empty()) {
       OutputFile& file = files_.open(command.vcd);
       vcd_.emplace(filter_of(command, period), period, now_ps,

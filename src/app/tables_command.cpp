@@ -50,7 +50,7 @@ void compile(const TablesCommand& command) {
   const std::vector<std::uint8_t> bytes = ahead->file();
   OutputFiles files;
   files.write(command.out, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  files.commit({});
+  files.commit();
   fmt::print("{}\nWrote {} ({} bytes)\n", ahead->text({}), command.out, bytes.size());
 }
 

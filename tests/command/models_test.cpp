@@ -208,7 +208,7 @@ TEST_P(Corruption, CY_3_one_wrong_byte_of_a_bank_fails_the_check) {
   for (const char* file : {"tilebeat-out/report.json", "tilebeat-out/outputs/conv1.npy", "t.json"}) {
     EXPECT_TRUE(files.count(file)) << file << " is written";
   }
-  EXPECT_EQ(files.size(), 5U) << "and nothing else but two folders";
+  EXPECT_EQ(files.size(), 6U) << "and nothing else but two folders and the report's link";
   EXPECT_NE(result.out.find("FAIL"), std::string::npos) << "the terminal says so: " << result.out;
 }
 

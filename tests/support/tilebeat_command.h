@@ -45,9 +45,10 @@ struct CommandResult {
 
 /// What a command finds around it, besides its folder.
 struct CommandSetting {
-  std::string out;                        ///< file that stdout goes to instead of CommandResult::out
-  rlim_t max_file_bytes = RLIM_INFINITY;  ///< no file of the command can grow beyond
-  bool interrupts_ignored = false;        ///< as under nohup
+  std::string out;                                 ///< file that stdout goes to instead of CommandResult::out
+  rlim_t max_file_bytes = RLIM_INFINITY;           ///< no file of the command can grow beyond
+  bool interrupts_ignored = false;                 ///< as under nohup
+  std::map<std::string, std::string> environment;  ///< variables besides those of the test
 };
 
 /// A command that runs.
@@ -81,6 +82,7 @@ class StartedCommand {
     const rlimit limit{setting.max_file_bytes, setting.max_file_bytes};
     if (setting.max_file_bytes != RLIM_INFINITY && setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(126);
     if (setting.interrupts_ignored) std::signal(SIGINT, SIG_IGN);
+    for (const auto& [name, value] : setting.environment) setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> raw{const_cast<char*>(TILEBEAT_BINARY)};
     for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
     raw.push_back(nullptr);
@@ -121,10 +123,16 @@ class CommandFolder {
   std::map<std::string, std::string> files(const std::string& below = "") const {
     std::map<std::string, std::string> found;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path(below))) {
-      const std::string name = std::filesystem::relative(entry.path(), path(below)).string();
+      const std::string name = entry.path().lexically_relative(path(below)).string();
       if (entry.is_regular_file()) found[name] = read_bytes(entry.path().string());
       if (entry.is_directory()) found[name + "/"] = "";
     }
+    return found;
+  }
+  /// The tensors of a run, by name.
+  std::map<std::string, std::string> tensors(const std::string& out) const {
+    std::map<std::string, std::string> found = files(out + "/outputs");
+    found.erase("report.json");
     return found;
   }
   nlohmann::json report(const std::string& out = "tilebeat-out") const {
