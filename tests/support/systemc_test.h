@@ -73,7 +73,9 @@ inline std::string in_child(const std::function<std::string()>& body) {
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw std::runtime_error("child failed: " + text);
+  if (WIFSIGNALED(status))
+    throw std::runtime_error("child ended by signal " + std::to_string(WTERMSIG(status)));
+  if (WEXITSTATUS(status) != 0) throw std::runtime_error("child failed: " + text);
   return text;
 }
 

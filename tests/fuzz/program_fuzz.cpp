@@ -1,0 +1,23 @@
+// Programs written by hand, as text, for a chip of two cores.
+#include "tilebeat/config/hardware_file.h"
+#include "tilebeat/program/program_file.h"
+
+#include "fuzz_target.h"
+
+namespace {
+
+const tilebeat::HardwareConfig& chip() {
+  static const tilebeat::HardwareConfig hardware = [] {
+    tilebeat::HardwareConfig made;
+    made.chip.emplace().cores_per_cluster = 2;
+    return made;
+  }();
+  return hardware;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tilebeat;
+  return fuzz::tried([&] { load_programs(fuzz::MemoryFile(data, size).path(), chip()); });
+}
