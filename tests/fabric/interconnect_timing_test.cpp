@@ -21,12 +21,13 @@ class InterconnectTest : public ::testing::Test {
   InterconnectTest() { strict_systemc(); }
 
   void build(int ports) {
+    build(ports, {{0, kTargetBytes, 0, 1, 4096, target_bytes_},
+                  {kTargetBytes, 2 * kTargetBytes, 1, 1, 4096, target_bytes_}});
+  }
+  void build(int ports, const std::vector<AddressRange>& map) {
     std::vector<std::string> names;
     for (int i = 0; i < ports; ++i) names.push_back("p" + std::to_string(i));
-    bus_ = std::make_unique<Interconnect>(
-        "bus", config_, context_, names,
-        std::vector<AddressRange>{{0, kTargetBytes, 0, 1, 4096, target_bytes_},
-                                  {kTargetBytes, 2 * kTargetBytes, 1, 1, 4096, target_bytes_}});
+    bus_ = std::make_unique<Interconnect>("bus", config_, context_, names, map);
     for (int i = 0; i < 2; ++i) {
       targets_.push_back(std::make_unique<ScriptedTarget>(("target" + std::to_string(i)).c_str(), context_));
       bus_->target_ports[static_cast<std::size_t>(i)].bind(targets_.back()->socket);
@@ -308,6 +309,23 @@ TEST_F(InterconnectTest, HI_6_decode_error) {
   EXPECT_EQ(inside.status, tlm::TLM_OK_RESPONSE);
   EXPECT_EQ(statistics(0).decode_errors, 2);
   EXPECT_EQ(statistics(0).granted, 1);
+}
+
+// Two targets take turns every 4096 bytes; a request to both is one to neither.
+TEST_F(InterconnectTest, HI_6_a_request_across_the_granules_of_targets_is_refused) {
+  build(1, {{0, 2 * kTargetBytes, 0, 2, 4096, target_bytes_}});
+  std::vector<const Access*> inside, across;
+  for (std::uint64_t granule = 0; granule < 4; ++granule) {
+    inside.push_back(&port(0).read(10, granule * 4096 + 4080, 16));
+    across.push_back(&port(0).read(10, granule * 4096 + 4081, 16));
+  }
+  run(200);
+  for (std::size_t granule = 0; granule < 4; ++granule) {
+    EXPECT_EQ(inside[granule]->status, tlm::TLM_OK_RESPONSE) << granule;
+    EXPECT_EQ(across[granule]->status, tlm::TLM_ADDRESS_ERROR_RESPONSE) << granule;
+  }
+  EXPECT_EQ(target(0).arrivals.size(), 2U);
+  EXPECT_EQ(target(1).arrivals.size(), 2U);
 }
 
 TEST_F(InterconnectTest, HI_7_debug_transport_is_forwarded_by_address) {

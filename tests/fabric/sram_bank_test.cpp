@@ -2,6 +2,7 @@
 #include "tilebeat/fabric/sram_bank.h"
 
 #include <array>
+#include <vector>
 
 #include <tlm_utils/simple_initiator_socket.h>
 
@@ -16,7 +17,10 @@ constexpr Picoseconds kPeriod = 1000;
 
 struct Reader : sc_core::sc_module {
   tlm_utils::simple_initiator_socket<Reader> socket;
-  explicit Reader(const sc_core::sc_module_name& name) : sc_module(name), socket("socket") {}
+  explicit Reader(const sc_core::sc_module_name& name) : sc_module(name), socket("socket") {
+    socket.register_invalidate_direct_mem_ptr(this, &Reader::withdraw);
+  }
+  void withdraw(sc_dt::uint64 begin, sc_dt::uint64 /*end*/) { withdrawn.push_back(begin); }
   /// The delay that an access `after` picoseconds from now is given.
   Picoseconds read(std::uint64_t address, unsigned bytes, Picoseconds after = 0) {
     std::array<std::uint8_t, 64> data{};
@@ -32,6 +36,7 @@ struct Reader : sc_core::sc_module {
     transport(socket, payload, tlm::TLM_WRITE_COMMAND, address, data.data(), bytes);
   }
   tlm::tlm_generic_payload payload;
+  std::vector<std::uint64_t> withdrawn;  ///< where regions begin that may no longer be read directly
 };
 
 struct SramBankTest : ::testing::Test {
@@ -75,6 +80,28 @@ TEST_F(SramBankTest, HI_7_accesses_outside_are_refused) {
   EXPECT_EQ(a.payload.get_response_status(), tlm::TLM_OK_RESPONSE);
   a.read(241, 16);
   EXPECT_EQ(a.payload.get_response_status(), tlm::TLM_ADDRESS_ERROR_RESPONSE);
+}
+
+// Copies of a tile in one bank: what was read of one stays good while another one is written.
+TEST(SramBankRegions, CY_3_a_write_withdraws_its_own_region_from_the_first_byte_to_the_last) {
+  strict_systemc();
+  const SimContext context{ClockDomain(kPeriod)};
+  SramBank bank{"bank", context, 192, 1, 3};
+  Reader reader{"reader"};
+  reader.socket.bind(bank.ports[0]);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  for (const std::uint64_t region : {0, 1, 2}) {
+    for (const std::uint64_t address : {64 * region, 64 * region + 63}) {
+      for (const std::uint64_t granted : {0, 64, 128}) {
+        tlm::tlm_dmi dmi;
+        reader.payload.set_address(granted);
+        ASSERT_TRUE(reader.socket->get_direct_mem_ptr(reader.payload, dmi));
+      }
+      reader.withdrawn.clear();
+      reader.write(address, 1);
+      EXPECT_EQ(reader.withdrawn, std::vector<std::uint64_t>{64 * region}) << "byte " << address;
+    }
+  }
 }
 
 }  // namespace

@@ -171,6 +171,20 @@ TEST(FoldEngineRefusal, WF_5_a_destination_that_overtakes_its_source) {
   }
 }
 
+// Of a single row whose pixels move apart the last pixel decides.
+TEST(FoldEngineRefusal, WF_5_the_last_pixel_of_a_row_decides) {
+  Fold fold;
+  Copy copy;
+  copy.unit = Unit::kFold;
+  copy.run_bytes = copy.source_inner_stride = 3, copy.destination_inner_stride = 4;
+  copy.inner_count = 6;
+  copy.destination = fold.head;
+  copy.source = fold.head + 4;
+  EXPECT_THAT(run_copy(fold, copy, {}), HasSubstr("runs into what is still to be read from"));
+  copy.source = fold.head + 5;
+  EXPECT_THAT(run_copy(fold, copy, {}), ::testing::Not(HasSubstr("runs into")));
+}
+
 TEST(FoldEngineRefusal, UI_5_addresses_outside_nram) {
   Fold fold;
   fold.gap = fold.tail();

@@ -154,6 +154,20 @@ TEST(HostTiming, UI_4_register_writes_are_counted_as_host) {
   EXPECT_EQ(at11.cycles() - at10.cycles(), more) << "and nothing else changes";
 }
 
+// Address, size and start of a program; the first write of the second program, too, is prepared when the
+// first one has ended.
+TEST(HostTiming, SW_6_each_of_two_programs_takes_three_register_writes) {
+  const Workload workload = load_workload(TILEBEAT_SOURCE_DIR "/models/worked_scenes.json");
+  const auto host = [&](int clocks, std::size_t layer) {
+    HardwareConfig hardware = in_step();
+    hardware.host.register_write_cycles = clocks;
+    return SimulatedRun::stall(simulate_in_child(workload, hardware).layer(layer), "host");
+  };
+  for (const std::size_t layer : {0U, 1U})
+    EXPECT_EQ(host(11, layer) - host(10, layer), 3) << "layer " << layer;
+  EXPECT_EQ(host(10, 1), host(10, 0));
+}
+
 TEST(HostTiming, HI_2_an_instruction_buffer_of_one_instruction_is_enough) {
   HardwareConfig hardware = in_step();
   hardware.host.instruction_buffer_bytes = 64;
