@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -51,6 +52,12 @@ struct CommandSetting {
   std::map<std::string, std::string> environment;  ///< variables besides those of the test
 };
 
+/// The binary that is tested: the build's, or the one that scripts/mutation-test has made.
+inline const char* tilebeat_binary() {
+  const char* other = std::getenv("TILEBEAT_UNDER_TEST");
+  return other != nullptr ? other : TILEBEAT_BINARY;
+}
+
 /// A command that runs.
 class StartedCommand {
  public:
@@ -83,10 +90,10 @@ class StartedCommand {
     if (setting.max_file_bytes != RLIM_INFINITY && setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(126);
     if (setting.interrupts_ignored) std::signal(SIGINT, SIG_IGN);
     for (const auto& [name, value] : setting.environment) setenv(name.c_str(), value.c_str(), 1);
-    std::vector<char*> raw{const_cast<char*>(TILEBEAT_BINARY)};
+    std::vector<char*> raw{const_cast<char*>(tilebeat_binary())};
     for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
     raw.push_back(nullptr);
-    execv(TILEBEAT_BINARY, raw.data());
+    execv(tilebeat_binary(), raw.data());
     _exit(126);
   }
 
