@@ -89,12 +89,19 @@ void check_chip(const ChipConfig& c, const Place& place) {
   check_memory(c.sram, c.sram_bytes(), c.cluster_bus.bytes_per_clock, place.key("sram"));
   check_copy(c.core.copy, c.core.bus.bytes_per_clock, core.key("copy"));
   check_copy(c.copy, c.cluster_bus.bytes_per_clock, place.key("copy"));
+}
+
+// The memories of all cores and clusters, which are there from the beginning of a run.
+void check_sum_of_memories(const HardwareConfig& config, const Place& root) {
   constexpr std::int64_t kMost = std::int64_t{1} << 32;
-  const std::int64_t bytes =
-      c.clusters * (c.sram_bytes() + c.cores_per_cluster * (c.core.nram.size_bytes + c.core.wram.size_bytes));
-  need(bytes <= kMost, place.key("clusters"), c.clusters,
-       fmt::format("fewer clusters or smaller memories: they take {} bytes in all, {} are the limit", bytes,
-                   kMost));
+  if (!config.chip) return;
+  const ChipConfig& c = *config.chip;
+  const std::int64_t core =
+      c.core.nram.size_bytes + c.core.wram.size_bytes + config.matrix_engine().buffer_bytes();
+  const std::int64_t bytes = c.clusters * (c.sram_bytes() + c.cores_per_cluster * core);
+  need(bytes <= kMost, root.key("chip").key("clusters"), c.clusters,
+       fmt::format("fewer clusters, cores or smaller memories: they take {} bytes in all, {} are the limit",
+                   bytes, kMost));
 }
 
 }  // namespace
@@ -127,6 +134,7 @@ void check_hardware(const HardwareConfig& config, const std::string& file) {
   if (config.fused && !config.chip)
     root.key("fused").refuse("true", "false: layers are fused in the memories of a chip, which is not there");
   for (std::size_t i = 0; i < config.engines.size(); ++i) config.engines[i].check(config, root);
+  check_sum_of_memories(config, root);
   check_transfers(config, root);
   check_dram(config.dram, root.key("dram"));
   if (config.chip) check_chip(*config.chip, root.key("chip"));

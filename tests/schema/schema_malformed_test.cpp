@@ -389,5 +389,17 @@ TEST_F(MalformedFile, NU_4_npy_files) {
     expect_refused(wanted, folder_.write("t.npy", bytes), wanted, read_npy);
 }
 
+// What a whole chip takes is known before any of it is there.
+TEST_F(MalformedFile, UI_2_memories_of_all_cores_together) {
+  const auto file = [](int clusters, int words) {
+    return json{{"chip", {{"clusters", clusters}, {"cores_per_cluster", 4}}},
+                {"switch_array", {{"bank_depth_words", words}}}}
+        .dump();
+  };
+  expect_hardware_refused(file(8, 1 << 23), "/chip/clusters: 8 is not allowed");
+  expect_hardware_refused(file(8, 1 << 23), "bytes in all, 4294967296 are the limit");
+  EXPECT_NO_THROW(load_hardware(folder_.write("hw.json", file(8, 1 << 18))));
+}
+
 }  // namespace
 }  // namespace tilebeat

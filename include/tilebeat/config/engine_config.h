@@ -38,6 +38,8 @@ class EngineConfig {
   /// Multiply-accumulates of one engine a cycle, at most.
   virtual std::int64_t peak_macs_per_clock() const = 0;
   virtual FaultSpace fault_space(const HardwareConfig& hardware) const = 0;
+  /// Bytes of the buffers of one engine, without the memories of its core.
+  virtual std::int64_t buffer_bytes() const = 0;
   /// What the engine compiles ahead, shared with all copies that are made from now on; null: nothing.
   virtual std::shared_ptr<CompiledAhead> compiled_ahead() = 0;
 };
@@ -56,6 +58,7 @@ class EngineConfigOf : public EngineConfig {
   void check(const HardwareConfig& hardware, const Place& root) const override;
   std::int64_t peak_macs_per_clock() const override;
   FaultSpace fault_space(const HardwareConfig& hardware) const override;
+  std::int64_t buffer_bytes() const override;
   std::shared_ptr<CompiledAhead> compiled_ahead() override;
 };
 

@@ -11,7 +11,9 @@ namespace tilebeat {
 //   void check_engine(const T&, const HardwareConfig&, const Place& root)         its rules
 //   std::int64_t peak_macs_per_clock(const T&)
 //   FaultSpace fault_space(const T&, const HardwareConfig&)
-//   std::shared_ptr<CompiledAhead> compiled_ahead(T&)                             where it compiles something
+//   std::int64_t buffer_bytes(const T&)                                           where it has buffers of its
+//   own std::shared_ptr<CompiledAhead> compiled_ahead(T&)                             where it compiles
+//   something
 
 template <class T>
 std::unique_ptr<EngineConfig> EngineConfigOf<T>::clone() const {
@@ -50,6 +52,16 @@ FaultSpace fault_space_of(const T& value, const HardwareConfig& hardware) {
   return fault_space(value, hardware);
 }
 
+// Of engines that work on the memories of their core alone.
+template <class T>
+std::int64_t buffer_bytes(const T&) {
+  return 0;
+}
+template <class T>
+std::int64_t buffer_bytes_of(const T& value) {
+  return buffer_bytes(value);
+}
+
 // Of engines that compile nothing ahead.
 template <class T>
 std::shared_ptr<CompiledAhead> compiled_ahead(T&) {
@@ -68,6 +80,11 @@ std::int64_t EngineConfigOf<T>::peak_macs_per_clock() const {
 template <class T>
 FaultSpace EngineConfigOf<T>::fault_space(const HardwareConfig& hardware) const {
   return fault_space_of(value, hardware);
+}
+
+template <class T>
+std::int64_t EngineConfigOf<T>::buffer_bytes() const {
+  return buffer_bytes_of(value);
 }
 
 template <class T>

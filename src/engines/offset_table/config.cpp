@@ -71,6 +71,11 @@ std::int64_t peak_macs_per_clock(const OffsetConfig& c) {
 }
 
 // NRAM: lines of the cache are copies of it.
+std::int64_t buffer_bytes(const OffsetConfig& c) {
+  constexpr std::int64_t kRecordBytes = 16;
+  return std::int64_t{c.cache.bytes} + c.table_bytes + kRecordBytes * c.record_kernels;
+}
+
 FaultSpace fault_space(const OffsetConfig&, const HardwareConfig& hardware) {
   if (!hardware.chip) return {};
   const MemoryConfig& nram = hardware.chip->core.nram;

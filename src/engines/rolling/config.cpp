@@ -78,6 +78,11 @@ std::int64_t peak_macs_per_clock(const RollingConfig& c) {
   return std::int64_t{c.rows} * c.columns;
 }
 
+std::int64_t buffer_bytes(const RollingConfig& c) {
+  constexpr std::int64_t kBothOperands = 2, kHalves = 2, kSumBytes = 4;
+  return (kBothOperands * c.groups + kHalves * c.result_blocks * kSumBytes) * c.rows * c.columns;
+}
+
 // The registers of both operands: a bank is the registers of one group of one operand.
 FaultSpace fault_space(const RollingConfig& c, const HardwareConfig&) {
   return {2 * c.groups, std::int64_t{c.rows} * c.columns};

@@ -78,6 +78,13 @@ std::int64_t peak_macs_per_clock(const SwitchArrayConfig& c) {
   return std::int64_t{c.rows} * c.columns * c.port_channels;
 }
 
+std::int64_t buffer_bytes(const SwitchArrayConfig& c) {
+  constexpr std::int64_t kCopies = 2, kRecordBytes = 16;
+  return kCopies * c.rows * c.bank_depth_words * c.port_channels +
+         std::int64_t{c.columns} * c.parameter_depth_words * c.port_channels +
+         kRecordBytes * c.columns * c.parameter_slots + c.output_buffer_bytes;
+}
+
 // The input banks, both copies.
 FaultSpace fault_space(const SwitchArrayConfig& c, const HardwareConfig&) {
   return {c.rows, std::int64_t{2} * c.bank_depth_words * c.port_channels};
