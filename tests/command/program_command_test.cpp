@@ -228,6 +228,7 @@ TEST(ProgramLayers, CY_4_layers_that_end_in_one_clock_do_not_depend_on_the_order
       EXPECT_EQ(layers.at(i).at("name"), fmt::format("layer{}", i)) << "in the order of their numbers";
     if (first != second) {
       EXPECT_EQ(layers.at(1).at("cycles"), 0) << "both end in one clock";
+      EXPECT_EQ(layers.at(1).at("utilization"), 0) << "a number";
     }
     for (const char* seed : {"1", "2", "3", "4", "5", "77"}) {
       EXPECT_TRUE(files({"--jitter-seed", seed}) == plain) << "jitter seed " << seed;

@@ -51,6 +51,15 @@ std::optional<SimulatedRun> check_on_chip(const ConvShape& shape, const Hardware
   options.granularity = one_in(2) ? Granularity::kTile : Granularity::kClock;
   options.jitter_seed = static_cast<std::uint32_t>(number(1, 1000));
   RC_ASSERT(simulate_in_child(hardware, plan->plan, options, 30).report_text == run.report_text);
+  std::int64_t left = 0;  // what the slaves gave is what the writers wrote
+  for (const auto& counter : run.report.at("counters")) {
+    if (counter.at("name") != "results") continue;
+    const std::string module = counter.at("module");
+    const auto value = counter.at("value").get<std::int64_t>();
+    if (module.find(".engine.sl") != std::string::npos) left += value;
+    if (module.find(".engine.writer") != std::string::npos) left -= value;
+  }
+  RC_ASSERT(left == 0);
   return run;
 }
 

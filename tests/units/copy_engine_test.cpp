@@ -273,5 +273,20 @@ TEST(CopyStreamProperty, HI_2_long_runs_do_not_overflow) {
   EXPECT_EQ(bytes, std::int64_t{1} << 32);
 }
 
+// 65537 x 65535 bytes fit the field of a run exactly: behind a border they are one, and bursts end where
+// windows do.
+TEST(CopyStreamProperty, HI_2_runs_that_touch_are_one_up_to_the_length_of_a_field) {
+  const auto second_window = [](std::uint16_t count) {
+    Copy c;
+    c.run_bytes = c.source_inner_stride = 65537;
+    c.inner_count = count, c.pad_left = 1;
+    CopyStream stream(c, 4096);
+    while (stream.piece().fill || stream.piece().address < 65536) stream.advance();
+    return stream.piece().bytes;
+  };
+  EXPECT_EQ(second_window(65534), 4096);
+  EXPECT_EQ(second_window(65535), 4096);
+}
+
 }  // namespace
 }  // namespace tilebeat::testing
