@@ -139,7 +139,7 @@ OutputFile& OutputFiles::open(const std::string& path) {
 // A new file of the set, under the name by which it is known until then.
 std::string OutputFiles::file_of_set(const std::string& path, int& descriptor, Uninterrupted& uninterrupted) {
   if (of_set_.empty()) uninterrupted.hold(set_->make_folder());
-  const std::string temporary = set_->collected(path);
+  std::string temporary = set_->collected(path);
   descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadWrite);
   if (descriptor < 0) refuse_to_write(path, errno);
   return temporary;

@@ -83,9 +83,10 @@ std::string ResultSet::collected(const std::string& path) const {
 }
 
 const std::string& ResultSet::make_folder() {
-  const fs::path parent = fs::path(outputs_).parent_path();
+  const fs::path parent = fs::path(outputs_).parent_path(), out = fs::path(report_).parent_path();
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
+  // Where `outputs` is a link to, sets of runs into other folders may be under way.
+  for (const auto& entry : parent == out ? fs::directory_iterator(out, ignored) : fs::directory_iterator()) {
     if (entry.path().filename().string().rfind(kHidden, 0) == 0) remove_folder(entry.path());
   }
   std::string name = (parent / (std::string(kHidden) + "XXXXXX")).string();

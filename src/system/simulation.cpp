@@ -3,6 +3,7 @@
 #include "tilebeat/base/error.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -24,10 +25,8 @@ LayerResult layer_result(const LayerPlan& plan, const Snapshot& before, const Sn
   layer.cycles = after.at - before.at;
   layer.beats = after.beats - before.beats;
   layer.macs = after.macs - before.macs;
-  for (int i = 0; i < kActivityCount; ++i) {
-    const auto index = static_cast<std::size_t>(i);
-    layer.activity[index] = after.array[index] - before.array[index];
-  }
+  std::transform(after.array.begin(), after.array.end(), before.array.begin(), layer.activity.begin(),
+                 std::minus<>());
   layer.utilization = utilization_of(layer.macs, layer.array_cycles(), run.peak_macs_per_clock / run.cores);
   layer.bytes = after.bytes - before.bytes;
   for (std::size_t i = 0; i < after.modules.size(); ++i) {

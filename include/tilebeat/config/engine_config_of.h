@@ -11,9 +11,8 @@ namespace tilebeat {
 //   void check_engine(const T&, const HardwareConfig&, const Place& root)         its rules
 //   std::int64_t peak_macs_per_clock(const T&)
 //   FaultSpace fault_space(const T&, const HardwareConfig&)
-//   std::int64_t buffer_bytes(const T&)                                           where it has buffers of its
-//   own std::shared_ptr<CompiledAhead> compiled_ahead(T&)                             where it compiles
-//   something
+//   std::int64_t buffer_bytes(const T&)                      where it has buffers of its own
+//   std::shared_ptr<CompiledAhead> compiled_ahead(T&)        where it compiles something
 
 template <class T>
 std::unique_ptr<EngineConfig> EngineConfigOf<T>::clone() const {

@@ -45,8 +45,6 @@ class WordAccess {
     payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
     socket->b_transport(payload_, delay);
   }
-  /// The last access was refused.
-  bool failed() const { return payload_.is_response_error(); }
 
  private:
   tlm::tlm_generic_payload payload_;

@@ -4,6 +4,7 @@
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/config/rules.h"
 #include "tilebeat/engines/offset_table/table_library.h"
+#include "tilebeat/isa/instruction.h"
 
 #include <fmt/format.h>
 
@@ -70,12 +71,11 @@ std::int64_t peak_macs_per_clock(const OffsetConfig& c) {
   return std::int64_t{c.rows} * c.columns * c.vector;
 }
 
-// NRAM: lines of the cache are copies of it.
 std::int64_t buffer_bytes(const OffsetConfig& c) {
-  constexpr std::int64_t kRecordBytes = 16;
-  return std::int64_t{c.cache.bytes} + c.table_bytes + kRecordBytes * c.record_kernels;
+  return std::int64_t{c.cache.bytes} + c.table_bytes + std::int64_t{kPostParameterBytes} * c.record_kernels;
 }
 
+// NRAM: lines of the cache are copies of it.
 FaultSpace fault_space(const OffsetConfig&, const HardwareConfig& hardware) {
   if (!hardware.chip) return {};
   const MemoryConfig& nram = hardware.chip->core.nram;

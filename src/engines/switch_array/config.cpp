@@ -3,6 +3,7 @@
 #include "tilebeat/config/engine_config_of.h"
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/config/rules.h"
+#include "tilebeat/isa/instruction.h"
 
 #include <fmt/format.h>
 
@@ -79,10 +80,10 @@ std::int64_t peak_macs_per_clock(const SwitchArrayConfig& c) {
 }
 
 std::int64_t buffer_bytes(const SwitchArrayConfig& c) {
-  constexpr std::int64_t kCopies = 2, kRecordBytes = 16;
+  constexpr std::int64_t kCopies = 2;
   return kCopies * c.rows * c.bank_depth_words * c.port_channels +
          std::int64_t{c.columns} * c.parameter_depth_words * c.port_channels +
-         kRecordBytes * c.columns * c.parameter_slots + c.output_buffer_bytes;
+         std::int64_t{kPostParameterBytes} * c.columns * c.parameter_slots + c.output_buffer_bytes;
 }
 
 // The input banks, both copies.

@@ -71,12 +71,12 @@ std::int64_t peak_macs_per_clock(const WfoldConfig& c) {
   return std::int64_t{c.slaves} * c.compute_units * c.line_bytes;
 }
 
-// The NRAM of a core, which the engine reads.
 std::int64_t buffer_bytes(const WfoldConfig& c) {
   return std::int64_t{c.slaves} * (c.first_buffer_lines + c.second_buffer_lines) * c.line_bytes +
          c.transit_bytes;
 }
 
+// The NRAM of a core, which the engine reads.
 FaultSpace fault_space(const WfoldConfig&, const HardwareConfig& hardware) {
   const MemoryConfig& nram = hardware.chip->core.nram;
   return {nram.banks, nram.size_bytes / nram.banks};
