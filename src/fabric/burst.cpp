@@ -24,6 +24,7 @@ tlm::tlm_generic_payload& BurstPool::acquire(tlm::tlm_command command, std::uint
   burst.set_byte_enable_ptr(nullptr);
   burst.set_dmi_allowed(false);
   burst.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+  burst.get_extension<BurstExtension>()->trail.clear();
   return burst;
 }
 

@@ -91,6 +91,8 @@ std::vector<std::uint8_t> BurstPort::take_front() {
 std::vector<std::uint8_t> BurstPort::finish(Burst burst) {
   const tlm::tlm_response_status status = burst.payload->get_response_status();
   const std::uint64_t address = burst.payload->get_address();
+  std::swap(trail_, BurstPool::extension(*burst.payload).trail);
+  ledger.explain(trail_, context_.clock.cycle_of(now_ps()));
   burst.payload->release();
   if (status != tlm::TLM_OK_RESPONSE) {
     const char* const what = status == tlm::TLM_COMMAND_ERROR_RESPONSE ? "nothing can be read" : "no memory";

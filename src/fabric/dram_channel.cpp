@@ -138,7 +138,18 @@ void DramChannel::consider(Choice& best, DramCommandKind kind, std::size_t index
     best = {kind, index, at, earliest.at > from ? earliest.rule : Activity::kDataLatency};
 }
 
+void DramChannel::tell_wait(const Choice& choice) {
+  const std::uint32_t request = queue_[choice.index].burst.request;
+  if (wait_listener_) {
+    const bool others = last_command_at_ >= 0 && last_request_ != request;
+    wait_listener_({request, others ? last_command_at_ + 1 : -1, refresh_done_, choice.at, choice.waits_for});
+  }
+  last_request_ = request;
+  last_command_at_ = choice.at;
+}
+
 std::optional<DramChannel::Served> DramChannel::issue(const Choice& choice) {
+  tell_wait(choice);
   Entry& entry = queue_[choice.index];
   const int bank = entry.burst.bank;
   switch (choice.kind) {

@@ -1,6 +1,7 @@
 #include "tilebeat/fabric/dram_controller.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/fabric/burst.h"
 
 #include <algorithm>
 
@@ -20,6 +21,7 @@ DramController::DramController(const sc_core::sc_module_name& name, const DramCo
   for (int index = 0; index < config.channels; ++index) {
     channels_.emplace_back(config, index);
     channels_.back().listen([this](const DramCommand& command) { observe(command); });
+    channels_.back().listen_waits([this](const DramWait& wait) { pass_on(wait); });
   }
   socket.register_nb_transport_fw(this, &DramController::receive);
   socket.register_transport_dbg(this, &DramController::debug);
@@ -191,6 +193,7 @@ void DramController::admit_held(Cycle now) {
   const auto handle = static_cast<std::uint32_t>(held_);
   if (!enter_bursts(handle, now, now)) return;
   held_ = kNone;
+  note_wait(*requests_[handle].payload, context_.clock.round_up(clock_.at(now)), Activity::kTargetQueue);
   if (clock_.at(now) != now_ps())
     throw SimulationError(fmt::format("{}: a request was accepted late", name()));
   tlm::tlm_phase phase = tlm::END_REQ;
@@ -276,6 +279,19 @@ void DramController::observe(const DramCommand& command) {
   const Cycle data = command.cycle + (write ? channel.clocks().cwl : channel.clocks().cl);
   trace.change(signals.data, clock_.at(data), 1);
   trace.change(signals.data, clock_.at(data + channel.clocks().data), 0);
+}
+
+// A cycle of the NPU belongs to what held at its beginning.
+void DramController::pass_on(const DramWait& wait) {
+  const auto add = [&](Cycle until, Activity cause) {
+    if (until < 0) return;
+    note_wait(*requests_[wait.request].payload, context_.clock.round_up(clock_.at(until)), cause);
+  };
+  // Whichever comes last is what was waited for last.
+  if (wait.others_until < wait.refresh_until) add(wait.others_until, Activity::kMemoryQueue);
+  add(wait.refresh_until, Activity::kRefresh);
+  add(wait.others_until, Activity::kMemoryQueue);
+  add(wait.issued_at, wait.rule);
 }
 
 void DramController::trace_queue(int channel, Cycle at) {

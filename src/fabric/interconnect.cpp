@@ -198,6 +198,8 @@ void Interconnect::stream(const Response& response) {
   Port& port = ports_[static_cast<std::size_t>(extension.initiator.value())];
   Lane& lane = response.payload->is_read() ? port.read : port.write;
   account(lane, response.taken_over);
+  extension.trail.add(response.taken_over, Activity::kDataLatency);  // where the target has said nothing
+  lane.ledger.explain(extension.trail, response.taken_over, extension.at_target);
   --lane.at_target;
   Cycle earliest = response.taken_over + config_.response_cycles;
   Cycle last = 0;
@@ -236,6 +238,9 @@ void Interconnect::send(int index, Payload& payload, Cycle now) {
   Lane& lane = lane_of(payload);
   account(lane, now);
   ++lane.at_target;
+  BurstExtension& extension = BurstPool::extension(payload);
+  extension.at_target = now;
+  extension.trail.add(now, Activity::kTargetQueue);
   target.unaccepted = &payload;
   tlm::tlm_phase phase = tlm::BEGIN_REQ;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
@@ -269,6 +274,8 @@ void Interconnect::grant(int index, Cycle now) {
   Payload& payload = *port.request;
   Lane& lane = payload.is_read() ? port.read : port.write;
   account(lane, now);
+  BurstExtension& extension = BurstPool::extension(payload);
+  extension.trail.add(now, extension.waits_for);
   lane.waiting = false;
   ++lane.under_way;
   ++port.outstanding;
@@ -277,7 +284,7 @@ void Interconnect::grant(int index, Cycle now) {
   Target& target = targets_[static_cast<std::size_t>(port.target)];
   Cycle due = now + config_.request_cycles;
   if (!payload.is_read()) {
-    const int beats = BurstPool::extension(payload).beats;
+    const int beats = extension.beats;
     const Cycle first_beat = std::max(now + 1, lane.free_from);
     lane.free_from = first_beat + beats;
     const Cycle arrives = std::max(first_beat + config_.request_cycles, target.write_from);
@@ -287,6 +294,7 @@ void Interconnect::grant(int index, Cycle now) {
     lane.ledger.add_beats(first_beat, beats);
     trace_beats(port.signals.write_beat, first_beat, beats);
   }
+  extension.trail.add(due, Activity::kBusLatency);
   auto& travelling = target.travelling;
   travelling.push_back({due, grants_++, &payload});
   std::push_heap(travelling.begin(), travelling.end(), std::greater<>());
@@ -310,9 +318,10 @@ void Interconnect::note_waiting(Cycle now) {
     } else {
       lane.cause = Activity::kBusGrant;
     }
-    Activity& told = BurstPool::extension(*port.request).waits_for;
-    if (told == lane.cause) continue;
-    told = lane.cause;
+    BurstExtension& extension = BurstPool::extension(*port.request);
+    if (extension.waits_for == lane.cause) continue;
+    extension.trail.add(now, extension.waits_for);
+    extension.waits_for = lane.cause;
     tlm::tlm_phase phase = kStillWaiting;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     initiator_ports[index]->nb_transport_bw(*port.request, phase, delay);

@@ -25,6 +25,7 @@ void Interconnect::settle(Cycle end) {
     account(port.read, end);
     account(port.write, end);
     port.statistics.settled_at = end;
+    for (BeatLedger* ledger : {&port.read.ledger, &port.write.ledger}) ledger->close();
     port.statistics.read_cycles = port.read.ledger.cycles();
     port.statistics.write_cycles = port.write.ledger.cycles();
   }

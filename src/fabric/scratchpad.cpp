@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/fabric/burst.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,12 +16,14 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
                        int engine_ports)
     : sc_module(name),
       socket("socket"),
+      holds(this->name()),
       context_(context),
       config_(config),
       base_(base),
       size_(static_cast<std::uint64_t>(size_bytes)),
       words_per_clock_(std::max(1, bus_bytes / config.bank_bytes)),
       layout_(layout),
+      has_engine_ports_(layout == ScratchpadLayout::kRegions || engine_ports > 0),
       bank_ports_("bank_port", static_cast<std::size_t>(config.banks)),
       accessed_(static_cast<std::size_t>(config.banks)) {
   socket.register_nb_transport_fw(this, &Scratchpad::receive);
@@ -84,6 +87,7 @@ void Scratchpad::take(tlm::tlm_generic_payload& payload, Cycle now) {
 void Scratchpad::admit(Cycle now) {
   if (held_ == nullptr || requests_.size() == static_cast<std::size_t>(config_.request_queue)) return;
   tlm::tlm_generic_payload& payload = *std::exchange(held_, nullptr);
+  note_wait(payload, now, Activity::kTargetQueue);
   take(payload, now);
   tlm::tlm_phase phase = tlm::END_REQ;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
@@ -119,14 +123,29 @@ void Scratchpad::respond(Cycle now) {
 }
 
 void Scratchpad::access_words(Request& request, Cycle now, int& room) {
-  const unsigned length = request.payload->get_data_length();
-  if (room == 0) ++stats.port_clocks;
+  const unsigned length = request.payload->get_data_length(), done = request.done;
+  const bool full = room == 0;
+  if (full) ++stats.port_clocks;
   for (; room > 0 && request.done < length; --room) {
     if (access_word(request)) continue;
     ++stats.conflict_clocks;
     break;
   }
   request.next = now + 1;
+  if (request.done > done) {
+    if (has_engine_ports_) note_access(request, done, now);
+    return;
+  }
+  note_wait(*request.payload, now, Activity::kDataLatency);
+  note_wait(*request.payload, now + 1, full ? Activity::kMemoryPort : Activity::kBankConflict);
+}
+
+// The bytes of a request from byte `from` on were accessed in this cycle.
+void Scratchpad::note_access(const Request& request, unsigned from, Cycle now) {
+  const std::uint64_t address = request.payload->get_address();
+  holds.access("a request over the bus",
+               request.payload->is_read() ? Holds::Access::kRead : Holds::Access::kWrite, address + from,
+               address + request.done, now);
 }
 
 // The next word of a request; false when its bank has made its access in this cycle.

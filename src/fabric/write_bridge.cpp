@@ -106,7 +106,11 @@ void WriteBridge::take_responses(Cycle now) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     while (outputs[i]->front_ready(now)) {
       outputs[i]->recycle(outputs[i]->take_front());
-      --under_way_[i].front()->unanswered;
+      ledger.explain(outputs[i]->trail(), now);
+      Transfer& transfer = *under_way_[i].front();
+      if (auto* extension = transfer.payload->get_extension<BurstExtension>())
+        extension->trail.add(outputs[i]->trail());
+      --transfer.unanswered;
       under_way_[i].pop_front();
     }
   }
@@ -128,6 +132,7 @@ void WriteBridge::respond(Cycle now) {
     if (held_ == nullptr) continue;
     tlm::tlm_generic_payload& held = *held_;
     held_ = nullptr;
+    note_wait(held, now, Activity::kOutstanding);
     accept(held, std::move(held_routes_));
     phase = tlm::END_REQ;
     socket->nb_transport_bw(held, phase, delay);
@@ -149,6 +154,7 @@ void WriteBridge::send(Cycle now) {
       std::vector<std::uint8_t> data = port.buffer(bytes);
       std::copy_n(transfer.payload->get_data_ptr(), bytes, data.begin());
       port.issue(tlm::TLM_WRITE_COMMAND, route.address, bytes, std::move(data), now);
+      note_wait(*transfer.payload, now, Activity::kBusLatency);
       under_way_[static_cast<std::size_t>(route.output)].push_back(&transfer);
       port.ledger.enter(Activity::kNoWork, now + 1);
     }

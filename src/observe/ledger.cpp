@@ -2,6 +2,8 @@
 
 #include "tilebeat/base/error.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -12,8 +14,34 @@ void CycleLedger::settle(Cycle at) {
         fmt::format("cycle ledger: cycle {} is accounted for twice (up to {} already, {} now)", at, since_,
                     activity_name(current_)));
   }
+  if (current_ == Activity::kMemory) await(at);
   cycles_[static_cast<int>(current_)] += at - since_;
   since_ = at;
+}
+
+// A memory is waited for up to cycle `end`.
+void CycleLedger::await(Cycle end) {
+  if (end == since_) return;
+  if (!unexplained_.empty() && unexplained_.back().end == since_) {
+    unexplained_.back().end = end;
+  } else {
+    unexplained_.push_back({since_, end});
+  }
+}
+
+void CycleLedger::explain(const WaitTrail& trail, Cycle now, Cycle from) {
+  if (trail.empty()) return;
+  if (current_ == Activity::kMemory && since_ < now) settle(now);
+  auto kept = unexplained_.begin();
+  for (const Stretch stretch : unexplained_) {
+    if (stretch.begin < from) *kept++ = {stretch.begin, std::min(stretch.end, from)};
+    trail.divide(std::min(std::max(stretch.begin, from), stretch.end), stretch.end,
+                 [this](Activity cause, Cycle cycles) {
+                   cycles_[static_cast<int>(Activity::kMemory)] -= cycles;
+                   cycles_[static_cast<int>(cause)] += cycles;
+                 });
+  }
+  unexplained_.erase(kept, unexplained_.end());
 }
 
 }  // namespace tilebeat

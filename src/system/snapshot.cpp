@@ -18,6 +18,7 @@ void SnapshotVisitor::ledger(const std::string& module, CycleLedger& ledger) {
   // What another processor computes while a layer ends may be accounted for ahead of time.
   const Cycle upto = std::max(snapshot_.at, ledger.settled_at());
   ledger.settle(upto);
+  ledger.close();
   snapshot_.modules.push_back({prefix_ + module, "npu", upto, ledger.cycles()});
 }
 

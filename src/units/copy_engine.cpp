@@ -205,6 +205,7 @@ void CopyEngine::take_data(Cycle now) {
     } else {
       if (!piece.port->ready(tlm::TLM_READ_COMMAND, now)) return;
       std::vector<std::uint8_t> data = piece.port->take(tlm::TLM_READ_COMMAND);
+      read_ledger.explain(piece.port->trail(), now);
       data_.insert(data_.end(), data.begin(), data.end());
       piece.port->recycle(std::move(data));
     }
@@ -220,6 +221,7 @@ void CopyEngine::take_responses(Cycle now) {
     const auto [port, written] = writes_.front();
     writes_.pop_front();
     port->recycle(port->take(tlm::TLM_WRITE_COMMAND));
+    write_ledger.explain(port->trail(), now);
     bytes += written;
     Job& job = jobs_.front();
     job.unwritten -= written;

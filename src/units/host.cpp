@@ -69,6 +69,7 @@ void Host::step() {
   const std::size_t writes = kWritesPerProgram * sets_[next_].programs.size();
   if (write_under_way_ && port.front_ready(now)) {
     port.recycle(port.take_front());
+    ledger.explain(port.trail(), now);
     write_under_way_ = false;
     ++writes_done_;
     write_at_ = now + config_.register_write_cycles;

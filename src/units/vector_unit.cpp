@@ -102,6 +102,7 @@ void VectorUnit::take_operands(BurstPort& port, std::deque<std::size_t>& order, 
                                Cycle now) {
   while (port.front_ready(now)) {
     std::vector<std::uint8_t> data = port.take_front();
+    ledger.explain(port.trail(), now);
     std::vector<std::uint8_t>& all = (steps_[order.front() - first_step_].*operand).data;
     all.insert(all.end(), data.begin(), data.end());
     port.recycle(std::move(data));
@@ -112,6 +113,7 @@ void VectorUnit::take_operands(BurstPort& port, std::deque<std::size_t>& order, 
 void VectorUnit::take_responses(Cycle now) {
   while (result.front_ready(now)) {
     std::vector<std::uint8_t> data = result.take_front();
+    ledger.explain(result.trail(), now);
     Job& job = jobs_.front();
     job.unwritten -= static_cast<std::int64_t>(data.size());
     result.recycle(std::move(data));

@@ -3,6 +3,7 @@
 
 #include "tilebeat/base/math.h"
 
+#include <map>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -20,6 +21,8 @@ class DramChannelTest : public ::testing::Test {
       channels_.reserve(1);
       channels_.emplace_back(config_, 0);
       channels_.back().listen([this](const DramCommand& command) { log_.push_back(command); });
+      channels_.back().listen_waits(
+          [this](const DramWait& wait) { waits_of_[wait.request].push_back(wait); });
     }
     return channels_.back();
   }
@@ -54,6 +57,7 @@ class DramChannelTest : public ::testing::Test {
   DramConfig config_ = dram_preset(DramPreset::kDdr4_2400);
   std::vector<DramChannel> channels_;
   std::vector<DramCommand> log_;
+  std::map<std::uint32_t, std::vector<DramWait>> waits_of_;  // by request
   std::vector<std::uint32_t> order_;
   std::vector<DramChannel::Served> served_;
 };
@@ -86,6 +90,35 @@ TEST_F(DramChannelTest, HI_6_row_conflict_waits_for_tRAS_tRP_and_tRCD) {
   EXPECT_EQ(cycles(Kind::kRead)[1], activate + clocks(config_.tRCD_ps));
   channel().settle(1000);
   EXPECT_EQ(channel().statistics().row_conflicts, 1);
+}
+
+TEST_F(DramChannelTest, CY_2_every_command_says_what_its_burst_waited_for) {
+  enter(0, 0, 7, 10);
+  enter(1, 0, 8, 10);
+  run(1000);
+  ASSERT_EQ(waits_of_[0].size(), 2U) << "ACT, RD";
+  const Cycle read = 10 + clocks(config_.tRCD_ps);
+  EXPECT_EQ(waits_of_[0][0].issued_at, 10);
+  EXPECT_EQ(waits_of_[0][0].others_until, -1);
+  EXPECT_EQ(waits_of_[0][1].issued_at, read);
+  EXPECT_EQ(waits_of_[0][1].others_until, -1);
+  EXPECT_EQ(waits_of_[0][1].rule, Activity::kRowMiss);
+  ASSERT_EQ(waits_of_[1].size(), 3U) << "PRE, ACT, RD";
+  EXPECT_EQ(waits_of_[1][0].others_until, read + 1) << "the burst before was served";
+  EXPECT_EQ(waits_of_[1][0].rule, Activity::kRowMiss) << "tRAS";
+  EXPECT_EQ(waits_of_[1][1].others_until, -1);
+  EXPECT_EQ(waits_of_[1][1].rule, Activity::kRowMiss) << "tRP";
+  EXPECT_EQ(waits_of_[1][2].issued_at, cycles(Kind::kRead)[1]);
+}
+
+TEST_F(DramChannelTest, CY_2_a_burst_knows_the_refresh_that_held_it_up) {
+  config_.refresh = true;
+  const Cycle due = clocks(config_.tREFI_ps);
+  enter(0, 0, 7, due + 5);
+  run(due + 5000);
+  ASSERT_GE(waits_of_[0].size(), 1U);
+  EXPECT_EQ(waits_of_[0][0].refresh_until, due + clocks(config_.tRFC_ps));
+  EXPECT_EQ(waits_of_[0][0].issued_at, due + clocks(config_.tRFC_ps));
 }
 
 TEST_F(DramChannelTest, HI_6_banks_work_in_parallel) {

@@ -78,7 +78,7 @@ TEST_F(InterconnectTest, HI_6_read_latency_and_one_beat_a_clock) {
   EXPECT_EQ(stats.read_bursts, 1);
   EXPECT_EQ(stats.granted, 1);
   EXPECT_EQ(cycles_of(stats.read_cycles, Activity::kBusy), beats(200));
-  EXPECT_EQ(cycles_of(stats.read_cycles, Activity::kMemory), 5) << "from its arrival to its answer";
+  EXPECT_EQ(cycles_of(stats.read_cycles, Activity::kDataLatency), 5) << "from its arrival to its answer";
   EXPECT_EQ(cycles_of(stats.read_cycles, Activity::kBusLatency),
             config_.request_cycles + config_.response_cycles);
   EXPECT_EQ(cycles_of(stats.read_cycles, Activity::kNoWork), 100 - (last + 1 - 10));
@@ -104,7 +104,7 @@ TEST_F(InterconnectTest, HI_6_write_occupies_its_bus_a_clock_a_beat) {
   EXPECT_EQ(target(0).bytes[0x80 + 39], 9);
   EXPECT_EQ(cycles_of(statistics(0).write_cycles, Activity::kBusy), beats(64) + beats(40));
   // With the target: a for 4 cycles, b for 4 from three cycles later on; the first two lie under beats of b.
-  EXPECT_EQ(cycles_of(statistics(0).write_cycles, Activity::kMemory), beats(40) + 4 - 2);
+  EXPECT_EQ(cycles_of(statistics(0).write_cycles, Activity::kDataLatency), beats(40) + 4 - 2);
   EXPECT_EQ(cycles_of(statistics(0).write_cycles, Activity::kBusLatency),
             b.responded - 10 - beats(64) - beats(40) - (beats(40) + 4 - 2));
   EXPECT_EQ(statistics(0).write_bytes, 104);
@@ -223,7 +223,7 @@ TEST_F(InterconnectTest, HI_6_withheld_end_req_holds_back_the_target_alone) {
   EXPECT_EQ(target(0).arrivals[1].cycle, arrival + 9 + config_.request_cycles);
   EXPECT_EQ(cycles_of(statistics(1).read_cycles, Activity::kBusGrant), 0);
   EXPECT_EQ(cycles_of(statistics(1).read_cycles, Activity::kTargetQueue), b.granted - b.issued);
-  EXPECT_EQ(cycles_of(statistics(1).read_cycles, Activity::kMemory), 12);
+  EXPECT_EQ(cycles_of(statistics(1).read_cycles, Activity::kDataLatency), 12);
   EXPECT_EQ(cycles_of(statistics(1).read_cycles, Activity::kBusLatency), b.first_beat - b.granted - 12);
 }
 

@@ -1,8 +1,12 @@
 // NRAM, WRAM and SRAM: contents, latency, throughput, banks (SPEC HI-2, HI-3, HI-7, CY-1).
 #include "tilebeat/fabric/scratchpad.h"
 
+#include "tilebeat/fabric/burst.h"
+
 #include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -42,6 +46,7 @@ class Direct : public sc_core::sc_module {
     bursts.emplace_back();
     Burst& burst = bursts.back();
     burst.at = at, burst.command = command, burst.address = address, burst.data = std::move(data);
+    burst.payload.set_extension(new BurstExtension);  // the payload's from now on
     return burst;
   }
   Burst& read(Cycle at, std::uint64_t address, std::size_t bytes) {
@@ -98,6 +103,16 @@ class ScratchpadTest : public ::testing::Test {
     return static_cast<Cycle>(ceil_div<std::uint64_t>(words, kBus / width));
   }
 
+  using Spent = std::vector<std::pair<Activity, Cycle>>;
+  static const WaitTrail& trail(const Direct::Burst& burst) {
+    return BurstPool::extension(burst.payload).trail;
+  }
+  static Spent spent(const Direct::Burst& burst, Cycle begin, Cycle end) {
+    Spent all;
+    trail(burst).divide(begin, end, [&](Activity cause, Cycle cycles) { all.emplace_back(cause, cycles); });
+    return all;
+  }
+
   static constexpr int kBus = 64;
   SimContext context_{ClockDomain(kPeriod)};
   MemoryConfig config_{4096, 16, 16, 3};
@@ -117,6 +132,27 @@ TEST_F(ScratchpadTest, HI_2_latency_pair) {
   EXPECT_EQ(burst.responded, response);
   EXPECT_EQ(burst.status, tlm::TLM_OK_RESPONSE);
   EXPECT_EQ(memory_->stats.words, 1);
+}
+
+// Of 64-byte requests at a bus of as much, the second waits a cycle for the port; of two words in one bank
+// the second waits for the bank.
+TEST_F(ScratchpadTest, CY_2_a_request_says_what_kept_it) {
+  build();
+  auto& first = port_->read(10, kBase, 64);
+  auto& second = port_->read(10, kBase + 64, 64);
+  auto& word = port_->read(100, kBase, 16);
+  auto& same_bank = port_->read(100, kBase + 256, 16);
+  run(200);
+  const Cycle access = 10 + 1 + config_.latency_cycles;
+  EXPECT_TRUE(trail(first).empty()) << "nothing but its access";
+  EXPECT_EQ(
+      spent(second, 10, second.responded),
+      (Spent{{Activity::kDataLatency, access - 10}, {Activity::kMemoryPort, 1}, {Activity::kBusLatency, 1}}))
+      << "the port knows of no answer";
+  EXPECT_TRUE(trail(word).empty());
+  EXPECT_EQ(spent(same_bank, 100, same_bank.responded), (Spent{{Activity::kDataLatency, access - 10},
+                                                               {Activity::kBankConflict, 1},
+                                                               {Activity::kBusLatency, 1}}));
 }
 
 TEST_F(ScratchpadTest, HI_2_words_a_clock) {

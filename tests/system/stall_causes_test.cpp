@@ -217,24 +217,33 @@ INSTANTIATE_TEST_SUITE_P(
               [](HardwareConfig& h) { h.dma.command_queue = 1; }, false},
         Cause{"bus_grant", "dma_parameter.request", "bus_grant", loading_both, many_small_bursts,
               [](HardwareConfig& h) { h.dma.burst_bytes = 16; }},
-        Cause{"memory",
+        Cause{"memory_queue",
               "dma_load.stream",
-              "memory",
-              loading,
+              "memory_queue",
+              loading_both,
               {},
               [](HardwareConfig& h) { h.dram.data_bits = 16; }},
-        Cause{"memory_latency",
+        Cause{"data_latency_of_the_stream",
               "dma_load.stream",
-              "memory",
+              "data_latency",
               loading,
               {},
               [](HardwareConfig& h) { h.dram.tCL_ps = 200000; }},
-        Cause{"memory_kernels",
+        Cause{"row_miss_of_the_stream",
+              "dma_load.stream",
+              "row_miss",
+              loading,
+              {},
+              [](HardwareConfig& h) { h.dram.tRCD_ps = 200000; }},
+        Cause{"refresh_of_the_stream", "dma_load.stream", "refresh", loading,
+              [](HardwareConfig& h) { h.dram.refresh = true; },
+              [](HardwareConfig& h) { h.dram.tREFI_ps = 1000000; }},
+        Cause{"bus_latency_of_the_kernels",
               "dma_parameter.stream",
-              "memory",
+              "bus_latency",
               fetching_kernels,
               {},
-              [](HardwareConfig& h) { h.dram.data_bits = 16; }},
+              [](HardwareConfig& h) { h.interconnect.response_cycles = 100; }},
         Cause{"landing",
               "dma_load.request",
               "landing",
@@ -353,6 +362,25 @@ TEST(SharedWaits, CY_2_what_takes_the_stream_waits_for_what_its_channel_waits_fo
   }
 }
 
+/// What the way to a memory and the memory itself took.
+Cycle waits_for_memory(const nlohmann::json& module) {
+  Cycle sum = 0;
+  for (const char* cause : {"bus_grant", "bus_latency", "target_queue", "memory_queue", "data_latency",
+                            "row_miss", "activate_window", "bank_group"})
+    sum += SimulatedRun::stall(module, cause);
+  return sum;
+}
+
+// But for what a layer's end has cut in two, and there is one layer.
+TEST(NamedWaits, CY_2_no_wait_for_a_memory_is_without_a_name) {
+  for (ConvShape (*shape)() : {all_round, loading, fetching_kernels, storing, loading_both}) {
+    const SimulatedRun run = simulate_in_child(conv_workload(shape()), usual());
+    ASSERT_EQ(run.failures, std::vector<std::string>{});
+    for (const auto& module : run.report.at("modules"))
+      EXPECT_EQ(SimulatedRun::stall(module, "memory"), 0) << module.at("name");
+  }
+}
+
 TEST(SharedWaits, CY_2_slower_memory_is_not_the_hosts_time) {
   const Workload workload = conv_workload(all_round());
   HardwareConfig hardware = usual();
@@ -366,8 +394,7 @@ TEST(SharedWaits, CY_2_slower_memory_is_not_the_hosts_time) {
         << unit;
   }
   for (const char* sink : {"engine.arrangement", "engine.parameter_loader"}) {
-    const Cycle more = SimulatedRun::stall(after.module(sink), "memory") -
-                       SimulatedRun::stall(before.module(sink), "memory");
+    const Cycle more = waits_for_memory(after.module(sink)) - waits_for_memory(before.module(sink));
     EXPECT_GT(more, 0) << sink;
   }
   EXPECT_GT(SimulatedRun::stall(after.module("engine.post"), "input_load") +

@@ -33,12 +33,15 @@ enum class Activity : std::uint8_t {
   kBusGrant,          ///< a request waits for the interconnect
   kBusLatency,        ///< a request or its answer is on its way through an interconnect
   kTargetQueue,       ///< the memory's queue of requests is full
-  kMemory,            ///< a burst waits for the memory behind the interconnect
+  kMemory,            ///< a memory is waited for; `CycleLedger::explain` puts the blocking constraint here
+  kMemoryQueue,       ///< the memory serves other requests first
+  kMemoryPort,        ///< the words that a scratchpad's port carries in a cycle are other requests'
+  kLineLoad,          ///< the next line has not been read from its memory yet
   kLanding,           ///< a DMA channel waits for space in its landing buffer
   kStaging,           ///< a write waits until its data has been read from where it comes from
   kBankWrite,         ///< a bus beat waits for a bank's write queue
   kOutstanding,       ///< the limit of outstanding transactions is reached
-  kDataLatency,       ///< a DRAM's commands are issued; their data are on the way (tCL, tCWL)
+  kDataLatency,       ///< a memory's access is under way: of a DRAM, its commands are issued (tCL, tCWL)
   kRowMiss,           ///< a row of the DRAM is opened or closed (tRCD, tRP, tRAS, tRTP)
   kWriteRecovery,     ///< a row of the DRAM that was written cannot be closed yet (tWR)
   kActivateWindow,    ///< rows of the DRAM were opened too recently (tRRD, tFAW)

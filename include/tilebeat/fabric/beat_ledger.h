@@ -34,6 +34,9 @@ class BeatLedger {
       if (ledger_.settled_at() == beats_.front().end) beats_.pop_front();
     }
   }
+  /// As of CycleLedger, of cycles without a beat.
+  void explain(const WaitTrail& trail, Cycle now, Cycle from) { ledger_.explain(trail, now, from); }
+  void close() { ledger_.close(); }
   /// The cycle after the last known beat.
   Cycle beats_end() const { return beats_end_; }
   /// The cycle up to which everything is accounted for.

@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/activity.h"
 #include "tilebeat/base/types.h"
+#include "tilebeat/observe/wait_trail.h"
 
 #include <cstdint>
 #include <memory>
@@ -12,7 +13,7 @@
 namespace tilebeat {
 
 /// What a burst carries through the fabric besides the generic payload (SPEC HI-7). The interconnect fills it
-/// in; an initiator only reads it.
+/// in, a target adds to `trail`; an initiator only reads it.
 struct BurstExtension : tlm::tlm_extension<BurstExtension> {
   PortId initiator;                          ///< port of the interconnect that the burst came in by
   Picoseconds issued_at = 0;                 ///< when the initiator sent BEGIN_REQ
@@ -22,12 +23,20 @@ struct BurstExtension : tlm::tlm_extension<BurstExtension> {
   /// NPU clock in which the first beat of a read reached the initiator (the rest follow one a cycle, the last
   /// in the cycle of BEGIN_RESP); for a write, the cycle of its response.
   Cycle first_beat = 0;
+  Cycle at_target = 0;  ///< when the request reached its target
+  WaitTrail trail;      ///< NPU clocks, up to the answer
 
   tlm::tlm_extension_base* clone() const override { return new BurstExtension(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override {
     *this = static_cast<const BurstExtension&>(other);
   }
 };
+
+/// The burst has waited for `cause` since the end of the wait before, up to NPU clock `until`. Nothing for a
+/// payload without extension, as only bursts of this fabric say what they waited for.
+inline void note_wait(const tlm::tlm_generic_payload& burst, Cycle until, Activity cause) {
+  if (auto* extension = burst.get_extension<BurstExtension>()) extension->trail.add(until, cause);
+}
 
 /// From a target to the initiator of a request without END_REQ: `BurstExtension::waits_for` has changed. Sent
 /// in phase kGrant; only statistics depend on it, so an initiator may ignore it.

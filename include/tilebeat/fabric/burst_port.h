@@ -52,6 +52,8 @@ class BurstPort {
   std::vector<std::uint8_t> take(tlm::tlm_command direction);
   /// Takes the oldest burst off; throws SimulationError when it was answered with an error.
   std::vector<std::uint8_t> take_front();
+  /// What the burst that was taken last has waited for. The port's own ledger is told.
+  const WaitTrail& trail() const { return trail_; }
   /// A buffer of an earlier burst, to be filled again.
   std::vector<std::uint8_t> buffer(int bytes);
   void recycle(std::vector<std::uint8_t> data) { spare_.push_back(std::move(data)); }
@@ -73,6 +75,7 @@ class BurstPort {
   BurstPool pool_;
   std::deque<Burst> under_way_;
   std::vector<std::vector<std::uint8_t>> spare_;
+  WaitTrail trail_;
   bool ungranted_ = false;
   Activity waits_for_ = Activity::kBusGrant;
   Cycle granted_at_ = -1;

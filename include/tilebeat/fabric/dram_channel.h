@@ -22,6 +22,16 @@ struct DramBurst {
   std::uint32_t bytes = 0;    ///< payload bytes asked for, at most those of a whole burst
 };
 
+/// What a burst has waited for when a command is issued for it: first for refreshes and other bursts'
+/// commands, if there were any, then for `rule`.
+struct DramWait {
+  std::uint32_t request = 0;  ///< the controller's handle
+  Cycle others_until = -1;    ///< the cycle after the last command for another request
+  Cycle refresh_until = -1;   ///< the end of the last refresh
+  Cycle issued_at = 0;        ///< of the command
+  Activity rule = Activity::kDataLatency;
+};
+
 /// Statistics of one channel; cycles are the DRAM's.
 struct DramChannelStatistics {
   std::int64_t row_hits = 0;        ///< bursts that found their row open
@@ -64,6 +74,7 @@ class DramChannel {
     Cycle data_end;
   };
   using CommandListener = std::function<void(const DramCommand&)>;
+  using WaitListener = std::function<void(const DramWait&)>;
 
   /// Throws UserError for values out of range.
   DramChannel(const DramConfig& config, int index);
@@ -71,6 +82,8 @@ class DramChannel {
   /// Called with every command, in the order of their cycles; possibly after its cycle (refreshes while
   /// idle), or before it (a refresh is known when it falls due).
   void listen(CommandListener listener) { listener_ = std::move(listener); }
+  /// Called with every command for a burst, in the order of their cycles.
+  void listen_waits(WaitListener listener) { wait_listener_ = std::move(listener); }
 
   /// Whether the queue has room at the edge of clock `edge`, or (negative) between two edges. The place of a
   /// burst served at an edge is free strictly after that edge.
@@ -123,6 +136,7 @@ class DramChannel {
   void consider_entry(Choice& best, std::size_t index, Cycle from, std::uint64_t& decided_banks) const;
   bool later_hit(std::size_t index) const;
   std::optional<Served> issue(const Choice& choice);
+  void tell_wait(const Choice& choice);
   Served serve(std::size_t index, Cycle now);
   /// The data of a RD or WR that was issued at `now`; returns when its last beat is over.
   Cycle transfer(bool write, Cycle now);
@@ -143,6 +157,8 @@ class DramChannel {
   std::vector<Arrival> arrivals_;         ///< bursts not yet visible, oldest first
   Choice planned_;  ///< what `choose` said last; it stands until a burst or a refresh comes in
   bool planned_valid_ = false;
+  std::uint32_t last_request_ = 0;  ///< that the last command was for
+  Cycle last_command_at_ = -1;
   int overtaken_ = 0;  ///< bursts served while the present oldest one was waiting
   Cycle last_served_at_ = -1;
   Cycle next_refresh_;
@@ -153,6 +169,7 @@ class DramChannel {
   BeatLedger ledger_;
   DramChannelStatistics statistics_;
   CommandListener listener_;
+  WaitListener wait_listener_;
 };
 
 }  // namespace tilebeat

@@ -126,6 +126,7 @@ class DramController : public sc_core::sc_module {
 
   void declare_signals();
   void observe(const DramCommand& command);
+  void pass_on(const DramWait& wait);
   void trace_queue(int channel, Cycle at);
 
   DramAddressMap map_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/config/hardware_config.h"
+#include "tilebeat/fabric/holds.h"
 #include "tilebeat/fabric/sram_bank.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/sim/context.h"
@@ -72,6 +73,9 @@ class Scratchpad : public sc_core::sc_module {
   std::uint64_t base() const { return base_; }
   std::uint64_t size() const { return size_; }
 
+  /// What a matrix engine uses through ports of its own; who uses the bus must keep away from it.
+  Holds holds;
+
   ScratchpadStats stats;
   /// See SramBank::inject_fault; `address` is a byte of bank `bank`.
   void inject_fault(int bank, std::int64_t address, std::uint8_t mask) {
@@ -103,6 +107,7 @@ class Scratchpad : public sc_core::sc_module {
   /// Accesses at most `room` words of the request; takes them off.
   void access_words(Request& request, Cycle now, int& room);
   bool access_word(Request& request);
+  void note_access(const Request& request, unsigned from, Cycle now);
   void schedule(Cycle now);
 
   SimContext context_;
@@ -110,6 +115,7 @@ class Scratchpad : public sc_core::sc_module {
   std::uint64_t base_, size_;
   int words_per_clock_;
   ScratchpadLayout layout_;
+  bool has_engine_ports_;
   std::vector<std::unique_ptr<SramBank>> banks_;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<Scratchpad>> bank_ports_;
   std::deque<Request> requests_;              // oldest first

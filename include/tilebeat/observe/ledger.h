@@ -2,8 +2,10 @@
 
 #include "tilebeat/base/activity.h"
 #include "tilebeat/base/types.h"
+#include "tilebeat/observe/wait_trail.h"
 
 #include <array>
+#include <vector>
 
 namespace tilebeat {
 
@@ -13,6 +15,8 @@ using ActivityCycles = std::array<Cycle, kActivityCount>;
 /// Accounts for every cycle of one module. A module either switches (`enter`) when its activity changes or,
 /// when it knows a stretch in advance, spends it in one go (`spend`). Time never runs backwards and no cycle
 /// is counted twice.
+///
+/// What keeps a memory is known when it answers: cycles of `kMemory` are then divided by `explain`.
 class CycleLedger {
  public:
   /// The module changes to `activity` from cycle `at` on (`at` not before the previous change).
@@ -23,12 +27,19 @@ class CycleLedger {
   /// The next `cycles` cycles, starting where the ledger stands, belong to `activity`; the current activity
   /// goes on afterwards.
   void spend(Activity activity, Cycle cycles) {
+    if (activity == Activity::kMemory) await(since_ + cycles);
     cycles_[static_cast<int>(activity)] += cycles;
     since_ += cycles;
   }
   /// Accounts for the current activity up to cycle `at`, which may not lie before what is already accounted
   /// for.
   void settle(Cycle at);
+  /// The answer to a request is there in cycle `now`: those of the cycles of `kMemory` before it that are not
+  /// explained yet, and not before cycle `from`, belong to what the request has waited for. Does nothing when
+  /// `trail` is empty.
+  void explain(const WaitTrail& trail, Cycle now, Cycle from = 0);
+  /// The cycles so far have been reported: they stay as they are.
+  void close() { unexplained_.clear(); }
   /// The cycle up to which everything is accounted for.
   Cycle settled_at() const { return since_; }
   Activity current() const { return current_; }
@@ -36,9 +47,15 @@ class CycleLedger {
   const ActivityCycles& cycles() const { return cycles_; }
 
  private:
+  struct Stretch {
+    Cycle begin, end;
+  };
+  void await(Cycle end);
+
   ActivityCycles cycles_{};
   Activity current_ = Activity::kHost;
   Cycle since_ = 0;
+  std::vector<Stretch> unexplained_;  // of kMemory
 };
 
 }  // namespace tilebeat

@@ -3,6 +3,7 @@
 #include "tilebeat/base/activity.h"
 #include "tilebeat/base/types.h"
 #include "tilebeat/isa/instruction.h"
+#include "tilebeat/observe/wait_trail.h"
 
 #include <cstdint>
 #include <variant>
@@ -58,6 +59,7 @@ struct StreamMessage {
   struct Data {
     const std::uint8_t* bytes;
     int count;
+    const WaitTrail& trail;  ///< of the burst that brought it
   };
   /// When data is taken, which the sink knows in advance.
   struct Answer {

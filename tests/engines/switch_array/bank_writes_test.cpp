@@ -26,7 +26,8 @@ struct Streamer : sc_core::sc_module {
     MessageSender send;
     send(socket, StreamMessage{StreamMessage::Begin{instruction}});
     const std::vector<std::uint8_t> data(static_cast<std::size_t>(bytes));
-    StreamMessage message{StreamMessage::Data{data.data(), bytes}};
+    const WaitTrail trail;
+    StreamMessage message{StreamMessage::Data{data.data(), bytes, trail}};
     send(socket, message);
     return message.answer;
   }

@@ -194,7 +194,7 @@ Outcome simulate(const WfoldCase& c, const Surroundings& around) {
     if (entered == run.lines) {
       book(outcome.broadcast, Activity::kNoWork);
     } else if (around.ready(entered) > now) {
-      book(outcome.broadcast, Activity::kMemory);
+      book(outcome.broadcast, Activity::kLineLoad);
     } else if (entered - freed >= w.first) {
       book(outcome.broadcast, Activity::kInputRelease);
     } else {

@@ -106,6 +106,7 @@ void OffsetUnit::step() {
 // The front run's operands have been read: who overwrites them need not wait for the results.
 void OffsetUnit::begin_next(Cycle now) {
   if (reading_ && !job_ && *jobs_.back()->released <= now) {
+    close_all(jobs_.back()->reads, now);
     tell(UnitMessage::Kind::kReleased, jobs_.back()->instruction.release_signals);
     queue_.pop_front();
     reading_ = false;
@@ -145,6 +146,7 @@ void OffsetUnit::begin_run(Cycle now) {
     throw SimulationError(run.first ? "offset.run: begins sums while others have not ended"
                                     : "offset.run: goes on with sums that nobody began");
   open_sums_ = !run.last;
+  hold_memories(*job_, now);
   jobs_.push_back(job_);
   reading_ = true;
   ++stats.runs;
@@ -164,6 +166,30 @@ void OffsetUnit::begin_run(Cycle now) {
   widened_.reset();
   if (granularity_ == Granularity::kTile)
     lines_.open_direct(), kernels_.open_direct(), results_.open_direct();
+}
+
+void OffsetUnit::hold_memories(Job& job, Cycle now) {
+  const OffsetRun& run = job.run;
+  const std::string user = summary(job.instruction);
+  const auto kernels = static_cast<std::uint64_t>(run.kernels);
+  const auto element = static_cast<std::uint64_t>(dtype_size(job.conv.output_type));
+  const auto channels = static_cast<std::uint64_t>(
+      align_up<int>(job.setup.channels, job.setup.layout == MapLayout::kNhwc ? 1 : job.setup.block));
+  const BytePattern map{run.map, std::uint64_t{job.map.height} * job.map.width * channels};
+  if (run.same_map && lines_.holds().changed())
+    throw SimulationError("offset.run: same_map, but what the run before read was written since");
+  lines_.holds().watch(map);
+  job.reads.push_back(lines_.hold(user, Holds::Access::kRead, map, now));
+  job.reads.push_back(kernels_.hold(user, Holds::Access::kRead,
+                                    {run.weights, static_cast<std::uint64_t>(job.schedule.weight_bytes())},
+                                    now));
+  if (!run.last) return;
+  if (job.conv.post_parameters)
+    job.reads.push_back(
+        kernels_.hold(user, Holds::Access::kRead, {run.post, kernels * kPostParameterBytes}, now));
+  job.writes.push_back(results_.hold(
+      user, Holds::Access::kWrite,
+      {run.result, kernels * element, run.result_pixel, std::uint64_t{job.map.rows} * job.map.columns}, now));
 }
 
 // Beats whose tags can be looked up by cycle `limit`.
@@ -338,11 +364,12 @@ void OffsetUnit::end_run() {
 
 void OffsetUnit::finish_jobs(Cycle now) {
   while (!jobs_.empty()) {
-    const Job& front = *jobs_.front();
+    Job& front = *jobs_.front();
     if (!front.done || *front.done > now || (reading_ && jobs_.size() == 1)) return;
     if (Timeline* timeline = context_.observers.timeline; timeline != nullptr)
       timeline->span(name(), summary(front.instruction), context_.clock.at(front.began),
                      context_.clock.at(now));
+    close_all(front.writes, now);
     tell(UnitMessage::Kind::kDone, front.instruction.done_signals);
     jobs_.pop_front();
     if (jobs_.empty() && !reading_ && ledger.settled_at() <= now) ledger.enter(blocker_, now);

@@ -32,7 +32,7 @@ void OperandLoader::find_pieces(const Round& round, OperandName operand, Line& l
 void OperandLoader::enter(Cycle at, Activity release) {
   Line& front = lines_[entered_slot_];
   const Cycle ready = std::max(ledger.settled_at(), std::min(front.ready, at));
-  ledger.spend(Activity::kMemory, ready - ledger.settled_at());
+  ledger.spend(Activity::kLineLoad, ready - ledger.settled_at());
   ledger.spend(release, at - ready);
   ledger.spend(Activity::kBusy, front.clocks);
   next_entry_ = at + front.clocks;

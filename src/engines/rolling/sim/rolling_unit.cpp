@@ -143,17 +143,38 @@ void RollingUnit::begin_run(Cycle now) {
     throw SimulationError(fmt::format(
         "rolling.run: sums of {} output blocks cannot stay in the result buffer", schedule.blocks()));
   check_sums(*run, schedule);
+  if (results.port) hold_memories(*loading_, now);
   loading_->unwritten = run->last ? schedule.block_rows() : 0;
   jobs_.push_back(loading_);
   ++stats.runs;
   if (!works(now)) ledger.enter(Activity::kInputLoad, now);
   for (auto& operand : loaders) {
-    operand->ledger.enter(Activity::kMemory, now);
+    operand->ledger.enter(Activity::kLineLoad, now);
     operand->begin(*loading_, now);
   }
   if (granularity_ == Granularity::kTile && results.port) results.port->open_direct();
   loaded_ = {};
   rounds_.begin(loading_);
+}
+
+void RollingUnit::hold_memories(Job& job, Cycle now) {
+  const RollingRun& run = job.run;
+  const std::string user = summary(job.instruction);
+  ScratchpadPort& a = static_cast<ScratchpadLoader&>(*loaders[0]).port;
+  ScratchpadPort& b = static_cast<ScratchpadLoader&>(*loaders[1]).port;
+  const auto images = static_cast<std::uint64_t>(job.setup.images);
+  const auto kernels = static_cast<std::uint64_t>(run.kernels);
+  const std::uint64_t map = images * run.height * run.width * job.setup.pixel_bytes;
+  const std::uint64_t weights = kernels * static_cast<std::uint64_t>(job.schedule.product().n);
+  job.reads.push_back(a.hold(user, Holds::Access::kRead, {run.map, map}, now));
+  job.reads.push_back(b.hold(user, Holds::Access::kRead, {run.weights, weights}, now));
+  if (!run.last) return;
+  if (job.conv.post_parameters)
+    job.reads.push_back(b.hold(user, Holds::Access::kRead, {run.post, kernels * kPostParameterBytes}, now));
+  const auto element = static_cast<std::uint64_t>(dtype_size(job.conv.output_type));
+  job.writes.push_back(results.port->hold(
+      user, Holds::Access::kWrite,
+      {run.result, kernels * element, run.result_pixel, images * run.rows * run.columns}, now));
 }
 
 // Sums that stay are added to by runs of the same block until one ends them.
@@ -172,6 +193,7 @@ void RollingUnit::check_sums(const RollingRun& run, const RollingSchedule& sched
 // The operands have been read: who overwrites them need not wait for the results.
 void RollingUnit::end_loading(Cycle now) {
   if (!loading_ || !loaded_[0] || !loaded_[1] || std::max(*loaded_[0], *loaded_[1]) >= now) return;
+  close_all(loading_->reads, now);
   tell(UnitMessage::Kind::kReleased, loading_->instruction.release_signals);
   queue_.pop_front();
   loading_.reset();
@@ -179,12 +201,13 @@ void RollingUnit::end_loading(Cycle now) {
 
 void RollingUnit::finish_jobs(Cycle now) {
   while (!jobs_.empty()) {
-    const Job& front = *jobs_.front();
+    Job& front = *jobs_.front();
     if (front.unwritten > 0 || front.written > now || &front == loading_.get()) return;
     if (!front.run.last && (!front.accumulated || *front.accumulated >= now)) return;
     if (Timeline* timeline = context_.observers.timeline; timeline != nullptr)
       timeline->span(name(), summary(front.instruction), context_.clock.at(front.began),
                      context_.clock.at(now));
+    close_all(front.writes, now);
     tell(UnitMessage::Kind::kDone, front.instruction.done_signals);
     jobs_.pop_front();
   }

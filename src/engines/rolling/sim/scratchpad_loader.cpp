@@ -179,7 +179,7 @@ class ScratchpadLoader::Flow {
     loader.requests_.spend(Activity::kLanding, landing_);
     loader.requests_.spend(Activity::kBusy, turn_ - loader.next_turn_ - landing_);
     loader.next_turn_ = turn_;
-    loader.ledger.spend(Activity::kMemory, memory_);
+    loader.ledger.spend(Activity::kLineLoad, memory_);
     loader.ledger.spend(release, waited_);
     loader.ledger.spend(Activity::kBusy, entry_ - loader.ledger.settled_at());
     loader.stats.requests += requests_;

@@ -33,6 +33,7 @@ void ScratchpadPort::withdraw(sc_dt::uint64 /*begin*/, sc_dt::uint64 /*end*/) {
 }
 
 void ScratchpadPort::bind(Scratchpad& memory, int port) {
+  target_ = &memory;
   base_ = memory.base(), size_ = memory.size();
   for (int bank = 0; bank < memory_.banks; ++bank)
     banks[static_cast<std::size_t>(bank)].bind(memory.engine_port(port, bank));

@@ -53,6 +53,8 @@ SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimCont
   }
   order.run(std::move(steps));
 
+  arrangement->holds = switch_network->holds = &holds;
+  parameter_loader->holds = post_processor->holds = &holds;
   for (std::size_t i = 0; i < input_banks.size(); ++i) {
     arrangement->bank_write[i].bind(input_banks[i]->ports[kWritePort]);
     switch_network->bank_read[i].bind(input_banks[i]->ports[kReadPort]);

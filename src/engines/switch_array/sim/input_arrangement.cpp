@@ -1,6 +1,7 @@
 #include "tilebeat/engines/switch_array/sim/input_arrangement.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
 #include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/sim/stream_sink.h"
 
@@ -57,7 +58,18 @@ void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::s
       [this](const std::uint8_t* bytes, int count, Cycle ready) { take_beat(bytes, count, ready); });
 }
 
+// The words of the tile are written bit by bit.
+void InputArrangement::note_access() {
+  if (holds == nullptr) return;
+  const auto first = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words);
+  const int planes = ceil_div<int>(tile_.channels, config_.port_channels);
+  const auto words = static_cast<std::uint64_t>(planes * arrangement_->words_per_plane());
+  holds->input.access("load.input", Holds::Access::kWrite, first, first + words,
+                      context_.clock.cycle_of(now_ps()));
+}
+
 void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {
+  note_access();
   queues_.begin_beat(ready);
   words_.clear();
   const int p = config_.port_channels;

@@ -35,6 +35,7 @@ class SwitchArrayUnit : public MatrixUnit {
     });
     load_->stream.bind(engine_->arrangement->stream);
     parameter_->stream.bind(engine_->parameter_loader->stream);
+    store_->source_holds = &engine_->holds.output;
     store_->source.bind(engine_->output_buffer->ports[engine_->output_buffer->ports.size() - 1]);
   }
 

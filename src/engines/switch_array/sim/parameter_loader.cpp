@@ -53,7 +53,18 @@ void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc
       [this](const std::uint8_t* bytes, int count, Cycle ready) { take_beat(bytes, count, ready); });
 }
 
+// Of all that the instruction loads: it comes piece by piece.
+void ParameterLoader::note_access() {
+  if (holds == nullptr) return;
+  const Cycle now = context_.clock.cycle_of(now_ps());
+  const std::uint64_t record = std::uint64_t{load_.slot} * static_cast<std::uint64_t>(config_.columns);
+  holds->parameters.access("load.kernels", Holds::Access::kWrite, load_.parameter_word,
+                           std::uint64_t{load_.parameter_word} + load_.words, now);
+  holds->records.access("load.kernels", Holds::Access::kWrite, record, record + load_.post_records, now);
+}
+
 void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {
+  note_access();
   queues_.begin_beat(ready);
   writes_.clear();
   assembled_.erase(assembled_.begin(), assembled_.begin() + static_cast<std::ptrdiff_t>(item_));

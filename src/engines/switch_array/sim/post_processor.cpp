@@ -82,6 +82,7 @@ void PostProcessor::complete_chunk(const ArrayChunk& chunk, Cycle last_mac) {
   }
   if (chunk.run.blocks > 1) return;  // of the same instruction
   const Cycle at = drained + config_.post_latency_cycles;
+  if (holds != nullptr) holds->output.close_oldest(at);
   completions_.push_back({at, chunk.instruction.done_signals});
   if (completions_.size() == 1) notify_at(wake_, context_.clock, at);
 }

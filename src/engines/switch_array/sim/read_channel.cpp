@@ -86,7 +86,8 @@ void ReadChannel::deliver(Cycle now) {
     Cycle written = now;
     if (next.bytes > 0) {
       std::vector<std::uint8_t> data = port.take_front();
-      StreamMessage message{StreamMessage::Data{data.data(), next.bytes}};
+      data_ledger.explain(port.trail(), now);
+      StreamMessage message{StreamMessage::Data{data.data(), next.bytes, port.trail()}};
       send_(stream, message);
       const StreamMessage::Answer& taken = message.answer;
       port.recycle(std::move(data));

@@ -81,6 +81,10 @@ void StoreChannel::read_source(Cycle now) {
     data_ledger.enter(request_blocker(now), now);
     return;
   }
+  if (source_holds != nullptr) {
+    source_holds->access("store.output", Holds::Access::kRead, source_address_,
+                         source_address_ + static_cast<std::uint64_t>(burst_bytes), now);
+  }
   Staged staged;
   staged.address = cutter.address();
   staged.data = port.buffer(burst_bytes);

@@ -105,6 +105,7 @@ void SwitchNetwork::begin_next(Cycle now) {
       continue;
     }
     begin_run();
+    hold_buffers(now);
     begin_chunk(now);
     return;
   }
@@ -143,6 +144,31 @@ void SwitchNetwork::check_places() const {
         "conv.run: {} x {} outputs of {} bytes, {} apart from {} on, leave the output buffer of {} bytes",
         run_.rows, run_.columns, bytes, run_.output_stride, run_.output_base, config_.output_buffer_bytes));
   }
+}
+
+void SwitchNetwork::hold_buffers(Cycle now) {
+  if (holds == nullptr) return;
+  const std::string user = summary(queue_.front());
+  const auto blocks = static_cast<std::uint64_t>(run_.blocks);
+  const std::uint64_t planes = (blocks - 1) * run_.plane_step + run_.planes;
+  const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
+  const auto plane_words = static_cast<std::uint64_t>(
+      Arrangement(shape_, run_.height, run_.width, aware ? setup_.stride_h : 1, aware ? setup_.stride_w : 1)
+          .words_per_plane());
+  const std::uint64_t copy = std::uint64_t{run_.copy} * static_cast<std::uint64_t>(config_.bank_depth_words);
+  const std::uint64_t words = blocks * run_.planes * setup_.kernel_h * setup_.kernel_w;
+  holds->input.open(user, Holds::Access::kRead, {copy + run_.first_plane * plane_words, planes * plane_words},
+                    now);
+  holds->parameters.open(user, Holds::Access::kRead, {run_.parameter_word, words}, now);
+  if (!run_.last) return;
+  const auto columns = static_cast<std::uint64_t>(config_.columns);
+  if (setup_.post_parameters)
+    holds->records.open(user, Holds::Access::kRead, {run_.slot * columns, blocks * columns}, now);
+  const auto element = static_cast<std::uint64_t>(dtype_size(setup_.output_type));
+  holds->output.open(user, Holds::Access::kWrite,
+                     {run_.output_base, blocks * run_.kernels * element, run_.output_stride,
+                      std::uint64_t{run_.rows} * run_.columns},
+                     now);
 }
 
 void SwitchNetwork::begin_run() {
@@ -209,6 +235,11 @@ void SwitchNetwork::finish_chunk(Cycle now) {
     next_block();
     begin_chunk(now);
     return;
+  }
+  if (holds != nullptr) {
+    holds->input.close_oldest(now);
+    holds->parameters.close_oldest(now);
+    holds->records.close_oldest(now);
   }
   tell(UnitMessage::Kind::kReleased, instruction.release_signals);
   if (!run_.last) tell(UnitMessage::Kind::kDone, instruction.done_signals);

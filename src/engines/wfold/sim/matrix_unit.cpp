@@ -40,6 +40,7 @@ class WfoldUnit : public MatrixUnit {
   void bind_memories(Scratchpad& nram, Scratchpad& wram) override {
     for (std::size_t i = 0; i < engine_->slaves.size(); ++i)
       engine_->slaves[i]->region.bind(wram.region_port(static_cast<int>(i)));
+    engine_->master->bind_second_storage(wram);
     nram_ = &nram, wram_ = &wram;
   }
   void visit(StatVisitor& visitor) override {

@@ -73,7 +73,7 @@ std::optional<SlaveClock::Line> WfoldMaster::enter_line(std::int64_t freed, Cycl
   }
   const Cycle ready = reader.line_ready();
   if (ready < 0 || ready > now) {
-    pipeline_.broadcast.enter(Activity::kMemory, now);
+    pipeline_.broadcast.enter(Activity::kLineLoad, now);
     return std::nullopt;
   }
   if (entered_ - freed >= config_.first_buffer_lines) {

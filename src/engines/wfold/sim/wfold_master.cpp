@@ -187,6 +187,7 @@ void WfoldMaster::begin_run(Cycle now) {
       WfoldJob{queue_.front(), *run, setup_, WfoldSchedule(wfold_shape(config_), geometry_of(setup_, *run))});
   check_run(*job_);
   check_sums(*job_);
+  hold_kernels(now);
   state_ = State::kRunning;
   began_ = now;
   ++stats.runs;
@@ -204,7 +205,17 @@ void WfoldMaster::begin_run(Cycle now) {
   reader.begin(*job_);
 }
 
+// Of every region, in which the same bytes are read.
+void WfoldMaster::hold_kernels(Cycle now) {
+  if (second_storage_ == nullptr) return;
+  const BytePattern kernels{
+      second_storage_->base() + job_->run.weights, static_cast<std::uint64_t>(job_->schedule.region_bytes()),
+      static_cast<std::uint64_t>(region_bytes_), static_cast<std::uint64_t>(config_.slaves)};
+  second_storage_->holds.open(summary(job_->instruction), Holds::Access::kRead, kernels, now);
+}
+
 void WfoldMaster::finish_run(Cycle now) {
+  if (second_storage_ != nullptr) second_storage_->holds.close_oldest(now);
   if (context_.trace() != nullptr) trace_clock(SlaveClock{*job_}, now);
   if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
     timeline->span(name(), summary(job_->instruction), context_.clock.at(began_), context_.clock.at(now));

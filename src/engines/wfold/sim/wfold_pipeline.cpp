@@ -59,7 +59,7 @@ void WfoldPipeline::idle(Activity cause, Cycle now) {
 Cycle WfoldPipeline::enter(Cycle ready) {
   const int places = schedule_->shape().first_lines;
   const auto place = static_cast<std::size_t>(entered_ % places);
-  wait_until(broadcast, Activity::kMemory, ready);
+  wait_until(broadcast, Activity::kLineLoad, ready);
   if (entered_ >= places) wait_until(broadcast, Activity::kInputRelease, freed_at(entered_ - places) + 1);
   entered_at_[place] = broadcast.settled_at();
   broadcast.spend(Activity::kBusy, 1);

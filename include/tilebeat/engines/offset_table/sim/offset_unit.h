@@ -48,9 +48,10 @@ struct Job {
   const ImageLayout image;
   const Cycle began;
 
-  std::vector<PostParameter> records;  ///< by kernel, those that were read
-  std::optional<Cycle> released;       ///< the cycle from which on the operands have been read
-  std::optional<Cycle> done;           ///< the cycle after the last result was written, or added
+  std::vector<OpenHold> reads, writes;  ///< of the memories of the core
+  std::vector<PostParameter> records;   ///< by kernel, those that were read
+  std::optional<Cycle> released;        ///< the cycle from which on the operands have been read
+  std::optional<Cycle> done;            ///< the cycle after the last result was written, or added
 };
 
 /// The offset-table engine (SPEC section 6): a gather unit with a table cache and a line cache in front of
@@ -124,6 +125,7 @@ class OffsetUnit : public CommandedUnit {
   void step();
   void begin_next(Cycle now);
   void begin_run(Cycle now);
+  void hold_memories(Job& job, Cycle now);
   void advance(Cycle limit);
   bool begin_group();
   bool do_beat();

@@ -3,6 +3,7 @@
 #include "tilebeat/base/types.h"
 #include "tilebeat/engines/rolling/operand_lines.h"
 #include "tilebeat/engines/rolling/sim/operand_image.h"
+#include "tilebeat/fabric/holds.h"
 #include "tilebeat/isa/instruction.h"
 
 #include <array>
@@ -39,8 +40,9 @@ struct Job {
   const Cycle began;
   /// The group of a convolution that the first kernel belongs to.
   int first_group() const { return run.first_kernel / setup.group_kernels; }
-  std::int64_t unwritten = 0;  ///< rows of output blocks whose last write is not known to end
-  Cycle written = 0;           ///< the cycle after the last write known to end
+  std::vector<OpenHold> reads, writes;  ///< of the memories of a core
+  std::int64_t unwritten = 0;           ///< rows of output blocks whose last write is not known to end
+  Cycle written = 0;                    ///< the cycle after the last write known to end
   std::optional<Cycle>
       accumulated;  ///< of a run whose sums stay: the cycle in which the last one is in place
   /// Tile granularity: the operands as they lie in registers; of A one for each group of a convolution, from

@@ -29,6 +29,12 @@ class ScratchpadPort {
   /// Binds the port to port `port` of the memory's engine ports. The memory outlives it.
   void bind(Scratchpad& memory, int port);
 
+  /// An instruction uses the bytes of the memory from cycle `now` on; see Holds::open.
+  OpenHold hold(const std::string& user, Holds::Access access, const BytePattern& bytes, Cycle now) {
+    return {&target_->holds, target_->holds.open(user, access, bytes, now)};
+  }
+  Holds& holds() { return target_->holds; }
+
   int width_bytes() const { return width_; }
   int latency() const { return memory_.latency_cycles; }
   /// Accesses that `bytes` bytes from `address` take. Throws SimulationError when the memory does not hold
@@ -66,6 +72,7 @@ class ScratchpadPort {
   MemoryConfig memory_;
   int width_;
   std::optional<Shifts> shifts_;
+  Scratchpad* target_ = nullptr;
   std::uint64_t base_ = 0, size_ = 0;
   std::vector<std::uint8_t*> direct_;  // of every bank
   bool withdrawn_ = true;

@@ -3,6 +3,7 @@
 #include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/kernel_words.h"
 #include "tilebeat/engines/switch_array/operations.h"
+#include "tilebeat/engines/switch_array/sim/array_holds.h"
 #include "tilebeat/engines/switch_array/write_queues.h"
 #include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
@@ -33,11 +34,13 @@ class ParameterLoader : public sc_core::sc_module {
   ParameterLoader(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
                   int bytes_per_clock);
 
+  ArrayHolds* holds = nullptr;  ///< of its engine, if it has one
   CycleLedger ledger;
 
  private:
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void begin(const LoadKernels& load);
+  void note_access();
   void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
   bool begin_item();
   void end_item();

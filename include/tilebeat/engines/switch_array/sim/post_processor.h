@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/engines/switch_array/config.h"
+#include "tilebeat/engines/switch_array/sim/array_holds.h"
 #include "tilebeat/engines/switch_array/sim/array_messages.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
@@ -36,6 +37,7 @@ class PostProcessor : public sc_core::sc_module {
   PostProcessor(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config);
   SC_HAS_PROCESS(PostProcessor);
 
+  ArrayHolds* holds = nullptr;  ///< of its engine, if it has one
   CycleLedger ledger;
   PostStats stats;
 

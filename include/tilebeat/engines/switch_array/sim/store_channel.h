@@ -2,6 +2,7 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/fabric/burst_port.h"
+#include "tilebeat/fabric/holds.h"
 #include "tilebeat/fabric/strided_block.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
@@ -31,6 +32,7 @@ class StoreChannel : public CommandedUnit {
                int bytes_per_clock);
   SC_HAS_PROCESS(StoreChannel);
 
+  Holds* source_holds = nullptr;  ///< of the output buffer, if an engine uses it
   CycleLedger data_ledger;
   std::int64_t bytes = 0;  ///< bytes written
 

@@ -17,6 +17,7 @@ template <class Begin, class TakeBeat>
 void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledger, Cycle now,
                  int bytes_per_clock, Begin begin, TakeBeat take_beat) {
   const auto take_data = [&](const StreamMessage::Data& data) {
+    ledger.explain(data.trail, now);
     Cycle ready = std::max(now, queues.next_beat());
     ledger.settle(ready);
     Cycle all_blocked = 0;

@@ -2,6 +2,7 @@
 
 #include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/operations.h"
+#include "tilebeat/engines/switch_array/sim/array_holds.h"
 #include "tilebeat/engines/switch_array/sim/array_messages.h"
 #include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
@@ -45,6 +46,7 @@ class SwitchNetwork : public CommandedUnit {
                 Granularity granularity);
   SC_HAS_PROCESS(SwitchNetwork);
 
+  ArrayHolds* holds = nullptr;  ///< of its engine, if it has one
   CycleLedger ledger;
   SwitchStats stats;
 
@@ -70,6 +72,7 @@ class SwitchNetwork : public CommandedUnit {
   void begin_next(Cycle now);
   void begin_run();
   void check_places() const;
+  void hold_buffers(Cycle now);
   void next_block();
   void begin_chunk(Cycle now);
   void finish_chunk(Cycle now);

@@ -5,6 +5,7 @@
 #include "tilebeat/engines/wfold/sim/wfold_messages.h"
 #include "tilebeat/engines/wfold/sim/wfold_pipeline.h"
 #include "tilebeat/fabric/message.h"
+#include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/granularity.h"
 #include "tilebeat/units/commanded_unit.h"
@@ -56,6 +57,9 @@ class WfoldMaster : public CommandedUnit {
               int max_outstanding, std::uint64_t nram, std::int64_t region_bytes, Granularity granularity);
   SC_HAS_PROCESS(WfoldMaster);
 
+  /// The second storage, whose regions the slaves read. Outlives the master.
+  void bind_second_storage(Scratchpad& wram) { second_storage_ = &wram; }
+
   /// Of the slaves, the regions' ports and the broadcast bus, in both granularities.
   CycleLedger& slaves_ledger() { return pipeline_.beats; }
   CycleLedger& weights_ledger() { return pipeline_.ports; }
@@ -75,8 +79,10 @@ class WfoldMaster : public CommandedUnit {
   void finish_run(Cycle now);
   void idle(Activity cause, Cycle now);
   void end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat);
+  void hold_kernels(Cycle now);
   // The cycle in which the half that the run's tile `tile` uses was drained.
   Cycle half_drained(std::int64_t tile) const;
+  Scratchpad* second_storage_ = nullptr;
   int half_of(std::int64_t tile) const { return static_cast<int>((tiles_before_ + tile) % 2); }
   int record_set_of(const WfoldTile& tile) const { return (kernel_tiles_before_ + tile.kernel_tile) % 2; }
   void schedule(Cycle now, bool requested);

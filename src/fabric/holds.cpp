@@ -1,0 +1,84 @@
+#include "tilebeat/fabric/holds.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+bool BytePattern::meets(std::uint64_t from, std::uint64_t to) const {
+  if (count == 0 || run == 0 || from >= to || from >= end() || to <= begin) return false;
+  if (count == 1 || stride <= run) return true;
+  // The first run that ends behind `from`.
+  const std::uint64_t first = from < begin + run ? 0 : (from - begin - run) / stride + 1;
+  return first < count && begin + first * stride < to;
+}
+
+bool BytePattern::meets(const BytePattern& other) const {
+  const BytePattern& fewer = count <= other.count ? *this : other;
+  const BytePattern& more = count <= other.count ? other : *this;
+  for (std::uint64_t i = 0; i < fewer.count; ++i) {
+    const std::uint64_t from = fewer.begin + i * fewer.stride;
+    if (more.meets(from, from + fewer.run)) return true;
+  }
+  return false;
+}
+
+void Holds::refuse(const std::string& user, Access access, std::uint64_t begin, std::uint64_t end,
+                   const std::string& other, Access others_access) const {
+  const auto verb = [](Access a) { return a == Access::kRead ? "reads" : "writes"; };
+  throw SimulationError(fmt::format("race in {}: {} {} {:#x} to {:#x} while {} {} there", memory_, user,
+                                    verb(access), begin, end - 1, other, verb(others_access)));
+}
+
+void Holds::forget_closed(Cycle now) {
+  holds_.erase(std::remove_if(holds_.begin(), holds_.end(), [now](const Hold& h) { return h.end <= now; }),
+               holds_.end());
+}
+
+std::uint64_t Holds::open(std::string user, Access access, const BytePattern& pattern, Cycle now) {
+  forget_closed(now);
+  for (const Hold& hold : holds_) {
+    // One instruction after the other adds to the same sums, and finishes its results before the next does.
+    if (hold.access != access && hold.pattern.meets(pattern))
+      refuse(user, access, pattern.begin, pattern.end(), hold.user, hold.access);
+  }
+  if (touched_at_ == now) {
+    for (const Touch& touch : touches_) {
+      if (clash(touch.access, access) && pattern.meets(touch.begin, touch.end))
+        refuse(user, access, pattern.begin, pattern.end(), touch.user, touch.access);
+    }
+  }
+  if (access == Access::kWrite && pattern.meets(watched_)) changed_ = true;
+  holds_.push_back({next_number_, std::move(user), access, pattern, kOpen});
+  return next_number_++;
+}
+
+void Holds::close(std::uint64_t number, Cycle end) {
+  const auto hold =
+      std::find_if(holds_.begin(), holds_.end(), [number](const Hold& h) { return h.number == number; });
+  if (hold != holds_.end()) hold->end = end;
+}
+
+void Holds::close_oldest(Cycle end) {
+  const auto hold = std::find_if(holds_.begin(), holds_.end(), [](const Hold& h) { return h.end == kOpen; });
+  if (hold != holds_.end()) hold->end = end;
+}
+
+void Holds::access(const char* user, Access access, std::uint64_t begin, std::uint64_t end, Cycle now) {
+  for (const Hold& hold : holds_) {
+    if (hold.end > now && clash(hold.access, access) && hold.pattern.meets(begin, end))
+      refuse(hold.user, hold.access, hold.pattern.begin, hold.pattern.end(), user, access);
+  }
+  if (access == Access::kWrite && watched_.meets(begin, end)) changed_ = true;
+  if (touched_at_ != now) {
+    touches_.clear();
+    touched_at_ = now;
+  }
+  touches_.push_back({user, access, begin, end});
+}
+
+}  // namespace tilebeat
