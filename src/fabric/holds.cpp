@@ -34,6 +34,11 @@ void Holds::refuse(const std::string& user, Access access, std::uint64_t begin, 
                                     verb(access), begin, end - 1, other, verb(others_access)));
 }
 
+void Holds::note_write(const BytePattern& pattern) {
+  changed_ = changed_ || std::any_of(watched_.begin(), watched_.end(),
+                                     [&](const BytePattern& watched) { return watched.meets(pattern); });
+}
+
 void Holds::forget_closed(Cycle now) {
   holds_.erase(std::remove_if(holds_.begin(), holds_.end(), [now](const Hold& h) { return h.end <= now; }),
                holds_.end());
@@ -41,6 +46,10 @@ void Holds::forget_closed(Cycle now) {
 
 std::uint64_t Holds::open(std::string user, Access access, const BytePattern& pattern, Cycle now) {
   forget_closed(now);
+  if (access == Access::kWrite && pattern.overlaps_itself()) {
+    throw SimulationError(fmt::format("{}: {} writes {} times {} bytes only {} apart", memory_, user,
+                                      pattern.count, pattern.run, pattern.stride));
+  }
   for (const Hold& hold : holds_) {
     // One instruction after the other adds to the same sums, and finishes its results before the next does.
     if (hold.access != access && hold.pattern.meets(pattern))
@@ -52,7 +61,7 @@ std::uint64_t Holds::open(std::string user, Access access, const BytePattern& pa
         refuse(user, access, pattern.begin, pattern.end(), touch.user, touch.access);
     }
   }
-  if (access == Access::kWrite && pattern.meets(watched_)) changed_ = true;
+  if (access == Access::kWrite) note_write(pattern);
   holds_.push_back({next_number_, std::move(user), access, pattern, kOpen});
   return next_number_++;
 }
@@ -73,7 +82,7 @@ void Holds::access(const char* user, Access access, std::uint64_t begin, std::ui
     if (hold.end > now && clash(hold.access, access) && hold.pattern.meets(begin, end))
       refuse(hold.user, hold.access, hold.pattern.begin, hold.pattern.end(), user, access);
   }
-  if (access == Access::kWrite && watched_.meets(begin, end)) changed_ = true;
+  if (access == Access::kWrite) note_write({begin, end - begin});
   if (touched_at_ != now) {
     touches_.clear();
     touched_at_ = now;

@@ -10,11 +10,15 @@
 namespace tilebeat {
 
 std::uint64_t Arena::allocate(std::int64_t bytes, Lifetime lifetime) {
-  std::int64_t begin = 0;
-  for (const Place& place : places_) {
-    if (!place.lifetime.overlaps(lifetime)) continue;
-    if (begin + bytes <= place.begin) break;
-    begin = std::max(begin, align_up(place.end, alignment_));
+  const auto floor = floors_.find({lifetime.first, lifetime.last});
+  const bool known = floor != floors_.end() && floor->second.bytes <= bytes;
+  std::int64_t begin = known ? floor->second.begin : 0;
+  auto place = std::lower_bound(places_.begin(), places_.end(), begin - longest_,
+                                [](const Place& p, std::int64_t at) { return p.begin < at; });
+  for (; place != places_.end(); ++place) {
+    if (!place->lifetime.overlaps(lifetime)) continue;
+    if (begin + bytes <= place->begin) break;
+    begin = std::max(begin, align_up(place->end, alignment_));
   }
   if (begin + bytes > bytes_)
     throw UserError(fmt::format("{} bytes do not fit: {} of {} are taken", bytes, begin, bytes_));
@@ -23,6 +27,9 @@ std::uint64_t Arena::allocate(std::int64_t bytes, Lifetime lifetime) {
                                   [](const Place& a, const Place& b) { return a.begin < b.begin; }),
                  made);
   used_ = std::max(used_, made.end);
+  longest_ = std::max(longest_, bytes);
+  // For more bytes than the floor is of, lower places were too small that others fit in.
+  if (!known || floor->second.bytes == bytes) floors_[{lifetime.first, lifetime.last}] = {bytes, begin};
   return base_ + static_cast<std::uint64_t>(begin);
 }
 

@@ -18,7 +18,7 @@ double utilization_of(std::int64_t macs, Cycle cycles, std::int64_t peak) {
                     : 0.0;
 }
 
-LayerResult layer_result(const LayerPlan& plan, const Snapshot& before, const Snapshot& after,
+LayerResult layer_result(const LayerPlan& plan, const LayerMark& before, const LayerMark& after,
                          const RunResult& run) {
   LayerResult layer;
   layer.name = plan.name, layer.op = plan.op, layer.scene = plan.scene, layer.dataflow = run.dataflow;
@@ -29,21 +29,14 @@ LayerResult layer_result(const LayerPlan& plan, const Snapshot& before, const Sn
                  std::minus<>());
   layer.utilization = utilization_of(layer.macs, layer.array_cycles(), run.peak_macs_per_clock / run.cores);
   layer.bytes = after.bytes - before.bytes;
-  for (std::size_t i = 0; i < after.modules.size(); ++i) {
-    const auto busy = static_cast<std::size_t>(Activity::kBusy);
-    const ModuleCycles& now = after.modules[i];
-    const Cycle cycles = now.cycles - (before.modules.empty() ? 0 : before.modules[i].cycles);
-    const Cycle worked = now.activity[busy] - (before.modules.empty() ? 0 : before.modules[i].activity[busy]);
-    const double share = cycles > 0 ? static_cast<double>(worked) / static_cast<double>(cycles) : 0.0;
-    if (share > layer.busiest_share) layer.busiest = now.name, layer.busiest_share = share;
-  }
+  layer.busiest = after.busiest, layer.busiest_share = after.busiest_share;
   layer.estimated_cycles = plan.estimated_cycles, layer.facts = plan.facts, layer.layers = plan.layers;
   layer.bound = plan.bound;
   return layer;
 }
 
-// Anything was computed or moved between two snapshots. Programs are read from DRAM up to their ends.
-bool worked(const Snapshot& before, const Snapshot& after) {
+// Anything was computed or moved between two marks. Programs are read from DRAM up to their ends.
+bool worked(const LayerMark& before, const LayerMark& after) {
   const MemoryBytes moved = after.bytes - before.bytes;
   return after.beats > before.beats ||
          std::any_of(kMemoryCounts.begin(), kMemoryCounts.end(), [&](std::int64_t MemoryBytes::*count) {
@@ -115,33 +108,36 @@ std::string failure(const System& system, const std::string& what) {
 }
 
 void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDomain& clock, RunResult& run) {
-  Snapshot before;
+  LayerMark before;
   std::vector<bool> done(plan.layers.size(), false);
-  for (const auto& [number, snapshot] : system.layer_ends()) {
-    run.layers.push_back(layer_result(plan.layers[number], before, snapshot, run));
+  for (const auto& [number, mark] : system.layer_ends()) {
+    run.layers.push_back(layer_result(plan.layers[number], before, mark, run));
     done[number] = true;
     if (timeline != nullptr)
-      timeline->span("layers", plan.layers[number].name, clock.at(before.at), clock.at(snapshot.at));
-    before = snapshot;
+      timeline->span("layers", plan.layers[number].name, clock.at(before.at), clock.at(mark.at));
+    before = mark;
   }
+  Snapshot last = system.last_layer_end();
   // Programs that end no layer: the whole run is one. What they do after the last one is shown as one more.
-  if (plan.hand_written && system.run_end() &&
-      (system.layer_ends().empty() || worked(before, *system.run_end()))) {
-    LayerPlan rest;
-    rest.name = "rest", rest.op = "program", rest.scene = "main";
-    run.layers.push_back(layer_result(system.layer_ends().empty() ? plan.layers.front() : rest, before,
-                                      *system.run_end(), run));
-    before = *system.run_end();
+  if (plan.hand_written && system.run_end()) {
+    const LayerMark end(*system.run_end(), last);
+    if (system.layer_ends().empty() || worked(before, end)) {
+      LayerPlan rest;
+      rest.name = "rest", rest.op = "program", rest.scene = "main";
+      run.layers.push_back(
+          layer_result(system.layer_ends().empty() ? plan.layers.front() : rest, before, end, run));
+      last = *system.run_end();
+    }
   }
   // A run that was cut short is reported up to where it came.
-  if (!run.failures.empty()) before = system.snapshot_now();
-  run.cycles = before.at;
-  run.macs = before.macs;
-  run.bytes = before.bytes;
+  if (!run.failures.empty()) last = system.snapshot_now();
+  run.cycles = last.at;
+  run.macs = last.macs;
+  run.bytes = last.bytes;
   run.utilization = utilization_of(run.macs, run.cycles, run.peak_macs_per_clock);
-  run.modules = before.modules;
-  run.counters = before.counters;
-  run.core_results = before.cores;
+  run.modules = last.modules;
+  run.counters = last.counters;
+  run.core_results = last.cores;
   for (CoreResult& core : run.core_results)
     core.utilization = utilization_of(core.macs, run.cycles, run.peak_macs_per_clock / run.cores);
   const auto read = [&](const std::string& name) {

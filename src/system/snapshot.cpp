@@ -14,6 +14,23 @@ void Snapshot::add(const Snapshot& part) {
   macs += part.macs;
 }
 
+LayerMark::LayerMark(const Snapshot& snapshot, const Snapshot& before)
+    : at(snapshot.at),
+      bytes(snapshot.bytes),
+      array(snapshot.array),
+      beats(snapshot.beats),
+      macs(snapshot.macs) {
+  constexpr auto kBusy = static_cast<std::size_t>(Activity::kBusy);
+  for (std::size_t i = 0; i < snapshot.modules.size(); ++i) {
+    const ModuleCycles& now = snapshot.modules[i];
+    const Cycle cycles = now.cycles - (before.modules.empty() ? 0 : before.modules[i].cycles);
+    const Cycle worked =
+        now.activity[kBusy] - (before.modules.empty() ? 0 : before.modules[i].activity[kBusy]);
+    const double share = cycles > 0 ? static_cast<double>(worked) / static_cast<double>(cycles) : 0.0;
+    if (share > busiest_share) busiest = now.name, busiest_share = share;
+  }
+}
+
 void SnapshotVisitor::ledger(const std::string& module, CycleLedger& ledger) {
   // What another processor computes while a layer ends may be accounted for ahead of time.
   const Cycle upto = std::max(snapshot_.at, ledger.settled_at());

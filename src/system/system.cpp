@@ -5,6 +5,7 @@
 #include "tilebeat/system/chip.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -41,8 +42,11 @@ void System::end_layer(std::uint32_t layer, Cycle at) {
 
 void System::record_layers() {
   std::sort(ended_.begin(), ended_.end());
-  const Snapshot snapshot = take_snapshot(now());
-  for (const std::uint32_t layer : ended_) layer_ends_.emplace_back(layer, snapshot);
+  for (const std::uint32_t layer : ended_) {
+    Snapshot snapshot = take_snapshot(now());
+    layer_ends_.emplace_back(layer, LayerMark(snapshot, last_layer_end_));
+    last_layer_end_ = std::move(snapshot);
+  }
   ended_.clear();
 }
 

@@ -14,6 +14,8 @@ namespace tilebeat {
 struct BytePattern {
   std::uint64_t begin = 0, run = 0, stride = 0, count = 1;
 
+  /// A run begins before the one before it ends.
+  bool overlaps_itself() const { return count > 1 && stride < run; }
   std::uint64_t end() const { return count == 0 ? begin : begin + (count - 1) * stride + run; }
   /// Whether any of [from, to) belongs to it.
   bool meets(std::uint64_t from, std::uint64_t to) const;
@@ -35,20 +37,24 @@ class Holds {
   explicit Holds(std::string memory) : memory_(std::move(memory)) {}
 
   /// `user`, an instruction of the engine, uses the pattern from cycle `now` on, until it is closed. Throws
-  /// SimulationError when somebody else has accessed it in this cycle, or when the engine itself writes it
-  /// for an instruction that has not closed it (reads it, for a write).
+  /// SimulationError when somebody else has accessed it in this cycle, when the engine itself writes it for
+  /// an instruction that has not closed it (reads it, for a write), and when what is written overlaps itself,
+  /// as the order of writes is not defined.
   std::uint64_t open(std::string user, Access access, const BytePattern& pattern, Cycle now);
   /// Cycle `end` is the first in which it is not used any more. Nothing for an unknown number.
   void close(std::uint64_t number, Cycle end);
   /// The oldest that is open.
   void close_oldest(Cycle end);
 
-  /// From now on it is noted whether anybody writes the pattern. One pattern at a time.
-  void watch(const BytePattern& pattern) {
-    watched_ = pattern;
+  /// The engine keeps a copy of these bytes, besides those that it has copies of: from now on it is noted
+  /// whether anybody writes them.
+  void watch(const BytePattern& pattern) { watched_.push_back(pattern); }
+  /// The engine has no copies any more.
+  void end_watch() {
+    watched_.clear();
     changed_ = false;
   }
-  /// Whether somebody has, or an instruction of the engine was to.
+  /// Whether bytes that are watched were written, or are by an instruction of the engine.
   bool changed() const { return changed_; }
 
   /// `user`, no instruction of the engine, accesses [begin, end) in cycle `now`. Throws SimulationError when
@@ -76,7 +82,9 @@ class Holds {
   std::string memory_;
   std::vector<Hold> holds_;  // oldest first
   std::uint64_t next_number_ = 1;
-  BytePattern watched_;
+  void note_write(const BytePattern& pattern);
+
+  std::vector<BytePattern> watched_;
   bool changed_ = false;
   std::vector<Touch> touches_;  // of cycle `touched_at_`
   Cycle touched_at_ = -1;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 namespace tilebeat {
@@ -35,7 +37,13 @@ class Arena {
   std::uint64_t base_;
   std::int64_t bytes_, alignment_;
   std::int64_t used_ = 0;
+  // The lowest place for `bytes` or more during a lifetime: places are never given back.
+  struct Floor {
+    std::int64_t bytes, begin;
+  };
   std::vector<Place> places_;  // by rising begin
+  std::int64_t longest_ = 0;   // of them
+  std::map<std::pair<int, int>, Floor> floors_;
 };
 
 }  // namespace tilebeat

@@ -30,6 +30,21 @@ struct Snapshot {
   void add(const Snapshot& part);
 };
 
+/// What is kept of the snapshot at a layer's end: that of a large chip takes a megabyte, and a network may
+/// have thousands of layers.
+struct LayerMark {
+  Cycle at = 0;
+  MemoryBytes bytes;
+  ActivityCycles array{};
+  std::int64_t beats = 0, macs = 0;
+  std::string busiest;       ///< module with the largest share of busy cycles since the mark before
+  double busiest_share = 0;  ///< 0 to 1
+
+  LayerMark() = default;
+  /// Of `snapshot`; `before` is the one before, or empty.
+  LayerMark(const Snapshot& snapshot, const Snapshot& before);
+};
+
 /// Adds the statistics of parts, as of a cycle, to a snapshot.
 class SnapshotVisitor : public StatVisitor {
  public:

@@ -29,9 +29,11 @@ class System : public sc_core::sc_module {
   std::vector<std::uint8_t> read_memory(std::uint64_t address, std::int64_t bytes);
   /// All programs have run.
   virtual bool finished() const = 0;
-  /// Snapshots at the end of each layer, in order of completion, with the layers' numbers; those that end in
-  /// the same cycle in the order of their numbers.
-  const std::vector<std::pair<std::uint32_t, Snapshot>>& layer_ends() const { return layer_ends_; }
+  /// The end of each layer, in order of completion, with the layers' numbers; those that end in the same
+  /// cycle in the order of their numbers.
+  const std::vector<std::pair<std::uint32_t, LayerMark>>& layer_ends() const { return layer_ends_; }
+  /// The snapshot of the last of them; empty before the first.
+  const Snapshot& last_layer_end() const { return last_layer_end_; }
   /// A snapshot of the cycle in which all programs had run; nothing before that.
   const std::optional<Snapshot>& run_end() const { return run_end_; }
   /// The counters and ledgers as they stand, up to the cycle to which every ledger is settled.
@@ -70,7 +72,8 @@ class System : public sc_core::sc_module {
   std::vector<int> ends_left_;        ///< by layer: processors that have not ended it yet
   std::vector<std::uint32_t> ended_;  ///< in this cycle, not recorded yet
   sc_core::sc_event record_;
-  std::vector<std::pair<std::uint32_t, Snapshot>> layer_ends_;
+  std::vector<std::pair<std::uint32_t, LayerMark>> layer_ends_;
+  Snapshot last_layer_end_;
   std::optional<Snapshot> run_end_;
 };
 

@@ -176,8 +176,9 @@ void OffsetUnit::hold_memories(Job& job, Cycle now) {
   const auto channels = static_cast<std::uint64_t>(
       align_up<int>(job.setup.channels, job.setup.layout == MapLayout::kNhwc ? 1 : job.setup.block));
   const BytePattern map{run.map, std::uint64_t{job.map.height} * job.map.width * channels};
-  if (run.same_map && lines_.holds().changed())
-    throw SimulationError("offset.run: same_map, but what the run before read was written since");
+  if (!run.same_map) lines_.holds().end_watch();
+  if (lines_.holds().changed())
+    throw SimulationError("offset.run: same_map, but lines that the cache may hold were written since");
   lines_.holds().watch(map);
   job.reads.push_back(lines_.hold(user, Holds::Access::kRead, map, now));
   job.reads.push_back(kernels_.hold(user, Holds::Access::kRead,
