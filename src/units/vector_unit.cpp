@@ -7,6 +7,15 @@
 #include <fmt/format.h>
 
 namespace tilebeat {
+namespace {
+
+// What a step takes up of the buffer of operands. One without operands, such as a pooling of padding alone,
+// waits there for its turn like the others.
+int room_of(const VectorStep& step) {
+  return std::max(1, step.a_bytes + step.b_bytes);
+}
+
+}  // namespace
 
 VectorUnit::VectorUnit(sc_core::sc_module_name name, const SimContext& context, const VectorConfig& config,
                        const DmaConfig& ports, std::uint64_t memory, Operations operations)
@@ -98,15 +107,14 @@ void VectorUnit::step() {
   schedule(now);
 }
 
-void VectorUnit::take_operands(BurstPort& port, std::deque<std::size_t>& order, Operand Step::*operand,
-                               Cycle now) {
+void VectorUnit::take_operands(BurstPort& port, Order& order, Operand Step::*operand, Cycle now) {
   while (port.front_ready(now)) {
     std::vector<std::uint8_t> data = port.take_front();
     ledger.explain(port.trail(), now);
-    std::vector<std::uint8_t>& all = (steps_[order.front() - first_step_].*operand).data;
+    std::vector<std::uint8_t>& all = (steps_[order.under_way.front() - first_step_].*operand).data;
     all.insert(all.end(), data.begin(), data.end());
     port.recycle(std::move(data));
-    order.pop_front();
+    order.under_way.pop_front();
   }
 }
 
@@ -142,7 +150,7 @@ void VectorUnit::compute(Cycle now) {
     Step current = std::move(steps_.front());
     steps_.pop_front();
     ++first_step_;
-    operand_bytes_ -= current.step.a_bytes + current.step.b_bytes;
+    operand_bytes_ -= room_of(current.step);
     Job& job = jobs_[to_compute_];
     if (current.step.parameters) {
       math_.load(current.a.data);
@@ -182,7 +190,7 @@ void VectorUnit::make_steps() {
       ++to_step_;
     }
     const VectorStep& next = stepping_->step();
-    const int bytes = next.a_bytes + next.b_bytes;
+    const int bytes = room_of(next);
     if (operand_bytes_ > 0 && operand_bytes_ + bytes > ports_.buffer_bytes) return;
     operand_bytes_ += bytes;
     Step made;
@@ -195,11 +203,12 @@ void VectorUnit::make_steps() {
 }
 
 // The next burst of the first step that has not requested all of its operand.
-void VectorUnit::request(BurstPort& port, std::deque<std::size_t>& order, Operand Step::*operand,
+void VectorUnit::request(BurstPort& port, Order& order, Operand Step::*operand,
                          std::uint64_t VectorStep::*from, int VectorStep::*bytes, Cycle now) {
-  const auto wanting = std::find_if(steps_.begin(), steps_.end(),
-                                    [&](const Step& s) { return (s.*operand).requested < s.step.*bytes; });
-  if (wanting == steps_.end()) {
+  const auto wants = [&](const Step& s) { return (s.*operand).requested < s.step.*bytes; };
+  order.next = std::max(order.next, first_step_);
+  while (order.next < first_step_ + steps_.size() && !wants(steps_[order.next - first_step_])) ++order.next;
+  if (order.next == first_step_ + steps_.size()) {
     // With steps left, the buffer has no room for the next one.
     const bool full = stepping_ && stepping_->step().*bytes > 0;
     port.ledger.enter(full ? Activity::kLanding : !port.empty() ? Activity::kMemory : blocker_, now);
@@ -209,13 +218,14 @@ void VectorUnit::request(BurstPort& port, std::deque<std::size_t>& order, Operan
     port.ledger.enter(port.granted(now) ? Activity::kOutstanding : port.waits_for(), now);
     return;
   }
-  Operand& taken = (*wanting).*operand;
-  const std::uint64_t address = memory_ + wanting->step.*from + static_cast<std::uint64_t>(taken.requested);
+  Step& wanting = steps_[order.next - first_step_];
+  Operand& taken = wanting.*operand;
+  const std::uint64_t address = memory_ + wanting.step.*from + static_cast<std::uint64_t>(taken.requested);
   const auto window = static_cast<std::uint64_t>(ports_.burst_bytes);
   const auto burst = static_cast<int>(std::min<std::uint64_t>(
-      window - address % window, static_cast<std::uint64_t>(wanting->step.*bytes - taken.requested)));
+      window - address % window, static_cast<std::uint64_t>(wanting.step.*bytes - taken.requested)));
   taken.requested += burst;
-  order.push_back(first_step_ + static_cast<std::size_t>(wanting - steps_.begin()));
+  order.under_way.push_back(order.next);
   port.issue(tlm::TLM_READ_COMMAND, address, burst, port.buffer(burst), now);
 }
 

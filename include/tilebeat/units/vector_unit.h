@@ -74,13 +74,18 @@ class VectorUnit : public CommandedUnit {
   void check(const VectorResize& run) const;
   void check_row(int channels, const char* operation) const;
   void step();
-  void take_operands(BurstPort& port, std::deque<std::size_t>& order, Operand Step::*operand, Cycle now);
+  // The numbers of steps of one operand.
+  struct Order {
+    std::deque<std::size_t> under_way;  // of its bursts
+    std::size_t next = 0;               // no step before it has anything to request
+  };
+  void take_operands(BurstPort& port, Order& order, Operand Step::*operand, Cycle now);
   void take_responses(Cycle now);
   void compute(Cycle now);
   Activity lane_blocker(Cycle now) const;
   void make_steps();
-  void request(BurstPort& port, std::deque<std::size_t>& order, Operand Step::*operand,
-               std::uint64_t VectorStep::*from, int VectorStep::*bytes, Cycle now);
+  void request(BurstPort& port, Order& order, Operand Step::*operand, std::uint64_t VectorStep::*from,
+               int VectorStep::*bytes, Cycle now);
   void write(Cycle now);
   void schedule(Cycle now);
 
@@ -89,15 +94,15 @@ class VectorUnit : public CommandedUnit {
   std::uint64_t memory_;
   Operations operations_;
 
-  std::deque<Job> jobs_;                       // not done, oldest first
-  std::size_t to_step_ = 0;                    // the first job whose steps have not begun
-  std::size_t to_compute_ = 0;                 // the job that is in the lanes next
-  std::unique_ptr<StepSequence> stepping_;     // of job to_step_ - 1
-  std::deque<Step> steps_;                     // with operands requested or there, oldest first
-  std::size_t first_step_ = 0;                 // number of the front one
-  std::deque<std::size_t> a_order_, b_order_;  // step numbers of the bursts under way
-  int operand_bytes_ = 0, result_bytes_ = 0;   // in the buffers
-  std::deque<Result> results_;                 // computed, not fully sent
+  std::deque<Job> jobs_;                    // not done, oldest first
+  std::size_t to_step_ = 0;                 // the first job whose steps have not begun
+  std::size_t to_compute_ = 0;              // the job that is in the lanes next
+  std::unique_ptr<StepSequence> stepping_;  // of job to_step_ - 1
+  std::deque<Step> steps_;                  // with operands requested or there, oldest first
+  std::size_t first_step_ = 0;              // number of the front one
+  Order a_order_, b_order_;
+  int operand_bytes_ = 0, result_bytes_ = 0;  // in the buffers
+  std::deque<Result> results_;                // computed, not fully sent
   Cycle lanes_free_ = 0;
   VectorMath math_;
   SignalId busy_signal_ = -1;
