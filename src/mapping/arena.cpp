@@ -4,15 +4,26 @@
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
 namespace tilebeat {
 
+std::int64_t Arena::floor_of(const Floors& floors, std::int64_t bytes) {
+  const auto above = floors.upper_bound(bytes);
+  return above == floors.begin() ? 0 : std::prev(above)->second;
+}
+
+void Arena::raise(Floors& floors, std::int64_t bytes, std::int64_t begin) {
+  floors[bytes] = begin;
+  auto above = floors.upper_bound(bytes);
+  while (above != floors.end() && above->second <= begin) above = floors.erase(above);
+}
+
 std::uint64_t Arena::allocate(std::int64_t bytes, Lifetime lifetime) {
-  const auto floor = floors_.find({lifetime.first, lifetime.last});
-  const bool known = floor != floors_.end() && floor->second.bytes <= bytes;
-  std::int64_t begin = known ? floor->second.begin : 0;
+  Floors& floors = floors_[{lifetime.first, lifetime.last}];
+  std::int64_t begin = floor_of(floors, bytes);
   auto place = std::lower_bound(places_.begin(), places_.end(), begin - longest_,
                                 [](const Place& p, std::int64_t at) { return p.begin < at; });
   for (; place != places_.end(); ++place) {
@@ -28,8 +39,7 @@ std::uint64_t Arena::allocate(std::int64_t bytes, Lifetime lifetime) {
                  made);
   used_ = std::max(used_, made.end);
   longest_ = std::max(longest_, bytes);
-  // For more bytes than the floor is of, lower places were too small that others fit in.
-  if (!known || floor->second.bytes == bytes) floors_[{lifetime.first, lifetime.last}] = {bytes, begin};
+  raise(floors, bytes, begin);
   return base_ + static_cast<std::uint64_t>(begin);
 }
 

@@ -36,9 +36,16 @@ std::int64_t TensorInfo::elements() const {
 const TensorInfo& Workload::tensor(const std::string& tensor_name) const {
   const auto input = inputs.find(tensor_name);
   if (input != inputs.end()) return input->second;
-  for (const Layer& layer : layers) {
-    if (layer.name == tensor_name) return layer.output;
-  }
+  const auto known = [&] {
+    const auto place = place_of.find(tensor_name);
+    const bool there =
+        place != place_of.end() && place->second < layers.size() && layers[place->second].name == tensor_name;
+    return there ? &layers[place->second].output : nullptr;
+  };
+  if (const TensorInfo* output = known()) return *output;
+  place_of.clear();
+  for (std::size_t i = 0; i < layers.size(); ++i) place_of.emplace(layers[i].name, i);
+  if (const TensorInfo* output = known()) return *output;
   throw SimulationError("workload " + name + " has no tensor " + tensor_name);
 }
 

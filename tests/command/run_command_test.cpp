@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -356,6 +357,25 @@ TEST(RunCommand, UI_5_a_wrong_expected_tensor_is_exit_1_and_everything_is_writte
   EXPECT_EQ(difference.at("against"), "expected");
   EXPECT_EQ(difference.at("index"), (std::vector<int>{0, 3, 9, 15})) << "the last element";
   EXPECT_EQ(difference.at("got").get<int>() ^ 1, difference.at("wanted").get<int>());
+}
+
+// What is kept of a layer, and the search for places in DRAM, once grew with all layers before it.
+TEST(RunCommand, UI_5_thousands_of_layers_take_their_share_of_memory) {
+  const CommandFolder folder;
+  nlohmann::json workload{{"name", "chain"}, {"outputs", {"l16383"}}, {"layers", nlohmann::json::array()}};
+  workload["inputs"] = {{{"name", "x"}, {"shape", {1, 1, 1, 4}}, {"random", {{"seed", 1}}}}};
+  for (int i = 0; i < 16384; ++i) {
+    workload["layers"].push_back({{"name", fmt::format("l{}", i)},
+                                  {"op", "relu"},
+                                  {"inputs", {i == 0 ? "x" : fmt::format("l{}", i - 1)}}});
+  }
+  CommandSetting setting;
+  setting.max_memory_bytes = rlim_t{1} << 30;
+  const CommandResult result = folder.run({"run", "--config", source_path("configs/core1.json"), "--layer",
+                                           folder.write("w.json", workload.dump())},
+                                          setting);
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(folder.report().at("layers").size(), 16384U);
 }
 
 TEST(RunCommand, UI_1_help_everywhere_with_examples) {

@@ -48,6 +48,7 @@ struct CommandResult {
 struct CommandSetting {
   std::string out;                                 ///< file that stdout goes to instead of CommandResult::out
   rlim_t max_file_bytes = RLIM_INFINITY;           ///< no file of the command can grow beyond
+  rlim_t max_memory_bytes = RLIM_INFINITY;         ///< of its address space
   bool interrupts_ignored = false;                 ///< as under nohup
   std::map<std::string, std::string> environment;  ///< variables besides those of the test
 };
@@ -88,6 +89,8 @@ class StartedCommand {
     redirect(streams_.path("err"), STDERR_FILENO);
     const rlimit limit{setting.max_file_bytes, setting.max_file_bytes};
     if (setting.max_file_bytes != RLIM_INFINITY && setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(126);
+    const rlimit memory{setting.max_memory_bytes, setting.max_memory_bytes};
+    if (setting.max_memory_bytes != RLIM_INFINITY && setrlimit(RLIMIT_AS, &memory) != 0) _exit(126);
     if (setting.interrupts_ignored) std::signal(SIGINT, SIG_IGN);
     for (const auto& [name, value] : setting.environment) setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> raw{const_cast<char*>(tilebeat_binary())};

@@ -37,13 +37,14 @@ class Arena {
   std::uint64_t base_;
   std::int64_t bytes_, alignment_;
   std::int64_t used_ = 0;
-  // The lowest place for `bytes` or more during a lifetime: places are never given back.
-  struct Floor {
-    std::int64_t bytes, begin;
-  };
+  // Where the lowest place was that was found, by the bytes that it was for: more bytes find none below, as
+  // places are never given back. Both rise.
+  using Floors = std::map<std::int64_t, std::int64_t>;
+  static std::int64_t floor_of(const Floors& floors, std::int64_t bytes);
+  static void raise(Floors& floors, std::int64_t bytes, std::int64_t begin);
   std::vector<Place> places_;  // by rising begin
   std::int64_t longest_ = 0;   // of them
-  std::map<std::pair<int, int>, Floor> floors_;
+  std::map<std::pair<int, int>, Floors> floors_;  // by lifetime
 };
 
 }  // namespace tilebeat

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tilebeat {
@@ -29,8 +30,10 @@ struct Workload {
   std::vector<std::string> outputs;        ///< names of the tensors that a run writes
   std::map<std::string, Tensor> expected;  ///< by layer name
 
-  /// The description of a workload input or of a layer's output.
+  /// The description of a workload input or of a layer's output. Throws SimulationError when there is none.
   const TensorInfo& tensor(const std::string& name) const;
+  /// What `tensor` remembers: the place of each layer when it last looked.
+  mutable std::unordered_map<std::string, std::size_t> place_of = {};
 };
 
 /// Reads and checks a workload file (SPEC UI-6, NU-1 to NU-4). Throws UserError naming file, JSON path, value
