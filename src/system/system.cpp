@@ -55,33 +55,34 @@ std::string System::under_way_line(const CommandProcessor& control) {
   return instructions.empty() ? "" : fmt::format("\n{} works on {}", control.name(), instructions);
 }
 
-void System::write_memory(std::uint64_t address, const std::vector<std::uint8_t>& bytes) {
-  for (std::size_t done = 0; done < bytes.size();) {
+// In pieces whose length a payload can count.
+void System::move_memory(tlm::tlm_command command, std::uint64_t address, std::uint8_t* data,
+                         std::size_t bytes) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+  for (std::size_t done = 0; done < bytes;) {
     tlm::tlm_generic_payload payload;
-    payload.set_command(tlm::TLM_WRITE_COMMAND);
+    payload.set_command(command);
     payload.set_address(address + done);
-    payload.set_data_ptr(const_cast<std::uint8_t*>(bytes.data()) + done);  // a write leaves it alone
-    payload.set_data_length(static_cast<unsigned>(bytes.size() - done));
+    payload.set_data_ptr(data + done);
+    payload.set_data_length(static_cast<unsigned>(std::min(kMostBytes, bytes - done)));
     const unsigned moved = debug_transport(payload);
-    if (moved == 0)
-      throw SimulationError(fmt::format("the loader cannot write {} bytes at {:#x}", bytes.size(), address));
+    if (moved == 0) {
+      throw SimulationError(fmt::format("the loader cannot {} {} bytes at {:#x}",
+                                        command == tlm::TLM_WRITE_COMMAND ? "write" : "read", bytes,
+                                        address));
+    }
     done += moved;
   }
 }
 
+void System::write_memory(std::uint64_t address, const std::vector<std::uint8_t>& bytes) {
+  // A write leaves the data alone.
+  move_memory(tlm::TLM_WRITE_COMMAND, address, const_cast<std::uint8_t*>(bytes.data()), bytes.size());
+}
+
 std::vector<std::uint8_t> System::read_memory(std::uint64_t address, std::int64_t bytes) {
   std::vector<std::uint8_t> data(static_cast<std::size_t>(bytes));
-  for (std::size_t done = 0; done < data.size();) {
-    tlm::tlm_generic_payload payload;
-    payload.set_command(tlm::TLM_READ_COMMAND);
-    payload.set_address(address + done);
-    payload.set_data_ptr(data.data() + done);
-    payload.set_data_length(static_cast<unsigned>(data.size() - done));
-    const unsigned moved = debug_transport(payload);
-    if (moved == 0)
-      throw SimulationError(fmt::format("the loader cannot read {} bytes at {:#x}", bytes, address));
-    done += moved;
-  }
+  move_memory(tlm::TLM_READ_COMMAND, address, data.data(), data.size());
   return data;
 }
 

@@ -63,6 +63,7 @@ class System : public sc_core::sc_module {
   BuildOrder order_;
 
  private:
+  void move_memory(tlm::tlm_command command, std::uint64_t address, std::uint8_t* data, std::size_t bytes);
   /// A processor has executed `layer.end`; the layer is complete when all have whose programs name it. Throws
   /// SimulationError when no program does, or not so often.
   void end_layer(std::uint32_t layer, Cycle at);
