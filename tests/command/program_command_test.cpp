@@ -428,5 +428,20 @@ TEST(ProgramCommand, UI_5_many_places_in_dram) {
   EXPECT_THAT(overlap.err, HasSubstr("200004: the bytes at 0x100007 overlap those at 0x100008"));
 }
 
+// Steps without operands took no place in a buffer: 4 G of them were waiting at once.
+TEST(ProgramCommand, UI_5_a_pooling_of_padding_alone_takes_no_more_memory_than_others) {
+  const CommandFolder folder;
+  const std::string file = folder.write(
+      "t.program",
+      ".program core 0.0\nvector.run kind=maxpool rows=65535 columns=65535 channels=1 height=1 width=1 "
+      "h_offset=5 w_offset=5\nhalt\n");
+  CommandSetting setting;
+  setting.max_memory_bytes = rlim_t{2} << 30;
+  const CommandResult result =
+      folder.run({"run", "--config", source_path("configs/core1.json"), "--program", file}, setting);
+  EXPECT_EQ(result.status, 1) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("chip.cluster0.core0.vector.result: no memory at address 0x40000080000"));
+}
+
 }  // namespace
 }  // namespace tilebeat::testing
