@@ -115,6 +115,9 @@ template <class V>
 void describe(V& v, HostConfig& c) {
   v.integer("register_write_cycles", c.register_write_cycles, {1, 1000000},
             "cycles between two register writes");
+  v.choice("start", c.start, kHostStartNames,
+           "each: the host starts the processors of a chip one after the other; table: the chip has a start "
+           "unit that reads a table of programs and starts all of them");
   v.integer("instruction_buffer_bytes", c.instruction_buffer_bytes, {64, 1 << 24},
             "bytes of the buffer that instructions are fetched into");
 }

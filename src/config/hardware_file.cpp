@@ -93,7 +93,7 @@ void check_chip(const ChipConfig& c, const Place& place) {
 
 // The memories of all cores and clusters, which are there from the beginning of a run.
 void check_sum_of_memories(const HardwareConfig& config, const Place& root) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 32;
+  constexpr std::int64_t kMost = std::int64_t{1} << 34;
   if (!config.chip) return;
   const ChipConfig& c = *config.chip;
   const std::int64_t core =
@@ -133,6 +133,9 @@ void check_hardware(const HardwareConfig& config, const std::string& file) {
             "\"nhwc\": maps are brought into another order by the DMA engines of a chip, which is not there");
   if (config.fused && !config.chip)
     root.key("fused").refuse("true", "false: layers are fused in the memories of a chip, which is not there");
+  if (config.host.start == HostStart::kTable && !config.chip)
+    root.key("host").key("start").refuse("\"table\"",
+                                         "\"each\": the start unit is one of a chip, which is not there");
   for (std::size_t i = 0; i < config.engines.size(); ++i) config.engines[i].check(config, root);
   check_sum_of_memories(config, root);
   check_transfers(config, root);

@@ -155,13 +155,17 @@ Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& start
   if (hardware.chip) machine.signal_cycles = hardware.chip->sync_cycles + 3.0;
   if (hardware.chip && hardware.chip->merged_dma)
     machine.merged_dma_of = hardware.chip->cores_per_cluster + 1;
-  // Three register writes a processor, the starts behind all others; then its first instruction is fetched.
+  // Three register writes a processor, the starts behind all others, or three in all and then the table, an
+  // entry a cycle; then its first instruction is fetched.
   const double write = hardware.host.register_write_cycles + hardware.interconnect.request_cycles + 2.0;
   constexpr double kFetch = 70;
   for (std::size_t i = 0; i < started.size(); ++i) {
     const auto processor = static_cast<std::size_t>(started[i]);
     if (machine.starts.size() <= processor) machine.starts.resize(processor + 1, 0);
-    machine.starts[processor] = write * static_cast<double>(2 * started.size() + i + 1) + kFetch;
+    const auto behind = static_cast<double>(i + 1);
+    machine.starts[processor] = kFetch + (hardware.host.start == HostStart::kTable
+                                              ? 3 * write + kFetch + behind
+                                              : write * (2 * static_cast<double>(started.size()) + behind));
   }
   return machine;
 }

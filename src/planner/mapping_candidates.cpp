@@ -369,7 +369,9 @@ class Candidates {
   double dram_rate() const { return machine_of(hardware_, {}).dram_bytes_per_clock; }
   double start_cycles(const LayerMapping& m) const {
     if (!q_.first_of_program) return 0;
-    return 3.0 * static_cast<double>(processors_of(chip_, m).size()) * hardware_.host.register_write_cycles;
+    const bool table = hardware_.host.start == HostStart::kTable;
+    const auto started = static_cast<double>(processors_of(chip_, m).size());
+    return 3.0 * (table ? 1.0 : started) * hardware_.host.register_write_cycles;
   }
   // Bytes of DRAM's bus that a map of a tile takes, and the results of a core.
   double map_bus_bytes(const LayerMapping& m) const {

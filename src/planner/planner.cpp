@@ -1,6 +1,7 @@
 #include "tilebeat/planner/planner.h"
 
 #include "tilebeat/base/math.h"
+#include "tilebeat/program/start_table.h"
 
 #include <algorithm>
 #include <chrono>
@@ -89,6 +90,7 @@ class NetworkPlanner {
     for (ProgramImage& program : plan.programs) program.instructions.push_back({{}, {}, {}, Halt{}});
     places_.place_programs();
     plan.dram_bytes = places_.used();
+    place_start_tables(plan, hardware_);
     const auto size = static_cast<std::uint64_t>(hardware_.dram.size_bytes);
     if (plan.dram_bytes > size) {
       throw PlanError(

@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
+#include "tilebeat/program/start_table.h"
 #include "tilebeat/schema/json_file.h"
 #include "tilebeat/schema/place.h"
 #include "tilebeat/schema/values.h"
@@ -226,6 +227,9 @@ class ProgramReader {
       plan_.image.push_back({"program", program.address, std::move(bytes)});
     }
     plan_.dram_bytes = end_;
+    place_start_tables(plan_, hardware_);
+    if (plan_.dram_bytes > static_cast<std::uint64_t>(hardware_.dram.size_bytes))
+      throw UserError(fmt::format("{}: dram.size_bytes leaves no room for the table of programs", path_));
   }
 
   std::string path_;

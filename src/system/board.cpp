@@ -13,7 +13,7 @@ std::vector<ProgramSet> program_sets(const Plan& plan) {
   std::vector<ProgramSet> sets;
   for (const ProgramImage& program : plan.programs) {
     sets.push_back(
-        {program.label, {{kRegisterBase, program.address, program.instructions.size() * kInstructionBytes}}});
+        {program.label, {{kRegisterBase, program.address, program.instructions.size() * kInstructionBytes}}, 1});
   }
   return sets;
 }

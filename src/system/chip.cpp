@@ -26,6 +26,11 @@ std::size_t dma_port(int processor) {
 }
 
 // Behind them those that matrix units have of their own.
+bool has_start_unit(const HardwareConfig& hardware) {
+  return hardware.host.start == HostStart::kTable;
+}
+
+// The last of them is the start unit's, if there is one.
 std::vector<std::string> noc_ports(const HardwareConfig& hardware) {
   const ChipConfig& chip = *hardware.chip;
   std::vector<std::string> names{"host"};
@@ -43,16 +48,18 @@ std::vector<std::string> noc_ports(const HardwareConfig& hardware) {
       names.push_back(fmt::format("cluster{}.core{}.{}", core / chip.cores_per_cluster,
                                   core % chip.cores_per_cluster, port));
   }
+  if (has_start_unit(hardware)) names.emplace_back("start");
   return names;
 }
 
-// DRAM over all controllers, then the registers of every processor.
+// DRAM over all controllers, then the registers of every processor and of the start unit.
 std::vector<AddressRange> noc_map(const HardwareConfig& hardware) {
   const ChipConfig& chip = *hardware.chip;
   std::vector<AddressRange> map{{0, static_cast<std::uint64_t>(hardware.dram.size_bytes), 0,
                                  chip.memory_controllers, kControllerBytes,
                                  hardware.dram.channels * hardware.dram.port_bytes_per_clock}};
-  for (int p = 0; p < chip.processors(); ++p) {
+  const int registers = chip.processors() + (has_start_unit(hardware) ? 1 : 0);
+  for (int p = 0; p < registers; ++p) {
     map.push_back(
         {register_address(p), register_address(p) + kCommandRegisterBytes, chip.memory_controllers + p});
   }
@@ -72,12 +79,18 @@ std::vector<std::string> link_ports(const ChipConfig& chip) {
   return names;
 }
 
-std::vector<ProgramSet> program_sets(const Plan& plan) {
+std::vector<ProgramSet> program_sets(const Plan& plan, int processors) {
   std::vector<ProgramSet> sets;
   for (const ProgramImage& program : plan.programs) {
     auto set =
         std::find_if(sets.begin(), sets.end(), [&](const ProgramSet& s) { return s.label == program.label; });
-    if (set == sets.end()) set = sets.insert(sets.end(), {program.label, {}});
+    if (set == sets.end()) set = sets.insert(sets.end(), {program.label, {}, 0});
+    ++set->processors;
+    if (!plan.start_tables.empty()) {
+      const StartTable& table = plan.start_tables[static_cast<std::size_t>(set - sets.begin())];
+      set->programs = {{register_address(processors), table.address, table.bytes}};
+      continue;
+    }
     set->programs.push_back({register_address(program.processor), program.address,
                              program.instructions.size() * kInstructionBytes});
   }
@@ -116,8 +129,13 @@ void Chip::build(const HardwareConfig& hardware, const Plan& plan, const Simulat
                                                link_map(chip));
       },
       [&] {
-        host_ =
-            std::make_unique<Host>("host", context_, hardware.host, program_sets(plan), chip.processors());
+        host_ = std::make_unique<Host>("host", context_, hardware.host, program_sets(plan, chip.processors()),
+                                       chip.processors());
+      },
+      [&] {
+        if (!has_start_unit(hardware)) return;
+        start_ = std::make_unique<StartUnit>("start", context_, chip.processors(),
+                                             register_address(chip.processors()));
       },
       [&] {
         sync_ = std::make_unique<SyncNetwork>("sync", context_, chip.processors(), chip.cores_per_cluster + 1,
@@ -160,6 +178,7 @@ void Chip::bind_processor(CommandProcessor& control, int processor) {
   control.interrupt.bind(host_->interrupts[p]);
   control.sync_out.bind(sync_->from[p]);
   sync_->to[p].bind(control.sync_in);
+  if (start_) start_->to[p].bind(control.start_in);
 }
 
 void Chip::bind(const ChipConfig& chip) {
@@ -184,10 +203,14 @@ void Chip::bind(const ChipConfig& chip) {
     memory.link_port().socket.bind(link_->initiator_ports[static_cast<std::size_t>(k)]);
     link_->target_ports[static_cast<std::size_t>(k)].bind(memory.cdma_in->socket);
   }
+  if (!start_) return;
+  start_->port.socket.bind(noc_->initiator_ports[matrix_port]);
+  noc_->target_ports[drams_.size() + static_cast<std::size_t>(chip.processors())].bind(start_->registers);
 }
 
 Cycle Chip::settled_at() {
   Cycle at = host_->ledger.settled_at();
+  if (start_) at = std::max({at, start_->ledger.settled_at(), start_->port.ledger.settled_at()});
   for (const auto& core : cores_) at = std::max(at, core->settled_at());
   for (const auto& memory : memory_cores_) at = std::max(at, memory->settled_at());
   return at;
@@ -198,6 +221,10 @@ Snapshot Chip::take_snapshot(Cycle at) {
   snapshot.at = at;
   SnapshotVisitor visitor(snapshot, "");
   visitor.ledger("host", host_->ledger);
+  if (start_) {
+    visitor.ledger("start", start_->ledger);
+    visitor.ledger("start.port", start_->port.ledger);
+  }
   for (const auto& core : cores_) core->collect(snapshot);
   for (const auto& memory : memory_cores_) memory->collect(snapshot);
   visitor.bus("noc", *noc_);

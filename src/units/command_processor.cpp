@@ -4,7 +4,6 @@
 #include "tilebeat/base/overloaded.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -35,12 +34,14 @@ CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContex
       interrupt("interrupt"),
       sync_out("sync_out"),
       sync_in("sync_in"),
+      start_in("start_in"),
       context_(context),
       host_(host),
       dma_(dma),
-      base_(base) {
+      program_(base) {
   registers.register_nb_transport_fw(this, &CommandProcessor::write_register, 0);
   sync_in.register_b_transport(this, &CommandProcessor::receive_sync);
+  start_in.register_b_transport(this, &CommandProcessor::receive_start);
   for (std::size_t i = 0; i < queue_of_.size(); ++i) queue_of_[i] = static_cast<Unit>(i);
   for (std::size_t i = 0; i < present.size(); ++i) {
     state_[static_cast<std::size_t>(present[i].front())].socket = static_cast<int>(i);
@@ -67,30 +68,25 @@ void CommandProcessor::wake_control(Cycle cycle) {
 
 tlm::tlm_sync_enum CommandProcessor::write_register(int, tlm::tlm_generic_payload& payload,
                                                     tlm::tlm_phase& phase, sc_core::sc_time&) {
-  if (phase != tlm::BEGIN_REQ) return tlm::TLM_ACCEPTED;
-  const std::uint64_t offset = payload.get_address() - base_;
-  if (payload.get_command() != tlm::TLM_WRITE_COMMAND || payload.get_data_length() != 8 || offset % 8 != 0 ||
-      offset >= kCommandRegisterBytes) {
-    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    return tlm::TLM_COMPLETED;
-  }
-  std::uint64_t value = 0;
-  std::memcpy(&value, payload.get_data_ptr(), sizeof value);
-  switch (static_cast<CommandRegister>(offset)) {
-    case CommandRegister::kProgramAddress:
-      program_address_ = value;
-      break;
-    case CommandRegister::kProgramBytes:
-      program_bytes_ = value;
-      break;
-    case CommandRegister::kStart:
-      start_at_ =
-          context_.clock.cycle_of(now_ps()) + 1;  // requests arrive in kGrant; acted upon a cycle later
-      wake_control(start_at_);
-      break;
-  }
-  payload.set_response_status(tlm::TLM_OK_RESPONSE);
-  return tlm::TLM_COMPLETED;
+  bool started = false;
+  const tlm::tlm_sync_enum answer = program_.write(payload, phase, started);
+  if (started) start_next_cycle();
+  return answer;
+}
+
+void CommandProcessor::receive_start(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const auto& start = message_of<ProgramStart>(payload, start_in);
+  if (running_ || start_at_ >= 0)
+    throw SimulationError(fmt::format("{}: started while a program is running", name()));
+  program_.address = start.address;
+  program_.bytes = start.bytes;
+  start_next_cycle();
+}
+
+// What arrives in a cycle is acted upon in the next one.
+void CommandProcessor::start_next_cycle() {
+  start_at_ = context_.clock.cycle_of(now_ps()) + 1;
+  wake_control(start_at_);
 }
 
 void CommandProcessor::receive_sync(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
@@ -108,14 +104,14 @@ void CommandProcessor::receive_completion(int port, tlm::tlm_generic_payload& pa
 
 void CommandProcessor::start() {
   if (running_) throw SimulationError("command processor: started while a program is running");
-  if (program_address_ % kInstructionBytes != 0 || program_bytes_ == 0 ||
-      program_bytes_ % kInstructionBytes != 0) {
+  if (program_.address % kInstructionBytes != 0 || program_.bytes == 0 ||
+      program_.bytes % kInstructionBytes != 0) {
     throw SimulationError(
         fmt::format("command processor: a program of {} bytes at {:#x} is not whole instructions of {} bytes",
-                    program_bytes_, program_address_, kInstructionBytes));
+                    program_.bytes, program_.address, kInstructionBytes));
   }
   running_ = true;
-  fetch_address_ = decode_address_ = program_address_;
+  fetch_address_ = decode_address_ = program_.address;
   buffer_.clear();
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   notify_at(fetch_wake_, context_.clock, next);
@@ -133,7 +129,7 @@ void CommandProcessor::fetch_step() {
     fetch.recycle(std::move(data));
     wake_control(now);
   }
-  const std::uint64_t end = program_address_ + program_bytes_;
+  const std::uint64_t end = program_.address + program_.bytes;
   if (!running_ || fetch_address_ >= end) {
     fetch.ledger.enter(running_ ? Activity::kNoWork : Activity::kHost, now);
     return;
@@ -222,7 +218,7 @@ void CommandProcessor::trace_queues(Cycle now) {
 // One instruction from the buffer to its queue, or a fence executed.
 void CommandProcessor::decode_one(Cycle now) {
   if (buffer_.size() < kInstructionBytes) {
-    if (decode_address_ >= program_address_ + program_bytes_)
+    if (decode_address_ >= program_.address + program_.bytes)
       throw SimulationError("command processor: the program ends without halt");
     decode_blocker_ = Activity::kInstructionFetch;
     ledger.enter(decode_blocker_, now);

@@ -54,7 +54,7 @@ void Host::take_interrupt(int processor, tlm::tlm_generic_payload& payload, sc_c
 void Host::step() {
   if (gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
-  if (!finished() && interrupted_ == sets_[next_].programs.size()) {
+  if (!finished() && interrupted_ == sets_[next_].processors) {
     interrupted_ = 0;
     ++next_;
     if (finished() && on_finished) on_finished(now);

@@ -13,6 +13,7 @@ namespace {
 HardwareConfig random_rolling_board() {
   HardwareConfig hardware = random_rolling_chip();
   hardware.chip.reset();
+  hardware.host.start = HostStart::kEach;
   hardware.planner.map_layout = MapLayout::kNhwc;  // boards have no other
   return hardware;
 }

@@ -397,7 +397,7 @@ TEST_F(MalformedFile, UI_2_memories_of_all_cores_together) {
         .dump();
   };
   expect_hardware_refused(file(8, 1 << 23), "/chip/clusters: 8 is not allowed");
-  expect_hardware_refused(file(8, 1 << 23), "bytes in all, 4294967296 are the limit");
+  expect_hardware_refused(file(8, 1 << 23), "bytes in all, 17179869184 are the limit");
   EXPECT_NO_THROW(load_hardware(folder_.write("hw.json", file(8, 1 << 18))));
 }
 

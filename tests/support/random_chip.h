@@ -73,6 +73,7 @@ inline HardwareConfig random_chip() {
   chip.dram_path = static_cast<DramPath>(number(0, 2));
   chip.merged_dma = one_in(4);
   if (one_in(4)) chip.scalar_lanes = number(1, 4);
+  if (one_in(3)) hardware.host.start = HostStart::kTable;
   hardware.dma.burst_bytes = std::max(hardware.dma.burst_bytes, core_bus);
   hardware.dma.buffer_bytes = std::max(hardware.dma.buffer_bytes, hardware.dma.burst_bytes);
   const int widest = std::max(core_bus, hardware.interconnect.bytes_per_clock);

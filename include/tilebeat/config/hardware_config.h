@@ -34,8 +34,16 @@ struct InterconnectConfig {
   int max_outstanding = 16;  ///< bursts under way at a time, an initiator port
 };
 
+/// How the host starts the processors of a chip (SPEC HI-5).
+enum class HostStart : std::uint8_t {
+  kEach,  ///< three register writes a processor
+  kTable  ///< three register writes of the chip's start unit, which reads a table of programs and starts all
+};
+constexpr std::array<std::string_view, 2> kHostStartNames{"each", "table"};
+
 /// The host CPU (document 000 figure 6) and the instruction fetch.
 struct HostConfig {
+  HostStart start = HostStart::kEach;
   int register_write_cycles = 10;  ///< cycles between two register writes of the host
   int instruction_buffer_bytes = 4096;
 };

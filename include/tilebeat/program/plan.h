@@ -41,6 +41,12 @@ struct ProgramImage {
   std::vector<Instruction> instructions;
 };
 
+/// The programs of a label in a table, for chips with a start unit.
+struct StartTable {
+  std::string label;
+  std::uint64_t address = 0, bytes = 0;
+};
+
 /// Bytes that the host puts into DRAM before the run.
 struct MemorySegment {
   std::string what;
@@ -64,6 +70,7 @@ struct Plan {
   bool hand_written = false;         ///< programs of a user's own: nothing is known of what they should do
   std::vector<LayerPlan> layers;     ///< by the number that `layer.end` carries
   std::vector<ProgramImage> programs;
+  std::vector<StartTable> start_tables;  ///< in the order of their labels' first programs, or none
   std::vector<MemorySegment> image;
   std::map<std::string, Placement> tensors;
   std::uint64_t dram_bytes = 0;  ///< highest address in use

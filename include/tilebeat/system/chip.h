@@ -5,6 +5,7 @@
 #include "tilebeat/system/memory_core.h"
 #include "tilebeat/system/system.h"
 #include "tilebeat/units/host.h"
+#include "tilebeat/units/start_unit.h"
 #include "tilebeat/units/sync_network.h"
 
 #include <memory>
@@ -38,6 +39,7 @@ class Chip : public System {
   std::unique_ptr<Interconnect> noc_, link_;
   std::vector<std::unique_ptr<DramController>> drams_;
   std::unique_ptr<Host> host_;
+  std::unique_ptr<StartUnit> start_;  ///< absent: the host starts every processor itself
   std::unique_ptr<SyncNetwork> sync_;
   std::vector<std::unique_ptr<sc_core::sc_module>> clusters_;  ///< only names in the hierarchy
   std::vector<std::unique_ptr<Core>> cores_;

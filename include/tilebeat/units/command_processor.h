@@ -6,6 +6,7 @@
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/context.h"
 #include "tilebeat/sim/next_clock.h"
+#include "tilebeat/units/command_registers.h"
 #include "tilebeat/units/messages.h"
 #include "tilebeat/units/sync_network.h"
 
@@ -18,14 +19,6 @@
 #include <systemc>
 
 namespace tilebeat {
-
-/// Registers of the command processor, 8 bytes each, at these offsets from its base address.
-enum class CommandRegister : std::uint64_t {
-  kProgramAddress = 0x00,  ///< DRAM byte address of the program, a multiple of the instruction size
-  kProgramBytes = 0x08,    ///< length of the program
-  kStart = 0x10,           ///< any write starts the program from its first instruction
-};
-constexpr std::uint64_t kCommandRegisterBytes = 0x18;
 
 /// What the command processor counts.
 struct CommandStats {
@@ -57,6 +50,8 @@ class CommandProcessor : public sc_core::sc_module {
   tlm_utils::simple_initiator_socket_optional<CommandProcessor>
       sync_out;  ///< bound where there are several processors
   tlm_utils::simple_target_socket_optional<CommandProcessor> sync_in;
+  tlm_utils::simple_target_socket_optional<CommandProcessor>
+      start_in;  ///< bound where a StartUnit starts processors; takes ProgramStart
 
   /// `present` are the units that it commands, in the order of their sockets, each with those whose
   /// instructions it executes as well, behind it; `completion_ports` modules report completions; `base` is
@@ -99,10 +94,12 @@ class CommandProcessor : public sc_core::sc_module {
 
   tlm::tlm_sync_enum write_register(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                     sc_core::sc_time& delay);
+  void receive_start(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void receive_sync(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void receive_completion(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void fetch_step();
   void control_step();
+  void start_next_cycle();
   void start();
   void decode_one(Cycle now);
   bool execute_sync(const Queued& queued, Cycle now);
@@ -121,12 +118,11 @@ class CommandProcessor : public sc_core::sc_module {
   SimContext context_;
   HostConfig host_;
   DmaConfig dma_;
-  std::uint64_t base_;
   MethodGate fetch_gate_, control_gate_;
   sc_core::sc_event control_wake_;
 
-  std::uint64_t program_address_ = 0, program_bytes_ = 0;
-  Cycle start_at_ = -1;  // a write to kStart takes effect here
+  CommandRegisters program_;  // address: a multiple of the instruction size
+  Cycle start_at_ = -1;       // a write to kStart takes effect here
   bool running_ = false;
   bool layer_begun_ = false;
   std::uint64_t fetch_address_ = 0;   // next byte to request

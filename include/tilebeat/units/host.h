@@ -16,22 +16,24 @@
 
 namespace tilebeat {
 
-/// A program in memory, and the processor that runs it.
+/// What the host starts: a program in memory and the processor that runs it, or a table of programs and the
+/// start unit.
 struct ProgramEntry {
-  std::uint64_t registers = 0;  ///< address of the processor's first register
+  std::uint64_t registers = 0;  ///< address of the first register
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
 };
 /// Programs that run at the same time, one a processor, under a label (SPEC SW-6).
 struct ProgramSet {
   std::string label;
-  std::vector<ProgramEntry> programs;
+  std::vector<ProgramEntry> programs;  ///< or the table of them
+  std::size_t processors = 0;          ///< that interrupt at the end
 };
 
 /// The host CPU (document 000 [0227], 310): starts programs by writing the command processors' registers over
 /// the interconnect, one set after the other, each when all programs of the previous one have interrupted.
 ///
-/// Three register writes a program, first the addresses and lengths of all, then the starts;
+/// Three register writes an entry of a set, first the addresses and lengths of all, then the starts;
 /// `register_write_cycles` cycles of software before each.
 class Host : public sc_core::sc_module {
   sc_core::sc_event wake_;  // declared first: the port notifies it
@@ -61,7 +63,7 @@ class Host : public sc_core::sc_module {
   std::vector<ProgramSet> sets_;
   MethodGate gate_;
   std::size_t next_ = 0;         // set
-  std::size_t writes_done_ = 0;  // of the three of each of its programs
+  std::size_t writes_done_ = 0;  // of the three of each of its entries
   std::size_t interrupted_ = 0;  // its programs that have ended
   Cycle write_at_ = 0;           // the next write is sent here
   bool write_under_way_ = false;

@@ -40,6 +40,13 @@ struct UnitMessage {
   Semaphores signals{};
 };
 
+/// From the start unit to a command processor, in phase kAct: run this program from its first instruction.
+struct ProgramStart {
+  static constexpr const char* kMessageName = "ProgramStart";
+  std::uint64_t address = 0;  ///< in DRAM, a multiple of the instruction size
+  std::uint64_t bytes = 0;
+};
+
 /// From the command processor to the host: the program has ended.
 struct ProgramEnd {
   static constexpr const char* kMessageName = "ProgramEnd";
