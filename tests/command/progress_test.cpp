@@ -54,7 +54,7 @@ TEST(Progress, UI_1_a_terminal_shows_it_after_a_second_and_a_file_never) {
                                            "--config",
                                            source_path("configs/switch16.json"),
                                            "--layer",
-                                           long_workload(folder, 4),
+                                           long_workload(folder, 8),
                                            "--check",
                                            "off",
                                            "--granularity",
@@ -67,7 +67,7 @@ TEST(Progress, UI_1_a_terminal_shows_it_after_a_second_and_a_file_never) {
   ASSERT_GT(took, std::chrono::seconds(2)) << "the workload is too small to show progress";
   const std::size_t at = shown.find("\r  clock ");
   ASSERT_NE(at, std::string::npos) << shown;
-  EXPECT_NE(shown.find(" of 4 layers complete", at), std::string::npos) << shown;
+  EXPECT_NE(shown.find(" of 8 layers complete", at), std::string::npos) << shown;
   EXPECT_NE(shown.find('\r' + std::string(60, ' ') + '\r', at), std::string::npos)
       << "and clears it: " << shown;
   EXPECT_LT(shown.rfind("layers complete"), shown.find("long on switch16")) << "before the table is printed";
