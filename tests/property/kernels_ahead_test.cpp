@@ -104,7 +104,7 @@ class KernelsAheadOn : public ::testing::TestWithParam<Engine> {
 TEST_P(KernelsAheadOn, MA_1_FU_4_CY_3_CY_4_random_networks_on_random_chips) {
   AheadTally tally;
   const auto enough = [&] { return tally.ahead >= 40 && tally.far >= 8 && tally.several >= 5; };
-  check_cases_until(enough, 60, [&] {
+  check_cases_until(enough, 30, [&] {
     const HardwareConfig hardware = random_hardware();
     const RandomNetwork network(number(3, 8));
     RC_LOG() << network.text() << "\n" << hardware_to_json(hardware).dump() << "\n";

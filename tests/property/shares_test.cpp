@@ -93,7 +93,7 @@ class SharesOn : public ::testing::TestWithParam<Engine> {
 TEST_P(SharesOn, MA_1_OP_1_products) {
   Tally tally;
   const auto enough = [&] { return tally.shared >= 15 && tally.raw >= 2 && tally.cut >= 1; };
-  check_cases_until(enough, 60, [&] {
+  check_cases_until(enough, 30, [&] {
     const RandomProducts products({20, 500, 30, 3});
     RC_LOG() << products.text() << "\n";
     HardwareConfig hardware = random_hardware();
@@ -109,7 +109,7 @@ TEST_P(SharesOn, MA_1_OP_1_products) {
 
 TEST_P(SharesOn, MA_1_HI_3_convolutions) {
   Tally tally;
-  check_cases_until([&] { return tally.shared >= 20; }, 60,
+  check_cases_until([&] { return tally.shared >= 10; }, 30,
                     [&] {
                       const HardwareConfig hardware = random_hardware();
                       ConvShape shape = random_layer(spec_array(hardware), {1500, 5, 3, 3, 4, 120});
@@ -117,12 +117,12 @@ TEST_P(SharesOn, MA_1_HI_3_convolutions) {
                       RC_LOG() << to_text(shape) << "\n";
                       check(conv_workload(shape), hardware, Cut::kChannels, tally);
                     });
-  EXPECT_GE(tally.shared, 20);
+  EXPECT_GE(tally.shared, 10);
 }
 
 TEST_P(SharesOn, MA_1_convolutions_with_groups) {
   Tally tally;
-  check_cases_until([&] { return tally.shared >= 20 && tally.paths >= 3; }, 80,
+  check_cases_until([&] { return tally.shared >= 20 && tally.paths >= 3; }, 40,
                     [&] {
                       const HardwareConfig hardware = random_hardware();
                       ConvShape shape = random_layer(spec_array(hardware), {1500, 5, 3, 3, 4, 120});
