@@ -151,8 +151,10 @@ BoundCycles FusedUnit::bound(int loads) const {
     const Problem& problem = layers_[l].matrix->problem();
     const WeightImage& image = layers_[l].weights.image;
     const int output = graph_.layers[l].output;
-    const std::int64_t macs = useful_macs(workload_, layer) * needed.made_rows(output) /
-                              graph_.tensors[static_cast<std::size_t>(output)].height();
+    const RowAxis axis = *row_axis(workload_, layer, 0);
+    const std::int64_t outputs = ceil_div<std::int64_t>(needed.made_rows(output), axis.rows_at_a_time());
+    const std::int64_t macs = useful_macs(workload_, layer) *
+                              std::min<std::int64_t>(outputs, problem.out_height) / problem.out_height;
     bound.compute += bound_of(problem, layer, macs, hardware_).compute;
     const std::int64_t apart = image.post_place == PostPlace::kApart ? 1 : 0;
     bytes += loads * (static_cast<std::int64_t>(image.blocks.back()) +
@@ -172,8 +174,9 @@ LayerPlan FusedUnit::plan() const {
     const Layer& layer = *graph_.layers[l].layer;
     if (!layers_[l].matrix) continue;
     const UnitTensor& output = graph_.tensors[static_cast<std::size_t>(graph_.layers[l].output)];
-    plan.macs += useful_macs(workload_, layer) / (output.images() * output.height()) *
-                 made_rows(made, graph_.layers[l].output);
+    const int outputs = output.images() * layers_[l].matrix->problem().out_height;
+    plan.macs += useful_macs(workload_, layer) / outputs *
+                 computed_outputs(made, graph_.layers[l].output, *row_axis(workload_, layer, 0));
   }
   plan.bound = bound();
   plan.layers = mapping_.layers;

@@ -16,8 +16,9 @@ std::uint64_t bytes_on(std::uint64_t address, std::int64_t bytes) {
 class InterleavedStore {
  public:
   InterleavedStore(const Problem& p, const TensorLayout& output, const OutputTile& tile, Interval blocks,
-                   std::uint64_t source)
+                   std::uint64_t source, Interval outs)
       : i_(*p.interleaving),
+        outs_(outs),
         output_(output),
         tile_(tile),
         source_(source),
@@ -50,11 +51,12 @@ class InterleavedStore {
     if (!whole.empty() && at(whole.end - 1, last) > output_.row_stride) add_cut(--whole.end);
     if (!whole.empty()) add(row, rows, whole, {first, last});
   }
-  // Rows of the tile whose row `row` the output has.
+  // Rows of the tile whose row `row` is stored.
   Interval rows_of(int row) const {
-    const int stride = i_.stride[0], above = i_.lead[0] - row;
+    const int stride = i_.stride[0], above = outs_.begin + i_.lead[0] - row;
+    const int behind = outs_.end + i_.lead[0] - row;
     return {std::max(tile_.h.out, above > 0 ? ceil_div(above, stride) : 0),
-            std::min(tile_.h.out + tile_.h.outs, ceil_div(i_.height + above, stride))};
+            std::min(tile_.h.out + tile_.h.outs, behind > 0 ? ceil_div(behind, stride) : 0)};
   }
   // Where byte `byte` of a row of pixels of column `column` lies in a row of the output.
   std::int64_t at(int column, std::int64_t byte) const { return column * phase_ - lead_ + byte; }
@@ -79,6 +81,7 @@ class InterleavedStore {
   }
 
   const Interleaving& i_;
+  Interval outs_;
   const TensorLayout& output_;
   const OutputTile& tile_;
   std::uint64_t source_;
@@ -90,10 +93,12 @@ class InterleavedStore {
 }  // namespace
 
 std::vector<Transfer> store_transfers(const Problem& p, const TensorLayout& output, const OutputTile& tile,
-                                      Interval blocks, std::uint64_t source) {
-  if (p.interleaving)
-    return moved(output.stored, InterleavedStore(p, output, tile, blocks, source).run(),
+                                      Interval blocks, std::uint64_t source, std::optional<Interval> outs) {
+  if (p.interleaving) {
+    const Interval stored = outs.value_or(Interval{0, p.interleaving->height});
+    return moved(output.stored, InterleavedStore(p, output, tile, blocks, source, stored).run(),
                  TransferEnd::kDestination);
+  }
   Transfer transfer;
   CopyShape& shape = transfer.shape;
   shape = one_run(std::int64_t{p.kernels_of(blocks)} * p.element_bytes());

@@ -11,15 +11,10 @@ Interval joined(Interval a, Interval b) {
   return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
-Interval inputs_of(const WindowAxis& axis, Interval outs) {
-  const Window window = axis.window(outs);
-  return {window.in, window.in + window.ins};
-}
-
 }  // namespace
 
 RowSchedule::RowSchedule(const UnitGraph& unit, const std::vector<Holding>& holdings,
-                         const std::vector<std::vector<WindowAxis>>& axes, const UnitPart& part) {
+                         const std::vector<std::vector<RowAxis>>& axes, const UnitPart& part) {
   const std::size_t tensors = unit.tensors.size();
   const auto output = static_cast<std::size_t>(unit.output());
   // One step: what layers read of each tensor, from the output backwards; `make` says what is made of it.
@@ -34,7 +29,7 @@ RowSchedule::RowSchedule(const UnitGraph& unit, const std::vector<Holding>& hold
       if (made[of].empty()) continue;
       for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
         Interval& rows = read[static_cast<std::size_t>(layer.inputs[i])];
-        rows = joined(rows, inputs_of(axes[l][i], made[of]));
+        rows = joined(rows, axes[l][i].inputs_of(made[of]));
       }
     }
     for (std::size_t t = 0; t < tensors; ++t) {
@@ -77,8 +72,8 @@ std::int64_t RowSchedule::made_rows(int tensor) const {
   return rows;
 }
 
-std::vector<std::vector<WindowAxis>> row_axes(const Workload& workload, const UnitGraph& unit) {
-  std::vector<std::vector<WindowAxis>> axes;
+std::vector<std::vector<RowAxis>> row_axes(const Workload& workload, const UnitGraph& unit) {
+  std::vector<std::vector<RowAxis>> axes;
   for (const UnitLayer& layer : unit.layers) {
     axes.emplace_back();
     for (std::size_t i = 0; i < layer.inputs.size(); ++i)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "row_axis.h"
 #include "unit_graph.h"
 
 namespace tilebeat {
@@ -23,7 +24,7 @@ class RowSchedule {
   /// `holdings`: by tensor of the unit; that of the output has no meaning. `axes` are those of row_axis, by
   /// layer and input.
   RowSchedule(const UnitGraph& unit, const std::vector<Holding>& holdings,
-              const std::vector<std::vector<WindowAxis>>& axes, const UnitPart& part);
+              const std::vector<std::vector<RowAxis>>& axes, const UnitPart& part);
 
   int steps() const { return static_cast<int>(made_.size()); }
   /// Rows of a tensor that a step makes, and those of it that the step's layers read; both may be empty.
@@ -44,6 +45,6 @@ class RowSchedule {
 };
 
 /// row_axis of every layer and input of a unit.
-std::vector<std::vector<WindowAxis>> row_axes(const Workload& workload, const UnitGraph& unit);
+std::vector<std::vector<RowAxis>> row_axes(const Workload& workload, const UnitGraph& unit);
 
 }  // namespace tilebeat

@@ -144,7 +144,7 @@ class RulesChooser {
   }
 
   UnitFacts facts_of(int begin, int end, const UnitGraph& graph,
-                     const std::vector<std::vector<WindowAxis>>& axes, int rows, bool large) const {
+                     const std::vector<std::vector<RowAxis>>& axes, int rows, bool large) const {
     UnitFacts f;
     f.large_map = large;
     f.wram = chip_.core.wram.size_bytes, f.nram = chip_.core.nram.size_bytes, f.sram = chip_.sram_bytes();

@@ -7,19 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "row_axis.h"
+
 namespace tilebeat {
 namespace {
-
-constexpr std::size_t kMapAxes = 4;  // N, H, W, C
-
-WindowAxis same_row(int height) {
-  return {height, 1, 1, 1, 0};
-}
-
-template <class Operation>
-WindowAxis window_axis(const Operation& operation, int height) {
-  return {height, operation.kernel[0], operation.stride[0], operation.dilation[0], operation.pads[0]};
-}
 
 bool leaves(const Workload& workload, const std::string& tensor, const std::vector<int>& layers) {
   if (std::count(workload.outputs.begin(), workload.outputs.end(), tensor) > 0) return true;
@@ -32,24 +23,6 @@ bool leaves(const Workload& workload, const std::string& tensor, const std::vect
 }
 
 }  // namespace
-
-std::optional<WindowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input) {
-  const TensorInfo& map = workload.tensor(layer.inputs[input]);
-  if (map.shape.size() != kMapAxes || layer.output.shape.size() != kMapAxes) return std::nullopt;
-  const int height = static_cast<int>(map.shape[1]);
-  if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
-    const bool plain = conv->pixels == PixelAxes::kMap && conv->kernels == KernelSource::kWeights &&
-                       conv->form == ConvForm::kGathered;
-    if (!plain) return std::nullopt;
-    return window_axis(*conv, height);
-  }
-  if (const auto* pool = std::get_if<Pooling>(&layer.operation)) return window_axis(*pool, height);
-  const bool moves = std::holds_alternative<Reshape>(layer.operation) ||
-                     std::holds_alternative<Resize>(layer.operation) ||
-                     std::holds_alternative<Pad>(layer.operation);
-  if (moves) return std::nullopt;
-  return same_row(height);
-}
 
 UnitGraph make_unit_graph(const Workload& workload, const std::vector<int>& layers) {
   UnitGraph unit;

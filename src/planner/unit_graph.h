@@ -1,9 +1,7 @@
 #pragma once
 
-#include "tilebeat/mapping/window.h"
 #include "tilebeat/workload/workload.h"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,10 +35,6 @@ struct UnitGraph {
 
   int output() const { return layers.back().output; }
 };
-
-/// How the rows of a layer's output depend on those of its input number `input`; nothing where a row of the
-/// output is not made of rows of a map, so that the layer cannot be fused.
-std::optional<WindowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input);
 
 /// The unit of the layers with these numbers, which rise. Throws UserError that names the layer: one that
 /// cannot be fused, belongs to another scene, or whose output is read outside the unit or written by the run

@@ -30,6 +30,14 @@ int ClusterRows::most_made(int tensor) const {
   return most;
 }
 
+int ClusterRows::most_computed(int tensor, const RowAxis& axis) const {
+  int most = 0;
+  for (const RowSchedule& schedule : schedules) {
+    for (int s = 0; s < schedule.steps(); ++s) most = std::max(most, axis.computed(schedule.made(s, tensor)));
+  }
+  return most;
+}
+
 int ClusterRows::most_live(int tensor) const {
   int most = 0;
   for (const RowSchedule& schedule : schedules) most = std::max(most, schedule.live_rows(tensor));
@@ -54,6 +62,16 @@ std::int64_t made_rows(const UnitWork& work, int tensor) {
     for (const RowSchedule& schedule : rows.schedules) made += schedule.made_rows(tensor);
   }
   return made;
+}
+
+std::int64_t computed_outputs(const UnitWork& work, int tensor, const RowAxis& axis) {
+  std::int64_t computed = 0;
+  for (const ClusterRows& rows : rows_of_clusters(work)) {
+    for (const RowSchedule& schedule : rows.schedules) {
+      for (int s = 0; s < schedule.steps(); ++s) computed += axis.computed(schedule.made(s, tensor));
+    }
+  }
+  return computed;
 }
 
 }  // namespace tilebeat

@@ -16,6 +16,8 @@ struct ClusterRows {
 
   /// The most rows of a tensor that a step makes, and that must be there at a time.
   int most_made(int tensor) const;
+  /// The most outputs that a step computes for a tensor: rows, or what makes several of them at a time.
+  int most_computed(int tensor, const RowAxis& axis) const;
   int most_live(int tensor) const;
 };
 
@@ -24,5 +26,7 @@ std::vector<ClusterRows> rows_of_clusters(const UnitWork& work);
 
 /// Rows of a tensor that all clusters make, those that are made again included.
 std::int64_t made_rows(const UnitWork& work, int tensor);
+/// Likewise the outputs that are computed for a tensor: rows, or what makes several of them at a time.
+std::int64_t computed_outputs(const UnitWork& work, int tensor, const RowAxis& axis);
 
 }  // namespace tilebeat

@@ -45,6 +45,7 @@ class ClusterTasks {
         memory_(processor_of_memory(chip_, rows.cluster)),
         rows_(std::move(rows)),
         bytes_(use.bytes),
+        axes_(row_axes(work.workload, work.graph)),
         copies_(graph, work.hardware),
         staging_(graph, work.hardware, cluster_, unit_.layers.front().layer->name),
         weights_(graph, work) {
@@ -192,11 +193,14 @@ class ClusterTasks {
                 held.accesses(rows, AccessKind::kWrite));
   }
 
-  void run_matrix(std::size_t l, int image, Interval rows) {
+  // `outs`: rows of the layer's output.
+  void run_matrix(std::size_t l, int image, Interval outs) {
     const UnitLayerWork& layer = work_.layers[l];
     const Problem& p = layer.matrix->problem();
     const LayerMapping& m = weights_.mapping(l);
     const Grain grain = layer.matrix->grain();
+    const SubpixelRows* subpixel = axes_[l].front().subpixel();
+    const Interval rows = subpixel != nullptr ? subpixel->outputs_of(outs) : outs;
     for (int c = 0; c < m.cores(); ++c) {
       Interval of_rows = part_of(rows.size(), m.row_parts, c / (m.column_parts * m.kernel_parts), grain.rows);
       of_rows = {rows.begin + of_rows.begin, rows.begin + of_rows.end};
@@ -206,13 +210,13 @@ class ClusterTasks {
         for (int x = columns.begin; x < columns.end; x += m.tile_columns) {
           const OutputTile tile{image, p.axis_h().window({r, std::min(of_rows.end, r + m.tile_rows)}),
                                 p.axis_w().window({x, std::min(columns.end, x + m.tile_columns)})};
-          run_tile(l, cores_[static_cast<std::size_t>(c)], c % m.kernel_parts, tile);
+          run_tile(l, cores_[static_cast<std::size_t>(c)], c % m.kernel_parts, tile, outs);
         }
       }
     }
   }
 
-  void run_tile(std::size_t l, Core& core, int kernel_part, const OutputTile& tile) {
+  void run_tile(std::size_t l, Core& core, int kernel_part, const OutputTile& tile, Interval outs) {
     const UnitLayerWork& layer = work_.layers[l];
     const Problem& p = layer.matrix->problem();
     std::optional<BufferRing::Filling> map;
@@ -245,7 +249,7 @@ class ClusterTasks {
       job.weights_read = Access{resident.buffer, 0, AccessKind::kRead};
       job.ofm_write = result.write();
       add_job(core, l, job);
-      store_tile(l, core, tile, group, result, result_at);
+      store_tile(l, core, {tile, group, outs}, result, result_at);
     }
   }
 
@@ -281,15 +285,28 @@ class ClusterTasks {
                                                         result.place * result_bytes_);
   }
 
-  void store_tile(std::size_t l, const Core& core, const OutputTile& tile, const KernelGroup& group,
-                  const BufferRing::Filling& result, std::uint64_t result_at) {
+  // What a core has computed: a tile, kernels of it, and the rows of the layer's output that the step makes.
+  struct Made {
+    const OutputTile& tile;
+    const KernelGroup& group;
+    Interval outs;
+  };
+  void store_tile(std::size_t l, const Core& core, const Made& made, const BufferRing::Filling& result,
+                  std::uint64_t result_at) {
     const Problem& p = work_.layers[l].matrix->problem();
     const int output = unit_.layers[l].output;
-    const TensorLayout layout = TensorLayout::dense(address_of(output), p.out_height, p.out_width,
-                                                    std::int64_t{p.conv.out_channels} * p.element_bytes());
-    for (const Transfer& transfer : store_transfers(p, layout, tile, group.blocks, result_at))
-      store(core, output, transfer, global(output, tile.image, {tile.h.out, tile.h.out + tile.h.outs}),
-            result.read());
+    const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(output)];
+    const auto& shape = tensor.info.shape;
+    const TensorLayout layout = TensorLayout::dense(address_of(output), static_cast<int>(shape[1]),
+                                                    static_cast<int>(shape[2]), shape[3] * p.element_bytes());
+    Interval rows{made.tile.h.out, made.tile.h.out + made.tile.h.outs};
+    if (const SubpixelRows* subpixel = axes_[l].front().subpixel()) {
+      rows = subpixel->rows_of(rows, tensor.height());
+      rows = {std::max(rows.begin, made.outs.begin), std::min(rows.end, made.outs.end)};
+    }
+    for (const Transfer& transfer :
+         store_transfers(p, layout, made.tile, made.group.blocks, result_at, made.outs))
+      store(core, output, transfer, global(output, made.tile.image, rows), result.read());
   }
 
   // Results to the SRAM; those of the last layer to DRAM.
@@ -322,6 +339,13 @@ class ClusterTasks {
   void run_piece(std::size_t l, Core& core, const VectorPiece& piece) {
     const BufferRing::Filling input = core.operands.next();
     const std::int64_t from = operands_at_ + input.place * operand_bytes_;
+    if (piece.fill)
+      copies_.add(core.processor,
+                  fill_copy(piece, work_.addresses[static_cast<std::size_t>(unit_.output())],
+                            core.place.nram + static_cast<std::uint64_t>(from)),
+                  {input.write()});
+    const Access filled{input.buffer, input.version,
+                        piece.fill ? AccessKind::kAccumulate : AccessKind::kWrite};
     for (const VectorPiece::Fetch& fetch : piece.fetches) {
       const HeldTensor& held = *held_[static_cast<std::size_t>(tensor_at(fetch.source))];
       const Transfer transfer{fetch.source, core.place.nram + static_cast<std::uint64_t>(from + fetch.offset),
@@ -329,7 +353,7 @@ class ClusterTasks {
       const CopyShape& s = fetch.shape;
       const std::int64_t bytes = (s.rows - 1) * s.source_row + (s.columns - 1) * s.source_column + s.run;
       std::vector<Access> accesses = held.accesses(held.rows_of(fetch.source, bytes), AccessKind::kRead);
-      accesses.push_back(input.write());
+      accesses.push_back(filled);
       copies_.add(core.processor, Unit::kMvdma, held.placed(transfer, TransferEnd::kSource), accesses);
     }
     Transfer result{core.place.nram + static_cast<std::uint64_t>(from), piece.destination, piece.store};
@@ -364,6 +388,7 @@ class ClusterTasks {
   int cluster_, memory_;
   ClusterRows rows_;
   PlannedBytes& bytes_;
+  std::vector<std::vector<RowAxis>> axes_;  // by layer and input
   CopyTasks copies_;
   Staging staging_;
   ResidentWeights weights_;
@@ -380,9 +405,11 @@ Clusters clusters_of(TaskGraph& graph, const UnitWork& work, PlannedUse& use,
                      std::optional<std::int64_t> sram = {}) {
   std::vector<ClusterRows> rows = rows_of_clusters(work);
   std::vector<int> most;
-  for (const UnitLayer& layer : work.graph.layers) {
+  const auto axes = row_axes(work.workload, work.graph);
+  for (std::size_t l = 0; l < work.graph.layers.size(); ++l) {
     most.push_back(0);
-    for (const ClusterRows& of : rows) most.back() = std::max(most.back(), of.most_made(layer.output));
+    for (const ClusterRows& of : rows)
+      most.back() = std::max(most.back(), of.most_computed(work.graph.layers[l].output, axes[l].front()));
   }
   Clusters clusters;
   for (ClusterRows& of : rows)

@@ -97,15 +97,8 @@ class VectorTasks : public VectorLayer {
           streams_[number] = {staging.add_stream(bytes, 2), staging.add_stream(bytes, 2)};
       }
     }
-    // The whole buffer of a piece, at offset `to` of NRAM: a copy that is all border.
-    void fill(const Core& core, std::int64_t to, const VectorPiece& piece, const Access& written) {
-      Copy copy;
-      copy.unit = Unit::kIodma;
-      copy.source = piece.destination;  // it reads nothing there
-      copy.destination = nram_address(core.number) + static_cast<std::uint64_t>(to);
-      copy.run_bytes = static_cast<std::uint32_t>(piece.in_bytes);
-      copy.outer_count = 0, copy.pad_top = 1, copy.fill = *piece.fill;
-      copies_.add(core.processor, copy, {written});
+    void fill(const Core& core, std::uint64_t to, const VectorPiece& piece, const Access& written) {
+      copies_.add(core.processor, fill_copy(piece, piece.destination, to), {written});
     }
     void load(const Core& core, const std::vector<Transfer>& transfers, const Access& written) {
       if (staging_.empty()) {
@@ -140,7 +133,7 @@ class VectorTasks : public VectorLayer {
     };
     const std::vector<Transfer> fetches = work_.loads_of(piece, nram(from));
     bytes.maps += bytes_of(fetches);
-    if (piece.fill) way.fill(core, from, piece, input.write());
+    if (piece.fill) way.fill(core, nram(from), piece, input.write());
     const Access written{input.buffer, input.version,
                          piece.fill ? AccessKind::kAccumulate : AccessKind::kWrite};
     if (!fetches.empty()) way.load(core, fetches, written);

@@ -129,6 +129,10 @@ class VectorWork {
   std::vector<VectorPiece> pieces_;  // of the core that is being cut
 };
 
+/// The copy that fills the whole buffer of such a piece with its `fill`, at `destination` in NRAM; it reads
+/// nothing at `source` in DRAM.
+Copy fill_copy(const VectorPiece& piece, std::uint64_t source, std::uint64_t destination);
+
 /// The operation of a piece that has one, on a core: its operands lie at `from` in NRAM, its result goes to
 /// `to`, factors lie at `parameters`. With what it is expected to cost; processor and accesses are the
 /// caller's.

@@ -66,4 +66,13 @@ void VectorWork::add_padded(const Pad& pad, int image, Interval rows, Interval c
   pieces_.push_back(std::move(piece));
 }
 
+Copy fill_copy(const VectorPiece& piece, std::uint64_t source, std::uint64_t destination) {
+  Copy copy;
+  copy.unit = Unit::kIodma;
+  copy.source = source, copy.destination = destination;
+  copy.run_bytes = static_cast<std::uint32_t>(piece.in_bytes);
+  copy.outer_count = 0, copy.pad_top = 1, copy.fill = *piece.fill;
+  return copy;
+}
+
 }  // namespace tilebeat

@@ -58,13 +58,7 @@ void keep_last_outputs(Workload& workload) {
 
 // Layers behind which nothing but `taken` reads, from a random last one backwards.
 UnitRequest random_unit(const Workload& workload) {
-  const auto is_map = [](const Layer& layer) {
-    const auto* conv = std::get_if<Conv2d>(&layer.operation);
-    return !std::holds_alternative<Reshape>(layer.operation) &&
-           !std::holds_alternative<Resize>(layer.operation) &&
-           !std::holds_alternative<Pad>(layer.operation) &&
-           (conv == nullptr || conv->form == ConvForm::kGathered);
-  };
+  const auto is_map = [](const Layer& layer) { return !std::holds_alternative<Reshape>(layer.operation); };
   std::vector<std::size_t> ends;
   for (std::size_t i = 0; i < workload.layers.size(); ++i) {
     if (is_map(workload.layers[i])) ends.push_back(i);

@@ -1,0 +1,56 @@
+#include "row_axis.h"
+
+#include "tilebeat/base/overloaded.h"
+#include "tilebeat/mapping/subpixel.h"
+
+#include <algorithm>
+
+namespace tilebeat {
+namespace {
+
+constexpr std::size_t kMapAxes = 4;  // N, H, W, C
+
+template <class Operation>
+WindowAxis window_axis(const Operation& operation, int height) {
+  return {height, operation.kernel[0], operation.stride[0], operation.dilation[0], operation.pads[0]};
+}
+
+std::optional<RowAxis> axis_of(const Conv2d& conv, int height, int out_height) {
+  if (conv.pixels != PixelAxes::kMap || conv.kernels != KernelSource::kWeights) return std::nullopt;
+  if (conv.form == ConvForm::kGathered) return window_axis(conv, height);
+  const SubpixelAxis axis = subpixel_axis(conv, 0, out_height);
+  return SubpixelRows{{height, axis.taps, 1, 1, axis.pad}, axis.stride, axis.lead};
+}
+
+}  // namespace
+
+Interval SubpixelRows::rows_of(Interval outputs, int height) const {
+  return {std::max(0, outputs.begin * stride - lead), std::min(height, outputs.end * stride - lead)};
+}
+
+Interval RowAxis::inputs_of(Interval outs) const {
+  const auto through = [](const WindowAxis& axis, Interval of) {
+    const Window window = axis.window(of);
+    return Interval{window.in, window.in + window.ins};
+  };
+  return std::visit(
+      Overloaded{[&](const WindowAxis& axis) { return through(axis, outs); },
+                 [&](const SubpixelRows& rows) { return through(rows.window, rows.outputs_of(outs)); },
+                 [&](const ResizedRows& resized) { return resized.axis.needed(resized.mode, outs); }},
+      form_);
+}
+
+std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input) {
+  const TensorInfo& map = workload.tensor(layer.inputs[input]);
+  if (map.shape.size() != kMapAxes || layer.output.shape.size() != kMapAxes) return std::nullopt;
+  const int height = static_cast<int>(map.shape[1]), out_height = static_cast<int>(layer.output.shape[1]);
+  if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) return axis_of(*conv, height, out_height);
+  if (const auto* pool = std::get_if<Pooling>(&layer.operation)) return window_axis(*pool, height);
+  if (std::holds_alternative<Reshape>(layer.operation)) return std::nullopt;
+  if (const auto* resize = std::get_if<Resize>(&layer.operation))
+    return ResizedRows{resize_axis(*resize, height, out_height), resize->mode};
+  const auto* pad = std::get_if<Pad>(&layer.operation);
+  return WindowAxis{height, 1, 1, 1, pad != nullptr ? pad->pads[0] : 0};
+}
+
+}  // namespace tilebeat

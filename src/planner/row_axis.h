@@ -1,0 +1,61 @@
+#pragma once
+
+#include "tilebeat/mapping/window.h"
+#include "tilebeat/workload/workload.h"
+
+#include <cstddef>
+#include <optional>
+#include <variant>
+
+#include "resize_axis.h"
+
+namespace tilebeat {
+
+/// Rows of a transposed convolution's output are made several at a time: output `q` of `window`, that of its
+/// sub-pixel convolution, makes rows q * stride - lead to (q + 1) * stride - lead, as far as the map has
+/// them.
+struct SubpixelRows {
+  WindowAxis window;
+  int stride = 1, lead = 0;
+
+  /// The outputs of `window` that make rows `rows`, which are not empty.
+  Interval outputs_of(Interval rows) const {
+    return {(rows.begin + lead) / stride, (rows.end - 1 + lead) / stride + 1};
+  }
+  /// The rows that such outputs make, of a map of `height` rows.
+  Interval rows_of(Interval outputs, int height) const;
+};
+/// Rows of a resized map.
+struct ResizedRows {
+  ResizeAxis axis;
+  Resize::Mode mode = Resize::Mode::kNearest;
+};
+
+/// How the rows of a layer's output depend on those of one of its inputs: through a sliding window, or as
+/// these say.
+class RowAxis {
+ public:
+  RowAxis(const WindowAxis& window) : form_(window) {}     // NOLINT(google-explicit-constructor): is one
+  RowAxis(const SubpixelRows& rows) : form_(rows) {}       // NOLINT(google-explicit-constructor)
+  RowAxis(const ResizedRows& resized) : form_(resized) {}  // NOLINT(google-explicit-constructor)
+
+  /// Rows of the input that rows `outs` of the output, which are not empty, need; none where they are border.
+  Interval inputs_of(Interval outs) const;
+  /// Outputs that are computed for rows `outs`, which may be empty: as many, where they are made one by one.
+  int computed(Interval outs) const {
+    if (outs.empty()) return 0;
+    return subpixel() != nullptr ? subpixel()->outputs_of(outs).size() : outs.size();
+  }
+  int rows_at_a_time() const { return subpixel() != nullptr ? subpixel()->stride : 1; }
+  /// How rows are made several at a time; nothing: they are made one by one.
+  const SubpixelRows* subpixel() const { return std::get_if<SubpixelRows>(&form_); }
+
+ private:
+  std::variant<WindowAxis, SubpixelRows, ResizedRows> form_;
+};
+
+/// How the rows of a layer's output depend on those of its input number `input`; nothing where a row of the
+/// output is not made of rows of a map, so that the layer cannot be fused.
+std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input);
+
+}  // namespace tilebeat
