@@ -5,6 +5,7 @@
 #include "tilebeat/fabric/burst.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,7 +33,9 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
     banks_.push_back(std::make_unique<SramBank>(fmt::format("bank{}", i).c_str(), context,
                                                 size_bytes / config.banks,
                                                 static_cast<int>(bus_and_region_ports()) + engine_ports));
-    bank_ports_[static_cast<std::size_t>(i)].bind(banks_.back()->ports[0]);
+    auto& port = bank_ports_[static_cast<std::size_t>(i)];
+    port.bind(banks_.back()->ports[0]);
+    port.register_invalidate_direct_mem_ptr(this, &Scratchpad::withdraw_cells, i);
   }
   SC_METHOD(step);
   sensitive << wake_;
@@ -97,6 +100,7 @@ void Scratchpad::admit(Cycle now) {
 void Scratchpad::step() {
   if (gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
+  catch_up(now);
   respond(now);
   admit(now);
   std::fill(accessed_.begin(), accessed_.end(), 0);
@@ -154,21 +158,96 @@ bool Scratchpad::access_word(Request& request) {
   const Place place = place_of(payload.get_address() - base_ + request.done);
   if (accessed_[place.bank] != 0) return false;
   accessed_[place.bank] = 1;
-  const auto bytes = static_cast<unsigned>(
-      std::min<std::uint64_t>(place.word_left, payload.get_data_length() - request.done));
-  transport(bank_ports_[place.bank], payload_, payload.get_command(), place.address,
-            payload.get_data_ptr() + request.done, bytes);
-  ++stats.words;
-  request.done += bytes;
+  move_word(request, place);
   return true;
 }
 
+void Scratchpad::move_word(Request& request, const Place& place) {
+  tlm::tlm_generic_payload& payload = *request.payload;
+  const auto bytes = static_cast<unsigned>(
+      std::min<std::uint64_t>(place.word_left, payload.get_data_length() - request.done));
+  std::uint8_t* const data = payload.get_data_ptr() + request.done;
+  if (std::uint8_t* const cell = has_engine_ports_ ? nullptr : cell_of(place); cell == nullptr)
+    transport(bank_ports_[place.bank], payload_, payload.get_command(), place.address, data, bytes);
+  else
+    std::memcpy(payload.is_read() ? data : cell, payload.is_read() ? cell : data, bytes);
+  ++stats.words;
+  request.done += bytes;
+}
+
 void Scratchpad::schedule(Cycle now) {
-  Cycle next = -1;
+  Cycle next = runs_ahead_to(now);
   for (const Request& request : requests_) {
-    if (next < 0 || request.next < next) next = request.next;
+    const bool ahead = next > 0 && request.next == now + 1 && request.done < request.payload->get_data_length();
+    if (!ahead && (next <= 0 || request.next < next)) next = request.next;
   }
   if (next > now) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+}
+
+int Scratchpad::words_left(const Request& request) const {
+  const auto width = static_cast<std::uint64_t>(config_.bank_bytes);
+  const std::uint64_t begin = request.payload->get_address() - base_ + request.done;
+  const std::uint64_t end = request.payload->get_address() - base_ + request.payload->get_data_length();
+  return static_cast<int>((end + width - 1) / width - begin / width);
+}
+
+// The cycle of the first response of the requests that are served from the next cycle on, when these meet in no
+// bank and no byte until then; 0: they must be looked at cycle by cycle.
+Cycle Scratchpad::runs_ahead_to(Cycle now) const {
+  if (has_engine_ports_ || words_per_clock_ > config_.banks) return 0;
+  const Request* of[2] = {nullptr, nullptr};  // a read and a write
+  for (const Request& request : requests_) {
+    if (request.next != now + 1 || request.done == request.payload->get_data_length()) continue;
+    const Request*& same = of[request.payload->is_read() ? 0 : 1];
+    if (same != nullptr) return 0;
+    same = &request;
+  }
+  Cycle next = 0;
+  for (const Request* request : of) {
+    if (request == nullptr) continue;
+    const Cycle end = now + 1 + ceil_div(words_left(*request), words_per_clock_);
+    if (next == 0 || end < next) next = end;
+  }
+  if (of[0] == nullptr || of[1] == nullptr) return next;
+  const auto meet = [](std::uint64_t a, std::uint64_t a_bytes, std::uint64_t b, std::uint64_t b_bytes) {
+    return a < b + b_bytes && b < a + a_bytes;
+  };
+  const tlm::tlm_generic_payload &a = *of[0]->payload, &b = *of[1]->payload;
+  if (meet(a.get_address(), a.get_data_length(), b.get_address(), b.get_data_length())) return 0;
+  // Both move on by as many banks in every cycle.
+  const auto banks = static_cast<std::size_t>(config_.banks), words = static_cast<std::size_t>(words_per_clock_);
+  const std::size_t first = place_of(a.get_address() - base_ + of[0]->done).bank;
+  const std::size_t second = place_of(b.get_address() - base_ + of[1]->done).bank;
+  const std::size_t apart = (second + banks - first) % banks;
+  return apart >= words && banks - apart >= words ? next : 0;
+}
+
+// Accesses the words of the cycles before `now` that were not looked at one by one.
+void Scratchpad::catch_up(Cycle now) {
+  for (Request& request : requests_) {
+    if (request.next >= now) continue;
+    const unsigned length = request.payload->get_data_length();
+    for (std::int64_t words = (now - request.next) * words_per_clock_; words > 0 && request.done < length; --words) {
+      const Place place = place_of(request.payload->get_address() - base_ + request.done);
+      move_word(request, place);
+    }
+    request.next = now;
+  }
+}
+
+// The storage of a bank's word, null where it grants no direct memory access.
+std::uint8_t* Scratchpad::cell_of(const Place& place) {
+  if (cells_.empty()) {
+    cells_.resize(banks_.size());
+    for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
+      tlm::tlm_dmi dmi;
+      payload_.set_address(0);
+      if (bank_ports_[bank]->get_direct_mem_ptr(payload_, dmi) && dmi.is_write_allowed())
+        cells_[bank] = dmi.get_dmi_ptr();
+    }
+  }
+  std::uint8_t* const cells = cells_[place.bank];
+  return cells == nullptr ? nullptr : cells + place.address;
 }
 
 unsigned Scratchpad::debug(tlm::tlm_generic_payload& payload) {

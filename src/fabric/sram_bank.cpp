@@ -67,6 +67,8 @@ void SramBank::trace_port(const std::string& scope, const std::string& signal, i
 void SramBank::inject_fault(std::int64_t address, std::uint8_t mask) {
   fault_address_ = address;
   fault_mask_ = mask;
+  granted_regions_ = 0;
+  for (auto& port : ports) port->invalidate_direct_mem_ptr(0, size_bytes_ - 1);
 }
 
 void SramBank::access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
@@ -140,7 +142,10 @@ bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::
   dmi.set_dmi_ptr(bank->storage_ + region * bank->region_bytes_);
   dmi.set_start_address(region * bank->region_bytes_);
   dmi.set_end_address((region + 1) * bank->region_bytes_ - 1);
-  dmi.allow_read_write();
+  if (bank->fault_mask_ != 0)
+    dmi.allow_read();  // what is written must pass the stuck cell
+  else
+    dmi.allow_read_write();
   return true;
 }
 

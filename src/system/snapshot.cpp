@@ -86,8 +86,9 @@ void SnapshotVisitor::dram(const std::string& module, DramController& dram, Pico
   }
 }
 
-void SnapshotVisitor::scratchpad(const std::string& module, const Scratchpad& memory,
+void SnapshotVisitor::scratchpad(const std::string& module, Scratchpad& memory,
                                  std::int64_t MemoryBytes::*read, std::int64_t MemoryBytes::*write) {
+  memory.settle(snapshot_.at);
   counter(module, "read", "bytes", memory.stats.read_bytes);
   counter(module, "written", "bytes", memory.stats.write_bytes);
   counter(module, "bank_accesses", "words", memory.stats.words);

@@ -110,7 +110,6 @@ void StartUnit::request(Cycle now) {
     port.issue(tlm::TLM_READ_COMMAND, next_, static_cast<int>(bytes), port.buffer(static_cast<int>(bytes)),
                now);
     next_ += bytes;
-    notify_at(wake_, context_.clock, now + 1);
   }
 }
 

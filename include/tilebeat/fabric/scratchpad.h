@@ -45,6 +45,10 @@ enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
 /// the next cycle. The response is sent in the cycle after the last word; a partly covered word takes a whole
 /// access.
 ///
+/// What nobody else can touch meanwhile is not simulated word by word: the words of one read and one write that
+/// meet in no bank are accessed together, when the next thing happens at the memory that could change them,
+/// through the banks' direct memory access. Cycles and counters are those of single words.
+///
 /// Protocol: nb_transport base protocol as the interconnect speaks it; requests outside the memory are
 /// answered with TLM_ADDRESS_ERROR_RESPONSE at once. transport_dbg reads and writes without time passing.
 class Scratchpad : public sc_core::sc_module {
@@ -68,6 +72,8 @@ class Scratchpad : public sc_core::sc_module {
     return banks_[static_cast<std::size_t>(bank)]
         ->ports[bus_and_region_ports() + static_cast<std::size_t>(port)];
   }
+  /// Accesses all words up to and with those of cycle `cycle`, for who looks at the counters.
+  void settle(Cycle cycle) { catch_up(cycle + 1); }
   /// What an engine has to know of the memory to use its ports.
   const MemoryConfig& config() const { return config_; }
   std::uint64_t base() const { return base_; }
@@ -107,8 +113,14 @@ class Scratchpad : public sc_core::sc_module {
   /// Accesses at most `room` words of the request; takes them off.
   void access_words(Request& request, Cycle now, int& room);
   bool access_word(Request& request);
+  void move_word(Request& request, const Place& place);
   void note_access(const Request& request, unsigned from, Cycle now);
   void schedule(Cycle now);
+  void catch_up(Cycle now);
+  Cycle runs_ahead_to(Cycle now) const;
+  int words_left(const Request& request) const;
+  std::uint8_t* cell_of(const Place& place);
+  void withdraw_cells(int, sc_dt::uint64, sc_dt::uint64) { cells_.clear(); }
 
   SimContext context_;
   MemoryConfig config_;
@@ -116,8 +128,9 @@ class Scratchpad : public sc_core::sc_module {
   int words_per_clock_;
   ScratchpadLayout layout_;
   bool has_engine_ports_;
+  std::vector<std::uint8_t*> cells_;  // of each bank, while direct memory access is granted
   std::vector<std::unique_ptr<SramBank>> banks_;
-  sc_core::sc_vector<tlm_utils::simple_initiator_socket<Scratchpad>> bank_ports_;
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<Scratchpad>> bank_ports_;
   std::deque<Request> requests_;              // oldest first
   tlm::tlm_generic_payload* held_ = nullptr;  // END_REQ is withheld
   std::vector<std::uint8_t> accessed_;        // by bank: in this cycle

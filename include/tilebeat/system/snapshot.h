@@ -64,7 +64,7 @@ class SnapshotVisitor : public StatVisitor {
   void bus(const std::string& module, Interconnect& bus);
   /// `at` is the edge of the cycle that the snapshot is of.
   void dram(const std::string& module, DramController& dram, Picoseconds at);
-  void scratchpad(const std::string& module, const Scratchpad& memory, std::int64_t MemoryBytes::*read,
+  void scratchpad(const std::string& module, Scratchpad& memory, std::int64_t MemoryBytes::*read,
                   std::int64_t MemoryBytes::*write);
   void control_counters(const CommandProcessor& control);
 
