@@ -5,6 +5,7 @@
 #include "tilebeat/fabric/burst.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -113,9 +114,7 @@ void Scratchpad::step() {
 
 // Requests whose last word was accessed in the cycle before.
 void Scratchpad::respond(Cycle now) {
-  const auto complete = [now](const Request& r) {
-    return r.next <= now && r.done == r.payload->get_data_length();
-  };
+  const auto complete = [now](const Request& r) { return r.next <= now && r.complete(); };
   for (const Request& request : requests_) {
     if (!complete(request)) continue;
     request.payload->set_response_status(tlm::TLM_OK_RESPONSE);
@@ -178,7 +177,7 @@ void Scratchpad::move_word(Request& request, const Place& place) {
 void Scratchpad::schedule(Cycle now) {
   Cycle next = runs_ahead_to(now);
   for (const Request& request : requests_) {
-    const bool ahead = next > 0 && request.next == now + 1 && request.done < request.payload->get_data_length();
+    const bool ahead = next > 0 && request.next == now + 1 && !request.complete();
     if (!ahead && (next <= 0 || request.next < next)) next = request.next;
   }
   if (next > now) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
@@ -191,45 +190,60 @@ int Scratchpad::words_left(const Request& request) const {
   return static_cast<int>((end + width - 1) / width - begin / width);
 }
 
-// The cycle of the first response of the requests that are served from the next cycle on, when these meet in no
-// bank and no byte until then; 0: they must be looked at cycle by cycle.
+// The next cycle in which something changes for the requests that are served, or wait for their port, from
+// the next cycle on, when the oldest read and the oldest write meet in no bank and no byte until then; 0:
+// they must be looked at cycle by cycle.
 Cycle Scratchpad::runs_ahead_to(Cycle now) const {
   if (has_engine_ports_ || words_per_clock_ > config_.banks) return 0;
-  const Request* of[2] = {nullptr, nullptr};  // a read and a write
+  std::array<const Request*, 2> served{};  // the oldest read and write
+  std::array<bool, 2> waited_for{};
   for (const Request& request : requests_) {
-    if (request.next != now + 1 || request.done == request.payload->get_data_length()) continue;
-    const Request*& same = of[request.payload->is_read() ? 0 : 1];
-    if (same != nullptr) return 0;
-    same = &request;
+    if (request.next != now + 1 || request.complete()) continue;
+    const std::size_t port = request.port();
+    if (served[port] == nullptr)
+      served[port] = &request;
+    else
+      waited_for[port] = true;
   }
+  if (served[0] != nullptr && served[1] != nullptr && may_meet(*served[0], *served[1])) return 0;
   Cycle next = 0;
-  for (const Request* request : of) {
-    if (request == nullptr) continue;
-    const Cycle end = now + 1 + ceil_div(words_left(*request), words_per_clock_);
+  for (std::size_t port = 0; port < served.size(); ++port) {
+    if (served[port] == nullptr) continue;
+    // The response; or the last words, beside which another request may have the rest of the port.
+    const Cycle cycles = ceil_div(words_left(*served[port]), words_per_clock_);
+    const Cycle end = now + 1 + cycles - (waited_for[port] ? 1 : 0);
     if (next == 0 || end < next) next = end;
   }
-  if (of[0] == nullptr || of[1] == nullptr) return next;
-  const auto meet = [](std::uint64_t a, std::uint64_t a_bytes, std::uint64_t b, std::uint64_t b_bytes) {
-    return a < b + b_bytes && b < a + a_bytes;
-  };
-  const tlm::tlm_generic_payload &a = *of[0]->payload, &b = *of[1]->payload;
-  if (meet(a.get_address(), a.get_data_length(), b.get_address(), b.get_data_length())) return 0;
-  // Both move on by as many banks in every cycle.
-  const auto banks = static_cast<std::size_t>(config_.banks), words = static_cast<std::size_t>(words_per_clock_);
-  const std::size_t first = place_of(a.get_address() - base_ + of[0]->done).bank;
-  const std::size_t second = place_of(b.get_address() - base_ + of[1]->done).bank;
-  const std::size_t apart = (second + banks - first) % banks;
-  return apart >= words && banks - apart >= words ? next : 0;
+  return next;
 }
 
-// Accesses the words of the cycles before `now` that were not looked at one by one.
+// Whether two requests that are served side by side touch the same byte, or the same bank in the same cycle.
+bool Scratchpad::may_meet(const Request& a, const Request& b) const {
+  const std::uint64_t a_begin = a.payload->get_address(), b_begin = b.payload->get_address();
+  if (a_begin < b_begin + b.payload->get_data_length() && b_begin < a_begin + a.payload->get_data_length())
+    return true;
+  // Both move on by as many banks in every cycle.
+  const auto banks = static_cast<std::size_t>(config_.banks),
+             words = static_cast<std::size_t>(words_per_clock_);
+  const std::size_t apart =
+      (place_of(b_begin - base_ + b.done).bank + banks - place_of(a_begin - base_ + a.done).bank) % banks;
+  return apart < words || banks - apart < words;
+}
+
+// Does what was due in the cycles before `now` that were not looked at one by one.
 void Scratchpad::catch_up(Cycle now) {
+  std::array<bool, 2> served{};
   for (Request& request : requests_) {
-    if (request.next >= now) continue;
-    const unsigned length = request.payload->get_data_length();
-    for (std::int64_t words = (now - request.next) * words_per_clock_; words > 0 && request.done < length; --words) {
-      const Place place = place_of(request.payload->get_address() - base_ + request.done);
-      move_word(request, place);
+    if (request.next >= now || request.complete()) continue;
+    const Cycle cycles = now - request.next;
+    bool& first = served[request.port()];
+    if (!std::exchange(first, true)) {
+      for (Cycle words = cycles * words_per_clock_; words > 0 && !request.complete(); --words)
+        move_word(request, place_of(request.payload->get_address() - base_ + request.done));
+    } else {
+      stats.port_clocks += cycles;
+      note_wait(*request.payload, request.next, Activity::kDataLatency);
+      note_wait(*request.payload, now, Activity::kMemoryPort);
     }
     request.next = now;
   }

@@ -45,9 +45,9 @@ enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
 /// the next cycle. The response is sent in the cycle after the last word; a partly covered word takes a whole
 /// access.
 ///
-/// What nobody else can touch meanwhile is not simulated word by word: the words of one read and one write that
-/// meet in no bank are accessed together, when the next thing happens at the memory that could change them,
-/// through the banks' direct memory access. Cycles and counters are those of single words.
+/// Nothing is looked at cycle by cycle while nothing can change: the words of one read and one write that
+/// meet in no bank are accessed together, through the banks' direct memory access, when the next thing
+/// happens at the memory. Cycles and counters are those of single words.
 ///
 /// Protocol: nb_transport base protocol as the interconnect speaks it; requests outside the memory are
 /// answered with TLM_ADDRESS_ERROR_RESPONSE at once. transport_dbg reads and writes without time passing.
@@ -93,6 +93,8 @@ class Scratchpad : public sc_core::sc_module {
     tlm::tlm_generic_payload* payload = nullptr;
     Cycle next = 0;     ///< the cycle of its next words, or of its response
     unsigned done = 0;  ///< bytes accessed
+    bool complete() const { return done == payload->get_data_length(); }
+    std::size_t port() const { return payload->is_read() ? 0 : 1; }  ///< of the two data buses
   };
   // Where a byte lies, and how many from it on lie in the same word.
   struct Place {
@@ -118,6 +120,7 @@ class Scratchpad : public sc_core::sc_module {
   void schedule(Cycle now);
   void catch_up(Cycle now);
   Cycle runs_ahead_to(Cycle now) const;
+  bool may_meet(const Request& a, const Request& b) const;
   int words_left(const Request& request) const;
   std::uint8_t* cell_of(const Place& place);
   void withdraw_cells(int, sc_dt::uint64, sc_dt::uint64) { cells_.clear(); }
