@@ -46,6 +46,12 @@ FusedUnit::FusedUnit(const Workload& workload, const HardwareConfig& hardware, c
     throw UserError(fmt::format("{} clusters, the chip has {}", mapping_.clusters, chip.clusters));
   mapping_.step_rows = request.step_rows.value_or(
       static_cast<int>(std::min<std::int64_t>(output.height(), ceil_div(rows, 4 * mapping_.clusters))));
+  mapping_.step_maps = request.step_maps.value_or(1);
+  if (mapping_.step_maps > 1 && mapping_.step_rows < output.height()) {
+    throw UserError(
+        fmt::format("step_maps {}: several maps at a time have all their {} rows, step_rows is {}",
+                    mapping_.step_maps, output.height(), mapping_.step_rows));
+  }
   for (const auto& [tensor, holding] : request.holdings) {
     const bool known = std::any_of(graph_.tensors.begin(), graph_.tensors.end(),
                                    [&name = tensor](const UnitTensor& t) { return t.name == name; });
@@ -122,8 +128,9 @@ void FusedUnit::place_for_trial(UnitParts& parts) {
 }
 
 UnitWork FusedUnit::work(int loads) const {
-  UnitWork work{workload_,  hardware_, graph_, mapping_.clusters, mapping_.step_rows, {}, {},
-                addresses_, stored_,   loads,  wram_at_};
+  UnitWork work{
+      workload_,  hardware_, graph_, mapping_.clusters, mapping_.step_rows, mapping_.step_maps, {}, {},
+      addresses_, stored_,   loads,  wram_at_};
   for (const UnitTensor& tensor : graph_.tensors) {
     const auto found = mapping_.holdings.find(tensor.name);
     work.holdings.push_back(found == mapping_.holdings.end() ? Holding::kRing : found->second);
@@ -138,7 +145,7 @@ BoundCycles FusedUnit::bound(int loads) const {
   const UnitTensor& last = graph_.tensors[static_cast<std::size_t>(graph_.output())];
   // The rows that are needed: between outputs one by one a stride may leave some out.
   const RowSchedule needed(graph_, std::vector<Holding>(graph_.tensors.size(), Holding::kRing),
-                           row_axes(workload_, graph_), {0, {0, last.height()}, 1});
+                           row_axes(workload_, graph_), {0, 1, {0, last.height()}, 1});
   std::int64_t bytes = last.info.size_bytes();
   for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
     const UnitTensor& tensor = graph_.tensors[t];
@@ -181,8 +188,10 @@ LayerPlan FusedUnit::plan() const {
   plan.bound = bound();
   plan.layers = mapping_.layers;
   plan.choices.emplace_back("layers", fmt::format("{}", fmt::join(mapping_.layers, ", ")));
-  plan.choices.emplace_back("clusters", fmt::format("{} of {}, {} output rows a step", mapping_.clusters,
-                                                    hardware_.chip->clusters, mapping_.step_rows));
+  plan.choices.emplace_back(
+      "clusters", fmt::format("{} of {}, {} a step", mapping_.clusters, hardware_.chip->clusters,
+                              mapping_.step_maps > 1 ? fmt::format("{} maps", mapping_.step_maps)
+                                                     : fmt::format("{} output rows", mapping_.step_rows)));
   for (const UnitTensor& tensor : graph_.tensors) {
     const auto found = mapping_.holdings.find(tensor.name);
     if (found == mapping_.holdings.end()) continue;

@@ -1,8 +1,11 @@
 #include "held_tensor.h"
 
+#include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
+
+#include <fmt/format.h>
 
 namespace tilebeat {
 namespace {
@@ -51,15 +54,29 @@ HeldTensor::HeldTensor(TaskGraph& graph, std::uint64_t origin, std::uint64_t add
 }
 
 void HeldTensor::make(Interval rows) {
-  shift_ = next_ - rows.begin;
+  const std::int64_t shift = next_ - rows.begin;
   next_ += rows.size();
+  if (!made_.empty() && made_.back().shift == shift && made_.back().rows.end == rows.begin)
+    made_.back().rows.end = rows.end;
+  else
+    made_.push_back({rows, shift});
+  while (made_.front().rows.end + made_.front().shift + static_cast<std::int64_t>(places_.size()) <= next_)
+    made_.pop_front();
+}
+
+std::int64_t HeldTensor::shift_of(int row) const {
+  const auto found = std::find_if(made_.rbegin(), made_.rend(), [row](const Made& made) {
+    return row >= made.rows.begin && row < made.rows.end;
+  });
+  if (found == made_.rend()) throw SimulationError(fmt::format("row {} of a held tensor is not there", row));
+  return found->shift;
 }
 
 std::vector<Access> HeldTensor::accesses(Interval rows, AccessKind kind) const {
   std::vector<Access> accesses;
   const auto places = static_cast<std::int64_t>(places_.size());
   for (int row = rows.begin; row < rows.end; ++row) {
-    const std::int64_t number = row + shift_;
+    const std::int64_t number = row + shift_of(row);
     accesses.push_back(
         {places_[static_cast<std::size_t>(number % places)], static_cast<int>(number / places), kind});
   }
@@ -81,7 +98,8 @@ void HeldTensor::add_placed(const Transfer& transfer, TransferEnd end, std::vect
   const std::int64_t lap = static_cast<std::int64_t>(places_.size()) * row_bytes_;
   const auto at = [&](const Transfer& t) {
     const std::uint64_t address = end == TransferEnd::kSource ? t.source : t.destination;
-    return static_cast<std::int64_t>(address - origin_) + shift_ * row_bytes_;
+    const auto offset = static_cast<std::int64_t>(address - origin_);
+    return offset + shift_of(static_cast<int>(offset / row_bytes_)) * row_bytes_;
   };
   const std::int64_t begin = at(transfer), last = begin + extent(transfer.shape, end);
   const std::int64_t border = (begin / lap + 1) * lap;

@@ -5,14 +5,15 @@
 #include "tilebeat/mapping/window.h"
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 namespace tilebeat {
 
 /// A tensor of which an on-chip memory holds some rows at a time, in a ring of places of one row each. Its
 /// elements have virtual addresses, in which the whole tensor lies without gaps, image after image; rows are
-/// counted over all images. Every place is a buffer of its own, so that a task waits for the rows that it
-/// touches and for no others.
+/// counted over all images; those of several images may be there. Every place is a buffer of its own, so that
+/// a task waits for the rows that it touches and for no others.
 class HeldTensor {
  public:
   /// `capacity` places of `row_bytes` bytes from `address` on; the virtual addresses begin at `origin`.
@@ -37,8 +38,15 @@ class HeldTensor {
   std::uint64_t origin_, address_;
   std::int64_t row_bytes_;
   std::vector<BufferId> places_;
-  // Row r is the (r + shift_)-th that was made: place and version follow.
-  std::int64_t shift_ = 0, next_ = 0;
+  // Rows that were made one behind the other: row r is the (r + shift)-th that was made: place and version
+  // follow.
+  struct Made {
+    Interval rows;
+    std::int64_t shift = 0;
+  };
+  std::int64_t shift_of(int row) const;
+  std::deque<Made> made_;  // those of which a row may be there, the newest last
+  std::int64_t next_ = 0;
 };
 
 }  // namespace tilebeat

@@ -88,6 +88,13 @@ class OptimalChooser {
       request = *trial.unit;
       request.holding = Holding::kRecompute;
       consider(request, trial);
+      // Several maps of a batch side by side.
+      const int maps = rows / *trial.unit->clusters / output.height();
+      if (maps > 1 && trial.unit->step_rows == output.height()) {
+        request = *trial.unit;
+        request.step_maps = maps;
+        consider(request, trial);
+      }
     }
     return trial;
   }

@@ -10,15 +10,16 @@
 
 namespace tilebeat {
 
-/// Output rows of one image that a cluster makes, so many at a time.
+/// Output rows of one image that a cluster makes, so many at a time; or all rows of several images, which it
+/// makes at a time.
 struct UnitPart {
-  int image = 0;
+  int image = 0, images = 1;
   Interval rows;
   int step_rows = 1;
 };
 
-/// Which rows of each tensor are made in which step: derived from the output backwards (SPEC FU-2). Tensors
-/// in DRAM are loaded as if a layer made them.
+/// Which rows of each tensor, of every image of a part, are made in which step: derived from the output
+/// backwards (SPEC FU-2). Tensors in DRAM are loaded as if a layer made them.
 class RowSchedule {
  public:
   /// `holdings`: by tensor of the unit; that of the output has no meaning. `axes` are those of row_axis, by

@@ -122,12 +122,15 @@ class RulesChooser {
     const bool large = map > chip_.sram_bytes();
     const int share = ceil_div(output.images() * output.height(), chip_.clusters);
     std::string why;
+    // Small maps: all that a cluster has of a batch at first, then fewer, then rows of one (SPEC FU-2).
+    int maps = large ? 1 : std::max(1, share / output.height());
     for (int rows = std::min(output.height(), share), cut = 0; rows > 0; ++cut) {
-      const UnitFacts facts = facts_of(begin, end, graph, axes, rows, large);
+      const UnitFacts facts = facts_of(begin, end, graph, axes, {rows, maps, large});
       const auto found = violated(facts);
       if (!found) {
         trial.request = space_.request(begin, end);
         trial.request.step_rows = rows;
+        trial.request.step_maps = maps;
         trial.request.holding = large ? Holding::kRecompute : Holding::kRing;
         trial.mode = large ? "large map" : "small map";
         return std::nullopt;
@@ -137,29 +140,39 @@ class RulesChooser {
       if (remedy != Remedy::kReduceMap && remedy != Remedy::kCutFiner && remedy != Remedy::kFewerMaps &&
           found->first != 12)
         return why;
+      if (maps > 1) {
+        --maps;
+        continue;
+      }
       const std::vector<int>& ratios = config_.ratios;
       rows = rows * ratios[std::min(static_cast<std::size_t>(cut), ratios.size() - 1)] / 100;
     }
     return why;
   }
 
+  // What a cluster makes in a step: rows of one map, or several maps.
+  struct UnitMap {
+    int rows = 1, maps = 1;
+    bool large = false;
+  };
   UnitFacts facts_of(int begin, int end, const UnitGraph& graph,
-                     const std::vector<std::vector<RowAxis>>& axes, int rows, bool large) const {
+                     const std::vector<std::vector<RowAxis>>& axes, const UnitMap& map) const {
+    const auto [rows, maps, large] = map;
     UnitFacts f;
-    f.large_map = large;
+    f.large_map = large, f.maps = maps;
     f.wram = chip_.core.wram.size_bytes, f.nram = chip_.core.nram.size_bytes, f.sram = chip_.sram_bytes();
     f.sram_is_all_nram = f.sram == chip_.cores_per_cluster * f.nram;
     for (int i = begin; i < end; ++i) f.weights += weight_bytes(space_.layer(i));
     const UnitTensor& output = graph.tensors[static_cast<std::size_t>(graph.output())];
     const std::vector<Holding> holdings(graph.tensors.size(), large ? Holding::kRecompute : Holding::kRing);
-    const RowSchedule schedule(graph, holdings, axes, {0, {0, output.height()}, rows});
-    f.out = rows * output.row_bytes();
+    const RowSchedule schedule(graph, holdings, axes, {0, 1, {0, output.height()}, rows});
+    f.out = maps * rows * output.row_bytes();
     std::int64_t held = 0;
     for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
       const UnitTensor& tensor = graph.tensors[t];
       const std::int64_t live = static_cast<int>(t) == graph.output()
                                     ? 0
-                                    : schedule.live_rows(static_cast<int>(t)) * tensor.row_bytes();
+                                    : maps * schedule.live_rows(static_cast<int>(t)) * tensor.row_bytes();
       held += live;
       if (tensor.producer >= 0) continue;
       f.in += live;

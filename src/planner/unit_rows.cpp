@@ -15,7 +15,13 @@ std::vector<UnitPart> parts_of(const UnitWork& work, int cluster) {
     const int first = image * output.height();
     const Interval part{std::max(rows.begin, first) - first,
                         std::min(rows.end, first + output.height()) - first};
-    if (!part.empty()) parts.push_back({image, part, work.step_rows});
+    if (part.empty()) continue;
+    const bool joins = part.size() == output.height() && !parts.empty() && parts.back().rows == part &&
+                       parts.back().images < work.step_maps;
+    if (joins)
+      ++parts.back().images;
+    else
+      parts.push_back({image, 1, part, work.step_rows});
   }
   return parts;
 }
@@ -24,8 +30,9 @@ std::vector<UnitPart> parts_of(const UnitWork& work, int cluster) {
 
 int ClusterRows::most_made(int tensor) const {
   int most = 0;
-  for (const RowSchedule& schedule : schedules) {
-    for (int s = 0; s < schedule.steps(); ++s) most = std::max(most, schedule.made(s, tensor).size());
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    for (int s = 0; s < schedules[p].steps(); ++s)
+      most = std::max(most, parts[p].images * schedules[p].made(s, tensor).size());
   }
   return most;
 }
@@ -40,7 +47,8 @@ int ClusterRows::most_computed(int tensor, const RowAxis& axis) const {
 
 int ClusterRows::most_live(int tensor) const {
   int most = 0;
-  for (const RowSchedule& schedule : schedules) most = std::max(most, schedule.live_rows(tensor));
+  for (std::size_t p = 0; p < parts.size(); ++p)
+    most = std::max(most, parts[p].images * schedules[p].live_rows(tensor));
   return most;
 }
 
@@ -59,7 +67,8 @@ std::vector<ClusterRows> rows_of_clusters(const UnitWork& work) {
 std::int64_t made_rows(const UnitWork& work, int tensor) {
   std::int64_t made = 0;
   for (const ClusterRows& rows : rows_of_clusters(work)) {
-    for (const RowSchedule& schedule : rows.schedules) made += schedule.made_rows(tensor);
+    for (std::size_t p = 0; p < rows.parts.size(); ++p)
+      made += rows.parts[p].images * rows.schedules[p].made_rows(tensor);
   }
   return made;
 }
@@ -67,8 +76,10 @@ std::int64_t made_rows(const UnitWork& work, int tensor) {
 std::int64_t computed_outputs(const UnitWork& work, int tensor, const RowAxis& axis) {
   std::int64_t computed = 0;
   for (const ClusterRows& rows : rows_of_clusters(work)) {
-    for (const RowSchedule& schedule : rows.schedules) {
-      for (int s = 0; s < schedule.steps(); ++s) computed += axis.computed(schedule.made(s, tensor));
+    for (std::size_t p = 0; p < rows.parts.size(); ++p) {
+      const RowSchedule& schedule = rows.schedules[p];
+      for (int s = 0; s < schedule.steps(); ++s)
+        computed += std::int64_t{rows.parts[p].images} * axis.computed(schedule.made(s, tensor));
     }
   }
   return computed;

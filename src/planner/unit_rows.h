@@ -14,9 +14,10 @@ struct ClusterRows {
   std::vector<UnitPart> parts;
   std::vector<RowSchedule> schedules;  ///< by part
 
-  /// The most rows of a tensor that a step makes, and that must be there at a time.
+  /// The most rows of a tensor that a step makes, of all its images, and that must be there at a time.
   int most_made(int tensor) const;
-  /// The most outputs that a step computes for a tensor: rows, or what makes several of them at a time.
+  /// The most outputs that a step computes for a tensor of one image: rows, or what makes several of them at
+  /// a time.
   int most_computed(int tensor, const RowAxis& axis) const;
   int most_live(int tensor) const;
 };

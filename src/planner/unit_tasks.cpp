@@ -146,20 +146,23 @@ class ClusterTasks {
 
   void run_step(const UnitPart& part, const RowSchedule& schedule, int step) {
     for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
-      if (unit_.tensors[t].producer < 0)
-        fetch(static_cast<int>(t), part.image, schedule.made(step, static_cast<int>(t)));
+      if (unit_.tensors[t].producer >= 0) continue;
+      for (int i = 0; i < part.images; ++i)
+        fetch(static_cast<int>(t), part.image + i, schedule.made(step, static_cast<int>(t)));
     }
     for (std::size_t l = 0; l < unit_.layers.size(); ++l) {
-      const int output = unit_.layers[l].output;
-      const Interval rows = schedule.made(step, output);
-      if (rows.empty()) continue;
-      if (held_[static_cast<std::size_t>(output)])
-        held_[static_cast<std::size_t>(output)]->make(global(output, part.image, rows));
-      if (work_.layers[l].matrix != nullptr)
-        run_matrix(l, part.image, rows);
-      else
-        run_vector(l, part.image, rows);
+      const Interval rows = schedule.made(step, unit_.layers[l].output);
+      for (int i = 0; i < part.images && !rows.empty(); ++i) run_layer(l, part.image + i, rows);
     }
+  }
+  void run_layer(std::size_t l, int image, Interval rows) {
+    const int output = unit_.layers[l].output;
+    if (held_[static_cast<std::size_t>(output)])
+      held_[static_cast<std::size_t>(output)]->make(global(output, image, rows));
+    if (work_.layers[l].matrix != nullptr)
+      run_matrix(l, image, rows);
+    else
+      run_vector(l, image, rows);
   }
   // Rows counted over all images.
   Interval global(int tensor, int image, Interval rows) const {

@@ -81,7 +81,10 @@ UnitRequest random_unit(const Workload& workload) {
   }
   if (taken.empty()) return unit;
   for (const std::size_t i : taken) unit.layers.push_back(workload.layers[i].name);
-  if (one_in(2)) unit.step_rows = skewed(6);
+  if (one_in(2))
+    unit.step_rows = skewed(6);
+  else if (one_in(2))
+    unit.step_rows = 1 << 16, unit.step_maps = number(1, 3);
   if (one_in(2)) unit.holding = static_cast<Holding>(number(0, 2));
   for (const std::size_t i : taken) {
     if (i != *taken.rbegin() && one_in(3))
@@ -91,7 +94,7 @@ UnitRequest random_unit(const Workload& workload) {
 }
 
 struct FusedTally : Refusals {
-  int layers = 0, joins = 0, steps = 0;
+  int layers = 0, joins = 0, steps = 0, maps = 0;
   int ahead = 0;  // units some of whose kernels are loaded while an earlier layer runs
 };
 
@@ -104,7 +107,7 @@ void check_fused(HardwareConfig hardware, FusedTally& tally) {
   asked.units = {random_unit(workload)};
   if (asked.units.front().layers.empty()) return;
   RC_LOG() << network.text() << "\n"
-           << mapping_text({}, {{asked.units.front().layers, 1, 1, {}, 0, {}}}) << "\n";
+           << mapping_text({}, {{asked.units.front().layers, 1, 1, 1, {}, 0, {}}}) << "\n";
   RC_LOG() << hardware_to_json(hardware).dump() << "\n";
   check_hardware(hardware, "random hardware");
   ++tally.cases;
@@ -129,6 +132,7 @@ void check_fused(HardwareConfig hardware, FusedTally& tally) {
   tally.ahead += unit.kernels_ahead > 0 ? 1 : 0;
   tally.layers += static_cast<int>(unit.layers.size());
   tally.steps += unit.step_rows < 4 ? 1 : 0;
+  tally.maps += unit.step_maps > 1 && workload.inputs.begin()->second.shape[0] > 1 ? 1 : 0;
   for (const Layer& layer : workload.layers) {
     const bool fused = std::count(unit.layers.begin(), unit.layers.end(), layer.name) > 0;
     tally.joins +=
@@ -139,13 +143,16 @@ void check_fused(HardwareConfig hardware, FusedTally& tally) {
 
 TEST(FusedUnits, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference) {
   FusedTally tally;
-  const auto enough = [&] { return tally.joins >= 10 && tally.steps >= 20 && tally.ahead >= 10; };
+  const auto enough = [&] {
+    return tally.joins >= 10 && tally.steps >= 20 && tally.ahead >= 10 && tally.maps >= 5;
+  };
   check_cases_until(enough, 250, [&] { check_fused(random_engines_chip(), tally); });
   EXPECT_LE(tally.refused * 2, tally.cases) << "units that cannot fit are the exception";
   EXPECT_GE(tally.layers, 2 * (tally.cases - tally.refused)) << "units have several layers";
   EXPECT_GE(tally.joins, 10) << "layers with two inputs";
   EXPECT_GE(tally.steps, 20) << "units in several steps";
   EXPECT_GE(tally.ahead, 10) << "units with kernels ahead";
+  EXPECT_GE(tally.maps, 5) << "units that make several maps of a batch at a time";
 }
 
 struct ChosenTally : Refusals {
@@ -208,7 +215,7 @@ TEST(FusedUnits, FU_8_five_convolutions_and_two_poolings_of_VGG_16_move_953344_b
   const Workload workload = load_workload(source_path("models/vgg16.json"));
   NetworkMapping asked;
   asked.units = {
-      {{"conv1_1", "conv1_2", "pool1", "conv2_1", "conv2_2", "pool2", "conv3_1"}, {}, 7, Holding::kRing, {}}};
+      {{"conv1_1", "conv1_2", "pool1", "conv2_1", "conv2_2", "pool2", "conv3_1"}, {}, 7, {}, Holding::kRing, {}}};
   const Plan plan = plan_network(workload, load_hardware(source_path("configs/cluster4.json")), asked).plan;
   EXPECT_EQ(plan.layers.front().input_bytes, 150528);
   EXPECT_EQ(plan.layers.front().output_bytes, 802816);
