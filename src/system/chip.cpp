@@ -1,8 +1,10 @@
 #include "tilebeat/system/chip.h"
 
+#include "tilebeat/base/error.h"
 #include "tilebeat/isa/address_map.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -97,7 +99,46 @@ std::vector<ProgramSet> program_sets(const Plan& plan, int processors) {
   return sets;
 }
 
+// By cluster: nothing can happen there. Programs by hand may reach any memory, and a waveform shows every
+// module.
+std::vector<bool> idle_clusters(const ChipConfig& chip, const Plan& plan, const SimulationOptions& options) {
+  const bool all_work = plan.hand_written || plan.programs.empty() || options.observers.trace != nullptr;
+  std::vector<bool> idle(static_cast<std::size_t>(chip.clusters), !all_work);
+  for (const ProgramImage& program : plan.programs)
+    idle[static_cast<std::size_t>(program.processor / (chip.cores_per_cluster + 1))] = false;
+  for (const MemoryFault& fault : options.faults) idle[static_cast<std::size_t>(fault.cluster)] = false;
+  return idle;
+}
+
 }  // namespace
+
+// Stands in for what is not built: any number of sockets are bound to it, and nothing ever comes from there.
+class Chip::Unconnected : public sc_core::sc_module, tlm::tlm_fw_transport_if<>, tlm::tlm_bw_transport_if<> {
+  using Types = tlm::tlm_base_protocol_types;
+
+ public:
+  tlm::tlm_initiator_socket<32, Types, 0, sc_core::SC_ZERO_OR_MORE_BOUND> out;
+  tlm::tlm_target_socket<32, Types, 0, sc_core::SC_ZERO_OR_MORE_BOUND> in;
+  explicit Unconnected(sc_core::sc_module_name name) : sc_module(name), out("out"), in("in") {
+    out.bind(*this);
+    in.bind(*this);
+  }
+
+ private:
+  [[noreturn]] void refuse() const {
+    throw SimulationError(fmt::format("{}: a cluster without programs was accessed", name()));
+  }
+  tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&) override {
+    refuse();
+  }
+  tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&) override {
+    refuse();
+  }
+  void b_transport(tlm::tlm_generic_payload&, sc_core::sc_time&) override { refuse(); }
+  bool get_direct_mem_ptr(tlm::tlm_generic_payload&, tlm::tlm_dmi&) override { return false; }
+  unsigned transport_dbg(tlm::tlm_generic_payload&) override { return 0; }
+  void invalidate_direct_mem_ptr(sc_dt::uint64, sc_dt::uint64) override {}
+};
 
 Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
            const SimulationOptions& options, DeltaJitter* jitter)
@@ -105,16 +146,17 @@ Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const P
   build(hardware, plan, options);
   bind(*hardware.chip);
   for (const MemoryFault& fault : options.faults) {
+    const ClusterParts& cluster = clusters_.at(static_cast<std::size_t>(fault.cluster));
     if (fault.memory == FaultMemory::kSram)
-      memory_cores_.at(static_cast<std::size_t>(fault.cluster))->inject_fault(fault.cell);
+      cluster.memory->inject_fault(fault.cell);
     else
-      cores_.at(static_cast<std::size_t>(fault.cluster * hardware.chip->cores_per_cluster + fault.core))
-          ->inject_fault(fault);
+      cluster.cores.at(static_cast<std::size_t>(fault.core))->inject_fault(fault);
   }
-  for (const auto& core : cores_) observe(*core->control);
-  for (const auto& memory : memory_cores_) observe(*memory->control);
+  for_each_control([this](CommandProcessor& control) { observe(control); });
   observe(*host_);
 }
+
+Chip::~Chip() = default;
 
 void Chip::build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {
   const ChipConfig& chip = *hardware.chip;
@@ -141,7 +183,8 @@ void Chip::build(const HardwareConfig& hardware, const Plan& plan, const Simulat
         sync_ = std::make_unique<SyncNetwork>("sync", context_, chip.processors(), chip.cores_per_cluster + 1,
                                               chip.sync_cycles);
       },
-      [&] { build_clusters(hardware, options); },
+      [&] { build_clusters(hardware, options, idle_clusters(chip, plan, options)); },
+      [&] { unconnected_ = std::make_unique<Unconnected>("unconnected"); },
   };
   DramConfig dram = hardware.dram;
   dram.size_bytes /= chip.memory_controllers;
@@ -156,17 +199,23 @@ void Chip::build(const HardwareConfig& hardware, const Plan& plan, const Simulat
   order_.run(std::move(steps));
 }
 
-void Chip::build_clusters(const HardwareConfig& hardware, const SimulationOptions& options) {
+void Chip::build_clusters(const HardwareConfig& hardware, const SimulationOptions& options,
+                          const std::vector<bool>& idle) {
   const ChipConfig& chip = *hardware.chip;
+  clusters_.resize(static_cast<std::size_t>(chip.clusters));
+  like_ = static_cast<int>(std::find(idle.begin(), idle.end(), true) - idle.begin());
   for (int k = 0; k < chip.clusters; ++k) {
-    clusters_.push_back(std::make_unique<Cluster>(fmt::format("cluster{}", k).c_str(), [&] {
+    if (idle[static_cast<std::size_t>(k)] && k != like_) continue;
+    ClusterParts& cluster = clusters_[static_cast<std::size_t>(k)];
+    names_.push_back(std::make_unique<Cluster>(fmt::format("cluster{}", k).c_str(), [&] {
       const int first = k * (chip.cores_per_cluster + 1);
       for (int i = 0; i < chip.cores_per_cluster; ++i) {
-        cores_.push_back(std::make_unique<Core>(fmt::format("core{}", i).c_str(), context_, hardware,
-                                                k * chip.cores_per_cluster + i, first + i, options, order_));
+        cluster.cores.push_back(std::make_unique<Core>(fmt::format("core{}", i).c_str(), context_, hardware,
+                                                       k * chip.cores_per_cluster + i, first + i, options,
+                                                       order_));
       }
-      memory_cores_.push_back(std::make_unique<MemoryCore>("memory", context_, hardware, k,
-                                                           first + chip.cores_per_cluster, order_));
+      cluster.memory = std::make_unique<MemoryCore>("memory", context_, hardware, k,
+                                                    first + chip.cores_per_cluster, order_);
     }));
   }
 }
@@ -183,36 +232,70 @@ void Chip::bind_processor(CommandProcessor& control, int processor) {
 
 void Chip::bind(const ChipConfig& chip) {
   host_->port.socket.bind(noc_->initiator_ports[0]);
-  std::size_t matrix_port = fetch_port(chip.processors());
   for (std::size_t i = 0; i < drams_.size(); ++i) noc_->target_ports[i].bind(drams_[i]->socket);
+  // Behind the processors' ports those that the matrix units of each cluster have of their own.
+  const std::size_t behind = noc_->initiator_ports.size() - (start_ ? 1 : 0);
+  const std::size_t all_of_them = behind - fetch_port(chip.processors());
+  const std::size_t of_a_cluster = all_of_them / static_cast<std::size_t>(chip.clusters);
   for (int k = 0; k < chip.clusters; ++k) {
-    MemoryCore& memory = *memory_cores_[static_cast<std::size_t>(k)];
-    const int first = k * (chip.cores_per_cluster + 1);
-    for (int i = 0; i < chip.cores_per_cluster; ++i) {
-      Core& core = *cores_[static_cast<std::size_t>(k * chip.cores_per_cluster + i)];
-      bind_processor(*core.control, first + i);
-      core.iodma->outer.socket.bind(noc_->initiator_ports[dma_port(first + i)]);
-      for (const NamedPort& port : core.dram_ports()) port.socket->bind(noc_->initiator_ports[matrix_port++]);
-      core.mvdma->outer.socket.bind(memory.bus->initiator_ports[static_cast<std::size_t>(i)]);
-      memory.broadcast->outputs[static_cast<std::size_t>(i)]->socket.bind(
-          core.bus->initiator_ports[core.bus->initiator_ports.size() - 1]);
+    const std::size_t first = fetch_port(chip.processors()) + of_a_cluster * static_cast<std::size_t>(k);
+    if (clusters_[static_cast<std::size_t>(k)].memory) {
+      bind_cluster(k, chip, first);
+      continue;
     }
-    const int processor = first + chip.cores_per_cluster;
-    bind_processor(*memory.control, processor);
-    memory.dram_port().socket.bind(noc_->initiator_ports[dma_port(processor)]);
-    memory.link_port().socket.bind(link_->initiator_ports[static_cast<std::size_t>(k)]);
-    link_->target_ports[static_cast<std::size_t>(k)].bind(memory.cdma_in->socket);
+    bind_nothing(k, chip);
+    for (std::size_t port = first; port < first + of_a_cluster; ++port)
+      unconnected_->out.bind(noc_->initiator_ports[port]);
   }
   if (!start_) return;
-  start_->port.socket.bind(noc_->initiator_ports[matrix_port]);
+  start_->port.socket.bind(noc_->initiator_ports[noc_->initiator_ports.size() - 1]);
   noc_->target_ports[drams_.size() + static_cast<std::size_t>(chip.processors())].bind(start_->registers);
+}
+
+// `matrix_port`: of the interconnect, the first that the cluster's matrix units have of their own.
+void Chip::bind_cluster(int cluster, const ChipConfig& chip, std::size_t matrix_port) {
+  ClusterParts& parts = clusters_[static_cast<std::size_t>(cluster)];
+  MemoryCore& memory = *parts.memory;
+  const int first = cluster * (chip.cores_per_cluster + 1);
+  for (int i = 0; i < chip.cores_per_cluster; ++i) {
+    Core& core = *parts.cores[static_cast<std::size_t>(i)];
+    bind_processor(*core.control, first + i);
+    core.iodma->outer.socket.bind(noc_->initiator_ports[dma_port(first + i)]);
+    for (const NamedPort& port : core.dram_ports()) port.socket->bind(noc_->initiator_ports[matrix_port++]);
+    core.mvdma->outer.socket.bind(memory.bus->initiator_ports[static_cast<std::size_t>(i)]);
+    memory.broadcast->outputs[static_cast<std::size_t>(i)]->socket.bind(
+        core.bus->initiator_ports[core.bus->initiator_ports.size() - 1]);
+  }
+  const int processor = first + chip.cores_per_cluster;
+  bind_processor(*memory.control, processor);
+  memory.dram_port().socket.bind(noc_->initiator_ports[dma_port(processor)]);
+  memory.link_port().socket.bind(link_->initiator_ports[static_cast<std::size_t>(cluster)]);
+  link_->target_ports[static_cast<std::size_t>(cluster)].bind(memory.cdma_in->socket);
+}
+
+void Chip::bind_nothing(int cluster, const ChipConfig& chip) {
+  const int first = cluster * (chip.cores_per_cluster + 1);
+  for (int processor = first; processor <= first + chip.cores_per_cluster; ++processor) {
+    const auto p = static_cast<std::size_t>(processor);
+    unconnected_->out.bind(noc_->initiator_ports[fetch_port(processor)]);
+    unconnected_->out.bind(noc_->initiator_ports[dma_port(processor)]);
+    noc_->target_ports[drams_.size() + p].bind(unconnected_->in);
+    unconnected_->out.bind(host_->interrupts[p]);
+    unconnected_->out.bind(sync_->from[p]);
+    sync_->to[p].bind(unconnected_->in);
+    if (start_) start_->to[p].bind(unconnected_->in);
+  }
+  unconnected_->out.bind(link_->initiator_ports[static_cast<std::size_t>(cluster)]);
+  link_->target_ports[static_cast<std::size_t>(cluster)].bind(unconnected_->in);
 }
 
 Cycle Chip::settled_at() {
   Cycle at = host_->ledger.settled_at();
   if (start_) at = std::max({at, start_->ledger.settled_at(), start_->port.ledger.settled_at()});
-  for (const auto& core : cores_) at = std::max(at, core->settled_at());
-  for (const auto& memory : memory_cores_) at = std::max(at, memory->settled_at());
+  for (const ClusterParts& cluster : clusters_) {
+    for (const auto& core : cluster.cores) at = std::max(at, core->settled_at());
+    if (cluster.memory) at = std::max(at, cluster.memory->settled_at());
+  }
   return at;
 }
 
@@ -225,8 +308,26 @@ Snapshot Chip::take_snapshot(Cycle at) {
     visitor.ledger("start", start_->ledger);
     visitor.ledger("start.port", start_->port.ledger);
   }
-  for (const auto& core : cores_) core->collect(snapshot);
-  for (const auto& memory : memory_cores_) memory->collect(snapshot);
+  // What the parts of one cluster count, and of all that are not built.
+  const auto collect_all = [&](const auto& collect) {
+    std::optional<Snapshot> like;
+    for (std::size_t k = 0; k < clusters_.size(); ++k) {
+      if (clusters_[k].memory) {
+        collect(clusters_[k], snapshot);
+        continue;
+      }
+      if (!like) {
+        like.emplace();
+        like->at = at;
+        collect(clusters_[static_cast<std::size_t>(like_)], *like);
+      }
+      snapshot.add(*like, fmt::format("cluster{}.", like_), fmt::format("cluster{}.", k));
+    }
+  };
+  collect_all([](const ClusterParts& cluster, Snapshot& to) {
+    for (const auto& core : cluster.cores) core->collect(to);
+  });
+  collect_all([](const ClusterParts& cluster, Snapshot& to) { cluster.memory->collect(to); });
   visitor.bus("noc", *noc_);
   visitor.bus("link", *link_);
   for (std::size_t i = 0; i < drams_.size(); ++i)
@@ -238,19 +339,16 @@ Snapshot Chip::take_snapshot(Cycle at) {
 
 std::string Chip::describe_state() const {
   std::string text = sync_->describe_state();
-  const auto add = [&](const CommandProcessor& control) {
+  for_each_control([&](const CommandProcessor& control) {
     if (!control.running()) return;
     text += fmt::format("{}:\n{}", control.name(), control.describe_state());
-  };
-  for (const auto& core : cores_) add(*core->control);
-  for (const auto& memory : memory_cores_) add(*memory->control);
+  });
   return text;
 }
 
 std::string Chip::describe_under_way() const {
   std::string text;
-  for (const auto& core : cores_) text += under_way_line(*core->control);
-  for (const auto& memory : memory_cores_) text += under_way_line(*memory->control);
+  for_each_control([&](const CommandProcessor& control) { text += under_way_line(control); });
   return text;
 }
 

@@ -14,6 +14,15 @@ void Snapshot::add(const Snapshot& part) {
   macs += part.macs;
 }
 
+void Snapshot::add(const Snapshot& part, const std::string& prefix, const std::string& as) {
+  Snapshot renamed = part;
+  const auto rename = [&](std::string& name) { name.replace(0, prefix.size(), as); };
+  for (ModuleCycles& module : renamed.modules) rename(module.name);
+  for (Counter& counter : renamed.counters) rename(counter.module);
+  for (CoreResult& core : renamed.cores) rename(core.name);
+  add(renamed);
+}
+
 LayerMark::LayerMark(const Snapshot& snapshot, const Snapshot& before)
     : at(snapshot.at),
       bytes(snapshot.bytes),

@@ -141,8 +141,10 @@ void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint
     std::memcpy(&value, parameters_.data() + distance * sizeof value, sizeof value);
     return value;
   };
-  std::int64_t sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += exponential(i);
+  // In 64 bits, where it wraps with entries that no planner makes.
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) bits += static_cast<std::uint64_t>(exponential(i));
+  const auto sum = static_cast<std::int64_t>(bits);
   const double scale = factor(kEntries);
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double share = static_cast<double>(exponential(i)) / static_cast<double>(sum);

@@ -82,6 +82,7 @@ class ChipRun {
   ChipRun(const HardwareConfig& hardware, Plan plan, SimulationOptions options = {})
       : jitter_(options.jitter_seed), clock_(hardware.clock_ps()) {
     strict_systemc();
+    plan.hand_written = true;  // programs may reach any memory
     system_ = make_system(hardware, plan, options, options.jitter_seed != 0 ? &jitter_ : nullptr);
     for (const MemorySegment& segment : plan.image) system_->write_memory(segment.address, segment.bytes);
   }

@@ -144,6 +144,20 @@ TEST_F(VectorUnitTest, HI_2_softmax_takes_three_passes) {
   EXPECT_EQ(result().bytes[8192], 256 / kChannels) << "equal elements have equal shares";
 }
 
+// Entries that no planner makes: 64 bits wrap, and the share of a greatest element is below the least result.
+TEST_F(VectorUnitTest, HI_2_exponentials_of_a_softmax_wrap_in_64_bits) {
+  build();
+  VectorRun softmax = pool(1);
+  softmax.kind = VectorKind::kSoftmax;
+  softmax.parameters = 32768;
+  for (std::uint64_t i = 0; i < 8 * 256; ++i) a().bytes[32768 + i] = i % 8 == 7 ? 0x7f : 0xff;
+  a().bytes[32768 + 2048 + 6] = 0xf0, a().bytes[32768 + 2048 + 7] = 0x3f;  // 1.0
+  driver_->send(kSent, softmax);
+  run(300);
+  ASSERT_EQ(kChannels % 2, 0) << "the sum is -kChannels";
+  EXPECT_EQ(result().bytes[8192], 0x80);
+}
+
 TEST_F(VectorUnitTest, OP_2_bilinear_pixels_are_made_of_runs_of_source_rows) {
   build();
   VectorResize run;

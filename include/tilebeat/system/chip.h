@@ -16,20 +16,40 @@ namespace tilebeat {
 /// A chip and its board (SPEC HI-1): DRAM behind memory controllers, the interconnect, clusters of cores with
 /// a memory core each, links between them, the synchronisation network, and the host. Processor numbers count
 /// cluster by cluster, its cores first, then its memory core.
+///
+/// Clusters that cannot do anything (none of their processors has a program, and the programs are the
+/// planner's) are not built, but for the first of them: the others would count what it counts (SPEC CY-7).
 class Chip : public System {
  public:
   Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
        const SimulationOptions& options, DeltaJitter* jitter);
+  ~Chip() override;
 
   bool finished() const override { return host_->finished(); }
   std::string describe_state() const override;
   std::string describe_under_way() const override;
 
  private:
+  /// The parts of a cluster.
+  struct ClusterParts {
+    std::vector<std::unique_ptr<Core>> cores;
+    std::unique_ptr<MemoryCore> memory;
+  };
+  class Unconnected;
   void build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options);
-  void build_clusters(const HardwareConfig& hardware, const SimulationOptions& options);
+  void build_clusters(const HardwareConfig& hardware, const SimulationOptions& options,
+                      const std::vector<bool>& idle);
   void bind(const ChipConfig& chip);
+  void bind_cluster(int cluster, const ChipConfig& chip, std::size_t matrix_port);
+  void bind_nothing(int cluster, const ChipConfig& chip);
   void bind_processor(CommandProcessor& control, int processor);
+  template <class Action>
+  void for_each_control(Action action) const {
+    for (const auto& cluster : clusters_) {
+      for (const auto& core : cluster.cores) action(*core->control);
+      if (cluster.memory) action(*cluster.memory->control);
+    }
+  }
   Cycle settled_at() override;
   Snapshot take_snapshot(Cycle at) override;
   unsigned debug_transport(tlm::tlm_generic_payload& payload) override {
@@ -41,9 +61,10 @@ class Chip : public System {
   std::unique_ptr<Host> host_;
   std::unique_ptr<StartUnit> start_;  ///< absent: the host starts every processor itself
   std::unique_ptr<SyncNetwork> sync_;
-  std::vector<std::unique_ptr<sc_core::sc_module>> clusters_;  ///< only names in the hierarchy
-  std::vector<std::unique_ptr<Core>> cores_;
-  std::vector<std::unique_ptr<MemoryCore>> memory_cores_;
+  std::unique_ptr<Unconnected> unconnected_;                ///< the sockets of clusters that are not built
+  std::vector<std::unique_ptr<sc_core::sc_module>> names_;  ///< of clusters, in the hierarchy
+  std::vector<ClusterParts> clusters_;                      ///< without parts: it is not built
+  int like_ = 0;  ///< the cluster that counts what those count that are not built
 };
 
 }  // namespace tilebeat
