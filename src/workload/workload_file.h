@@ -17,6 +17,7 @@ namespace tilebeat {
 struct InputSpec {
   std::string name;
   TensorInfo info;
+  std::vector<int> file_axes;
   SourceSpec source;
 };
 
@@ -37,6 +38,9 @@ void describe(V& v, InputSpec& s) {
   v.choice("dtype", s.info.dtype, kByteTypeNames, "type of the elements");
   v.integer("zero_point", s.info.zero_point, kZeroPoint,
             "element that stands for 0, within the type's range");
+  v.integers("file_axes", s.file_axes, {0, 7}, {0, 8},
+             "the axis of the tensor that each axis of its file is, such as [0, 3, 1, 2] for files of [N, C, H, "
+             "W]; without it the same axes");
   describe_source(v, s.source);
 }
 

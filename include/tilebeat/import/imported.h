@@ -1,0 +1,60 @@
+#pragma once
+
+#include "tilebeat/import/graph.h"
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilebeat {
+
+/// The arithmetic that a workload is computed in (SPEC NU-6).
+enum class Arithmetic : std::uint8_t { kExact, kFloat32, kFloat32Ort, kFixed };
+/// Their names in workload files and options.
+constexpr std::array<std::string_view, 4> kArithmeticNames{"exact", "float32", "float32_ort", "fixed"};
+
+/// What becomes of a tensor of the source.
+struct SourceTensor {
+  std::size_t index = 0;
+  std::string name;
+  std::optional<std::string> holder;  ///< the layer or input that has its elements; none where it was folded
+  Extents axes;                       ///< axis i of the holder is this axis of the source; empty: as they are
+  std::optional<float> scale;         ///< of one scale a tensor
+  std::int64_t zero_point = 0;
+};
+
+/// How well a layer's integers stand for the float network's numbers (SPEC RN-3).
+struct LayerFidelity {
+  std::string layer, tensor;
+  double sqnr_db = 0;  ///< signal to quantisation noise
+  double cosine = 0;
+};
+
+/// What an import makes.
+struct ImportedNetwork {
+  std::map<std::string, std::string> files;  ///< by name: workload.json, tensors.json, .npy files
+  std::vector<SourceTensor> tensors;
+  std::size_t nodes = 0, layers = 0;
+  std::vector<std::string>
+      exact_layers;  ///< whose bytes may differ from the runtime's, which NU-6 does not state
+  /// Of float networks: the float value of each tensor that a layer holds, for the first calibration input.
+  std::map<std::string, Constant> float_values;
+};
+
+/// What the user wants of an import.
+struct ImportOptions {
+  std::optional<Arithmetic> arithmetic;  ///< none: fixed for TFLite, float32_ort for ONNX
+  bool keep_all = false;                 ///< every activation is an output
+  std::optional<Constant>
+      calibration;          ///< samples, stacked along the first axis: float networks are quantised
+  double percentile = 100;  ///< of the magnitudes that a scale covers; 100: all
+};
+
+/// The network of a model file as a workload. Throws UserError for a damaged file, ImportError with the whole
+/// list for one that has unsupported parts (SPEC RN-1 to RN-3).
+ImportedNetwork import_model(const std::string& path, const ImportOptions& options);
+
+}  // namespace tilebeat

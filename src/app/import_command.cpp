@@ -1,0 +1,108 @@
+#include "tilebeat/base/error.h"
+#include "tilebeat/import/import_error.h"
+#include "tilebeat/import/imported.h"
+#include "tilebeat/workload/workload.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "messages.h"
+#include "output_files.h"
+
+namespace tilebeat {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that goes with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_((fs::temp_directory_path() / "tilebeat-import-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) throw UserError(path_ + ": cannot be made");
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string file(const std::string& name) const { return (fs::path(path_) / name).string(); }
+
+ private:
+  std::string path_;
+};
+
+/// The workload as `run` is going to load it: what it would refuse is refused before anything is written.
+Workload loaded(const ImportCommand& command, const ImportedNetwork& network) {
+  const TemporaryFolder folder;
+  for (const auto& [name, bytes] : network.files) {
+    std::ofstream stream(folder.file(name), std::ios::binary);
+    stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    stream.close();
+    if (!stream) throw UserError(folder.file(name) + ": cannot be written");
+  }
+  try {
+    return load_workload(folder.file("workload.json"));
+  } catch (const UserError& error) {
+    std::string reason = error.what();
+    const std::string place = folder.file("");
+    for (auto at = reason.find(place); at != std::string::npos; at = reason.find(place))
+      reason.erase(at, place.size());
+    throw UserError(fmt::format("{}: makes a workload that is refused: {}", command.model, reason));
+  }
+}
+
+void write_files(const ImportCommand& command, const ImportedNetwork& network) {
+  for (const auto& [name, bytes] : network.files) {
+    std::error_code ignored;
+    const std::string path = command.out + "/" + name;
+    for (const std::string& read : {command.model, command.calibrate}) {
+      if (!read.empty() && fs::equivalent(path, read, ignored))
+        throw UserError(
+            fmt::format("--out {}: {} is read by this command and would be overwritten", command.out, read));
+    }
+  }
+  OutputFiles files;
+  files.make_folder(command.out);
+  files.lock_folder(command.out);
+  for (const auto& [name, bytes] : network.files) files.write(command.out + "/" + name, bytes);
+  files.commit();
+}
+
+ImportOptions options_of(const ImportCommand& command) {
+  ImportOptions options;
+  options.keep_all = command.keep_all;
+  const auto* const name = std::find(kArithmeticNames.begin(), kArithmeticNames.end(), command.arithmetic);
+  if (name != kArithmeticNames.end())
+    options.arithmetic = static_cast<Arithmetic>(name - kArithmeticNames.begin());
+  return options;
+}
+
+}  // namespace
+
+int import_file(const ImportCommand& command) {
+  try {
+    const ImportedNetwork network = import_model(command.model, options_of(command));
+    const Workload workload = loaded(command, network);
+    write_files(command, network);
+    fmt::print("{}: {} operators as {} layers\n", command.model, network.nodes, workload.layers.size());
+    if (!network.exact_layers.empty())
+      fmt::print("Computed exactly, where the runtime's rounding is not specified: {}\n",
+                 fmt::join(network.exact_layers, ", "));
+    fmt::print("Wrote {0}/workload.json, {0}/tensors.json and {1} tensors\n", command.out,
+               network.files.size() - 2);
+    return 0;
+  } catch (const ImportError& error) {
+    print_message(error.what());
+    for (const std::string& line : error.lines()) print_message("  " + line);
+    return 2;
+  }
+}
+
+}  // namespace tilebeat

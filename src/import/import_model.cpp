@@ -1,0 +1,43 @@
+#include "tilebeat/base/error.h"
+#include "tilebeat/import/imported.h"
+#include "tilebeat/schema/place.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tflite_lowering.h"
+
+namespace tilebeat {
+namespace {
+
+std::string tensors_json(const ImportedNetwork& network) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const SourceTensor& tensor : network.tensors) {
+    nlohmann::ordered_json entry{{"index", tensor.index}, {"name", tensor.name}, {"holder", nullptr}};
+    if (tensor.holder) entry["holder"] = *tensor.holder;
+    if (tensor.holder && !tensor.axes.empty()) entry["axes"] = tensor.axes;
+    if (tensor.scale)
+      entry["scale"] = static_cast<double>(*tensor.scale), entry["zero_point"] = tensor.zero_point;
+    list.push_back(std::move(entry));
+  }
+  return list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+ImportedNetwork import_model(const std::string& path, const ImportOptions& options) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  ImportedNetwork network;
+  if (ending == ".tflite") {
+    const ModelGraph graph = read_tflite(path);
+    network = TfliteLowering(graph, options).run();
+  } else {
+    throw UserError(one_line(fmt::format("{}: is neither .onnx nor .tflite", path)));
+  }
+  network.files["tensors.json"] = tensors_json(network);
+  return network;
+}
+
+}  // namespace tilebeat
