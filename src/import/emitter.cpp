@@ -1,5 +1,8 @@
 #include "emitter.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "problems.h"
@@ -34,6 +37,17 @@ std::vector<std::string> holders(const std::vector<Held>& inputs) {
 std::array<std::int64_t, 2> byte_range(ElementType type) {
   return type == ElementType::kUint8 ? std::array<std::int64_t, 2>{0, 255}
                                      : std::array<std::int64_t, 2>{-128, 127};
+}
+
+std::array<std::int64_t, 2> element_range(double low, double high, const Wanted& wanted) {
+  const std::array<std::int64_t, 2> bounds = byte_range(wanted.type);
+  const auto element = [&](double real) {
+    const double at = std::nearbyint(static_cast<double>(static_cast<float>(real) / wanted.scale)) +
+                      static_cast<double>(wanted.zero_point);
+    return static_cast<std::int64_t>(
+        std::clamp(at, static_cast<double>(bounds[0]), static_cast<double>(bounds[1])));
+  };
+  return {element(low), element(high)};
 }
 
 FieldsJson Emitter::scales_of(const Held& x, const Kernels& kernels, const Wanted& wanted) const {

@@ -103,5 +103,7 @@ class Emitter {
 
 /// Least and greatest element of an 8 bit type.
 std::array<std::int64_t, 2> byte_range(ElementType type);
+/// The elements that stand for the real numbers from `low` to `high`.
+std::array<std::int64_t, 2> element_range(double low, double high, const Wanted& wanted);
 
 }  // namespace tilebeat

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "calibrate.h"
+#include "onnx_lowering.h"
 #include "tflite_lowering.h"
 
 namespace tilebeat {
@@ -17,12 +19,22 @@ std::string tensors_json(const ImportedNetwork& network) {
   for (const SourceTensor& tensor : network.tensors) {
     nlohmann::ordered_json entry{{"index", tensor.index}, {"name", tensor.name}, {"holder", nullptr}};
     if (tensor.holder) entry["holder"] = *tensor.holder;
-    if (tensor.holder && !tensor.axes.empty()) entry["axes"] = tensor.axes;
+    if (tensor.holder && !tensor.axes.empty()) entry["shape"] = tensor.viewed, entry["axes"] = tensor.axes;
     if (tensor.scale)
       entry["scale"] = static_cast<double>(*tensor.scale), entry["zero_point"] = tensor.zero_point;
     list.push_back(std::move(entry));
   }
   return list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+ImportedNetwork import_onnx(const std::string& path, const ImportOptions& options) {
+  ModelGraph graph = read_onnx(path);
+  if (options.calibration.empty()) return OnnxLowering(graph, options, nullptr).run();
+  if (!is_float_network(graph))
+    throw UserError(one_line(fmt::format("{}: --calibrate: is no float network", path)));
+  fold_batch_norms(graph);
+  const Calibration calibration = calibrate(graph, options);
+  return OnnxLowering(graph, options, &calibration).run();
 }
 
 }  // namespace
@@ -33,6 +45,8 @@ ImportedNetwork import_model(const std::string& path, const ImportOptions& optio
   if (ending == ".tflite") {
     const ModelGraph graph = read_tflite(path);
     network = TfliteLowering(graph, options).run();
+  } else if (ending == ".onnx") {
+    network = import_onnx(path, options);
   } else {
     throw UserError(one_line(fmt::format("{}: is neither .onnx nor .tflite", path)));
   }

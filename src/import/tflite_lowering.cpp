@@ -12,8 +12,6 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::size_t kMapAxes = 4;
-
 bool is_byte(ElementType type) {
   return type == ElementType::kInt8 || type == ElementType::kUint8;
 }
@@ -24,18 +22,6 @@ std::int64_t element_of(float real, const Quantisation& q) {
 }
 
 }  // namespace
-
-Extents map_shape(const Extents& shape) {
-  if (shape.size() >= kMapAxes) return shape;
-  Extents map(kMapAxes, 1);
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) map[map_axis(axis, shape.size())] = shape[axis];
-  return map;
-}
-
-std::size_t map_axis(std::size_t axis, std::size_t rank) {
-  if (rank >= kMapAxes || (axis == 0 && rank > 1)) return axis;
-  return axis + kMapAxes - rank;
-}
 
 const std::map<std::string, TfliteLowering::Lower>& TfliteLowering::table() {
   using T = TfliteLowering;
@@ -153,7 +139,7 @@ void TfliteLowering::finish(ImportedNetwork& network) {
   for (const std::size_t index : graph_.outputs) write(index);
   for (std::size_t i = 0; options_.keep_all && i < graph_.tensors.size(); ++i) write(i);
   for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
-    SourceTensor tensor{i, graph_.tensors[i].name, std::nullopt, {}, std::nullopt};
+    SourceTensor tensor{i, graph_.tensors[i].name, std::nullopt, {}, {}, std::nullopt};
     if (const auto held = held_.find(i); held != held_.end()) tensor.holder = held->second.holder;
     if (const auto held = constants_.find(i); held != constants_.end()) tensor.holder = held->second;
     const Quantisation& q = graph_.tensors[i].quantisation;

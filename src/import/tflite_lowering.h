@@ -9,15 +9,10 @@
 
 #include "attributes.h"
 #include "emitter.h"
+#include "map_shape.h"
 #include "problems.h"
 
 namespace tilebeat {
-
-/// How tensors of fewer axes lie as maps: [C], [N, C] and [N, T, C] as [1, 1, 1, C], [N, 1, 1, C], [N, 1, T,
-/// C].
-Extents map_shape(const Extents& shape);
-/// Axis `axis` of a tensor with `rank` axes, as an axis of its map.
-std::size_t map_axis(std::size_t axis, std::size_t rank);
 
 /// Makes layers of the operators of a TensorFlow Lite file, whose tensors are NHWC and have their types,
 /// shapes and scales.

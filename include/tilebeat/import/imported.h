@@ -22,7 +22,8 @@ struct SourceTensor {
   std::string name;
   std::optional<std::string> holder;  ///< the layer or input that has its elements; none where it was folded
   Extents axes;                       ///< axis i of the holder is this axis of the source; empty: as they are
-  std::optional<float> scale;         ///< of one scale a tensor
+  Extents viewed;  ///< with `axes`: the shape in which the source is seen before its axes are reordered
+  std::optional<float> scale;  ///< of one scale a tensor
   std::int64_t zero_point = 0;
 };
 
@@ -48,8 +49,8 @@ struct ImportedNetwork {
 struct ImportOptions {
   std::optional<Arithmetic> arithmetic;  ///< none: fixed for TFLite, float32_ort for ONNX
   bool keep_all = false;                 ///< every activation is an output
-  std::optional<Constant>
-      calibration;          ///< samples, stacked along the first axis: float networks are quantised
+  /// Samples by input, "" the only one, stacked along the first axis: float networks are quantised with them.
+  std::map<std::string, Constant> calibration;
   double percentile = 100;  ///< of the magnitudes that a scale covers; 100: all
 };
 
