@@ -46,7 +46,11 @@ std::optional<WindowAxis> row_axis(const Workload& workload, const Layer& layer,
   if (const auto* pool = std::get_if<Pooling>(&layer.operation)) return window_axis(*pool, height);
   const bool moves = std::holds_alternative<Reshape>(layer.operation) ||
                      std::holds_alternative<Resize>(layer.operation) ||
-                     std::holds_alternative<Pad>(layer.operation);
+                     std::holds_alternative<Pad>(layer.operation) ||
+                     std::holds_alternative<Reduce>(layer.operation) ||
+                     std::holds_alternative<Quantize>(layer.operation) ||
+                     std::holds_alternative<Dequantize>(layer.operation) ||
+                     std::holds_alternative<DynamicQuantize>(layer.operation);
   if (moves) return std::nullopt;
   return same_row(height);
 }

@@ -24,7 +24,8 @@ TaskCost cost_of(double lanes, double read, double written, const ChipConfig& ch
 TaskCost run_cost(const VectorRun& run, const VectorPiece& piece, const ChipConfig& chip) {
   const double pixels = static_cast<double>(run.rows) * run.columns;
   const double steps = static_cast<double>(ceil_div<int>(run.channels, chip.core.vector.lanes));
-  const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool;
+  const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool ||
+                       run.kind == VectorKind::kMean;
   const double passes = pooling ? static_cast<double>(run.kernel_h) * run.kernel_w : 1;
   const double width = chip.core.bus.bytes_per_clock;
   const double read = pooling ? pixels * passes * run.channels : static_cast<double>(piece.in_bytes);

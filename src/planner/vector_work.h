@@ -17,6 +17,8 @@
 
 namespace tilebeat {
 
+constexpr int kMostOfField = 65535;  ///< of a field of 16 bits
+
 /// What a vector unit executes.
 using VectorInstruction = std::variant<VectorRun, VectorResize>;
 
@@ -32,6 +34,9 @@ struct VectorPiece {
   /// The buffer holds this byte in every place that no fetch fills; nothing: they fill it.
   std::optional<std::uint8_t> fill;
   std::optional<VectorInstruction> run;  ///< nothing: what was fetched is stored as it is
+  /// Where a result goes: to DRAM, or over the parameters, for the operations that follow.
+  enum class ResultPlace : std::uint8_t { kStored, kParameters };
+  ResultPlace result_place = ResultPlace::kStored;
   std::int64_t b_offset = 0;             ///< of the second operand in the buffer
   std::uint64_t destination = 0;
   CopyShape store;
@@ -87,6 +92,11 @@ class VectorWork {
   void prepare(const Reshape& /*operation*/) {}
   void prepare(const Pad& /*operation*/) {}
   void prepare(const Resize& resize);
+  void prepare(const Reduce& reduce);
+  void prepare(const Quantize& quantize);
+  void prepare(const Dequantize& dequantize);
+  void prepare(const DynamicQuantize& operation);
+  void bound(const std::optional<OutputRange>& range);
   WindowAxis axis(const Pooling& pool, std::size_t number) const;
   void need_row() const;
   void types();
@@ -100,6 +110,10 @@ class VectorWork {
   void cut(const Pooling& pool);
   void cut(const Concat& operation);
   void cut(const Resize& resize);
+  void cut(const Reduce& reduce);
+  void cut(const Quantize& /*operation*/) { cut_flat(std::nullopt); }
+  void cut(const Dequantize& /*operation*/) { cut_flat(std::nullopt); }
+  void cut(const DynamicQuantize& operation);
   void cut(const Pad& pad);
   void cut(const Conv2d& /*operation*/) {}
   void cut(const Reshape& /*operation*/) {}
@@ -110,6 +124,7 @@ class VectorWork {
   Interval pixels() const;
   void add_pooled(int image, const Window& h, const Window& w, Interval channels);
   void add_padded(const Pad& pad, int image, Interval rows, Interval columns);
+  void add_reduced(std::int64_t first, std::int64_t outers, Interval channels);
   void add_resized(const Resize& resize, int image, Interval rows, Interval columns);
   VectorPiece piece_of_map(int image, const Window& h, const Window& w, Interval channels) const;
   void cut_flat(std::optional<int> pixel);
@@ -125,6 +140,11 @@ class VectorWork {
   std::int64_t touched_ = 0;
   VectorRun base_;
   std::array<ResizeAxis, 2> resize_axes_;
+  // A reduction's input as [outers, count, inner].
+  struct ReducedAxes {
+    std::int64_t outers = 1, count = 1, inner = 1;
+  };
+  ReducedAxes reduced_;
   std::vector<std::uint8_t> parameters_;
   std::vector<VectorPiece> pieces_;  // of the core that is being cut
 };

@@ -20,4 +20,11 @@ Tensor reference_pad(const Operand& x, const Pad& pad, const TensorInfo& output)
 Tensor reference_resize(const Operand& x, const Resize& resize, const TensorInfo& output);
 Tensor reference_concat(const std::vector<Operand>& inputs, const TensorInfo& output);
 
+/// Means over neighbouring axes.
+Tensor reference_reduce(const Operand& x, const Reduce& reduce, const TensorInfo& output);
+Tensor reference_quantize(const Operand& x, const Quantize& quantize, const TensorInfo& output);
+Tensor reference_dequantize(const Operand& x, const Dequantize& dequantize, const TensorInfo& output);
+Tensor reference_dynamic_quantize(const Operand& x, const DynamicQuantize& operation,
+                                  const TensorInfo& output);
+
 }  // namespace tilebeat

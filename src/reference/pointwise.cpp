@@ -6,6 +6,7 @@
 
 #include "arithmetic.h"
 #include "operators.h"
+#include "runtime_arithmetic.h"
 
 namespace tilebeat {
 namespace {
@@ -20,7 +21,15 @@ Tensor tensor_of(const TensorInfo& output, Value value) {
 }
 
 std::int32_t requantised(double value, const TensorRequant& requant) {
-  return rounded(value * requant.scale, requant.zero_point, requant.dtype);
+  return bounded(rounded(value * requant.scale, requant.zero_point, requant.dtype), requant.dtype,
+                 requant.range);
+}
+
+bool is_exact(const TensorRequant& requant) {
+  return requant.arithmetic == Arithmetic::kExact;
+}
+std::int32_t bounded(std::int64_t value, const TensorRequant& requant) {
+  return bounded(value, requant.dtype, requant.range);
 }
 
 double combined(Elementwise::Kind kind, double p, double q) {
@@ -37,6 +46,7 @@ double combined(Elementwise::Kind kind, double p, double q) {
 
 // Of an element less its zero point, as docs/workloads.md has it.
 std::int32_t function_of(const ByteFunction& f, std::int32_t x, const TensorInfo& output) {
+  if (!is_exact(f.requant)) return bounded(function_value(f, x), f.requant);
   const double v = x * f.input_scale;
   switch (f.kind) {
     case ByteFunction::Kind::kRelu:
@@ -64,6 +74,11 @@ Tensor reference_elementwise(const Operand& a, const Operand& b, const Elementwi
                              const TensorInfo& output) {
   const std::vector<std::int32_t> left = centred<std::int32_t>(a.tensor, a.info.zero_point);
   const std::vector<std::int32_t> right = centred<std::int32_t>(b.tensor, b.info.zero_point);
+  if (!is_exact(operation.requant)) {
+    return tensor_of(output, [&](std::size_t i) {
+      return bounded(combined(operation, left[i], right[i]), operation.requant);
+    });
+  }
   return tensor_of(output, [&](std::size_t i) {
     const double p = left[i] * operation.input_scales[0], q = right[i] * operation.input_scales[1];
     const double value = combined(operation.kind, p, q);
@@ -94,30 +109,9 @@ Tensor reference_scale(const Operand& x, const ChannelScale& operation, const Te
 Tensor reference_requantize(const Operand& x, const Requantize& operation, const TensorInfo& output) {
   const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, x.info.zero_point);
   return tensor_of(output, [&](std::size_t i) {
+    if (!is_exact(operation.requant))
+      return bounded(requantised_element(operation, values[i]), operation.requant);
     return requantised(values[i] * operation.input_scale, operation.requant);
-  });
-}
-
-Tensor reference_softmax(const Operand& x, const Softmax& operation, const TensorInfo& output) {
-  const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, 0);
-  const auto channels = static_cast<std::size_t>(output.shape.back());
-  std::size_t pixel = 0;
-  std::int32_t greatest = 0;
-  std::int64_t sum = 0;
-  const auto exponential = [&](std::size_t i) {
-    const std::int32_t below = greatest - values[i];
-    const double fixed =
-        std::ldexp(std::exp(-(below * operation.input_scale)), 24);  // 24 bits behind the point
-    return static_cast<std::int64_t>(round_half_even(fixed));
-  };
-  return tensor_of(output, [&](std::size_t i) {
-    if (i % channels == 0) {
-      pixel = i;
-      greatest = *std::max_element(&values[pixel], &values[pixel] + channels);
-      sum = 0;
-      for (std::size_t c = 0; c < channels; ++c) sum += exponential(pixel + c);
-    }
-    return requantised(static_cast<double>(exponential(i)) / static_cast<double>(sum), operation.requant);
   });
 }
 

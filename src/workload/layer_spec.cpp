@@ -53,6 +53,14 @@ OperatorSpec parameters_of(Operator op) {
       return ConvTransposeSpec{};
     case Operator::kPad:
       return PadSpec{};
+    case Operator::kReduceMean:
+      return ReduceSpec{};
+    case Operator::kQuantize:
+      return QuantizeSpec{};
+    case Operator::kDequantize:
+      return DequantizeSpec{};
+    case Operator::kDynamicQuantize:
+      return DynamicQuantizeSpec{};
     case Operator::kGlobalMaxPool:
     case Operator::kGlobalAveragePool:
     case Operator::kRelu:

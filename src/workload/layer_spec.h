@@ -39,10 +39,14 @@ enum class Operator : std::uint8_t {
   kResize,
   kConvTranspose,
   kPad,
+  kReduceMean,
+  kQuantize,
+  kDequantize,
+  kDynamicQuantize,
 };
 
 /// By the number of the Operator.
-constexpr std::array<std::string_view, 28> kOperatorNames{"conv2d",
+constexpr std::array<std::string_view, 32> kOperatorNames{"conv2d",
                                                           "fully_connected",
                                                           "matmul",
                                                           "max_pool",
@@ -69,7 +73,11 @@ constexpr std::array<std::string_view, 28> kOperatorNames{"conv2d",
                                                           "concat",
                                                           "resize",
                                                           "conv_transpose",
-                                                          "pad"};
+                                                          "pad",
+                                                          "reduce_mean",
+                                                          "quantize",
+                                                          "dequantize",
+                                                          "dynamic_quantize"};
 
 constexpr std::string_view operator_name(Operator op) {
   return kOperatorNames[static_cast<std::size_t>(op)];
@@ -81,6 +89,7 @@ struct LayerSpec {
   Operator op = Operator::kConv2d;
   std::string scene = "main";
   std::vector<std::string> inputs;
+  std::optional<Arithmetic> arithmetic;
   OperatorSpec parameters;  ///< the alternative that `op` has
 
   /// How many inputs a file may name: matmul has one or two.
@@ -109,6 +118,8 @@ void describe(V& v, LayerSpec& s) {
   v.required().special("op", OperatorValue{s}, "operator");
   v.name("scene", s.scene,
          "label of the program that the layer belongs to; scenes run in the order of first mention");
+  v.optional_choice("arithmetic", s.arithmetic, kArithmeticNames,
+                    "whose arithmetic makes the results; without it the workload's");
   const Count kind = std::visit([](const auto& parameters) { return parameters.kInputs; }, s.parameters);
   v.required().names("inputs", s.inputs, v.reading() ? s.input_count() : kind,
                      "workload inputs or layers that are read, in the operator's order");

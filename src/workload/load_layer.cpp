@@ -9,19 +9,54 @@
 namespace tilebeat {
 namespace {
 
+bool takes_any_shape(Operator op) {
+  switch (op) {
+    case Operator::kReshape:
+    case Operator::kMatmul:
+    case Operator::kAdd:
+    case Operator::kSub:
+    case Operator::kMul:
+    case Operator::kRelu:
+    case Operator::kClamp:
+    case Operator::kLeakyRelu:
+    case Operator::kSigmoid:
+    case Operator::kTanh:
+    case Operator::kHardSwish:
+    case Operator::kGelu:
+    case Operator::kRequantize:
+    case Operator::kSoftmax:
+    case Operator::kDropout:
+    case Operator::kReduceMean:
+    case Operator::kQuantize:
+    case Operator::kDequantize:
+    case Operator::kDynamicQuantize:
+      return true;
+    default:
+      return false;
+  }
+}
+
 void check_inputs(const LayerSource& source) {
   const Operator op = source.spec.op;
   for (std::size_t i = 0; i < source.inputs.size(); ++i) {
     const TensorInfo& input = source.inputs[i];
     const std::string name = shown(source.spec.inputs[i]);
-    const bool any_shape = op == Operator::kReshape || op == Operator::kMatmul;
-    if (input.shape.size() != 4 && !any_shape) {
+    if (input.shape.size() != 4 && !takes_any_shape(op)) {
       source.input_place(i).refuse(fmt::format("{} with shape {}", name, shape_text(input.shape)),
                                    "a map [N, H, W, C]");
     }
-    if (input.dtype == DType::kInt32 && op != Operator::kRequantize) {
+    if (input.dtype == DType::kInt32 && op != Operator::kRequantize && op != Operator::kDequantize) {
       source.input_place(i).refuse(fmt::format("{} with int32 accumulators", name),
                                    "an int8 or uint8 tensor; give the layer that makes it a requant");
+    }
+    const bool of_reals = op == Operator::kQuantize || op == Operator::kDynamicQuantize;
+    if (input.dtype == DType::kFloat32 && !of_reals && op != Operator::kReshape) {
+      source.input_place(i).refuse(fmt::format("{} of float32", name),
+                                   "an int8 or uint8 tensor; quantize it first");
+    }
+    if (of_reals && input.dtype != DType::kFloat32) {
+      source.input_place(i).refuse(fmt::format("{} of {}", name, dtype_name(input.dtype)),
+                                   "a float32 tensor");
     }
   }
 }
@@ -69,6 +104,7 @@ Layer load_layer(const LayerSource& source) {
   layer.scene = spec.scene;
   layer.inputs = spec.inputs;
   std::visit([&](const auto& parameters) { load_operator(parameters, source, layer); }, spec.parameters);
+  set_arithmetic(source, layer);
   return layer;
 }
 

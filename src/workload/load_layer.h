@@ -14,6 +14,7 @@ struct LayerSource {
   const LayerSpec& spec;
   std::vector<TensorInfo> inputs;
   Place place;
+  Arithmetic arithmetic = Arithmetic::kExact;  ///< of the workload; the layer may name its own
 
   const TensorInfo& input() const { return inputs.front(); }
   Place input_place(std::size_t i) const { return place.key("inputs").item(i); }
@@ -44,6 +45,10 @@ void load_operator(const BatchnormSpec& spec, const LayerSource& source, Layer& 
 void load_operator(const RequantizeSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const SoftmaxSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const PadSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const ReduceSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const QuantizeSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const DequantizeSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const DynamicQuantizeSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const ReshapeSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const ResizeSpec& spec, const LayerSource& source, Layer& layer);
 
@@ -51,6 +56,10 @@ void load_operator(const ResizeSpec& spec, const LayerSource& source, Layer& lay
 void load_global_pool(Pooling::Kind kind, const LayerSource& source, Layer& layer);
 void load_relu(const LayerSource& source, Layer& layer);
 void load_flatten(const LayerSource& source, Layer& layer);
+
+/// Gives the layer its arithmetic (SPEC NU-6) and checks that it has what that needs, and the bounds of its
+/// output. Throws UserError.
+void set_arithmetic(const LayerSource& source, Layer& layer);
 
 /// Throws UserError at `place` if `zero_point` is not a value of `dtype`.
 void check_zero_point(std::int32_t zero_point, DType dtype, const Place& place);

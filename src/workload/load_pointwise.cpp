@@ -11,7 +11,7 @@
 namespace tilebeat {
 namespace {
 
-constexpr TensorRequant kSoftmaxRequant{256, -128, DType::kInt8};
+constexpr TensorRequant kSoftmaxRequant{256, -128, DType::kInt8, 1.0 / 256};
 
 /// `values`, one number or a list written at `place`, as one a channel.
 std::vector<double> one_a_channel(const std::vector<double>& values, std::int64_t channels,
@@ -87,7 +87,11 @@ void load_operator(const RequantizeSpec& spec, const LayerSource& source, Layer&
 void load_operator(const SoftmaxSpec& spec, const LayerSource& source, Layer& layer) {
   Softmax softmax;
   softmax.requant = spec.requant.value_or(kSoftmaxRequant);
-  softmax.input_scale = spec.input_scale;
+  softmax.requant.range = spec.range;
+  softmax.input_scale = spec.input_scale, softmax.beta = spec.beta;
+  const auto rank = static_cast<int>(source.input().shape.size());
+  if ((spec.axis < 0 ? spec.axis + rank : spec.axis) != rank - 1)
+    source.place.key("axis").refuse_value(spec.axis, fmt::format("{} or -1, the last axis", rank - 1));
   layer.output = requantised(source.input().shape, softmax.requant, source.place.key("requant"));
   layer.operation = softmax;
 }

@@ -22,7 +22,12 @@ void load_inputs(const WorkloadSpec& spec, const Place& root, Workload& workload
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
     const InputSpec& input = spec.inputs[i];
     const Place place = root.key("inputs").item(i);
-    check_zero_point(input.info.zero_point, input.info.dtype, place.key("zero_point"));
+    const bool real = input.info.dtype == DType::kFloat32;
+    if (real && !input.source.file)
+      place.key("random").refuse("random elements of float32", "a file");
+    if (real && input.info.zero_point != 0)
+      place.key("zero_point").refuse_value(input.info.zero_point, "0, the zero point of float32");
+    if (!real) check_zero_point(input.info.zero_point, input.info.dtype, place.key("zero_point"));
     workload.inputs[input.name] = input.info;
     workload.input_data[input.name] = load_input(input, place);
   }
@@ -59,7 +64,7 @@ void load_layers(const WorkloadSpec& spec, const std::vector<std::size_t>& order
   std::map<std::string, TensorInfo> tensors = workload.inputs;
   for (const std::size_t i : order) {
     const LayerSpec& layer = spec.layers[i];
-    LayerSource source{layer, {}, root.key("layers").item(i)};
+    LayerSource source{layer, {}, root.key("layers").item(i), spec.arithmetic};
     for (const std::string& input : layer.inputs) source.inputs.push_back(tensors.at(input));
     workload.layers.push_back(load_layer(source));
     tensors[layer.name] = workload.layers.back().output;

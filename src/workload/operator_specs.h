@@ -21,6 +21,7 @@ constexpr Bounds kReal{-1e12, 1e12};
 constexpr Bounds kVariance{0, 1e12};
 constexpr Bounds kEpsilon{1e-12, 1e3};
 constexpr Bounds kSlope{-1e6, 1e6};
+constexpr Range kAxis{-6, 5};
 
 // By the numbers of the enums of Resize.
 constexpr std::array<std::string_view, 2> kResizeModeNames{"nearest", "bilinear"};
@@ -34,6 +35,8 @@ struct Conv2dSpec {
   Conv2d conv;  ///< without tensors
   WeightsSpec weights;
   std::optional<SourceSpec> bias;
+  std::optional<bool> depthwise;
+  std::optional<OutputRange> range;
 };
 struct ConvTransposeSpec {
   static constexpr Count kInputs = kOneInput;
@@ -66,6 +69,8 @@ struct AveragePoolSpec {
   static constexpr Count kInputs = kOneInput;
   Pooling pool;
   std::optional<std::array<int, 2>> stride;
+  std::optional<double> input_scale;
+  std::optional<TensorRequant> requant;
 };
 /// Operators without parameters: global pools, relu, flatten, dropout.
 struct PlainSpec {
@@ -115,7 +120,9 @@ struct RequantizeSpec {
 };
 struct SoftmaxSpec {
   static constexpr Count kInputs = kOneInput;
-  double input_scale = 1;
+  double input_scale = 1, beta = 1;
+  int axis = -1;
+  std::optional<OutputRange> range;
   std::optional<TensorRequant> requant;
 };
 struct ReshapeSpec {
@@ -136,30 +143,82 @@ struct PadSpec {
   Pad pad;
   std::optional<std::int32_t> value;
 };
+/// reduce_mean.
+struct ReduceSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::vector<int> axes;
+  bool keep_dims = true;
+  double input_scale = 1;
+  TensorRequant requant;
+};
+/// The type, zero point and step of quantized elements.
+struct StepRequant {
+  double scale = 1;
+  std::int32_t zero_point = 0;
+  DType dtype = DType::kInt8;
+};
+struct QuantizeSpec {
+  static constexpr Count kInputs = kOneInput;
+  StepRequant requant;
+};
+struct DequantizeSpec {
+  static constexpr Count kInputs = kOneInput;
+  double scale = 1;
+};
+struct DynamicQuantizeSpec {
+  static constexpr Count kInputs = kOneInput;
+  DynamicQuantize::Result result = DynamicQuantize::Result::kY;
+};
+constexpr std::array<std::string_view, 3> kDynamicResultNames{"y", "scale", "zero_point"};
 
 using OperatorSpec = std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, ProductSpec, MaxPoolSpec,
                                   AveragePoolSpec, PlainSpec, ConcatSpec, ElementwiseSpec, ClampSpec,
                                   FunctionSpec, LeakyReluSpec, ScaleSpec, BatchnormSpec, RequantizeSpec,
-                                  SoftmaxSpec, ReshapeSpec, ResizeSpec, ConvTransposeSpec, PadSpec>;
+                                  SoftmaxSpec, ReshapeSpec, ResizeSpec, ConvTransposeSpec, PadSpec, ReduceSpec, QuantizeSpec,
+                                  DequantizeSpec, DynamicQuantizeSpec>;
 
 template <class V>
 void describe(V& v, Requant& r) {
-  v.required().special("scale", PerChannelValue{r.scale, kPositiveScale},
-                       "factor from accumulator to output, or one an output channel");
+  v.special("scale", PerChannelValue{r.scale, kPositiveScale},
+            "factor from accumulator to output, or one an output channel; without it that of the three scales");
   v.integer("zero_point", r.zero_point, kZeroPoint, "added after scaling, within the type's range");
   v.choice("dtype", r.dtype, kByteTypeNames, "type of the output");
+  v.optional_number("input_scale", r.input_scale, kPositiveScale, "real value of one step of the input");
+  v.special("weight_scale", PerChannelValue{r.weight_scale, kPositiveScale},
+            "real value of one step of the kernels or of the second input, or one an output channel");
+  v.optional_number("output_scale", r.output_scale, kPositiveScale, "real value of one step of the output");
+  v.one_or_all("scale", {"input_scale", "weight_scale", "output_scale"});
 }
 
 template <class V>
 void describe(V& v, TensorRequant& r) {
-  v.required().number("scale", r.scale, kPositiveScale, "factor from real value to output");
+  std::optional<double> scale;
+  v.optional_number("scale", scale, kPositiveScale,
+                    "factor from real value to output; without it 1 / output_scale");
   v.integer("zero_point", r.zero_point, kZeroPoint, "added after scaling, within the type's range");
   v.choice("dtype", r.dtype, kByteTypeNames, "type of the output");
+  v.optional_number("output_scale", r.output_scale, kPositiveScale, "real value of one step of the output");
+  v.one_or_all("scale", {"output_scale"});
+  if (v.reading()) r.scale = scale ? *scale : 1 / *r.output_scale;
+}
+
+template <class V>
+void describe(V& v, StepRequant& r) {
+  v.required().number("scale", r.scale, kPositiveScale, "real value of one step of the output");
+  v.integer("zero_point", r.zero_point, kZeroPoint, "element that stands for 0, within the type's range");
+  v.choice("dtype", r.dtype, kByteTypeNames, "type of the output");
+}
+
+template <class V>
+void describe_range(V& v, std::optional<OutputRange>& range) {
+  v.optional_integers("output_range", range, kZeroPoint,
+                      "[low, high] in elements of the output: the result is kept within, at the very end");
 }
 
 template <class V>
 void describe_requant(V& v, TensorRequant& r) {
   v.required().object("requant", r, "saturate(round_half_even(value * scale) + zero_point)");
+  describe_range(v, r.range);
 }
 
 /// What follows the accumulators of a convolution, a fully connected layer or a product.
@@ -169,6 +228,7 @@ void describe_accumulators(V& v, Conv2dSpec& s) {
   v.optional_object(
       "requant", s.conv.requant,
       "saturate(round_half_even(accumulator * scale) + zero_point); without it int32 is the output");
+  describe_range(v, s.range);
 }
 
 template <class V>
@@ -182,6 +242,9 @@ void describe(V& v, Conv2dSpec& s) {
   v.integer("groups", s.conv.groups, kExtent, "groups; divides the channels and the kernels");
   v.required().object("weights", s.weights, "kernels [out_channels, height, width, channels / groups]");
   v.optional_object("bias", s.bias, "int32 [out_channels]");
+  v.optional_boolean("depthwise", s.depthwise,
+                     "whether fixed arithmetic treats it as a depthwise convolution; without it if there are "
+                     "as many groups as channels, and more than one");
   describe_accumulators(v, s);
 }
 
@@ -243,6 +306,7 @@ void describe_window(V& v, Pooling& pool, std::optional<std::array<int, 2>>& str
   v.optional_integers("stride", stride, kTapExtent, "[height, width] in pixels; without it the kernel");
   v.integers("pads", pool.pads, kPadding,
              "[top, left, bottom, right] in pixels; every window keeps a tap on the map");
+  describe_range(v, pool.range);
 }
 
 template <class V>
@@ -257,6 +321,9 @@ void describe(V& v, AveragePoolSpec& s) {
   describe_window(v, s.pool, s.stride);
   v.boolean("count_include_pad", s.pool.count_include_pad,
             "divide by the kernel's area instead of the taps on the map");
+  v.optional_number("input_scale", s.input_scale, kPositiveScale, "real value of one step of the input");
+  v.optional_object("requant", s.requant,
+                    "another scale and zero point than the input's, in arithmetic float32_ort");
 }
 
 template <class V>
@@ -318,9 +385,12 @@ void describe(V& v, RequantizeSpec& s) {
 template <class V>
 void describe(V& v, SoftmaxSpec& s) {
   v.required().number("input_scale", s.input_scale, kPositiveScale, "real value of one step of the input");
+  v.number("beta", s.beta, kPositiveScale, "factor of the exponent");
+  v.integer("axis", s.axis, kAxis, "axis whose shares sum to 1, from the end if negative: the last one");
   v.optional_object("requant", s.requant,
                     "saturate(round_half_even(probability * scale) + zero_point); without it scale 256, "
                     "zero_point -128, int8");
+  describe_range(v, s.range);
 }
 
 template <class V>
@@ -343,6 +413,29 @@ void describe(V& v, PadSpec& s) {
 template <class V>
 void describe(V& v, ReshapeSpec& s) {
   v.required().integers("shape", s.shape, kExtent, {1, 8}, "extents of the output, as many elements");
+}
+
+template <class V>
+void describe(V& v, ReduceSpec& s) {
+  v.required().integers("axes", s.axes, kAxis, {1, 6}, "axes that go, neighbours; from the end if negative");
+  v.boolean("keep_dims", s.keep_dims, "the output has these axes, with extent 1");
+  v.required().number("input_scale", s.input_scale, kPositiveScale, "real value of one step of the input");
+  describe_requant(v, s.requant);
+}
+
+template <class V>
+void describe(V& v, QuantizeSpec& s) {
+  v.required().object("requant", s.requant, "saturate(round_half_even(x / scale) + zero_point) in float32");
+}
+
+template <class V>
+void describe(V& v, DequantizeSpec& s) {
+  v.required().number("scale", s.scale, kPositiveScale, "real value of one step of the input");
+}
+
+template <class V>
+void describe(V& v, DynamicQuantizeSpec& s) {
+  v.choice("result", s.result, kDynamicResultNames, "which result of DynamicQuantizeLinear is the output");
 }
 
 }  // namespace tilebeat

@@ -8,6 +8,9 @@
 
 namespace tilebeat {
 
+/// Elements of the result of a range: least and greatest.
+constexpr int kRangeReals = 2;
+
 /// What the vector unit does in one go: one run of operand bytes (of each source) through its lanes.
 struct VectorStep {
   bool parameters = false;  ///< the run holds tables or factors and is kept

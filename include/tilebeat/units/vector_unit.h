@@ -72,6 +72,7 @@ class VectorUnit : public CommandedUnit {
   void check_wired(const Instruction& instruction) const;
   void check(const VectorRun& run) const;
   void check(const VectorResize& run) const;
+  void check_reals(const VectorRun& run) const;
   void check_row(int channels, const char* operation) const;
   void step();
   // The numbers of steps of one operand.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/base/arithmetic.h"
 #include "tilebeat/base/real_function.h"
 #include "tilebeat/workload/tensor.h"
 
@@ -30,18 +31,35 @@ struct Activation {
   double slope = 0;  ///< of kLeakyRelu
 };
 
-/// Requantisation of accumulators: sat(round(acc * scale[c]) + zero_point) (SPEC NU-2).
+/// The rules of SPEC NU-6 for sums of products, which differ in fixed point alone.
+enum class ProductRule : std::uint8_t { kConvolution, kDepthwise, kFullyConnected };
+
+/// Bounds [low, high] of a result, in elements of its dtype.
+using OutputRange = std::array<std::int32_t, 2>;
+
+/// Requantisation of accumulators: sat(round(acc * scale[c]) + zero_point) (SPEC NU-2). In another arithmetic
+/// than exact it follows SPEC NU-6 from the scales of the tensors, which are all there then.
 struct Requant {
   std::vector<double> scale;  ///< one element, or one an output channel
   std::int32_t zero_point = 0;
   DType dtype = DType::kInt8;
+  std::optional<double> input_scale = {};   ///< sx
+  std::vector<double> weight_scale = {};    ///< sw, one or one an output channel; empty: not known
+  std::optional<double> output_scale = {};  ///< sy
+  Arithmetic arithmetic = Arithmetic::kExact;
+  ProductRule rule = ProductRule::kConvolution;
+  std::optional<OutputRange> range = {};
 };
 
-/// Requantisation of real values v: sat(round(v * scale) + zero_point), one scale for the whole tensor.
+/// Requantisation of real values v: sat(round(v * scale) + zero_point), one scale for the whole tensor. In
+/// another arithmetic than exact from `output_scale`, which is there then.
 struct TensorRequant {
   double scale = 1;
   std::int32_t zero_point = 0;
   DType dtype = DType::kInt8;
+  std::optional<double> output_scale = {};  ///< sy
+  Arithmetic arithmetic = Arithmetic::kExact;
+  std::optional<OutputRange> range = {};
 };
 
 /// What a convolution takes for the pixels of its input.
@@ -105,7 +123,8 @@ struct Conv2d {
 
 /// max_pool, average_pool and, with a kernel as large as the map, global_max_pool and global_average_pool.
 /// Only taps on the map count, and every window has one. max: the greatest x. average:
-/// sat(round(sum(x - zx) / count) + zx), one division. dtype and zero point are the input's.
+/// sat(round(sum(x - zx) / count) + zx), one division. dtype and zero point are the input's. An average in
+/// another arithmetic follows SPEC NU-6, with a requantisation of its own in kFloat32Ort.
 struct Pooling {
   enum class Kind : std::uint8_t { kMax, kAverage };
   Kind kind = Kind::kMax;
@@ -114,6 +133,33 @@ struct Pooling {
   std::array<int, 2> dilation{1, 1};  ///< 1 for averages
   std::array<int, 4> pads{0, 0, 0, 0};
   bool count_include_pad = false;  ///< average: count is the kernel's area instead of the taps on the map
+  Arithmetic arithmetic = Arithmetic::kExact;
+  double input_scale = 1, output_scale = 1;  ///< average in kFloat32Ort
+  std::optional<OutputRange> range = {};
+};
+
+/// reduce_mean: over `axes`, which are neighbours and rise, v = (sum(x - zx) / count) * input_scale; then
+/// requantised.
+struct Reduce {
+  std::vector<int> axes;
+  double input_scale = 1;
+  TensorRequant requant;
+};
+
+/// quantize: bytes of float32: sat(rint(f32(x / scale)) + zero_point) (SPEC NU-6).
+struct Quantize {
+  float scale = 1;
+};
+/// dequantize: float32 of bytes, or of int32: f32(f32(x - zx) * scale).
+struct Dequantize {
+  float scale = 1;
+};
+/// dynamic_quantize: one of the results of ONNX' DynamicQuantizeLinear. With low and high the least and the
+/// greatest x, or 0 if that is beyond: scale = f32(f32(high - low) / 255), 1 if that is 0; zero_point =
+/// rint(f32(-low / scale)); y = sat(rint(f32(x / scale)) + zero_point); all within uint8.
+struct DynamicQuantize {
+  enum class Result : std::uint8_t { kY, kScale, kZero };
+  Result result = Result::kY;
 };
 
 /// add, sub, mul of tensors a and b of one shape: with p = (a - za) * input_scales[0] and
@@ -151,10 +197,11 @@ struct Requantize {
 };
 
 /// softmax over the channels of each pixel: with d = (greatest x of the pixel) - x,
-/// e = round(exp(-d * input_scale) * 2^24), p = e / (their exact sum over the channels), one division; then
+/// e = round(exp(-d * input_scale * beta) * 2^24), p = e / (their exact sum over the channels), one division; then
 /// requantised.
 struct Softmax {
   double input_scale = 1;
+  double beta = 1;  ///< factor of the exponent
   TensorRequant requant;
 };
 
@@ -200,6 +247,7 @@ struct Concat {};
 
 /// What a layer computes. (What a processor executes is an Operation, isa/operation.h.)
 using LayerOperation = std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize,
-                                    Softmax, Reshape, Concat, Resize, Pad>;
+                                    Softmax, Reshape, Concat, Resize, Pad, Reduce, Quantize, Dequantize,
+                                    DynamicQuantize>;
 
 }  // namespace tilebeat
