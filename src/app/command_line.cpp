@@ -125,9 +125,10 @@ void define_import(CLI::App& app, ImportCommand& c) {
                  "rounding of the layers (default: fixed for TFLite, float32_ort for ONNX)")
       ->check(CLI::IsMember(kArithmeticNames));
   CLI::Option* calibrate =
-      app.add_option("--calibrate", c.calibrate, "samples of the input of a float model, which is quantised")
+      app.add_option("--calibrate", c.calibrate,
+                     "samples of an input of a float model, stacked along the first axis: it is quantised")
           ->check(kNotEmpty)
-          ->type_name("X.npy");
+          ->type_name("[NAME=]X.npy");
   app.add_option("--percentile", c.percentile, "of the magnitudes of a tensor that its scale covers")
       ->needs(calibrate)
       ->capture_default_str()

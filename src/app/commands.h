@@ -42,7 +42,7 @@ struct ImportCommand {
   std::string model, out;
   std::string arithmetic;  ///< empty: the one of the model's format
   bool keep_all = false;
-  std::string calibrate;  ///< a .npy file of samples; empty: none
+  std::vector<std::string> calibrate;  ///< X.npy or NAME=X.npy: samples of an input
   double percentile = 100;
 };
 int import_file(const ImportCommand& command);

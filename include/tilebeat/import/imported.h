@@ -1,20 +1,15 @@
 #pragma once
 
+#include "tilebeat/base/arithmetic.h"
 #include "tilebeat/import/graph.h"
+#include "tilebeat/workload/tensor.h"
 
-#include <array>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tilebeat {
-
-/// The arithmetic that a workload is computed in (SPEC NU-6).
-enum class Arithmetic : std::uint8_t { kExact, kFloat32, kFloat32Ort, kFixed };
-/// Their names in workload files and options.
-constexpr std::array<std::string_view, 4> kArithmeticNames{"exact", "float32", "float32_ort", "fixed"};
 
 /// What becomes of a tensor of the source.
 struct SourceTensor {
@@ -44,6 +39,10 @@ struct ImportedNetwork {
   /// Of float networks: the float value of each tensor that a layer holds, for the first calibration input.
   std::map<std::string, Constant> float_values;
 };
+
+/// Compares what a layer holds with the float network's values of the tensor. SQNR in dB; two tensors that
+/// are the same have 200.
+LayerFidelity compare_with_float(const SourceTensor& source, const Tensor& held, const Constant& real);
 
 /// What the user wants of an import.
 struct ImportOptions {
