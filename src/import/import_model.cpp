@@ -39,19 +39,23 @@ ImportedNetwork import_onnx(const std::string& path, const ImportOptions& option
 
 }  // namespace
 
-ImportedNetwork import_model(const std::string& path, const ImportOptions& options) {
-  const std::string ending = std::filesystem::path(path).extension().string();
+ImportedNetwork import_model(const std::string& path, ModelFormat format, const ImportOptions& options) {
   ImportedNetwork network;
-  if (ending == ".tflite") {
+  if (format == ModelFormat::kTflite) {
     const ModelGraph graph = read_tflite(path);
     network = TfliteLowering(graph, options).run();
-  } else if (ending == ".onnx") {
-    network = import_onnx(path, options);
   } else {
-    throw UserError(one_line(fmt::format("{}: is neither .onnx nor .tflite", path)));
+    network = import_onnx(path, options);
   }
   network.files["tensors.json"] = tensors_json(network);
   return network;
+}
+
+ImportedNetwork import_model(const std::string& path, const ImportOptions& options) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending != ".onnx" && ending != ".tflite")
+    throw UserError(one_line(fmt::format("{}: is neither .onnx nor .tflite", path)));
+  return import_model(path, ending == ".tflite" ? ModelFormat::kTflite : ModelFormat::kOnnx, options);
 }
 
 }  // namespace tilebeat

@@ -56,5 +56,7 @@ struct ImportOptions {
 /// The network of a model file as a workload. Throws UserError for a damaged file, ImportError with the whole
 /// list for one that has unsupported parts (SPEC RN-1 to RN-3).
 ImportedNetwork import_model(const std::string& path, const ImportOptions& options);
+/// The same of a file whose name does not tell its format.
+ImportedNetwork import_model(const std::string& path, ModelFormat format, const ImportOptions& options);
 
 }  // namespace tilebeat
