@@ -146,7 +146,7 @@ void VectorWork::prepare(const Requantize& operation) {
   append(operation.requant.scale, parameters_);
   for (int c = 0; c < channels_; ++c) {
     append(operation.input_scale, parameters_);
-    append(0, parameters_);
+    append(0.0, parameters_);
   }
   types();
 }
