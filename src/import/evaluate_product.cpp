@@ -69,6 +69,7 @@ Constant transposed(const Constant& x) {
 
 Constant gemm(const KnownInputs& inputs, Attributes& attributes) {
   Constant a = need(inputs, 0), b = need(inputs, 1);
+  attributes.without_effect("broadcast");  // of opset 6: C is repeated if it is smaller
   if (attributes.integer("transA", 0) != 0) a = transposed(a);
   if (attributes.integer("transB", 0) != 0) b = transposed(b);
   if (a.shape.size() != 2 || b.shape.size() != 2) throw Unsupported("a matrix of another rank");

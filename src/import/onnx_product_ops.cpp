@@ -93,6 +93,7 @@ void OnnxLowering::multiply(const GraphNode& node, OnnxValue a, OnnxValue b,
 }
 
 void OnnxLowering::gemm(const GraphNode& node, Attributes& attributes) {
+  if (attributes.integer("broadcast", 1) != 1) throw Unsupported("a C that is not repeated");  // opset 6
   OnnxValue x = real(node, 0);
   const bool turned = attributes.integer("transB", 0) != 0;
   if (attributes.integer("transA", 0) != 0) {

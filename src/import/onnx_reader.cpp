@@ -16,7 +16,7 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 21;
+constexpr std::int64_t kOldestOpset = 6, kNewestOpset = 21;
 
 // Of onnx::Attribute::type.
 enum AttributeKind { kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kFloats = 6, kInts = 7, kStrings = 8 };

@@ -189,6 +189,8 @@ void OnnxLowering::add_bias(const GraphNode& node, std::size_t bias, float x_sca
   Constant made = *found.constant;
   if (made.type != ElementType::kInt32) {
     std::vector<double> values = made.values();
+    if (values.size() == 1) values.resize(kernels.scales.size(), values[0]);  // one number for all columns
+    made.shape = {static_cast<std::int64_t>(values.size())};
     for (std::size_t c = 0; c < values.size(); ++c) {
       const float scale = kernels.scales.size() == 1 ? kernels.scales[0] : kernels.scales.at(c);
       values[c] = std::nearbyint(values[c] / (static_cast<double>(x_scale) * static_cast<double>(scale)));

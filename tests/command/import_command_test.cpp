@@ -1,6 +1,7 @@
 // `tilebeat import` as a user meets it (SPEC RN_1, RN_2, RN_5): what runtimes have recorded comes out of
 // every engine, a refused file leaves nothing behind, and inputs can be replaced.
 #include <cstdlib>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -147,6 +148,27 @@ TEST(ImportCommand, RN_3_a_float_network_is_calibrated) {
     ASSERT_EQ(result.status, 0) << result.err;
     EXPECT_THAT(result.out, HasSubstr("SQNR   cosine"));
     EXPECT_THAT(result.out, ::testing::ContainsRegex("prob[_0-9]* +[0-9.]+ dB  0\\.99")) << result.out;
+  }
+}
+
+TEST(ImportCommand, RN_3_networks_of_real_shape_stay_within_a_cosine_of_0_99) {
+  for (const std::string network : {"resnet18", "mobilenet"}) {
+    const CommandFolder folder;
+    const std::string make = "'" + source_path("scripts/make-float-network") + "' " + network +
+                             " --size 32 --width 8 --out '" + folder.path("float.onnx") + "' --samples '" +
+                             folder.path("x.npy") + "'";
+    ASSERT_EQ(std::system(make.c_str()), 0);
+    const CommandResult result = folder.run({"import", "float.onnx", "--out", "net", "--calibrate", "x.npy"});
+    ASSERT_EQ(result.status, 0) << result.err;
+    std::smatch cosine;
+    ASSERT_TRUE(std::regex_search(result.out, cosine, std::regex("logits\\S* +\\S+ dB +(\\S+)")))
+        << result.out;
+    EXPECT_GE(std::stod(cosine[1]), 0.99) << network;
+    EXPECT_EQ(
+        folder.run({"run", "--config", source_path("configs/cluster4.json"), "--layer", "net/workload.json"})
+            .status,
+        0)
+        << network << ": the chip computes what the reference does";
   }
 }
 
