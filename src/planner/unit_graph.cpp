@@ -44,13 +44,12 @@ std::optional<WindowAxis> row_axis(const Workload& workload, const Layer& layer,
     return window_axis(*conv, height);
   }
   if (const auto* pool = std::get_if<Pooling>(&layer.operation)) return window_axis(*pool, height);
-  const bool moves = std::holds_alternative<Reshape>(layer.operation) ||
-                     std::holds_alternative<Resize>(layer.operation) ||
-                     std::holds_alternative<Pad>(layer.operation) ||
-                     std::holds_alternative<Reduce>(layer.operation) ||
-                     std::holds_alternative<Quantize>(layer.operation) ||
-                     std::holds_alternative<Dequantize>(layer.operation) ||
-                     std::holds_alternative<DynamicQuantize>(layer.operation);
+  const bool moves =
+      std::holds_alternative<Reshape>(layer.operation) || std::holds_alternative<Resize>(layer.operation) ||
+      std::holds_alternative<Pad>(layer.operation) || std::holds_alternative<Reduce>(layer.operation) ||
+      std::holds_alternative<Quantize>(layer.operation) ||
+      std::holds_alternative<Dequantize>(layer.operation) ||
+      std::holds_alternative<DynamicQuantize>(layer.operation);
   if (moves) return std::nullopt;
   return same_row(height);
 }

@@ -16,7 +16,7 @@
 namespace tilebeat {
 namespace {
 
-constexpr int kMostSteps = 255;       // of an 8-bit field
+constexpr int kMostSteps = 255;  // of an 8-bit field
 
 }  // namespace
 

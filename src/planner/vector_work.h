@@ -37,7 +37,7 @@ struct VectorPiece {
   /// Where a result goes: to DRAM, or over the parameters, for the operations that follow.
   enum class ResultPlace : std::uint8_t { kStored, kParameters };
   ResultPlace result_place = ResultPlace::kStored;
-  std::int64_t b_offset = 0;             ///< of the second operand in the buffer
+  std::int64_t b_offset = 0;  ///< of the second operand in the buffer
   std::uint64_t destination = 0;
   CopyShape store;
 };

@@ -27,7 +27,8 @@ void VectorWork::prepare(const Reduce& reduce) {
 // Of every outer index the elements of one inner index are taps side by side, in channels of inner indices.
 void VectorWork::cut(const Reduce& /*reduce*/) {
   const ReducedAxes& axes = reduced_;
-  const std::int64_t longest = std::min({chip_.core.vector.row_elements, chip_.core.copy.buffer_bytes, kMostOfField});
+  const std::int64_t longest =
+      std::min({chip_.core.vector.row_elements, chip_.core.copy.buffer_bytes, kMostOfField});
   // Channels are divided only where there are too few outer indices for all cores.
   const std::int64_t lanes = chip_.core.vector.lanes;
   const std::int64_t parts = ceil_div<std::int64_t>(share_.cores, axes.outers);
@@ -66,8 +67,7 @@ void VectorWork::add_reduced(std::int64_t first, std::int64_t outers, Interval c
   }
   const std::int64_t element = first * axes.count * axes.inner + channels.begin;
   piece.fetches.push_back({inputs_[0].address + static_cast<std::uint64_t>(element), 0, fetch});
-  piece.destination =
-      result_.address + static_cast<std::uint64_t>(first * axes.inner + channels.begin);
+  piece.destination = result_.address + static_cast<std::uint64_t>(first * axes.inner + channels.begin);
   piece.store = one_run(piece.out_bytes);
   pieces_.push_back(std::move(piece));
 }
@@ -85,8 +85,8 @@ void VectorWork::prepare(const Dequantize& dequantize) {
 
 // The parameters are the range, which is empty at first.
 void VectorWork::prepare(const DynamicQuantize& operation) {
-  base_.kind = operation.result == DynamicQuantize::Result::kZero ? VectorKind::kDynamicZero
-                                                                  : VectorKind::kDynamic;
+  base_.kind =
+      operation.result == DynamicQuantize::Result::kZero ? VectorKind::kDynamicZero : VectorKind::kDynamic;
   append(0.0F, parameters_), append(0.0F, parameters_);
   types();
 }
@@ -106,7 +106,8 @@ void VectorWork::cut(const DynamicQuantize& operation) {
       piece.run = part, piece.result_place = place;
       piece.in_bytes = count * 4;
       piece.out_bytes = count * dtype_size(part.out_type);
-      piece.fetches.push_back({inputs_[0].address + static_cast<std::uint64_t>(at * 4), 0, one_run(count * 4)});
+      piece.fetches.push_back(
+          {inputs_[0].address + static_cast<std::uint64_t>(at * 4), 0, one_run(count * 4)});
       piece.destination = result_.address + static_cast<std::uint64_t>(at);
       piece.store = one_run(piece.out_bytes);
       pieces_.push_back(std::move(piece));

@@ -90,8 +90,8 @@ std::int64_t requantised_sum(const Requant& requant, std::size_t channel, std::i
     value = single_rounding(acc, quantised_multiplier(double{product} / sy));
   } else {
     const Multiplier factor = quantised_multiplier(double{sx} * sw / sy);
-    value = requant.rule == ProductRule::kDepthwise ? double_rounding(acc, factor)
-                                                    : single_rounding(acc, factor);
+    value =
+        requant.rule == ProductRule::kDepthwise ? double_rounding(acc, factor) : single_rounding(acc, factor);
   }
   return value + requant.zero_point;
 }

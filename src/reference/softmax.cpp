@@ -64,7 +64,8 @@ class RuntimeSoftmax {
 }  // namespace
 
 Tensor reference_softmax(const Operand& x, const Softmax& operation, const TensorInfo& output) {
-  if (operation.requant.arithmetic != Arithmetic::kExact) return RuntimeSoftmax(x, operation, output).compute();
+  if (operation.requant.arithmetic != Arithmetic::kExact)
+    return RuntimeSoftmax(x, operation, output).compute();
   const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, 0);
   const auto channels = static_cast<std::size_t>(output.shape.back());
   std::size_t pixel = 0;
@@ -72,8 +73,8 @@ Tensor reference_softmax(const Operand& x, const Softmax& operation, const Tenso
   std::int64_t sum = 0;
   const auto exponential = [&](std::size_t i) {
     const std::int32_t below = greatest - values[i];
-    const double fixed =
-        std::ldexp(std::exp(-(below * operation.input_scale * operation.beta)), 24);  // 24 bits behind the point
+    const double fixed = std::ldexp(std::exp(-(below * operation.input_scale * operation.beta)),
+                                    24);  // 24 bits behind the point
     return static_cast<std::int64_t>(round_half_even(fixed));
   };
   Tensor made{output.shape, output.dtype, {}};
@@ -88,8 +89,7 @@ Tensor reference_softmax(const Operand& x, const Softmax& operation, const Tenso
     const double share = static_cast<double>(exponential(i)) / static_cast<double>(sum);
     return bounded(rounded(share * r.scale, r.zero_point, r.dtype), r.dtype, r.range);
   };
-  for (std::size_t i = 0; i < values.size(); ++i)
-    made.bytes.push_back(static_cast<std::uint8_t>(element(i)));
+  for (std::size_t i = 0; i < values.size(); ++i) made.bytes.push_back(static_cast<std::uint8_t>(element(i)));
   return made;
 }
 

@@ -138,8 +138,7 @@ void VectorMath::pool(const VectorRun& operation, const VectorStep& step,
   if (sums_reals(operation)) {
     if (step.first) real_row_.assign(channels, 0.0F);
     for (std::size_t i = 0; i < a.size(); ++i)
-      real_row_[i % channels] +=
-          dequantised(parameters_, element(a, i, operation.a_type) - operation.a_zero);
+      real_row_[i % channels] += dequantised(parameters_, element(a, i, operation.a_type) - operation.a_zero);
     return;
   }
   // A mean, and an average of a runtime, take the zero point into account at the end or not at all.
@@ -205,7 +204,8 @@ void VectorMath::dynamic(const VectorRun& operation, const VectorStep& step,
       append(quantised(operation, x, range_.step(), range_.zero_point()), operation.out_type, results);
     }
   }
-  if (operation.kind == VectorKind::kRange && step.last) append(range_.low, results), append(range_.high, results);
+  if (operation.kind == VectorKind::kRange && step.last)
+    append(range_.low, results), append(range_.high, results);
 }
 
 void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint8_t>& a,

@@ -41,8 +41,7 @@ std::int32_t result_of(const VectorRun& operation, std::int64_t steps) {
 // add, sub: whole multipliers of up to 21 bits, a sum with a common point. mul: one float factor.
 std::int64_t combine_float(VectorKind kind, const std::vector<std::uint8_t>& parameters, std::int32_t x,
                            std::int32_t y) {
-  if (kind == VectorKind::kMul)
-    return rounded(static_cast<float>(x * y) * real_at(parameters, 2 * kRecord));
+  if (kind == VectorKind::kMul) return rounded(static_cast<float>(x * y) * real_at(parameters, 2 * kRecord));
   const std::int64_t p = std::int64_t{x} * whole_at(parameters, 0),
                      q = std::int64_t{y} * whole_at(parameters, kRecord);
   const int shift = std::clamp(whole_at(parameters, 2 * kRecord), 1, 62);

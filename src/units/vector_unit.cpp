@@ -65,9 +65,10 @@ void VectorUnit::check_reals(const VectorRun& run) const {
                          run.kind == VectorKind::kDynamic || run.kind == VectorKind::kDynamicZero;
   const bool to_real = run.kind == VectorKind::kDequantize || run.kind == VectorKind::kRange;
   const bool may_be_real = run.kind == VectorKind::kDynamic;
-  const bool out_fits =
-      run.out_type == DType::kFloat32 ? to_real || may_be_real : !to_real && (!from_real || is_byte(run.out_type));
-  const bool all_fit = (run.a_type == DType::kFloat32) == from_real && out_fits && run.b_type != DType::kFloat32;
+  const bool out_fits = run.out_type == DType::kFloat32 ? to_real || may_be_real
+                                                        : !to_real && (!from_real || is_byte(run.out_type));
+  const bool all_fit =
+      (run.a_type == DType::kFloat32) == from_real && out_fits && run.b_type != DType::kFloat32;
   const bool elementwise =
       run.kind == VectorKind::kAdd || run.kind == VectorKind::kSub || run.kind == VectorKind::kMul;
   const bool bytes = is_byte(run.a_type) && is_byte(run.b_type) && is_byte(run.out_type);

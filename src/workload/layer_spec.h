@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "operator_specs.h"
+#include "operator_fields.h"
 
 namespace tilebeat {
 

@@ -13,8 +13,8 @@ namespace tilebeat {
 
 // What convolutions and products load and check alike.
 
-/// Throws UserError unless there is one scale, or one an output channel; sets it where it follows from others; `outputs` is what the file calls
-/// these.
+/// Throws UserError unless there is one scale, or one an output channel; sets it where it follows from
+/// others; `outputs` is what the file calls these.
 void check_requant(Conv2d& conv, const char* outputs, const Place& place);
 /// Sets the weights, which are written in the shape `shape`, and their zero point (SPEC NU-1).
 void load_weights(const WeightsSpec& weights, const std::vector<std::int64_t>& shape, const Place& place,

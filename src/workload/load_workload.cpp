@@ -23,8 +23,7 @@ void load_inputs(const WorkloadSpec& spec, const Place& root, Workload& workload
     const InputSpec& input = spec.inputs[i];
     const Place place = root.key("inputs").item(i);
     const bool real = input.info.dtype == DType::kFloat32;
-    if (real && !input.source.file)
-      place.key("random").refuse("random elements of float32", "a file");
+    if (real && !input.source.file) place.key("random").refuse("random elements of float32", "a file");
     if (real && input.info.zero_point != 0)
       place.key("zero_point").refuse_value(input.info.zero_point, "0, the zero point of float32");
     if (!real) check_zero_point(input.info.zero_point, input.info.dtype, place.key("zero_point"));

@@ -1,6 +1,6 @@
-// The arithmetics of SPEC NU-6 against bytes that the runtimes made themselves (tests/data/runtimes): on chips
-// with every matrix engine, in both granularities. A run compares each layer with the recorded bytes, and with
-// the reference.
+// The arithmetics of SPEC NU-6 against bytes that the runtimes made themselves (tests/data/runtimes): on
+// chips with every matrix engine, in both granularities. A run compares each layer with the recorded bytes,
+// and with the reference.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,8 +52,8 @@ TEST(RuntimeBytes, NU_6_fixed_vector_operators_are_those_of_the_built_in_kernels
 }
 
 TEST(RuntimeBytes, NU_6_float32_ort_convolutions_and_products) {
-  for (const char* folder : {"qconv_u8s8u8", "qconv_grp_s8", "qconv_dw_u8s8", "qmatmul_u8s8_percol",
-                             "qgemm_s8", "matmulinteger"})
+  for (const char* folder :
+       {"qconv_u8s8u8", "qconv_grp_s8", "qconv_dw_u8s8", "qmatmul_u8s8_percol", "qgemm_s8", "matmulinteger"})
     expect_on_matrix_engines(folder, "float32_ort");
 }
 

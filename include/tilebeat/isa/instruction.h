@@ -104,7 +104,7 @@ Instruction assemble(std::string_view line, const InstructionSet& set = instruct
 /// One record of post-parameters in DRAM: 16 bytes, little-endian (scale: bytes 0-7, bias: 8-11, shift:
 /// 12-15).
 struct PostParameter {
-  double scale = 1.0;     ///< of fixed-point rescaling: the multiplier, a whole number of 32 bits
+  double scale = 1.0;  ///< of fixed-point rescaling: the multiplier, a whole number of 32 bits
   std::int32_t bias = 0;
   std::int32_t shift = 0;  ///< of fixed-point rescaling
 };

@@ -89,9 +89,9 @@ enum class VectorKind : std::uint8_t {
   kMaxPool,
   kAveragePool,
   kSoftmax,
-  kAddSums,  ///< of matrix units
-  kEndSums,  ///< adds the last ones and makes results of them, as a matrix unit does
-  kMean,     ///< a pooling that divides by a constant
+  kAddSums,     ///< of matrix units
+  kEndSums,     ///< adds the last ones and makes results of them, as a matrix unit does
+  kMean,        ///< a pooling that divides by a constant
   kQuantize,    ///< bytes of float32
   kDequantize,  ///< float32 of bytes or int32
   kRange,       ///< the least and the greatest of a range and of float32 elements
@@ -124,7 +124,7 @@ struct VectorRun {
   std::uint16_t height = 0, width = 0;                          ///< of the source of a pooling
   std::uint16_t kernel_h = 1, kernel_w = 1;
   std::uint8_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
-  std::int16_t h_offset = 0, w_offset = 0;  ///< position of output (0,0), tap (0,0) in the source
+  std::int16_t h_offset = 0, w_offset = 0;     ///< position of output (0,0), tap (0,0) in the source
   Arithmetic arithmetic = Arithmetic::kExact;  ///< of add, sub, mul, averagepool, softmax and mean
   /// The least result is the output type's least value plus `floor`, the greatest its greatest less
   /// `ceiling`; of results that are bytes.

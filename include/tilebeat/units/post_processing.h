@@ -32,8 +32,8 @@ inline std::int32_t rescale(std::int32_t value, const ConvSetup& setup, const Po
 }
 
 /// What a result becomes on its way out of a matrix unit (SPEC NU-2, NU-6): bias, clamp or relu,
-/// requantisation, with a function of the real value in between, and the bounds of the result. The bias wraps like the adder; a workload that was checked
-/// cannot reach that (SPEC NU-3).
+/// requantisation, with a function of the real value in between, and the bounds of the result. The bias wraps
+/// like the adder; a workload that was checked cannot reach that (SPEC NU-3).
 inline std::int32_t post_process(std::int32_t sum, const ConvSetup& setup, const PostParameter& parameter) {
   std::int32_t value = sum;
   if (setup.post_parameters) {

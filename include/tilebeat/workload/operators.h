@@ -197,8 +197,8 @@ struct Requantize {
 };
 
 /// softmax over the channels of each pixel: with d = (greatest x of the pixel) - x,
-/// e = round(exp(-d * input_scale * beta) * 2^24), p = e / (their exact sum over the channels), one division; then
-/// requantised.
+/// e = round(exp(-d * input_scale * beta) * 2^24), p = e / (their exact sum over the channels), one division;
+/// then requantised.
 struct Softmax {
   double input_scale = 1;
   double beta = 1;  ///< factor of the exponent
@@ -246,8 +246,8 @@ struct Pad {
 struct Concat {};
 
 /// What a layer computes. (What a processor executes is an Operation, isa/operation.h.)
-using LayerOperation = std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize,
-                                    Softmax, Reshape, Concat, Resize, Pad, Reduce, Quantize, Dequantize,
-                                    DynamicQuantize>;
+using LayerOperation =
+    std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize, Softmax, Reshape,
+                 Concat, Resize, Pad, Reduce, Quantize, Dequantize, DynamicQuantize>;
 
 }  // namespace tilebeat
