@@ -51,6 +51,15 @@ std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs,
   return made;
 }
 
+std::size_t room_for(const Extents& shape) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 27;
+  const std::int64_t count = element_count(shape);
+  if (count > kMost)
+    throw Unsupported(
+        fmt::format("a result of shape {}, of more than {} elements", extents_text(shape), kMost));
+  return static_cast<std::size_t>(count);
+}
+
 std::size_t axis_of(std::int64_t axis, std::size_t rank) {
   if (axis < 0) axis += static_cast<std::int64_t>(rank);
   if (axis < 0 || axis >= static_cast<std::int64_t>(rank))

@@ -18,6 +18,11 @@ std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs,
 /// Whether `evaluate` computes the operator.
 bool evaluates(const std::string& op);
 
+/// How many elements a result of this shape has. Throws Unsupported for more than are computed here, 2^27.
+std::size_t room_for(const Extents& shape);
+/// The shape that Reshape, Flatten, Squeeze or Unsqueeze gives to one of shape `from`.
+Extents moved_shape(const GraphNode& node, const Extents& from, const KnownInputs& inputs,
+                    Attributes& attributes);
 /// The shape that a reshape to `wish` gives: 0 is the input's extent unless `zeros_stay`, one -1 the rest.
 Extents reshaped(const Extents& from, const std::vector<std::int64_t>& wish, bool zeros_stay);
 /// `axis` counted from the front. Throws Unsupported beyond the rank.

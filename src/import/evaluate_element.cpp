@@ -42,7 +42,7 @@ Constant combined(const Constant& a, const Constant& b, Binary f) {
   const Extents shape = broadcast_shape(a.shape, b.shape);
   const Extents left = steps_of(a.shape, shape), right = steps_of(b.shape, shape);
   const std::vector<double> x = a.values(), y = b.values();
-  std::vector<double> made(static_cast<std::size_t>(element_count(shape)));
+  std::vector<double> made(room_for(shape));
   Extents at(shape.size(), 0);
   std::int64_t i = 0, j = 0;
   for (double& value : made) {
@@ -152,8 +152,7 @@ Constant reduce(const GraphNode& node, const KnownInputs& inputs, Attributes& at
   }
   const bool max = node.op == "ReduceMax";
   const Extents steps = steps_of(kept, x.shape);
-  std::vector<double> made(static_cast<std::size_t>(element_count(kept)),
-                           max ? -std::numeric_limits<double>::infinity() : 0);
+  std::vector<double> made(room_for(kept), max ? -std::numeric_limits<double>::infinity() : 0);
   Extents at(rank, 0);
   std::int64_t to = 0;
   for (const double value : x.values()) {

@@ -20,9 +20,7 @@ const Constant& need(const KnownInputs& inputs, std::size_t i) {
 
 /// The tensor whose element at `at` is x's at start + sum of at[axis] * steps[axis].
 Constant gathered(const Constant& x, const Extents& shape, std::int64_t start, const Extents& steps) {
-  Constant made{
-      x.type, shape,
-      std::vector<std::uint8_t>(static_cast<std::size_t>(element_count(shape)) * element_bytes(x.type))};
+  Constant made{x.type, shape, std::vector<std::uint8_t>(room_for(shape) * element_bytes(x.type))};
   const std::size_t size = element_bytes(x.type);
   Extents at(shape.size(), 0);
   std::int64_t from = start;
@@ -119,7 +117,7 @@ Constant pad(const KnownInputs& inputs, Attributes& attributes) {
   Extents shape = x.shape;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
     shape[axis] += sides.before[axis] + sides.after[axis];
-  std::vector<double> made(static_cast<std::size_t>(element_count(shape)), sides.value);
+  std::vector<double> made(room_for(shape), sides.value);
   const Extents strides = strides_of(shape);
   Extents at(shape.size(), 0);
   for (const double value : x.values()) {
@@ -220,8 +218,8 @@ Constant expand(const KnownInputs& inputs) {
   return gathered(x, shape, 0, steps);
 }
 
-Extents squeezed(const GraphNode& node, const KnownInputs& inputs, Attributes& attributes) {
-  const Extents& from = need(inputs, 0).shape;
+Extents squeezed(const GraphNode& node, const Extents& from, const KnownInputs& inputs,
+                 Attributes& attributes) {
   const auto axes = axes_of(attributes, inputs);
   Extents shape;
   if (node.op == "Unsqueeze") {
@@ -287,7 +285,7 @@ Constant shape_of(const Constant& x, Attributes& attributes) {
 Constant filled(const KnownInputs& inputs, Attributes& attributes) {
   const Extents shape = need(inputs, 0).integers();
   const Constant* value = attributes.tensor("value");
-  const auto count = static_cast<std::size_t>(element_count(shape));
+  const auto count = room_for(shape);
   return value != nullptr && value->elements() == 1
              ? make_constant(value->type, shape, std::vector<double>(count, value->values()[0]))
              : make_constant(ElementType::kFloat32, shape, std::vector<double>(count, 0));
@@ -304,6 +302,14 @@ bool is_movement_op(const std::string& op) {
   return std::find(kMovementOps.begin(), kMovementOps.end(), op) != kMovementOps.end();
 }
 
+Extents moved_shape(const GraphNode& node, const Extents& from, const KnownInputs& inputs,
+                    Attributes& attributes) {
+  if (node.op == "Flatten") return flattened(from, attributes.integer("axis", 1));
+  if (node.op != "Reshape") return squeezed(node, from, inputs, attributes);
+  const bool zeros_stay = attributes.integer("allowzero", 0) != 0;
+  return reshaped(from, need(inputs, 1).integers(), zeros_stay);
+}
+
 Evaluated evaluate_movement(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
                             Attributes& attributes) {
   const std::string& op = node.op;
@@ -318,12 +324,8 @@ Evaluated evaluate_movement(const GraphNode& node, const KnownInputs& inputs, st
   const Constant& x = need(inputs, 0);
   if (op == "Transpose") return {transpose(x, attributes)};
   if (op == "Slice") return {slice(x, read_slice(attributes, inputs, x.shape))};
-  if (op == "Squeeze" || op == "Unsqueeze") return {with_shape(x, squeezed(node, inputs, attributes))};
-  if (op == "Reshape") {
-    const bool zeros_stay = attributes.integer("allowzero", 0) != 0;
-    return {with_shape(x, reshaped(x.shape, need(inputs, 1).integers(), zeros_stay))};
-  }
-  if (op == "Flatten") return {with_shape(x, flattened(x.shape, attributes.integer("axis", 1)))};
+  const bool reshapes = op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze";
+  if (reshapes) return {with_shape(x, moved_shape(node, x.shape, inputs, attributes))};
   if (op == "Shape") return {shape_of(x, attributes)};
   if (op == "Dropout") {
     for (const char* name : {"ratio", "seed"}) attributes.without_effect(name);  // of training

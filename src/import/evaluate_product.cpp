@@ -41,7 +41,7 @@ Constant matmul(Constant a, Constant b) {
   Extents shape = all;
   shape.insert(shape.end(), {m, n});
   const std::vector<double> x = a.values(), y = b.values();
-  std::vector<double> made(static_cast<std::size_t>(element_count(shape)));
+  std::vector<double> made(room_for(shape));
   for (std::int64_t matrix = 0; matrix < element_count(all); ++matrix) {
     const double* from = x.data() + matrix_of(matrix, left, all) * static_cast<std::size_t>(m * k);
     const double* by = y.data() + matrix_of(matrix, right, all) * static_cast<std::size_t>(k * n);

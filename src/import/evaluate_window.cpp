@@ -51,7 +51,7 @@ Constant convolution(const KnownInputs& inputs, Attributes& attributes) {
     throw Unsupported(fmt::format("{} groups", groups));
   const std::vector<double> in = x.values(), weights = kernels.values();
   const Extents shape{map[0], k[0], window.output[0], window.output[1]};
-  std::vector<double> made(static_cast<std::size_t>(element_count(shape)));
+  std::vector<double> made(room_for(shape));
   const std::int64_t pixels = window.output[0] * window.output[1], plane = map[2] * map[3];
   const std::vector<double> bias = maybe(inputs, 2) ? maybe(inputs, 2)->values() : std::vector<double>{};
   for (std::int64_t n = 0; n < map[0]; ++n) {

@@ -188,7 +188,7 @@ void OnnxLowering::add_input(std::size_t index) {
     source["file_axes"] = file_axes;
   }
   if (is_real) {
-    const auto count = static_cast<std::size_t>(element_count(*tensor.shape));
+    const std::size_t count = room_for(*tensor.shape);
     const Constant values =
         calibration_ != nullptr && calibration_->first[index]
             ? *calibration_->first[index]

@@ -132,16 +132,12 @@ void OnnxLowering::transpose(const GraphNode& node, Attributes& attributes) {
 void OnnxLowering::reshape(const GraphNode& node, Attributes& attributes) {
   OnnxValue x = value(node, 0);
   if (x.known()) throw Unsupported("a constant that stands for real numbers");
-  // The shape is what the same operator makes of it.
-  Constant shaped{ElementType::kInt8, x.shape,
-                  std::vector<std::uint8_t>(static_cast<std::size_t>(element_count(x.shape)))};
-  KnownInputs inputs = known(node);
-  inputs.at(0) = &shaped;
+  const KnownInputs inputs = known(node);
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr && node.inputs[i]) throw Unsupported("a shape that is not known");
   }
-  const Extents shape = evaluate(node, inputs, graph_.opset).at(0).shape;
-  for (const char* name : {"axis", "axes", "allowzero"}) attributes.without_effect(name);  // read by evaluate
+  const Extents shape = moved_shape(node, x.shape, inputs, attributes);
+  if (element_count(shape) != element_count(x.shape)) throw Unsupported("a shape of other elements");
   if (shape.size() > 6) throw Unsupported(fmt::format("a tensor of {} axes", shape.size()));
   if (shape == x.shape) return set(node, x);
   const Extents plain = layout_axes(Layout::kPlain, x.axes.size());

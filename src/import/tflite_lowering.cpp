@@ -12,6 +12,8 @@
 namespace tilebeat {
 namespace {
 
+constexpr std::int64_t kMostReal = std::int64_t{1} << 27;  // elements of an input, which a file has to hold
+
 bool is_byte(ElementType type) {
   return type == ElementType::kInt8 || type == ElementType::kUint8;
 }
@@ -86,6 +88,11 @@ void TfliteLowering::add_inputs() {
       problems_.add(tensor.name,
                     fmt::format("an input of {}, int8 and uint8 with one scale and float32 are read",
                                 element_name(tensor.type)));
+      continue;
+    }
+    if (element_count(*tensor.shape) == 0 || element_count(*tensor.shape) > kMostReal ||
+        tensor.shape->size() > 6) {
+      problems_.add(tensor.name, fmt::format("an input of shape {}", extents_text(*tensor.shape)));
       continue;
     }
     Held held{"", map_shape(*tensor.shape), tensor.type};
