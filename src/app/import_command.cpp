@@ -93,6 +93,17 @@ std::vector<LayerFidelity> fidelity(const Workload& workload, const ImportedNetw
   return found;
 }
 
+/// tensors.json with what was found.
+void add_fidelity(const std::vector<LayerFidelity>& layers, ImportedNetwork& network) {
+  for (SourceTensor& tensor : network.tensors) {
+    const auto found = std::find_if(layers.begin(), layers.end(), [&](const LayerFidelity& layer) {
+      return layer.layer == tensor.holder && layer.tensor == tensor.name;
+    });
+    if (found != layers.end()) tensor.sqnr_db = found->sqnr_db, tensor.cosine = found->cosine;
+  }
+  network.files["tensors.json"] = tensors_json(network.tensors);
+}
+
 void print_fidelity(const std::vector<LayerFidelity>& layers) {
   if (layers.empty()) return;
   std::vector<std::vector<std::string>> rows{{"layer", "SQNR", "cosine"}};
@@ -140,9 +151,10 @@ ImportOptions options_of(const ImportCommand& command) {
 
 int import_file(const ImportCommand& command) {
   try {
-    const ImportedNetwork network = import_model(command.model, options_of(command));
+    ImportedNetwork network = import_model(command.model, options_of(command));
     const Workload workload = loaded(command, network);
     const std::vector<LayerFidelity> layers = fidelity(workload, network);
+    add_fidelity(layers, network);
     write_files(command, network);
     fmt::print("{}: {} operators as {} layers\n", command.model, network.nodes, workload.layers.size());
     if (!network.exact_layers.empty())

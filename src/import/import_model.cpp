@@ -14,19 +14,6 @@
 namespace tilebeat {
 namespace {
 
-std::string tensors_json(const ImportedNetwork& network) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const SourceTensor& tensor : network.tensors) {
-    nlohmann::ordered_json entry{{"index", tensor.index}, {"name", tensor.name}, {"holder", nullptr}};
-    if (tensor.holder) entry["holder"] = *tensor.holder;
-    if (tensor.holder && !tensor.axes.empty()) entry["shape"] = tensor.viewed, entry["axes"] = tensor.axes;
-    if (tensor.scale)
-      entry["scale"] = static_cast<double>(*tensor.scale), entry["zero_point"] = tensor.zero_point;
-    list.push_back(std::move(entry));
-  }
-  return list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-}
-
 ImportedNetwork import_onnx(const std::string& path, const ImportOptions& options) {
   ModelGraph graph = read_onnx(path);
   if (options.calibration.empty()) return OnnxLowering(graph, options, nullptr).run();
@@ -39,6 +26,20 @@ ImportedNetwork import_onnx(const std::string& path, const ImportOptions& option
 
 }  // namespace
 
+std::string tensors_json(const std::vector<SourceTensor>& tensors) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const SourceTensor& tensor : tensors) {
+    nlohmann::ordered_json entry{{"index", tensor.index}, {"name", tensor.name}, {"holder", nullptr}};
+    if (tensor.holder) entry["holder"] = *tensor.holder;
+    if (tensor.holder && !tensor.axes.empty()) entry["shape"] = tensor.viewed, entry["axes"] = tensor.axes;
+    if (tensor.scale)
+      entry["scale"] = static_cast<double>(*tensor.scale), entry["zero_point"] = tensor.zero_point;
+    if (tensor.sqnr_db) entry["sqnr_db"] = *tensor.sqnr_db, entry["cosine"] = tensor.cosine.value_or(0);
+    list.push_back(std::move(entry));
+  }
+  return list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 ImportedNetwork import_model(const std::string& path, ModelFormat format, const ImportOptions& options) {
   ImportedNetwork network;
   if (format == ModelFormat::kTflite) {
@@ -47,7 +48,7 @@ ImportedNetwork import_model(const std::string& path, ModelFormat format, const 
   } else {
     network = import_onnx(path, options);
   }
-  network.files["tensors.json"] = tensors_json(network);
+  network.files["tensors.json"] = tensors_json(network.tensors);
   return network;
 }
 

@@ -20,6 +20,8 @@ struct SourceTensor {
   Extents viewed;  ///< with `axes`: the shape in which the source is seen before its axes are reordered
   std::optional<float> scale;  ///< of one scale a tensor
   std::int64_t zero_point = 0;
+  /// Of float networks, once it is known: signal to quantisation noise and cosine against the float values.
+  std::optional<double> sqnr_db = std::nullopt, cosine = std::nullopt;
 };
 
 /// How well a layer's integers stand for the float network's numbers (SPEC RN-3).
@@ -43,6 +45,9 @@ struct ImportedNetwork {
 /// Compares what a layer holds with the float network's values of the tensor. SQNR in dB; two tensors that
 /// are the same have 200.
 LayerFidelity compare_with_float(const SourceTensor& source, const Tensor& held, const Constant& real);
+
+/// The text of tensors.json.
+std::string tensors_json(const std::vector<SourceTensor>& tensors);
 
 /// What the user wants of an import.
 struct ImportOptions {
