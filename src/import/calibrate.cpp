@@ -20,10 +20,10 @@ constexpr std::size_t kKept = std::size_t{1} << 20;  // magnitudes a tensor that
 
 /// Operators that keep scale and zero point, so that nothing is rounded twice.
 const std::set<std::string>& movements() {
-  static const std::set<std::string> kNames{"Transpose", "Reshape",       "Flatten", "Squeeze", "Unsqueeze",
-                                            "Identity",  "Dropout",       "Slice",   "Split",   "MaxPool",
-                                            "Pad",       "GlobalMaxPool", "Resize",  "Upsample"};
-  return kNames;
+  static const std::set<std::string> names{"Transpose", "Reshape",       "Flatten", "Squeeze", "Unsqueeze",
+                                           "Identity",  "Dropout",       "Slice",   "Split",   "MaxPool",
+                                           "Pad",       "GlobalMaxPool", "Resize",  "Upsample"};
+  return names;
 }
 
 /// What a tensor's values were.

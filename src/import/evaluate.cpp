@@ -13,7 +13,7 @@ namespace {
 
 std::optional<std::vector<std::int64_t>> list_of(Attributes& attributes, const std::string& name,
                                                  const KnownInputs& inputs, std::size_t input) {
-  if (const auto list = attributes.integers(name)) return list;
+  if (auto list = attributes.integers(name)) return list;
   if (input >= inputs.size()) return std::nullopt;
   if (inputs[input] == nullptr) return std::nullopt;
   return inputs[input]->integers();

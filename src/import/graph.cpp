@@ -41,7 +41,7 @@ void widen(const std::vector<std::uint8_t>& bytes, std::vector<Wanted>& values) 
   for (std::size_t i = 0; i < values.size(); ++i) {
     Stored element;
     std::memcpy(&element, &bytes[i * sizeof element], sizeof element);
-    values[i] = static_cast<Wanted>(element);
+    values[i] = static_cast<Wanted>(element + Stored{0});  // the sum is no char any more
   }
 }
 

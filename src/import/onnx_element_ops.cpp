@@ -247,20 +247,20 @@ void OnnxLowering::function(const GraphNode& node, Attributes& attributes) {
                                                wanted),
                              x.shape, materialised(x).axes));
   }
-  static const std::map<std::string, std::string> kNames{{"LeakyRelu", "leaky_relu"},
-                                                         {"Sigmoid", "sigmoid"},
-                                                         {"Tanh", "tanh"},
-                                                         {"HardSwish", "hard_swish"},
-                                                         {"Gelu", "gelu"},
-                                                         {"Exp", "exp"},
-                                                         {"Sqrt", "sqrt"},
-                                                         {"Erf", "erf"}};
+  static const std::map<std::string, std::string> names{{"LeakyRelu", "leaky_relu"},
+                                                        {"Sigmoid", "sigmoid"},
+                                                        {"Tanh", "tanh"},
+                                                        {"HardSwish", "hard_swish"},
+                                                        {"Gelu", "gelu"},
+                                                        {"Exp", "exp"},
+                                                        {"Sqrt", "sqrt"},
+                                                        {"Erf", "erf"}};
   const OnnxValue x = materialised(quantised_op ? quantised(node, 0, 1, 2) : real(node, 0));
   const Wanted wanted = quantised_op ? quantised_result(node, 3, 4) : need_result(node);
   FieldsJson fields = FieldsJson::object();
   if (op == "LeakyRelu") fields["slope"] = static_cast<double>(attributes.real("alpha", 0.01F));
   if (op == "Gelu" && attributes.text("approximate", "none") != "none") throw Unsupported("an approximation");
-  set(node, made_of(emitter_.function(kNames.at(op), x.held, x.held.shape, wanted, fields, Rounding::kExact),
+  set(node, made_of(emitter_.function(names.at(op), x.held, x.held.shape, wanted, fields, Rounding::kExact),
                     x.shape, x.axes));
 }
 

@@ -19,20 +19,20 @@ bool is_byte(ElementType type) {
 
 /// Operators whose maps have their channels at axis 1.
 const std::set<std::string>& map_operators() {
-  static const std::set<std::string> kNames{"Conv",
-                                            "ConvTranspose",
-                                            "MaxPool",
-                                            "AveragePool",
-                                            "GlobalMaxPool",
-                                            "GlobalAveragePool",
-                                            "QLinearConv",
-                                            "ConvInteger",
-                                            "Resize",
-                                            "Upsample",
-                                            "BatchNormalization",
-                                            "com.microsoft.QLinearAveragePool",
-                                            "com.microsoft.QLinearGlobalAveragePool"};
-  return kNames;
+  static const std::set<std::string> names{"Conv",
+                                           "ConvTranspose",
+                                           "MaxPool",
+                                           "AveragePool",
+                                           "GlobalMaxPool",
+                                           "GlobalAveragePool",
+                                           "QLinearConv",
+                                           "ConvInteger",
+                                           "Resize",
+                                           "Upsample",
+                                           "BatchNormalization",
+                                           "com.microsoft.QLinearAveragePool",
+                                           "com.microsoft.QLinearGlobalAveragePool"};
+  return names;
 }
 
 bool reads_maps(const GraphNode& node) {
@@ -46,7 +46,7 @@ bool reads_maps(const GraphNode& node) {
 
 const std::map<std::string, OnnxLowering::Lower>& OnnxLowering::table() {
   using T = OnnxLowering;
-  static const std::map<std::string, Lower> kTable{
+  static const std::map<std::string, Lower> operators{
       {"Conv", &T::convolution},
       {"ConvInteger", &T::integer_convolution},
       {"QLinearConv", &T::quantised_convolution},
@@ -105,7 +105,7 @@ const std::map<std::string, OnnxLowering::Lower>& OnnxLowering::table() {
       {"Identity", &T::same},
       {"Dropout", &T::same},
   };
-  return kTable;
+  return operators;
 }
 
 OnnxLowering::OnnxLowering(const ModelGraph& graph, const ImportOptions& options,

@@ -110,8 +110,11 @@ void OnnxLowering::gemm(const GraphNode& node, Attributes& attributes) {
   if (!turned) kernels.weights = transposed(kernels.weights);
   if (!(alpha > 0)) throw Unsupported(fmt::format("an alpha of {}", alpha));
   for (float& scale : kernels.scales) scale *= alpha;
-  if (beta != 1 && beta != 0 && has(node, 2)) throw Unsupported(fmt::format("a beta of {}", beta));
-  if (beta != 0) add_bias(node, 2, x.held.scale, kernels);
+  const bool scaled = beta != 1 && beta != 0 && has(node, 2);
+  if (scaled && (!value(node, 2).known() || value(node, 2).stands))
+    throw Unsupported(fmt::format("a beta of {}", beta));
+  // C times beta is C in steps that are so much smaller.
+  if (beta != 0) add_bias(node, 2, scaled ? x.held.scale / beta : x.held.scale, kernels);
   const auto wanted = real_result(node);
   rows_times(node, x, kernels, wanted);
   if (wanted) return;

@@ -27,7 +27,7 @@ std::int64_t element_of(float real, const Quantisation& q) {
 
 const std::map<std::string, TfliteLowering::Lower>& TfliteLowering::table() {
   using T = TfliteLowering;
-  static const std::map<std::string, Lower> kTable{
+  static const std::map<std::string, Lower> operators{
       {"CONV_2D", &T::convolution},
       {"DEPTHWISE_CONV_2D", &T::depthwise},
       {"FULLY_CONNECTED", &T::fully_connected},
@@ -61,7 +61,7 @@ const std::map<std::string, TfliteLowering::Lower>& TfliteLowering::table() {
       {"STRIDED_SLICE", &T::strided_slice},
       {"SPLIT", &T::split},
   };
-  return kTable;
+  return operators;
 }
 
 TfliteLowering::TfliteLowering(const ModelGraph& graph, const ImportOptions& options)

@@ -236,6 +236,20 @@ TEST_F(OnnxImport, RN_3_a_float_network_is_quantised_and_stays_close) {
       << "batch normalisation and relu are part of the convolution";
 }
 
+TEST_F(OnnxImport, RN_3_alpha_and_beta_of_a_product_are_honoured) {
+  OnnxModel model;
+  model.input("x", kFloat, {4, 6}).output("y");
+  model.floats("b", {6, 5}, wave(30, 0.9)).floats("c", {5}, {1, -2, 3, 0.5F, 0});
+  onnx::Node& gemm = model.node("Gemm", {"x", "b", "c"}, {"y"});
+  for (const auto& [name, value] : {std::pair("alpha", 0.5F), std::pair("beta", 2.0F)}) {
+    onnx::Attribute& attribute = *gemm.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(1);
+    attribute.set_f(value);
+  }
+  EXPECT_GT(cosine(model, "y", samples({4, 6}, 1)), 0.999);
+}
+
 TEST_F(OnnxImport, RN_3_a_percentile_covers_less_than_all) {
   OnnxModel model;
   model.input("x", kFloat, {1, 1000}).output("y");

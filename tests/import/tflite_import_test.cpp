@@ -1,6 +1,7 @@
 // TensorFlow Lite files as workloads (SPEC RN_1), written here with the schema's builder.
 #include "tilebeat/import/import_error.h"
 #include "tilebeat/import/imported.h"
+#include "tilebeat/reference/reference.h"
 #include "tilebeat/workload/workload.h"
 
 #include <gmock/gmock.h>
@@ -148,6 +149,23 @@ TEST_F(TfliteImport, RN_1_element_operators_become_layers) {
   for (const json& layer : layers(model.bytes({x}, {mean, real}))) ops.push_back(layer["op"]);
   EXPECT_EQ(ops, (std::vector<std::string>{"sub", "mul", "sigmoid", "requantize", "reduce_mean", "pad",
                                            "max_pool", "dequantize"}));
+}
+
+TEST_F(TfliteImport, RN_2_a_uint8_input_is_brought_to_int8_by_128) {
+  TfliteModel model;
+  const int x = model.tensor({1, 4, 4, 2}, TensorType::UINT8, 0.5F, 131),
+            y = model.tensor({1, 4, 4, 2}, TensorType::INT8, 0.5F, 3);
+  model.op(Builtin::QUANTIZE, {x}, {y});
+  const std::string bytes = model.bytes({x}, {y});
+  for (const Arithmetic arithmetic : {Arithmetic::kFixed, Arithmetic::kFloat32}) {
+    ImportOptions options;
+    options.arithmetic = arithmetic;
+    layers(bytes, options);
+    const Workload workload = load_workload(folder_.path("workload.json"));
+    const Tensor& given = workload.input_data.at("t0");
+    const Tensor made = run_reference(workload).at("quantize_t1");
+    for (std::int64_t i = 0; i < 32; ++i) EXPECT_EQ(made.at(i), given.at(i) - 128) << i;
+  }
 }
 
 TEST_F(TfliteImport, RN_1_everything_that_is_unsupported_is_listed_at_once) {
