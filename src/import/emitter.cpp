@@ -206,6 +206,20 @@ Held Emitter::function(const std::string& op, const Held& x, const Extents& shap
   return held;
 }
 
+Held Emitter::linear(const Held& x, const std::vector<double>& factors, const std::vector<double>& offsets,
+                     const Wanted& wanted) {
+  std::vector<double> steps = factors;
+  for (double& step : steps) step *= static_cast<double>(x.scale);
+  FieldsJson fields{{"scale", one_or_list(steps)},
+                    {"offset", one_or_list(offsets)},
+                    {"requant",
+                     {{"scale", 1 / static_cast<double>(wanted.scale)},
+                      {"zero_point", wanted.zero_point},
+                      {"dtype", element_name(wanted.type)}}}};
+  add_range(wanted, fields);
+  return made("scale", {x.holder}, fields, x.shape, wanted.name, wanted);
+}
+
 Held Emitter::movement(const std::string& op, const std::vector<Held>& inputs, const Extents& shape,
                        const std::string& name, const FieldsJson& fields) {
   const Held& first = inputs.front();

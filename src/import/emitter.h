@@ -77,6 +77,9 @@ class Emitter {
   /// op: an operator of one input with input_scale and requant; `fields` are its others.
   Held function(const std::string& op, const Held& x, const Extents& shape, const Wanted& wanted,
                 FieldsJson fields = FieldsJson::object(), Rounding rounding = Rounding::kRuntime);
+  /// x * factors + offsets in real numbers, one or one an index of the last axis, exactly.
+  Held linear(const Held& x, const std::vector<double>& factors, const std::vector<double>& offsets,
+              const Wanted& wanted);
   /// op: one that keeps type, scale and zero point.
   Held movement(const std::string& op, const std::vector<Held>& inputs, const Extents& shape,
                 const std::string& name, const FieldsJson& fields);

@@ -49,8 +49,62 @@ void OnnxLowering::combine(const GraphNode& node, const std::string& op, OnnxVal
   set(node, made_of(emitter_.elementwise(op, a.held, b.held, held_shape(shape, axes), wanted), shape, axes));
 }
 
+/// The factor and the offset that combining x with the constant c is.
+std::array<double, 2> factor_and_offset(const std::string& op, double c, bool first) {
+  if (op == "Add" || op == "Sum") return {1, c};
+  if (op == "Sub") return first ? std::array<double, 2>{-1, c} : std::array<double, 2>{1, -c};
+  if (op == "Mul") return {c, 0};
+  if (op == "Div" && !first && c != 0) return {1 / c, 0};
+  throw Unsupported("a division of a constant");
+}
+
+bool OnnxLowering::with_constant(const GraphNode& node, std::size_t constant) {
+  const OnnxValue& c = value(node, constant);
+  if (calibration_ == nullptr || !c.known() || c.stands || value(node, 1 - constant).known()) return false;
+  OnnxValue x = materialised(real(node, 1 - constant));
+  if (broadcast_shape(x.shape, c.shape) != x.shape) return false;
+  // All extents are 1, but one at most: the channels'.
+  std::optional<std::size_t> axis;
+  for (std::size_t i = 0; i < c.shape.size(); ++i) {
+    if (c.shape[i] == 1) continue;
+    if (axis) return false;
+    axis = x.shape.size() - c.shape.size() + i;
+  }
+  if (axis && x.axes.back() != static_cast<std::int64_t>(*axis)) {
+    Extents axes;
+    for (std::size_t i = 0; i < x.shape.size(); ++i) {
+      if (i != *axis) axes.push_back(static_cast<std::int64_t>(i));
+    }
+    axes.push_back(static_cast<std::int64_t>(*axis));
+    x = laid_out(x, axes);
+  }
+  std::vector<double> factors, offsets;
+  for (const double number : c.constant->values()) {
+    const auto [factor, offset] = factor_and_offset(node.op, number, constant == 0);
+    factors.push_back(factor), offsets.push_back(offset);
+  }
+  set(node, made_of(emitter_.linear(x.held, factors, offsets, need_result(node)), x.shape, x.axes));
+  return true;
+}
+
+void OnnxLowering::linear(const GraphNode& node, Attributes& attributes) {
+  const OnnxValue x = materialised(real(node, 0));
+  Wanted wanted = need_result(node);
+  double factor = -1, offset = 0;
+  if (node.op == "HardSigmoid") {
+    factor = static_cast<double>(attributes.real("alpha", 0.2F));
+    offset = static_cast<double>(attributes.real("beta", 0.5F));
+    const auto limits = element_range(0, 1, wanted), before = wanted.range.value_or(limits);
+    wanted.range =
+        std::array<std::int64_t, 2>{std::max(limits[0], before[0]), std::min(limits[1], before[1])};
+  }
+  set(node, made_of(emitter_.linear(x.held, {factor}, {offset}, wanted), x.shape, x.axes));
+}
+
 void OnnxLowering::elementwise(const GraphNode& node, Attributes&) {
+  if (node.inputs.size() == 1 && node.op == "Sum") return set(node, value(node, 0));
   if (node.inputs.size() != 2) throw Unsupported(fmt::format("{} operands", node.inputs.size()));
+  if (with_constant(node, 0) || with_constant(node, 1)) return;
   const OnnxValue a = real(node, 0), b = real(node, 1);
   combine(node, node.op == "Sum" ? "add" : lower_case(node.op), a, b, need_result(node));
 }

@@ -62,6 +62,8 @@ const std::map<std::string, OnnxLowering::Lower>& OnnxLowering::table() {
       {"Mul", &T::elementwise},
       {"Div", &T::elementwise},
       {"Sum", &T::elementwise},
+      {"Neg", &T::linear},
+      {"HardSigmoid", &T::linear},
       {"com.microsoft.QLinearAdd", &T::quantised_elementwise},
       {"com.microsoft.QLinearMul", &T::quantised_elementwise},
       {"MaxPool", &T::pool},

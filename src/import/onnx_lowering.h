@@ -66,6 +66,9 @@ class OnnxLowering {
 
   // onnx_element_ops.cpp
   void elementwise(const GraphNode& node, Attributes& attributes);
+  /// An operand of a float network that is a number, or one a channel: no tensor is made of it.
+  bool with_constant(const GraphNode& node, std::size_t constant);
+  void linear(const GraphNode& node, Attributes& attributes);
   void quantised_elementwise(const GraphNode& node, Attributes& attributes);
   void pool(const GraphNode& node, Attributes& attributes);
   void quantised_pool(const GraphNode& node, Attributes& attributes);

@@ -250,6 +250,20 @@ TEST_F(OnnxImport, RN_3_alpha_and_beta_of_a_product_are_honoured) {
   EXPECT_GT(cosine(model, "y", samples({4, 6}, 1)), 0.999);
 }
 
+TEST_F(OnnxImport, RN_3_constants_are_no_tensors) {
+  OnnxModel model;
+  model.input("x", kFloat, {1, 3, 4, 4}).output("y");
+  model.floats("mean", {3, 1, 1}, {0.5F, -0.25F, 1}).floats("deviation", {}, {0.5F}).floats("two", {1}, {2});
+  model.node("Sub", {"x", "mean"}, {"a"});
+  model.node("Div", {"a", "deviation"}, {"b"});
+  model.node("Sub", {"two", "b"}, {"c"});
+  model.node("Neg", {"c"}, {"d"});
+  model.node("HardSigmoid", {"d"}, {"e"});
+  OnnxModel::attribute(model.node("MaxPool", {"e"}, {"y"}), "kernel_shape", {1, 1});
+  EXPECT_GT(cosine(model, "y", samples({1, 3, 4, 4}, 2)), 0.999);
+  EXPECT_EQ(workload_of(imported(model, samples({1, 3, 4, 4}, 2)))["inputs"].size(), 1U);
+}
+
 TEST_F(OnnxImport, RN_3_a_percentile_covers_less_than_all) {
   OnnxModel model;
   model.input("x", kFloat, {1, 1000}).output("y");
