@@ -95,6 +95,25 @@ void VectorRun::describe(FieldVisitor& visit) {
   visit("dilation_h", dilation_h, 8, kFromOne), visit("dilation_w", dilation_w, 8, kFromOne);
   visit("h_offset", h_offset, 16), visit("w_offset", w_offset, 16);
   visit("arithmetic", arithmetic, 2), visit("floor", floor, 8), visit("ceiling", ceiling, 8);
+  visit("divide", divide, 1);
+}
+
+std::string VectorRun::fault() const {
+  const bool quotient = kind == VectorKind::kMul && arithmetic == Arithmetic::kExact;
+  return divide && !quotient ? "vector.run: divide is for mul, in exact arithmetic" : "";
+}
+
+void VectorRow::describe(FieldVisitor& visit) {
+  visit("kind", kind, 3), visit("a_type", a_type, 2), visit("out_type", out_type, 2);
+  visit("a_zero", a_zero, 16, kZeroPointRange), visit("out_zero", out_zero, 16, kZeroPointRange);
+  visit("floor", floor, 8), visit("ceiling", ceiling, 8);
+  visit("a", a, 32), visit("destination", destination, 32), visit("parameters", parameters, 32);
+  visit("pixels", pixels, 32, kFromOne), visit("channels", channels, 16, kFromOne);
+  visit("size", size, 16, kFromOne);
+}
+
+std::string VectorRow::subject() const {
+  return fmt::format("{} {}x{}", kRowKindNames[static_cast<std::size_t>(kind)], pixels, channels);
 }
 
 std::string VectorRun::subject() const {
@@ -119,7 +138,7 @@ std::string VectorResize::subject() const {
 }
 
 std::vector<const OperationType*> core_operations() {
-  return operation_types<ConvSetup, LayerEnd, Halt, Barrier, Signal, Copy, VectorRun, VectorResize>();
+  return operation_types<ConvSetup, LayerEnd, Halt, Barrier, Signal, Copy, VectorRun, VectorResize, VectorRow>();
 }
 
 }  // namespace tilebeat

@@ -26,11 +26,29 @@ RealFunction real_function(ByteFunction::Kind kind) {
       return RealFunction::kHardSwish;
     case ByteFunction::Kind::kGelu:
       return RealFunction::kGelu;
-    case ByteFunction::Kind::kRelu:
-    case ByteFunction::Kind::kClamp:
+    default:
       break;
   }
   throw SimulationError("a function is not known");
+}
+
+// f(v) of docs/workloads.md, of those that are no business of a post-processor too.
+double value_of(const ByteFunction& function, double v) {
+  constexpr double kSqrt2OverPi = 0.7978845608028654, kCubic = 0.044715, kBeyond = 1e300;
+  switch (function.kind) {
+    case ByteFunction::Kind::kGeluTanh:
+      return 0.5 * v * (1.0 + std::tanh(kSqrt2OverPi * (v + kCubic * v * v * v)));
+    case ByteFunction::Kind::kSilu:
+      return v / (1.0 + std::exp(-v));
+    case ByteFunction::Kind::kExp:
+      return std::min(std::exp(v), kBeyond);
+    case ByteFunction::Kind::kErf:
+      return std::erf(v);
+    case ByteFunction::Kind::kSqrt:
+      return std::sqrt(std::max(v, 0.0));
+    default:
+      return apply(real_function(function.kind), v, function.slope);
+  }
 }
 
 std::int64_t within(std::int64_t value, const TensorRequant& requant) {
@@ -66,7 +84,7 @@ std::int64_t result_of(const ByteFunction& function, int x, DType input, std::in
   const double v = static_cast<double>(x - zero_point) * function.input_scale;
   const TensorRequant& requant = function.requant;
   if (requant.arithmetic != Arithmetic::kExact) return runtime_result(function, x - zero_point);
-  return within(requantize_real(apply(real_function(function.kind), v, function.slope), requant.scale,
+  return within(requantize_real(value_of(function, v), requant.scale,
                                 requant.zero_point, requant.dtype),
                 requant);
 }

@@ -102,7 +102,10 @@ Bytes mean_parameters(const Reduce& reduce, std::int64_t count, std::int32_t zer
   const auto sy = static_cast<float>(reduce.requant.output_scale.value_or(1));
   switch (reduce.requant.arithmetic) {
     case Arithmetic::kExact:
-      append(reduce.input_scale, bytes), append(reduce.requant.scale, bytes);
+      append(reduce.kind == Reduce::Kind::kSum ? reduce.input_scale * static_cast<double>(count)
+                                               : reduce.input_scale,
+             bytes);
+      append(reduce.requant.scale, bytes);
       return bytes;
     case Arithmetic::kFloat32:
     case Arithmetic::kFloat32Ort: {

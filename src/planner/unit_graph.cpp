@@ -33,6 +33,23 @@ bool leaves(const Workload& workload, const std::string& tensor, const std::vect
 
 }  // namespace
 
+bool reads_other_rows(const Workload& workload, const Layer& layer) {
+  if (const auto* concat = std::get_if<Concat>(&layer.operation))
+    return concat->axis + 1 != static_cast<int>(layer.output.shape.size());
+  if (const auto* softmax = std::get_if<Softmax>(&layer.operation))
+    return softmax->axis >= 0 && softmax->axis + 1 != static_cast<int>(layer.output.shape.size());
+  if (std::holds_alternative<Elementwise>(layer.operation)) {
+    return std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](const std::string& name) {
+      return workload.tensor(name).shape != layer.output.shape;
+    });
+  }
+  return std::holds_alternative<Reduce>(layer.operation) || std::holds_alternative<Move>(layer.operation) ||
+         std::holds_alternative<ArgMax>(layer.operation) ||
+         std::holds_alternative<Quantize>(layer.operation) ||
+         std::holds_alternative<Dequantize>(layer.operation) ||
+         std::holds_alternative<DynamicQuantize>(layer.operation);
+}
+
 std::optional<WindowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input) {
   const TensorInfo& map = workload.tensor(layer.inputs[input]);
   if (map.shape.size() != kMapAxes || layer.output.shape.size() != kMapAxes) return std::nullopt;
@@ -44,13 +61,10 @@ std::optional<WindowAxis> row_axis(const Workload& workload, const Layer& layer,
     return window_axis(*conv, height);
   }
   if (const auto* pool = std::get_if<Pooling>(&layer.operation)) return window_axis(*pool, height);
-  const bool moves =
-      std::holds_alternative<Reshape>(layer.operation) || std::holds_alternative<Resize>(layer.operation) ||
-      std::holds_alternative<Pad>(layer.operation) || std::holds_alternative<Reduce>(layer.operation) ||
-      std::holds_alternative<Quantize>(layer.operation) ||
-      std::holds_alternative<Dequantize>(layer.operation) ||
-      std::holds_alternative<DynamicQuantize>(layer.operation);
-  if (moves) return std::nullopt;
+  const bool moves = std::holds_alternative<Reshape>(layer.operation) ||
+                     std::holds_alternative<Resize>(layer.operation) ||
+                     std::holds_alternative<Pad>(layer.operation);
+  if (moves || reads_other_rows(workload, layer)) return std::nullopt;
   return same_row(height);
 }
 

@@ -109,6 +109,7 @@ void VectorWork::prepare(const Elementwise& operation) {
   base_.kind = operation.kind == Elementwise::Kind::kAdd   ? VectorKind::kAdd
                : operation.kind == Elementwise::Kind::kSub ? VectorKind::kSub
                                                            : VectorKind::kMul;
+  base_.divide = operation.kind == Elementwise::Kind::kDiv;
   base_.relu = operation.relu, base_.arithmetic = operation.requant.arithmetic;
   bound(operation.requant.range);
   parameters_ = elementwise_parameters(operation);
@@ -153,6 +154,8 @@ void VectorWork::prepare(const Requantize& operation) {
 void VectorWork::prepare(const Softmax& operation) {
   base_.kind = VectorKind::kSoftmax, base_.arithmetic = operation.requant.arithmetic;
   bound(operation.requant.range);
+  if (operation.axis >= 0)
+    channels_ = static_cast<int>(output_.shape[static_cast<std::size_t>(operation.axis)]);
   parameters_ = softmax_parameters(operation, channels_);
   need_row();
   types();
@@ -318,26 +321,39 @@ void VectorWork::add_flat(std::int64_t first, std::int64_t elements, int columns
   pieces_.push_back(std::move(piece));
 }
 
-void VectorWork::cut(const Concat&) {
-  Interval part = part_of(pixels().size(), share_.cores, share_.core, 1);
-  part = {pixels().begin + part.begin, pixels().begin + part.end};
-  std::int64_t channel = 0;
+void VectorWork::cut(const Concat& concat) {
+  const auto axis = static_cast<std::size_t>(concat.axis);
+  const auto bytes_from_axis = [axis](const TensorInfo& info) {
+    std::int64_t bytes = dtype_size(info.dtype);
+    for (std::size_t a = axis; a < info.shape.size(); ++a) bytes *= info.shape[a];
+    return bytes;
+  };
+  const std::int64_t row = bytes_from_axis(output_);
+  const bool channels = axis + 1 == output_.shape.size();
+  const Interval whole = channels ? pixels() : Interval{0, static_cast<int>(output_.size_bytes() / row)};
+  Interval part = part_of(whole.size(), share_.cores, share_.core, 1);
+  part = {whole.begin + part.begin, whole.begin + part.end};
+  std::int64_t before = 0;
   for (const Placement& input : inputs_) {
-    const std::int64_t depth = input.info.shape.back();
-    const std::int64_t most = std::min<std::int64_t>(kMostOfField, step_bytes() / depth);
-    if (most == 0) beyond_nram("a pixel");
-    for (std::int64_t at = part.begin; at < part.end; at += most) {
-      const std::int64_t count = std::min<std::int64_t>(most, part.end - at);
-      VectorPiece piece;
-      piece.in_bytes = count * depth;
-      piece.fetches.push_back(
-          {input.address + static_cast<std::uint64_t>(at * depth), 0, one_run(piece.in_bytes)});
-      piece.destination = result_.address + static_cast<std::uint64_t>(at * channels_ + channel);
-      piece.store.run = depth, piece.store.columns = count;
-      piece.store.source_column = depth, piece.store.destination_column = channels_;
-      pieces_.push_back(std::move(piece));
+    const std::int64_t depth = bytes_from_axis(input.info);
+    if (step_bytes() == 0) beyond_nram("a byte");
+    const std::int64_t run = std::min(depth, step_bytes());
+    const std::int64_t most = std::min<std::int64_t>(kMostOfField, step_bytes() / run);
+    for (std::int64_t at = part.begin; at < part.end; at += run < depth ? 1 : most) {
+      const std::int64_t count = run < depth ? 1 : std::min<std::int64_t>(most, part.end - at);
+      for (std::int64_t from = 0; from < depth; from += run) {
+        const std::int64_t bytes = std::min(run, depth - from);
+        VectorPiece piece;
+        piece.in_bytes = count * bytes;
+        piece.fetches.push_back(
+            {input.address + static_cast<std::uint64_t>(at * depth + from), 0, one_run(piece.in_bytes)});
+        piece.destination = result_.address + static_cast<std::uint64_t>(at * row + before + from);
+        piece.store.run = bytes, piece.store.columns = count;
+        piece.store.source_column = bytes, piece.store.destination_column = row;
+        pieces_.push_back(std::move(piece));
+      }
     }
-    channel += depth;
+    before += depth;
   }
 }
 

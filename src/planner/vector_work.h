@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "line_axes.h"
 #include "resize_axis.h"
 
 namespace tilebeat {
@@ -20,7 +21,7 @@ namespace tilebeat {
 constexpr int kMostOfField = 65535;  ///< of a field of 16 bits
 
 /// What a vector unit executes.
-using VectorInstruction = std::variant<VectorRun, VectorResize>;
+using VectorInstruction = std::variant<VectorRun, VectorResize, VectorRow>;
 
 /// One step of a core: what it fetches into a buffer, computes and stores.
 struct VectorPiece {
@@ -94,6 +95,11 @@ class VectorWork {
   void prepare(const Resize& resize);
   void prepare(const Reduce& reduce);
   void prepare(const Quantize& quantize);
+  void prepare(const RowNorm& norm);
+  void prepare(const Lrn& lrn);
+  void prepare(const ArgMax& operation);
+  void prepare(const Move& /*move*/) {}
+  void prepare_row(RowKind kind, const std::optional<OutputRange>& range);
   void prepare(const Dequantize& dequantize);
   void prepare(const DynamicQuantize& operation);
   void bound(const std::optional<OutputRange>& range);
@@ -102,11 +108,15 @@ class VectorWork {
   void types();
 
   // Elements without a channel of their own are spread one by one, others pixel by pixel.
-  void cut(const Elementwise& /*operation*/) { cut_flat(std::nullopt); }
+  void cut(const Elementwise& operation);
   void cut(const ByteFunction& /*operation*/) { cut_flat(std::nullopt); }
   void cut(const ChannelScale& /*operation*/) { cut_flat(channels_); }
   void cut(const Requantize& /*operation*/) { cut_flat(channels_); }
-  void cut(const Softmax& /*operation*/) { cut_flat(channels_); }
+  void cut(const Softmax& softmax);
+  void cut(const RowNorm& /*norm*/) { cut_rows(); }
+  void cut(const Lrn& /*lrn*/) { cut_rows(); }
+  void cut(const ArgMax& /*operation*/) { cut_rows(); }
+  void cut(const Move& move);
   void cut(const Pooling& pool);
   void cut(const Concat& operation);
   void cut(const Resize& resize);
@@ -128,6 +138,9 @@ class VectorWork {
   void add_resized(const Resize& resize, int image, Interval rows, Interval columns);
   VectorPiece piece_of_map(int image, const Window& h, const Window& w, Interval channels) const;
   void cut_flat(std::optional<int> pixel);
+  void cut_rows();
+  void cut_lines(const LineAxes& axes, LineUse use);
+  void add_lines(const LineAxes& axes, const Lines& lines, LineUse use);
   void add_flat(std::int64_t first, std::int64_t elements, int columns, int channels);
 
   const ChipConfig& chip_;
@@ -139,6 +152,7 @@ class VectorWork {
   VectorShare share_;
   std::int64_t touched_ = 0;
   VectorRun base_;
+  VectorRow row_;
   std::array<ResizeAxis, 2> resize_axes_;
   // A reduction's input as [outers, count, inner].
   struct ReducedAxes {

@@ -9,7 +9,9 @@
 namespace tilebeat {
 
 void VectorWork::prepare(const Reduce& reduce) {
-  base_.kind = VectorKind::kMean, base_.arithmetic = reduce.requant.arithmetic;
+  const bool greatest = reduce.kind == Reduce::Kind::kMax;
+  base_.kind = greatest ? VectorKind::kMaxPool : VectorKind::kMean;
+  base_.arithmetic = greatest ? Arithmetic::kExact : reduce.requant.arithmetic;
   const auto& shape = inputs_[0].info.shape;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     const auto number = static_cast<int>(axis);
@@ -20,7 +22,7 @@ void VectorWork::prepare(const Reduce& reduce) {
   }
   base_.kernel_w = static_cast<std::uint16_t>(reduced_.count);
   bound(reduce.requant.range);
-  parameters_ = mean_parameters(reduce, reduced_.count, inputs_[0].info.zero_point);
+  if (!greatest) parameters_ = mean_parameters(reduce, reduced_.count, inputs_[0].info.zero_point);
   types();
 }
 

@@ -28,9 +28,12 @@ std::uint8_t quantised(float x, float scale, std::int64_t zero_point, DType dtyp
 
 std::int64_t mean(const Reduce& reduce, std::int64_t sum, std::int64_t count, std::int32_t zero_point) {
   const TensorRequant& r = reduce.requant;
-  if (r.arithmetic != Arithmetic::kExact) return mean_of(reduce, sum, count, zero_point);
-  const double average = static_cast<double>(sum - count * zero_point) / static_cast<double>(count);
-  return rounded(average * reduce.input_scale * r.scale, r.zero_point, r.dtype);
+  if (r.arithmetic != Arithmetic::kExact && reduce.kind == Reduce::Kind::kMean)
+    return mean_of(reduce, sum, count, zero_point);
+  const auto number = static_cast<double>(count);
+  const double average = static_cast<double>(sum - count * zero_point) / number;
+  const double scale = reduce.kind == Reduce::Kind::kSum ? reduce.input_scale * number : reduce.input_scale;
+  return rounded(average * scale * r.scale, r.zero_point, r.dtype);
 }
 
 }  // namespace
@@ -45,9 +48,16 @@ Tensor reference_reduce(const Operand& x, const Reduce& reduce, const TensorInfo
   const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, 0);
   Tensor made{output.shape, output.dtype, {}};
   for (std::int64_t i = 0; i < output.elements(); ++i) {
-    std::int64_t sum = 0;
-    for (std::int64_t k = 0; k < count; ++k)
-      sum += values[static_cast<std::size_t>((i / inner * count + k) * inner + i % inner)];
+    std::int64_t sum = 0, greatest = INT32_MIN;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t value =
+          values[static_cast<std::size_t>((i / inner * count + k) * inner + i % inner)];
+      sum += value, greatest = std::max(greatest, value);
+    }
+    if (reduce.kind == Reduce::Kind::kMax) {
+      made.bytes.push_back(static_cast<std::uint8_t>(greatest));
+      continue;
+    }
     made.bytes.push_back(static_cast<std::uint8_t>(
         bounded(mean(reduce, sum, count, x.info.zero_point), output.dtype, reduce.requant.range)));
   }

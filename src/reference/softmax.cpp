@@ -61,9 +61,7 @@ class RuntimeSoftmax {
   Tensor output_;
 };
 
-}  // namespace
-
-Tensor reference_softmax(const Operand& x, const Softmax& operation, const TensorInfo& output) {
+Tensor softmax_of_rows(const Operand& x, const Softmax& operation, const TensorInfo& output) {
   if (operation.requant.arithmetic != Arithmetic::kExact)
     return RuntimeSoftmax(x, operation, output).compute();
   const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, 0);
@@ -90,6 +88,35 @@ Tensor reference_softmax(const Operand& x, const Softmax& operation, const Tenso
     return bounded(rounded(share * r.scale, r.zero_point, r.dtype), r.dtype, r.range);
   };
   for (std::size_t i = 0; i < values.size(); ++i) made.bytes.push_back(static_cast<std::uint8_t>(element(i)));
+  return made;
+}
+
+/// A tensor whose axes from `axis` on are [extent, inner], with these two swapped.
+Tensor swapped(const Tensor& tensor, std::int64_t extent, std::int64_t inner) {
+  Tensor made = tensor;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const std::int64_t block = i / (extent * inner), e = i / inner % extent, j = i % inner;
+    made.bytes[static_cast<std::size_t>((block * inner + j) * extent + e)] =
+        tensor.bytes[static_cast<std::size_t>(i)];
+  }
+  return made;
+}
+
+}  // namespace
+
+Tensor reference_softmax(const Operand& x, const Softmax& operation, const TensorInfo& output) {
+  const int last = static_cast<int>(output.shape.size()) - 1;
+  if (operation.axis < 0 || operation.axis == last) return softmax_of_rows(x, operation, output);
+  const std::int64_t extent = output.shape[static_cast<std::size_t>(operation.axis)];
+  std::int64_t inner = 1;
+  for (int axis = operation.axis + 1; axis <= last; ++axis)
+    inner *= output.shape[static_cast<std::size_t>(axis)];
+  const Tensor turned = swapped(x.tensor, extent, inner);
+  TensorInfo rows = output;
+  rows.shape = {output.elements() / extent, extent};
+  Tensor made = softmax_of_rows({turned, x.info}, operation, rows);
+  made = swapped(made, inner, extent);
+  made.shape = output.shape;
   return made;
 }
 

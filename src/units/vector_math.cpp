@@ -44,6 +44,13 @@ void append(float value, std::vector<std::uint8_t>& bytes) {
   append(bits, DType::kFloat32, bytes);
 }
 
+// Far beyond every type where there is none, by the sign of p.
+double quotient(double p, double q) {
+  constexpr double kBeyond = 1e300;
+  if (q != 0.0) return p / q;
+  return p == 0.0 ? 0.0 : std::copysign(kBeyond, p);
+}
+
 // Requantised. Factors come from memory, where a program may find anything.
 std::int32_t result_of(double value, double scale, const VectorRun& operation) {
   if (std::isnan(value * scale)) {
@@ -69,6 +76,8 @@ void VectorMath::run(const Operation& operation, const VectorStep& step, const s
                      const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results) {
   if (const auto* resized = operation.get_if<VectorResize>()) {
     resize(*resized, step, a, results);
+  } else if (const auto* row = operation.get_if<VectorRow>()) {
+    rows(*row, a, results);
   } else {
     run(operation.get<VectorRun>(), step, a, b, results);
   }
@@ -271,7 +280,10 @@ void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
     const double p = static_cast<double>(x) * factor(0);
     const std::int64_t y = std::int64_t{element(b, index, operation.b_type)} - operation.b_zero;
     const double q = static_cast<double>(y) * factor(1);
-    value = operation.kind == VectorKind::kAdd ? p + q : operation.kind == VectorKind::kSub ? p - q : p * q;
+    value = operation.divide                      ? quotient(p, q)
+            : operation.kind == VectorKind::kAdd ? p + q
+            : operation.kind == VectorKind::kSub ? p - q
+                                                 : p * q;
     if (operation.relu) value = std::max(value, 0.0);
     append(result_of(value, factor(2), operation), operation.out_type, results);
   }

@@ -52,10 +52,23 @@ void VectorUnit::check(const VectorRun& run) const {
     throw SimulationError(fmt::format("vector.run: {} of elements that are not int32",
                                       kVectorKindNames[static_cast<std::size_t>(run.kind)]));
   }
-  if (VectorSteps::parameter_bytes(run) > config_.parameter_bytes) {
-    throw SimulationError(fmt::format("vector.run: {} bytes of parameters, there is room for {}",
-                                      VectorSteps::parameter_bytes(run), config_.parameter_bytes));
-  }
+  check_parameters(VectorSteps::parameter_bytes(run), "vector.run");
+}
+
+void VectorUnit::check_parameters(int bytes, const char* operation) const {
+  if (bytes > config_.parameter_bytes)
+    throw SimulationError(fmt::format("{}: {} bytes of parameters, there is room for {}", operation, bytes,
+                                      config_.parameter_bytes));
+}
+
+void VectorUnit::check(const VectorRow& run) const {
+  const DType out = run.kind == RowKind::kArgMax ? DType::kInt32 : run.out_type;
+  const bool fits = run.kind == RowKind::kArgMax ? run.out_type == out : is_byte(out);
+  if (!is_byte(run.a_type) || !fits)
+    throw SimulationError(fmt::format("vector.row: {} has no such types of elements",
+                                      kRowKindNames[static_cast<std::size_t>(run.kind)]));
+  check_row(run.channels, "vector.row");
+  check_parameters(RowSteps::parameter_bytes(run), "vector.row");
 }
 
 // Only the operations between float32 and other elements have float32 ones; those of a runtime's arithmetic
@@ -110,6 +123,9 @@ void VectorUnit::take(const Instruction& instruction, Cycle next) {
   };
   if (const auto* resize = instruction.operation.get_if<VectorResize>()) {
     admit(*resize, resize->type);
+  } else if (const auto* row = instruction.operation.get_if<VectorRow>()) {
+    check(*row);
+    job.unwritten = std::int64_t{row->pixels} * row->results() * dtype_size(row->out_type);
   } else {
     const auto& run = instruction.operation.get<VectorRun>();
     admit(run, run.out_type);

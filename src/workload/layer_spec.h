@@ -43,10 +43,24 @@ enum class Operator : std::uint8_t {
   kQuantize,
   kDequantize,
   kDynamicQuantize,
+  kDiv,
+  kGeluTanh,
+  kSilu,
+  kExp,
+  kErf,
+  kSqrt,
+  kReduceSum,
+  kReduceMax,
+  kLayerNorm,
+  kRmsNorm,
+  kLrn,
+  kArgMax,
+  kTranspose,
+  kSlice,
 };
 
 /// By the number of the Operator.
-constexpr std::array<std::string_view, 32> kOperatorNames{"conv2d",
+constexpr std::array<std::string_view, 46> kOperatorNames{"conv2d",
                                                           "fully_connected",
                                                           "matmul",
                                                           "max_pool",
@@ -77,7 +91,21 @@ constexpr std::array<std::string_view, 32> kOperatorNames{"conv2d",
                                                           "reduce_mean",
                                                           "quantize",
                                                           "dequantize",
-                                                          "dynamic_quantize"};
+                                                          "dynamic_quantize",
+                                                          "div",
+                                                          "gelu_tanh",
+                                                          "silu",
+                                                          "exp",
+                                                          "erf",
+                                                          "sqrt",
+                                                          "reduce_sum",
+                                                          "reduce_max",
+                                                          "layernorm",
+                                                          "rmsnorm",
+                                                          "lrn",
+                                                          "argmax",
+                                                          "transpose",
+                                                          "slice"};
 
 constexpr std::string_view operator_name(Operator op) {
   return kOperatorNames[static_cast<std::size_t>(op)];

@@ -48,6 +48,10 @@ class ArithmeticSetter {
   }
 
   void operator()(Elementwise& e) const {
+    if (e.kind == Elementwise::Kind::kDiv) {
+      without_rule();
+      return check_range(e.requant.range);
+    }
     if (!begin(e.requant)) return;
     const double sy = *e.requant.output_scale;
     const bool product = e.kind == Elementwise::Kind::kMul;
@@ -89,7 +93,19 @@ class ArithmeticSetter {
     if (arithmetic_ == Arithmetic::kFloat32Ort && softmax.beta != 1)
       source_.place.key("beta").refuse_value(softmax.beta, "1 in arithmetic float32_ort");
   }
+  void operator()(RowNorm& norm) const {
+    without_rule();
+    check_range(norm.requant.range);
+  }
+  void operator()(Lrn& lrn) const {
+    without_rule();
+    check_range(lrn.requant.range);
+  }
   void operator()(Reduce& reduce) const {
+    if (reduce.kind != Reduce::Kind::kMean) {
+      without_rule();
+      return check_range(reduce.requant.range);
+    }
     if (begin(reduce.requant))
       check_factor(reduce.input_scale / *reduce.requant.output_scale, source_.place.key("input_scale"));
   }

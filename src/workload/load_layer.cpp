@@ -9,27 +9,21 @@
 namespace tilebeat {
 namespace {
 
-bool takes_any_shape(Operator op) {
+/// Operators that are defined by height and width, or by groups of channels.
+bool needs_map(Operator op) {
   switch (op) {
-    case Operator::kReshape:
-    case Operator::kMatmul:
-    case Operator::kAdd:
-    case Operator::kSub:
-    case Operator::kMul:
-    case Operator::kRelu:
-    case Operator::kClamp:
-    case Operator::kLeakyRelu:
-    case Operator::kSigmoid:
-    case Operator::kTanh:
-    case Operator::kHardSwish:
-    case Operator::kGelu:
-    case Operator::kRequantize:
-    case Operator::kSoftmax:
-    case Operator::kDropout:
-    case Operator::kReduceMean:
-    case Operator::kQuantize:
-    case Operator::kDequantize:
-    case Operator::kDynamicQuantize:
+    case Operator::kConv2d:
+    case Operator::kConvTranspose:
+    case Operator::kFullyConnected:
+    case Operator::kMaxPool:
+    case Operator::kAveragePool:
+    case Operator::kGlobalMaxPool:
+    case Operator::kGlobalAveragePool:
+    case Operator::kScale:
+    case Operator::kBatchnorm:
+    case Operator::kFlatten:
+    case Operator::kResize:
+    case Operator::kPad:
       return true;
     default:
       return false;
@@ -41,7 +35,7 @@ void check_inputs(const LayerSource& source) {
   for (std::size_t i = 0; i < source.inputs.size(); ++i) {
     const TensorInfo& input = source.inputs[i];
     const std::string name = shown(source.spec.inputs[i]);
-    if (input.shape.size() != 4 && !takes_any_shape(op)) {
+    if (input.shape.size() != 4 && needs_map(op)) {
       source.input_place(i).refuse(fmt::format("{} with shape {}", name, shape_text(input.shape)),
                                    "a map [N, H, W, C]");
     }
@@ -62,6 +56,13 @@ void check_inputs(const LayerSource& source) {
 }
 
 }  // namespace
+
+int axis_of(int axis, std::size_t rank, const Place& place) {
+  const int size = static_cast<int>(rank), from_start = axis < 0 ? axis + size : axis;
+  if (from_start < 0 || from_start >= size)
+    place.refuse_value(axis, fmt::format("{} to {}, an axis of {}", -size, size - 1, size));
+  return from_start;
+}
 
 void check_zero_point(std::int32_t zero_point, DType dtype, const Place& place) {
   if (zero_point < dtype_min(dtype) || zero_point > dtype_max(dtype)) {

@@ -160,7 +160,9 @@ template <class V>
 void describe(V&, PlainSpec&) {}
 
 template <class V>
-void describe(V&, ConcatSpec&) {}
+void describe(V& v, ConcatSpec& s) {
+  v.integer("axis", s.axis, kAxis, "axis along which they are joined, from the end if negative");
+}
 
 template <class V>
 void describe(V& v, ElementwiseSpec& s) {
@@ -246,9 +248,14 @@ void describe(V& v, ReshapeSpec& s) {
 }
 
 template <class V>
+void describe_axes(V& v, std::vector<int>& axes, bool& keep_dims) {
+  v.required().integers("axes", axes, kAxis, {1, 6}, "axes that go, neighbours; from the end if negative");
+  v.boolean("keep_dims", keep_dims, "the output has these axes, with extent 1");
+}
+
+template <class V>
 void describe(V& v, ReduceSpec& s) {
-  v.required().integers("axes", s.axes, kAxis, {1, 6}, "axes that go, neighbours; from the end if negative");
-  v.boolean("keep_dims", s.keep_dims, "the output has these axes, with extent 1");
+  describe_axes(v, s.axes, s.keep_dims);
   v.required().number("input_scale", s.input_scale, kPositiveScale, "real value of one step of the input");
   describe_requant(v, s.requant);
 }
@@ -266,6 +273,48 @@ void describe(V& v, DequantizeSpec& s) {
 template <class V>
 void describe(V& v, DynamicQuantizeSpec& s) {
   v.choice("result", s.result, kDynamicResultNames, "which result of DynamicQuantizeLinear is the output");
+}
+
+template <class V>
+void describe(V& v, ReduceMaxSpec& s) {
+  describe_axes(v, s.axes, s.keep_dims);
+}
+
+template <class V>
+void describe(V& v, NormSpec& s) {
+  v.special("gamma", PerChannelValue{s.gamma, kReal}, "factor, or one a channel");
+  v.special("beta", PerChannelValue{s.beta, kReal}, "offset, or one a channel");
+  v.number("epsilon", s.epsilon, kEpsilon, "added to the mean of squares, in real values");
+  v.required().number("input_scale", s.input_scale, kPositiveScale, "real value of one step of the input");
+  describe_requant(v, s.requant);
+}
+
+template <class V>
+void describe(V& v, LrnSpec& s) {
+  v.integer("size", s.lrn.size, kTapExtent, "channels that are summed over");
+  v.number("alpha", s.lrn.alpha, kVariance, "factor of the mean of squares");
+  v.number("beta", s.lrn.beta, kSlope, "exponent");
+  v.number("bias", s.lrn.bias, kPositiveScale, "added to the mean of squares");
+  v.required().number("input_scale", s.lrn.input_scale, kPositiveScale, "real value of one step of the input");
+  describe_requant(v, s.lrn.requant);
+}
+
+template <class V>
+void describe(V& v, ArgMaxSpec& s) {
+  v.choice("result", s.result, kArgMaxResultNames, "the index, int32; or uint8, 1 there and 0 elsewhere");
+}
+
+template <class V>
+void describe(V& v, TransposeSpec& s) {
+  v.required().integers("perm", s.perm, {0, 5}, {1, 6}, "axis perm[i] of the input is axis i of the output");
+}
+
+template <class V>
+void describe(V& v, SliceSpec& s) {
+  constexpr Range kIndex{0, kMaxDimension};
+  v.required().integers("starts", s.starts, kIndex, {1, 6}, "first index, one an axis");
+  v.required().integers("ends", s.ends, kIndex, {1, 6}, "index behind the last one, one an axis");
+  v.integers("steps", s.steps, kExtent, {0, 6}, "from index to index, one an axis; without them 1");
 }
 
 }  // namespace tilebeat

@@ -78,8 +78,9 @@ struct PlainSpec {
 };
 struct ConcatSpec {
   static constexpr Count kInputs{2, 16};
+  int axis = -1;
 };
-/// add, sub, mul.
+/// add, sub, mul, div.
 struct ElementwiseSpec {
   static constexpr Count kInputs = kTwoInputs;
   std::array<double, 2> input_scales{1, 1};
@@ -90,7 +91,7 @@ struct ClampSpec {
   static constexpr Count kInputs = kOneInput;
   std::int32_t low = 0, high = 0;
 };
-/// sigmoid, tanh, hard_swish, gelu.
+/// sigmoid, tanh, hard_swish, gelu, gelu_tanh, silu, exp, erf, sqrt.
 struct FunctionSpec {
   static constexpr Count kInputs = kOneInput;
   double input_scale = 1;
@@ -143,13 +144,42 @@ struct PadSpec {
   Pad pad;
   std::optional<std::int32_t> value;
 };
-/// reduce_mean.
+/// reduce_mean, reduce_sum.
 struct ReduceSpec {
   static constexpr Count kInputs = kOneInput;
   std::vector<int> axes;
   bool keep_dims = true;
   double input_scale = 1;
   TensorRequant requant;
+};
+struct ReduceMaxSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::vector<int> axes;
+  bool keep_dims = true;
+};
+/// layernorm, rmsnorm.
+struct NormSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::vector<double> gamma{1}, beta{0};
+  double epsilon = 1e-5, input_scale = 1;
+  TensorRequant requant;
+};
+struct LrnSpec {
+  static constexpr Count kInputs = kOneInput;
+  Lrn lrn;
+};
+struct ArgMaxSpec {
+  static constexpr Count kInputs = kOneInput;
+  ArgMax::Result result = ArgMax::Result::kIndex;
+};
+constexpr std::array<std::string_view, 2> kArgMaxResultNames{"index", "one_hot"};
+struct TransposeSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::vector<int> perm;
+};
+struct SliceSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::vector<std::int64_t> starts, ends, steps;
 };
 /// The type, zero point and step of quantized elements.
 struct StepRequant {
@@ -175,6 +205,7 @@ using OperatorSpec =
     std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, ProductSpec, MaxPoolSpec, AveragePoolSpec,
                  PlainSpec, ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec, ScaleSpec,
                  BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec, ResizeSpec, ConvTransposeSpec,
-                 PadSpec, ReduceSpec, QuantizeSpec, DequantizeSpec, DynamicQuantizeSpec>;
+                 PadSpec, ReduceSpec, QuantizeSpec, DequantizeSpec, DynamicQuantizeSpec, ReduceMaxSpec, NormSpec,
+                 LrnSpec, ArgMaxSpec, TransposeSpec, SliceSpec>;
 
 }  // namespace tilebeat

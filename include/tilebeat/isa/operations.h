@@ -129,7 +129,36 @@ struct VectorRun {
   /// The least result is the output type's least value plus `floor`, the greatest its greatest less
   /// `ceiling`; of results that are bytes.
   std::uint8_t floor = 0, ceiling = 0;
+  bool divide = false;  ///< mul: the quotient of a and b in place of the product
 
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+  std::string fault() const;
+};
+
+/// What is computed from all channels of a pixel; the formulas are in docs/vector.md.
+enum class RowKind : std::uint8_t { kLayerNorm, kRmsNorm, kLrn, kArgMax, kOneHot };
+constexpr std::array<std::string_view, 5> kRowKindNames{"layernorm", "rmsnorm", "lrn", "argmax", "onehot"};
+constexpr FieldChoices choices_of(RowKind) {
+  return {"row operation", kRowKindNames.data(), kRowKindNames.size()};
+}
+
+/// An operation of the vector unit on `pixels` pixels of `channels` bytes, which lie in NRAM without gaps.
+/// `parameters` is where its factors lie: of layernorm and rmsnorm 16 bytes and 16 a channel, of lrn 40.
+struct VectorRow {
+  static constexpr OperationKind kKind{"vector.row", 0x42, Unit::kVector};
+
+  RowKind kind = RowKind::kLayerNorm;
+  DType a_type = DType::kInt8, out_type = DType::kInt8;
+  std::int16_t a_zero = 0, out_zero = 0;
+  std::uint8_t floor = 0, ceiling = 0;                  ///< as in VectorRun
+  std::uint32_t a = 0, destination = 0, parameters = 0;  ///< byte offsets in NRAM
+  std::uint32_t pixels = 1;
+  std::uint16_t channels = 1;
+  std::uint16_t size = 1;  ///< lrn: channels that are summed over
+
+  /// Elements of the result of a pixel.
+  int results() const { return kind == RowKind::kArgMax ? 1 : channels; }
   void describe(FieldVisitor& visit);
   std::string subject() const;
 };

@@ -71,6 +71,27 @@ class VectorSteps final : public StepSequence {
   VectorStep step_;
 };
 
+/// The steps of one VectorRow in order: parameters first, if there are any; then pixels. The lanes go over a
+/// pixel's channels three times: sums, distances or windows, quotients; twice to find the greatest and where
+/// it is.
+class RowSteps final : public StepSequence {
+ public:
+  RowSteps(const VectorRow& run, int lanes);
+  bool done() const override { return done_; }
+  const VectorStep& step() const override { return step_; }
+  void advance() override;
+
+  /// Bytes of factors of an operation.
+  static int parameter_bytes(const VectorRow& run);
+
+ private:
+  VectorRow run_;
+  std::int64_t clocks_;  // of a pixel
+  std::int64_t pixel_ = 0;
+  bool done_ = false;
+  VectorStep step_;
+};
+
 /// The steps of one VectorResize in order: of every pixel the taps that lie side by side, one run a source
 /// row, or single taps when two do not fit a burst. Taps of weight 0 are none. The lanes take
 /// ceil(channels / lanes) clocks a tap.

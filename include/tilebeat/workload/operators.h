@@ -138,12 +138,49 @@ struct Pooling {
   std::optional<OutputRange> range = {};
 };
 
-/// reduce_mean: over `axes`, which are neighbours and rise, v = (sum(x - zx) / count) * input_scale; then
-/// requantised.
+/// reduce_mean, reduce_sum, reduce_max: over `axes`, which are neighbours and rise. With s = input_scale, of
+/// a sum input_scale * count, v = (sum(x - zx) / count) * s; then requantised. A maximum is the greatest x;
+/// dtype and zero point are the input's.
 struct Reduce {
+  enum class Kind : std::uint8_t { kMean, kSum, kMax };
+  Kind kind = Kind::kMean;
   std::vector<int> axes;
   double input_scale = 1;
   TensorRequant requant;
+};
+
+/// layernorm, rmsnorm: over the n elements x of each index of the other axes, less their zero point, with
+/// their sum S and their sum of squares Q, which are exact. layernorm: d = n * x - S, r = sqrt(n * Q - S * S +
+/// e), e = epsilon * (n / input_scale)^2. rmsnorm: d = x, r = sqrt(Q / n + e), e = epsilon * (1 /
+/// input_scale)^2. v = d / r * gamma[c] + beta[c], 0 / 0 being 0; then requantised.
+struct RowNorm {
+  enum class Kind : std::uint8_t { kLayerNorm, kRmsNorm };
+  Kind kind = Kind::kLayerNorm;
+  double input_scale = 1, epsilon = 1e-5;
+  std::vector<double> gamma, beta;  ///< one a channel
+  TensorRequant requant;
+};
+
+/// lrn over the channels of each pixel: v = x * s with s = input_scale, m = the sum of v^2 over the channels
+/// from c - floor((size - 1) / 2) to c + ceil((size - 1) / 2) that exist, in their order; v / (bias + alpha /
+/// size * m)^beta; then requantised.
+struct Lrn {
+  int size = 5;
+  double alpha = 1e-4, beta = 0.75, bias = 1, input_scale = 1;
+  TensorRequant requant;
+};
+
+/// argmax along the last axis: the first greatest element's index, int32; or uint8, 1 there and 0 elsewhere.
+struct ArgMax {
+  enum class Result : std::uint8_t { kIndex, kOneHot };
+  Result result = Result::kIndex;
+};
+
+/// transpose, slice, and gather by constant indices along one axis: element i of the output is the input's at
+/// `offset` + the sum over axes of i[axis] * strides[axis]. dtype and zero point are the input's.
+struct Move {
+  std::vector<std::int64_t> strides;  ///< in elements, by axis of the output
+  std::int64_t offset = 0;
 };
 
 /// quantize: bytes of float32: sat(rint(f32(x / scale)) + zero_point) (SPEC NU-6).
@@ -162,20 +199,33 @@ struct DynamicQuantize {
   Result result = Result::kY;
 };
 
-/// add, sub, mul of tensors a and b of one shape: with p = (a - za) * input_scales[0] and
-/// q = (b - zb) * input_scales[1], v = p + q, p - q or p * q; with `relu` then max(v, 0); then requantised.
+/// add, sub, mul, div of tensors a and b, whose axes are aligned at their ends and repeated where an extent is 1: with p = (a - za) * input_scales[0] and
+/// q = (b - zb) * input_scales[1], v = p + q, p - q, p * q or p / q (a bound of the dtype by the sign of p where q is 0, and 0 where p is 0 too); with `relu` then max(v, 0); then requantised.
 struct Elementwise {
-  enum class Kind : std::uint8_t { kAdd, kSub, kMul };
+  enum class Kind : std::uint8_t { kAdd, kSub, kMul, kDiv };
   Kind kind = Kind::kAdd;
   std::array<double, 2> input_scales{1, 1};
   bool relu = false;
   TensorRequant requant;
 };
 
-/// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu. relu: max(x, zx). clamp:
+/// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu, gelu_tanh, silu, exp, erf, sqrt (of 0 where v < 0). relu: max(x, zx). clamp:
 /// sat(min(max(x - zx, low), high) + zx). The others: f(v) of v = (x - zx) * input_scale, requantised.
 struct ByteFunction {
-  enum class Kind : std::uint8_t { kRelu, kClamp, kLeakyRelu, kSigmoid, kTanh, kHardSwish, kGelu };
+  enum class Kind : std::uint8_t {
+    kRelu,
+    kClamp,
+    kLeakyRelu,
+    kSigmoid,
+    kTanh,
+    kHardSwish,
+    kGelu,
+    kGeluTanh,
+    kSilu,
+    kExp,
+    kErf,
+    kSqrt
+  };
   Kind kind = Kind::kRelu;
   std::int64_t low = 0, high = 0;  ///< of a clamp
   double input_scale = 1;
@@ -196,12 +246,13 @@ struct Requantize {
   TensorRequant requant;
 };
 
-/// softmax over the channels of each pixel: with d = (greatest x of the pixel) - x,
+/// softmax over the elements along `axis`, a "pixel": with d = (greatest x of the pixel) - x,
 /// e = round(exp(-d * input_scale * beta) * 2^24), p = e / (their exact sum over the channels), one division;
 /// then requantised.
 struct Softmax {
   double input_scale = 1;
   double beta = 1;  ///< factor of the exponent
+  int axis = -1;    ///< from the start; negative: the last one
   TensorRequant requant;
 };
 
@@ -242,12 +293,14 @@ struct Pad {
   std::int32_t value = 0;
 };
 
-/// concat over channels of inputs with one dtype and zero point.
-struct Concat {};
+/// concat along an axis of inputs with one dtype and zero point.
+struct Concat {
+  int axis = 3;
+};
 
 /// What a layer computes. (What a processor executes is an Operation, isa/operation.h.)
 using LayerOperation =
     std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize, Softmax, Reshape,
-                 Concat, Resize, Pad, Reduce, Quantize, Dequantize, DynamicQuantize>;
+                 Concat, Resize, Pad, Reduce, Quantize, Dequantize, DynamicQuantize, RowNorm, Lrn, ArgMax, Move>;
 
 }  // namespace tilebeat
