@@ -114,8 +114,7 @@ void OnnxLowering::transpose(const GraphNode& node, Attributes& attributes) {
     if (sorted[i] != static_cast<std::int64_t>(i)) throw Unsupported("a perm that is no permutation");
   }
   if (x.known()) {  // integers that stand for weights
-    GraphNode plain = node;
-    x.constant = evaluate(plain, {&*x.constant}, graph_.opset).at(0);
+    x.constant = evaluate(node, {&*x.constant}, graph_.opset).at(0);
     x.shape = x.constant->shape;
     x.stands->axis =
         x.stands->scales.size() > 1 ? std::find(perm.begin(), perm.end(), x.stands->axis) - perm.begin() : 0;

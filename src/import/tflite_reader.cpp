@@ -4,6 +4,7 @@
 #include "tilebeat/workload/npy.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 #include <tflite_generated.h>
@@ -114,7 +115,11 @@ class TfliteReader {
     if (q->details_type() != 0) problems_.add(made.name, "a quantisation that is not affine");
     Quantisation& quantisation = made.quantisation;
     if (q->scale()) quantisation.scales.assign(q->scale()->begin(), q->scale()->end());
-    if (q->zero_point()) quantisation.zero_points.assign(q->zero_point()->begin(), q->zero_point()->end());
+    // The verifier does not see to it that numbers of 8 bytes lie at multiples of 8.
+    if (q->zero_point()) quantisation.zero_points.resize(q->zero_point()->size());
+    if (!quantisation.zero_points.empty())
+      std::memcpy(quantisation.zero_points.data(), q->zero_point()->Data(),
+                  quantisation.zero_points.size() * sizeof(std::int64_t));
     quantisation.axis = q->quantized_dimension();
     if (quantisation.scales.size() > 1 && quantisation.zero_points.size() == 1)
       quantisation.zero_points.resize(quantisation.scales.size(), quantisation.zero_points.front());

@@ -59,7 +59,7 @@ std::string WorkloadBuilder::unique(const std::string& wish) {
 
 std::string WorkloadBuilder::add_input(const std::string& wish, const Extents& shape, ElementType type,
                                        std::int64_t zero_point, const FieldsJson& source) {
-  const std::string name = unique(wish);
+  std::string name = unique(wish);
   FieldsJson input{{"name", name}, {"shape", shape}, {"dtype", element_name(type)}};
   if (zero_point != 0) input["zero_point"] = zero_point;
   input.update(source);
@@ -69,7 +69,7 @@ std::string WorkloadBuilder::add_input(const std::string& wish, const Extents& s
 
 std::string WorkloadBuilder::add_layer(const std::string& wish, const std::string& op,
                                        const std::vector<std::string>& inputs, const FieldsJson& fields) {
-  const std::string name = unique(wish);
+  std::string name = unique(wish);
   FieldsJson layer{{"name", name}, {"op", op}, {"inputs", inputs}};
   layer.update(fields);
   layer_list_.push_back(std::move(layer));
