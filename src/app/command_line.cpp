@@ -1,6 +1,7 @@
 #include "tilebeat/app/command_line.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/import/imported.h"
 #include "tilebeat/schema/place.h"
 
 #include <algorithm>
@@ -88,6 +89,9 @@ void define_run(CLI::App& app, RunCommand& c) {
       ->check(CLI::IsMember({"clock", "tile"}));
   app.add_option("--check", c.check, "compare outputs with the reference (default: on up to 4e10 MACs)")
       ->check(CLI::IsMember({"on", "off"}));
+  app.add_option("--input", c.inputs, "elements of an input of the workload, instead of those that it names")
+      ->excludes("--program")
+      ->type_name("NAME=X.npy");
   define_waveform(app, c);
   app.add_option("--timeline", c.timeline, "write a timeline for Perfetto (Chrome trace events)")
       ->check(kNotEmpty)
@@ -108,6 +112,32 @@ void define_run(CLI::App& app, RunCommand& c) {
   tilebeat run --config configs/switch16.json --layer models/worked_dilated.json
   tilebeat run --config configs/switch16.json --layer models/worked_dilated.json --vcd wave.vcd --vcd-signals 'sw*' 'b*'
   tilebeat run --config configs/switch16.json --layer models/vgg16_conv3_2.json --timeline timeline.json --out vgg)");
+}
+
+void define_import(CLI::App& app, ImportCommand& c) {
+  app.add_option("model", c.model, "a model: .onnx or .tflite")->required()->check(kNotEmpty);
+  app.add_option("--out", c.out, "folder for workload.json, tensors.json and the tensors")
+      ->required()
+      ->check(kNotEmpty)
+      ->type_name("DIR");
+  app.add_flag("--keep-all", c.keep_all, "every activation is an output of the workload");
+  app.add_option("--arithmetic", c.arithmetic,
+                 "rounding of the layers (default: fixed for TFLite, float32_ort for ONNX)")
+      ->check(CLI::IsMember(kArithmeticNames));
+  CLI::Option* calibrate =
+      app.add_option("--calibrate", c.calibrate,
+                     "samples of an input of a float model, stacked along the first axis: it is quantised")
+          ->check(kNotEmpty)
+          ->type_name("[NAME=]X.npy");
+  app.add_option("--percentile", c.percentile, "of the magnitudes of a tensor that its scale covers")
+      ->needs(calibrate)
+      ->capture_default_str()
+      ->check(CLI::Range(50.0, 100.0))
+      ->type_name("PERCENT");
+  app.footer(R"(Examples:
+  tilebeat import model.tflite --out net
+  tilebeat run --config configs/cluster4x4.json --layer net/workload.json --input x=x.npy
+  tilebeat import float.onnx --calibrate samples.npy --percentile 99.99 --out net)");
 }
 
 void define_tables(CLI::App& app, TablesCommand& c) {
@@ -202,9 +232,12 @@ int dispatch(int argc, char** argv) {
   SchemaCommand schema_command;
   CompareCommand compare_command;
   TablesCommand tables_command;
+  ImportCommand import_command;
 
   CLI::App& run_app = *app.add_subcommand("run", "simulate a workload on a hardware configuration");
   define_run(run_app, run_command);
+  CLI::App& import_app = *app.add_subcommand("import", "make a workload of an ONNX or TensorFlow Lite model");
+  define_import(import_app, import_command);
   CLI::App& plan_app = *app.add_subcommand("plan", "show how a workload is mapped, without simulating");
   add_files(plan_app, plan_command.config, plan_command.layer);
   plan_app
@@ -248,6 +281,7 @@ int dispatch(int argc, char** argv) {
     throw UserError(fmt::format("{} ('tilebeat --help' shows how)", error.what()));
   }
   if (run_app.parsed()) return run(run_command);
+  if (import_app.parsed()) return import_file(import_command);
   if (plan_app.parsed()) return plan(plan_command);
   if (schema_app.parsed()) return schema(schema_command);
   if (tables_app.parsed()) return tables(tables_command);

@@ -24,6 +24,7 @@ struct RunCommand {
   std::int64_t vcd_max_mb = 1024;
   bool vcd_accumulators = false;
   std::string check;                ///< empty: on below kCheckedMacs
+  std::vector<std::string> inputs;  ///< NAME=FILE
   std::vector<std::string> faults;  ///< BANK:BYTE:MASK
   std::uint32_t jitter_seed = 0, build_order_seed = 0;
 };
@@ -35,6 +36,16 @@ constexpr std::int64_t kCheckedMacs = 40'000'000'000;
 int run(const RunCommand& command);
 /// Throws UserError when the outputs of a run of `plan` cannot be written where they are to be.
 void check_run_places(const RunCommand& command, const Plan& plan);
+
+/// `tilebeat import`: a model file as a workload.
+struct ImportCommand {
+  std::string model, out;
+  std::string arithmetic;  ///< empty: the one of the model's format
+  bool keep_all = false;
+  std::vector<std::string> calibrate;  ///< X.npy or NAME=X.npy: samples of an input
+  double percentile = 100;
+};
+int import_file(const ImportCommand& command);
 
 /// `tilebeat plan`.
 struct PlanCommand {

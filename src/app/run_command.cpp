@@ -178,6 +178,20 @@ void print_result(const RunCommand& command, const RunResult& result, bool check
              command.timeline.empty() ? "" : ", " + command.timeline);
 }
 
+/// The files of `--input NAME=FILE`, by name.
+InputFiles input_files(const std::vector<std::string>& options) {
+  InputFiles files;
+  for (const std::string& option : options) {
+    const std::size_t equals = option.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == option.size())
+      throw UserError(fmt::format("--input {}: NAME=X.npy is expected", option));
+    const std::string name = option.substr(0, equals);
+    if (!files.emplace(name, option.substr(equals + 1)).second)
+      throw UserError(fmt::format("--input {}: {} is said twice", option, name));
+  }
+  return files;
+}
+
 void check_command(const RunCommand& command) {
   if (command.vcd_to >= 0 && command.vcd_to <= command.vcd_from) {
     throw UserError(
@@ -207,7 +221,8 @@ int run(const RunCommand& command) {
                                 command.config, hardware.dataflow));
   for (const std::string& fault : command.faults) options.faults.push_back(parse_fault(fault, hardware));
   std::optional<Workload> workload;
-  if (command.program.empty()) workload = load_workload(command.layer);
+  const InputFiles given = input_files(command.inputs);
+  if (command.program.empty()) workload = load_workload(command.layer, given);
   const NetworkMapping asked = command.mapping.empty() ? NetworkMapping{} : load_mapping(command.mapping);
   HandPrograms made = workload ? HandPrograms{plan_workload(*workload, hardware, command.layer, asked).plan,
                                               files_read(command.config, command.layer)}
@@ -215,6 +230,7 @@ int run(const RunCommand& command) {
   for (const std::string& file : {command.config, command.mapping, command.tables}) {
     if (!file.empty()) made.files.push_back(file);
   }
+  for (const auto& [name, file] : given) made.files.push_back(file);
   Plan& plan = made.plan;
   if (ahead && ahead->used() == 0)
     throw UserError(

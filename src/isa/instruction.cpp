@@ -40,6 +40,7 @@ std::array<std::uint8_t, kPostParameterBytes> encode(const PostParameter& parame
   std::array<std::uint8_t, kPostParameterBytes> bytes{};
   std::memcpy(bytes.data(), &parameter.scale, 8);
   std::memcpy(bytes.data() + 8, &parameter.bias, 4);
+  std::memcpy(bytes.data() + 12, &parameter.shift, 4);
   return bytes;
 }
 
@@ -47,6 +48,7 @@ PostParameter decode_post_parameter(const std::uint8_t* bytes) {
   PostParameter parameter;
   std::memcpy(&parameter.scale, bytes, 8);
   std::memcpy(&parameter.bias, bytes + 8, 4);
+  std::memcpy(&parameter.shift, bytes + 12, 4);
   return parameter;
 }
 
@@ -56,6 +58,8 @@ std::array<std::uint8_t, kActivationBytes> encode_activation(const ConvSetup& se
                                             static_cast<std::int32_t>(setup.function)};
   std::array<std::uint8_t, kActivationBytes> bytes{};
   std::memcpy(bytes.data(), numbers.data(), sizeof numbers);
+  bytes[12] = static_cast<std::uint8_t>(setup.rescale);
+  bytes[13] = setup.floor, bytes[14] = setup.ceiling;
   std::memcpy(bytes.data() + 16, &setup.output_scale, 8);
   std::memcpy(bytes.data() + 24, &setup.slope, 8);
   return bytes;
@@ -68,6 +72,10 @@ void decode_activation(const std::uint8_t* bytes, ConvSetup& setup) {
   if (numbers[2] < 0 || numbers[2] >= static_cast<std::int32_t>(kRealFunctionNames.size()))
     throw SimulationError(fmt::format("endsums: there is no function {}", numbers[2]));
   setup.function = static_cast<RealFunction>(numbers[2]);
+  if (bytes[12] >= kRescaleNames.size())
+    throw SimulationError(fmt::format("endsums: there is no rescaling {}", bytes[12]));
+  setup.rescale = static_cast<Rescale>(bytes[12]);
+  setup.floor = bytes[13], setup.ceiling = bytes[14];
   std::memcpy(&setup.output_scale, bytes + 16, 8);
   std::memcpy(&setup.slope, bytes + 24, 8);
 }

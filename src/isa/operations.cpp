@@ -16,6 +16,17 @@ void ConvSetup::describe(FieldVisitor& visit) {
   visit("output_zero_point", output_zero_point, 32, kZeroPointRange);
   visit("weight_type", weight_type, 2), visit("function", function, 3);
   visit("output_scale", output_scale, 64), visit("slope", slope, 64);
+  visit("rescale", rescale, 2), visit("floor", floor, 8), visit("ceiling", ceiling, 8);
+}
+
+std::string ConvSetup::fault() const {
+  for (const DType type : {input_type, weight_type, output_type}) {
+    if (type == DType::kFloat32) return "conv.setup: matrix units have no float32 elements";
+  }
+  const bool bytes = !requantise || is_byte(output_type);
+  if (rescale != Rescale::kReal64 && (function != RealFunction::kNone || !bytes))
+    return "conv.setup: rescale is for results that are bytes, without a function";
+  return {};
 }
 
 void LayerEnd::describe(FieldVisitor& visit) {
@@ -83,6 +94,26 @@ void VectorRun::describe(FieldVisitor& visit) {
   visit("stride_h", stride_h, 8, kFromOne), visit("stride_w", stride_w, 8, kFromOne);
   visit("dilation_h", dilation_h, 8, kFromOne), visit("dilation_w", dilation_w, 8, kFromOne);
   visit("h_offset", h_offset, 16), visit("w_offset", w_offset, 16);
+  visit("arithmetic", arithmetic, 2), visit("floor", floor, 8), visit("ceiling", ceiling, 8);
+  visit("divide", divide, 1);
+}
+
+std::string VectorRun::fault() const {
+  const bool quotient = kind == VectorKind::kMul && arithmetic == Arithmetic::kExact;
+  return divide && !quotient ? "vector.run: divide is for mul, in exact arithmetic" : "";
+}
+
+void VectorRow::describe(FieldVisitor& visit) {
+  visit("kind", kind, 3), visit("a_type", a_type, 2), visit("out_type", out_type, 2);
+  visit("a_zero", a_zero, 16, kZeroPointRange), visit("out_zero", out_zero, 16, kZeroPointRange);
+  visit("floor", floor, 8), visit("ceiling", ceiling, 8);
+  visit("a", a, 32), visit("destination", destination, 32), visit("parameters", parameters, 32);
+  visit("pixels", pixels, 32, kFromOne), visit("channels", channels, 16, kFromOne);
+  visit("size", size, 16, kFromOne);
+}
+
+std::string VectorRow::subject() const {
+  return fmt::format("{} {}x{}", kRowKindNames[static_cast<std::size_t>(kind)], pixels, channels);
 }
 
 std::string VectorRun::subject() const {
@@ -107,7 +138,7 @@ std::string VectorResize::subject() const {
 }
 
 std::vector<const OperationType*> core_operations() {
-  return operation_types<ConvSetup, LayerEnd, Halt, Barrier, Signal, Copy, VectorRun, VectorResize>();
+  return operation_types<ConvSetup, LayerEnd, Halt, Barrier, Signal, Copy, VectorRun, VectorResize, VectorRow>();
 }
 
 }  // namespace tilebeat

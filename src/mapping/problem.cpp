@@ -1,6 +1,7 @@
 #include "tilebeat/mapping/problem.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/base/fixed_point.h"
 
 #include <algorithm>
 #include <array>
@@ -202,6 +203,45 @@ std::int16_t narrow_offset(const Problem& p, std::int64_t value) {
   return static_cast<std::int16_t>(value);
 }
 
+namespace {
+
+Rescale rescale_of(const Requant& requant) {
+  switch (requant.arithmetic) {
+    case Arithmetic::kExact:
+      return Rescale::kReal64;
+    case Arithmetic::kFloat32:
+    case Arithmetic::kFloat32Ort:
+      return Rescale::kReal32;
+    case Arithmetic::kFixed:
+      break;
+  }
+  return requant.rule == ProductRule::kDepthwise ? Rescale::kDoubleRounding : Rescale::kSingleRounding;
+}
+
+// The factor of kernel `index` as its record has it (SPEC NU-6).
+void set_factor(const Requant& requant, std::size_t index, PostParameter& parameter) {
+  const auto of_kernel = [index](const std::vector<double>& list) {
+    return list.size() == 1 ? list[0] : list[index];
+  };
+  if (requant.arithmetic == Arithmetic::kExact) {
+    parameter.scale = of_kernel(requant.scale);
+    return;
+  }
+  const auto sx = static_cast<float>(*requant.input_scale), sy = static_cast<float>(*requant.output_scale);
+  const auto sw = static_cast<float>(of_kernel(requant.weight_scale));
+  const float rounded = sx * sw;
+  if (requant.arithmetic != Arithmetic::kFixed) {
+    const float scale = rounded / sy;
+    parameter.scale = double{scale};
+    return;
+  }
+  const double product = requant.rule == ProductRule::kFullyConnected ? double{rounded} : double{sx} * sw;
+  const FixedFactor factor = fixed_factor(product / sy);
+  parameter.scale = factor.multiplier, parameter.shift = factor.shift;
+}
+
+}  // namespace
+
 ConvSetup conv_setup(const Problem& p) {
   const Conv2d& c = p.conv;
   ConvSetup s;
@@ -221,6 +261,12 @@ ConvSetup conv_setup(const Problem& p) {
   s.clamp_low = c.activation.kind == ActivationKind::kRelu ? 0 : c.activation.low;
   s.clamp_high = c.activation.kind == ActivationKind::kRelu ? INT32_MAX : c.activation.high;
   s.output_zero_point = c.requant ? c.requant->zero_point : 0;
+  if (!c.requant) return s;
+  s.rescale = rescale_of(*c.requant);
+  if (const auto& range = c.requant->range) {
+    s.floor = static_cast<std::uint8_t>((*range)[0] - dtype_min(s.output_type));
+    s.ceiling = static_cast<std::uint8_t>(dtype_max(s.output_type) - (*range)[1]);
+  }
   return s;
 }
 
@@ -229,9 +275,7 @@ PostParameter post_parameter(const Problem& p, int kernel) {
   if (kernel >= p.conv.out_channels) return parameter;
   const auto index = static_cast<std::size_t>(kernel);
   if (!p.conv.bias.empty()) parameter.bias = p.conv.bias[index];
-  if (p.conv.requant)
-    parameter.scale =
-        p.conv.requant->scale.size() == 1 ? p.conv.requant->scale[0] : p.conv.requant->scale[index];
+  if (p.conv.requant) set_factor(*p.conv.requant, index, parameter);
   return parameter;
 }
 

@@ -76,6 +76,8 @@ SubpixelConv subpixel_conv(const Conv2d& conv, const std::vector<std::int64_t>& 
   c.bias = repeated(conv.bias, phases);
   c.activation = conv.activation, c.requant = conv.requant;
   if (c.requant && c.requant->scale.size() > 1) c.requant->scale = repeated(conv.requant->scale, phases);
+  if (c.requant && c.requant->weight_scale.size() > 1)
+    c.requant->weight_scale = repeated(conv.requant->weight_scale, phases);
   return made;
 }
 

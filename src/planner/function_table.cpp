@@ -1,11 +1,13 @@
 #include "function_table.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/base/fixed_point.h"
 #include "tilebeat/base/numerics.h"
 #include "tilebeat/base/real_function.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tilebeat {
 namespace {
@@ -24,11 +26,52 @@ RealFunction real_function(ByteFunction::Kind kind) {
       return RealFunction::kHardSwish;
     case ByteFunction::Kind::kGelu:
       return RealFunction::kGelu;
-    case ByteFunction::Kind::kRelu:
-    case ByteFunction::Kind::kClamp:
+    default:
       break;
   }
   throw SimulationError("a function is not known");
+}
+
+// f(v) of docs/workloads.md, of those that are no business of a post-processor too.
+double value_of(const ByteFunction& function, double v) {
+  constexpr double kSqrt2OverPi = 0.7978845608028654, kCubic = 0.044715, kBeyond = 1e300;
+  switch (function.kind) {
+    case ByteFunction::Kind::kGeluTanh:
+      return 0.5 * v * (1.0 + std::tanh(kSqrt2OverPi * (v + kCubic * v * v * v)));
+    case ByteFunction::Kind::kSilu:
+      return v / (1.0 + std::exp(-v));
+    case ByteFunction::Kind::kExp:
+      return std::min(std::exp(v), kBeyond);
+    case ByteFunction::Kind::kErf:
+      return std::erf(v);
+    case ByteFunction::Kind::kSqrt:
+      return std::sqrt(std::max(v, 0.0));
+    default:
+      return apply(real_function(function.kind), v, function.slope);
+  }
+}
+
+std::int64_t within(std::int64_t value, const TensorRequant& requant) {
+  const std::int64_t low = requant.range ? (*requant.range)[0] : dtype_min(requant.dtype),
+                     high = requant.range ? (*requant.range)[1] : dtype_max(requant.dtype);
+  return std::clamp(value, low, high);
+}
+// `steps` of the output, half to even.
+std::int64_t steps_of(double steps, const TensorRequant& requant) {
+  constexpr double kBeyond = 1e9;
+  return within(std::llrint(std::clamp(steps, -kBeyond, kBeyond)) + requant.zero_point, requant);
+}
+
+// SPEC NU-6, of an element less its zero point.
+std::int64_t runtime_result(const ByteFunction& function, int x) {
+  const TensorRequant& r = function.requant;
+  const auto sx = static_cast<float>(function.input_scale), sy = static_cast<float>(*r.output_scale);
+  if (r.arithmetic == Arithmetic::kFloat32Ort) {
+    const float real = static_cast<float>(x) * sx;
+    const auto value = static_cast<float>(apply(real_function(function.kind), double{real}, 0));
+    return steps_of(double{value / sy}, r);
+  }
+  return steps_of(apply(real_function(function.kind), double{sx} * x, 0) / double{sy}, r);
 }
 
 std::int64_t result_of(const ByteFunction& function, int x, DType input, std::int32_t zero_point) {
@@ -40,19 +83,62 @@ std::int64_t result_of(const ByteFunction& function, int x, DType input, std::in
   }
   const double v = static_cast<double>(x - zero_point) * function.input_scale;
   const TensorRequant& requant = function.requant;
-  return requantize_real(apply(real_function(function.kind), v, function.slope), requant.scale,
-                         requant.zero_point, requant.dtype);
+  if (requant.arithmetic != Arithmetic::kExact) return runtime_result(function, x - zero_point);
+  return within(requantize_real(value_of(function, v), requant.scale,
+                                requant.zero_point, requant.dtype),
+                requant);
+}
+
+template <class Value>
+std::array<std::uint8_t, 256> table_of(DType input, Value value) {
+  std::array<std::uint8_t, 256> table{};
+  for (int raw = 0; raw < 256; ++raw) {
+    const int x = input == DType::kInt8 ? static_cast<std::int8_t>(raw) : raw;
+    table[static_cast<std::size_t>(raw)] = static_cast<std::uint8_t>(value(x));
+  }
+  return table;
 }
 
 }  // namespace
 
 std::array<std::uint8_t, 256> function_table(const ByteFunction& function, DType input,
                                              std::int32_t zero_point) {
-  std::array<std::uint8_t, 256> table{};
-  for (int raw = 0; raw < 256; ++raw) {
-    const int x = input == DType::kInt8 ? static_cast<std::int8_t>(raw) : raw;
-    table[static_cast<std::size_t>(raw)] =
-        static_cast<std::uint8_t>(result_of(function, x, input, zero_point));
+  return table_of(input, [&](int x) { return result_of(function, x, input, zero_point); });
+}
+
+std::array<std::uint8_t, 256> requantize_table(const Requantize& operation, DType input,
+                                               std::int32_t zero_point) {
+  const TensorRequant& r = operation.requant;
+  const auto sx = static_cast<float>(operation.input_scale), sy = static_cast<float>(*r.output_scale);
+  const float ratio = sx / sy;
+  const auto factor = static_cast<std::int64_t>(std::nearbyint(256.0F * ratio));
+  return table_of(input, [&](int element) {
+    const int x = element - zero_point;
+    switch (r.arithmetic) {
+      case Arithmetic::kFloat32:
+        return within(((x * factor + 128) >> 8) + r.zero_point, r);
+      case Arithmetic::kFloat32Ort: {
+        const float real = static_cast<float>(x) * sx;
+        return steps_of(real / sy, r);
+      }
+      default:
+        return within(multiply_double(x, fixed_factor(double{sx} / double{sy})) + r.zero_point, r);
+    }
+  });
+}
+
+std::array<float, 256> real_softmax_table(const Softmax& softmax, std::int64_t channels) {
+  std::array<float, 256> table{};
+  const auto sx = static_cast<float>(softmax.input_scale);
+  const float exponent = -sx * static_cast<float>(softmax.beta);
+  // ONNX Runtime keeps its sums as far below the greatest float as the number of channels asks for.
+  const double most = std::log(double{std::numeric_limits<float>::max() / static_cast<float>(channels)});
+  const double head = std::max(most - 5.0, 0.0) / double{sx};
+  for (std::size_t d = 0; d < table.size(); ++d) {
+    const double power = softmax.requant.arithmetic == Arithmetic::kFloat32Ort
+                             ? (head - static_cast<double>(d)) * double{sx}
+                             : double{exponent * static_cast<float>(d)};
+    table[d] = static_cast<float>(std::exp(power));
   }
   return table;
 }
@@ -60,7 +146,8 @@ std::array<std::uint8_t, 256> function_table(const ByteFunction& function, DType
 std::array<std::int64_t, 256> softmax_table(const Softmax& softmax) {
   std::array<std::int64_t, 256> table{};
   for (std::size_t d = 0; d < table.size(); ++d)
-    table[d] = std::llrint(std::exp(-static_cast<double>(d) * softmax.input_scale) * kExponentialUnit);
+    table[d] = std::llrint(std::exp(-static_cast<double>(d) * softmax.input_scale * softmax.beta) *
+                           kExponentialUnit);
   return table;
 }
 

@@ -13,7 +13,13 @@ namespace tilebeat {
 std::array<std::uint8_t, 256> function_table(const ByteFunction& function, DType input,
                                              std::int32_t zero_point);
 
-/// round(exp(-d * input_scale) * 2^24) for every distance d from a pixel's greatest element.
+/// The same for a requantisation of bytes in another arithmetic than exact (SPEC NU-6).
+std::array<std::uint8_t, 256> requantize_table(const Requantize& operation, DType input,
+                                               std::int32_t zero_point);
+/// The exponentials of a softmax over `channels` in another arithmetic than exact, by distance likewise.
+std::array<float, 256> real_softmax_table(const Softmax& softmax, std::int64_t channels);
+
+/// round(exp(-d * input_scale * beta) * 2^24) for every distance d from a pixel's greatest element.
 std::array<std::int64_t, 256> softmax_table(const Softmax& softmax);
 
 }  // namespace tilebeat

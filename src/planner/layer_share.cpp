@@ -79,6 +79,7 @@ std::shared_ptr<Source> groups_of(const Workload& workload, const Layer& layer, 
   conv.weights.shape.front() = conv.weights.shape.front() / all * groups.size();
   keep(conv.bias, groups, all);
   if (conv.requant && conv.requant->scale.size() > 1) keep(conv.requant->scale, groups, all);
+  if (conv.requant && conv.requant->weight_scale.size() > 1) keep(conv.requant->weight_scale, groups, all);
   conv.out_channels = conv.out_channels / all * groups.size();
   conv.groups = groups.size();
   made->layer.output.shape.back() = conv.out_channels;

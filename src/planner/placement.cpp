@@ -1,4 +1,5 @@
 #include "placement.h"
+#include "row_axis.h"
 
 #include "tilebeat/base/math.h"
 #include "tilebeat/isa/address_map.h"
@@ -93,7 +94,7 @@ StoredMapPointer map_in_dram(const Workload& workload, const PlannerConfig& conf
   const bool map_alone = std::all_of(workload.layers.begin(), workload.layers.end(), [&](const Layer& layer) {
     const bool made = layer.name == name;
     if (!made && std::count(layer.inputs.begin(), layer.inputs.end(), name) == 0) return true;
-    if (std::holds_alternative<Reshape>(layer.operation)) return false;
+    if (std::holds_alternative<Reshape>(layer.operation) || reads_other_rows(workload, layer)) return false;
     const auto* conv = std::get_if<Conv2d>(&layer.operation);
     return conv == nullptr || (conv->pixels == PixelAxes::kMap && conv->kernels == KernelSource::kWeights);
   });

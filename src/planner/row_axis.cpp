@@ -40,13 +40,31 @@ Interval RowAxis::inputs_of(Interval outs) const {
       form_);
 }
 
+bool reads_other_rows(const Workload& workload, const Layer& layer) {
+  if (const auto* concat = std::get_if<Concat>(&layer.operation))
+    return concat->axis + 1 != static_cast<int>(layer.output.shape.size());
+  if (const auto* softmax = std::get_if<Softmax>(&layer.operation))
+    return softmax->axis >= 0 && softmax->axis + 1 != static_cast<int>(layer.output.shape.size());
+  if (std::holds_alternative<Elementwise>(layer.operation)) {
+    return std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](const std::string& name) {
+      return workload.tensor(name).shape != layer.output.shape;
+    });
+  }
+  return std::holds_alternative<Reduce>(layer.operation) || std::holds_alternative<Move>(layer.operation) ||
+         std::holds_alternative<ArgMax>(layer.operation) ||
+         std::holds_alternative<Quantize>(layer.operation) ||
+         std::holds_alternative<Dequantize>(layer.operation) ||
+         std::holds_alternative<DynamicQuantize>(layer.operation);
+}
+
 std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input) {
   const TensorInfo& map = workload.tensor(layer.inputs[input]);
   if (map.shape.size() != kMapAxes || layer.output.shape.size() != kMapAxes) return std::nullopt;
   const int height = static_cast<int>(map.shape[1]), out_height = static_cast<int>(layer.output.shape[1]);
   if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) return axis_of(*conv, height, out_height);
   if (const auto* pool = std::get_if<Pooling>(&layer.operation)) return window_axis(*pool, height);
-  if (std::holds_alternative<Reshape>(layer.operation)) return std::nullopt;
+  if (std::holds_alternative<Reshape>(layer.operation) || reads_other_rows(workload, layer))
+    return std::nullopt;
   if (const auto* resize = std::get_if<Resize>(&layer.operation))
     return ResizedRows{resize_axis(*resize, height, out_height), resize->mode};
   const auto* pad = std::get_if<Pad>(&layer.operation);

@@ -54,6 +54,10 @@ class RowAxis {
   std::variant<WindowAxis, SubpixelRows, ResizedRows> form_;
 };
 
+/// Whether a row of the layer's result is made of other things than the same row of its inputs, so that maps
+/// have to lie in their plain order, and the layer in no unit.
+bool reads_other_rows(const Workload& workload, const Layer& layer);
+
 /// How the rows of a layer's output depend on those of its input number `input`; nothing where a row of the
 /// output is not made of rows of a map, so that the layer cannot be fused.
 std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input);

@@ -24,7 +24,8 @@ TaskCost cost_of(double lanes, double read, double written, const ChipConfig& ch
 TaskCost run_cost(const VectorRun& run, const VectorPiece& piece, const ChipConfig& chip) {
   const double pixels = static_cast<double>(run.rows) * run.columns;
   const double steps = static_cast<double>(ceil_div<int>(run.channels, chip.core.vector.lanes));
-  const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool;
+  const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool ||
+                       run.kind == VectorKind::kMean;
   const double passes = pooling ? static_cast<double>(run.kernel_h) * run.kernel_w : 1;
   const double width = chip.core.bus.bytes_per_clock;
   const double read = pooling ? pixels * passes * run.channels : static_cast<double>(piece.in_bytes);
@@ -54,6 +55,14 @@ TaskCost run_cost(const VectorResize& run, const VectorPiece& /*piece*/, const C
                  port(0, static_cast<double>(run.rows) * run.columns), chip);
 }
 
+// Three times over the channels, and the bytes through the ports.
+TaskCost run_cost(const VectorRow& run, const VectorPiece& piece, const ChipConfig& chip) {
+  const double width = chip.core.bus.bytes_per_clock, passes = run.results() == 1 ? 2 : 3;
+  const double steps = static_cast<double>(ceil_div<int>(run.channels, chip.core.vector.lanes));
+  return cost_of(run.pixels * steps * passes, static_cast<double>(piece.in_bytes) / width,
+                 static_cast<double>(piece.out_bytes) / width, chip);
+}
+
 }  // namespace
 
 Task vector_task(const VectorPiece& piece, std::int64_t from, std::int64_t to, std::int64_t parameters,
@@ -63,10 +72,10 @@ Task vector_task(const VectorPiece& piece, std::int64_t from, std::int64_t to, s
       [&](auto run) {
         run.a = static_cast<std::uint32_t>(from);
         run.destination = static_cast<std::uint32_t>(to);
-        if constexpr (std::is_same_v<decltype(run), VectorRun>) {
+        if constexpr (std::is_same_v<decltype(run), VectorRun>)
           run.b = static_cast<std::uint32_t>(from + piece.b_offset);
+        if constexpr (!std::is_same_v<decltype(run), VectorResize>)
           run.parameters = static_cast<std::uint32_t>(parameters);
-        }
         task.instruction.operation = run;
         task.cost = run_cost(run, piece, chip);
       },

@@ -141,6 +141,13 @@ class VectorTasks : public VectorLayer {
       way.store(core, work_.stores_of(piece, nram(from)), input.read());
       return;
     }
+    if (piece.result_place == VectorPiece::ResultPlace::kParameters) {
+      Task task = vector_task(piece, from, 0, 0, chip_);
+      task.processor = core.processor;
+      task.accesses = {input.read(), {core.factors, 0, AccessKind::kAccumulate}};
+      graph.add(std::move(task));
+      return;
+    }
     const BufferRing::Filling result = core.results.next();
     const std::int64_t to = work_.parameter_room() + 2 * core.in + result.place * core.out;
     Task task = vector_task(piece, from, to, 0, chip_);

@@ -5,25 +5,18 @@
 #include "tilebeat/mapping/moved_transfers.h"
 
 #include <algorithm>
-#include <cstring>
 #include <variant>
 
 #include <fmt/format.h>
 
 #include "function_table.h"
+#include "parameter_bytes.h"
 #include "processors.h"
 
 namespace tilebeat {
 namespace {
 
-constexpr int kMostElements = 65535;  // of a 16-bit field
-constexpr int kMostSteps = 255;       // of an 8-bit field
-
-void append_double(double value, std::vector<std::uint8_t>& bytes) {
-  const std::size_t at = bytes.size();
-  bytes.resize(at + sizeof value);
-  std::memcpy(bytes.data() + at, &value, sizeof value);
-}
+constexpr int kMostSteps = 255;  // of an 8-bit field
 
 }  // namespace
 
@@ -89,6 +82,12 @@ void VectorWork::prepare(const Pooling& pool) {
   base_.dilation_h = static_cast<std::uint8_t>(dilation[0]);
   base_.dilation_w = static_cast<std::uint8_t>(dilation[1]);
   base_.count_padding = pool.count_include_pad;
+  base_.arithmetic = pool.kind == Pooling::Kind::kMax ? Arithmetic::kExact : pool.arithmetic;
+  bound(pool.range);
+  if (base_.arithmetic == Arithmetic::kFloat32Ort) {
+    append(static_cast<float>(pool.input_scale), parameters_);
+    append(static_cast<float>(pool.output_scale), parameters_);
+  }
   need_row();
   types();
   // A pooling need not touch every input.
@@ -101,13 +100,19 @@ WindowAxis VectorWork::axis(const Pooling& pool, std::size_t number) const {
   return {static_cast<int>(inputs_[0].info.shape[1 + number]), pool.kernel[number], pool.stride[number],
           pool.dilation[number], pool.pads[number]};
 }
+void VectorWork::bound(const std::optional<OutputRange>& range) {
+  if (!range) return;
+  base_.floor = static_cast<std::uint8_t>((*range)[0] - dtype_min(output_.dtype));
+  base_.ceiling = static_cast<std::uint8_t>(dtype_max(output_.dtype) - (*range)[1]);
+}
 void VectorWork::prepare(const Elementwise& operation) {
   base_.kind = operation.kind == Elementwise::Kind::kAdd   ? VectorKind::kAdd
                : operation.kind == Elementwise::Kind::kSub ? VectorKind::kSub
                                                            : VectorKind::kMul;
-  base_.relu = operation.relu;
-  for (const double scale : operation.input_scales) append_double(scale, parameters_);
-  append_double(operation.requant.scale, parameters_);
+  base_.divide = operation.kind == Elementwise::Kind::kDiv;
+  base_.relu = operation.relu, base_.arithmetic = operation.requant.arithmetic;
+  bound(operation.requant.range);
+  parameters_ = elementwise_parameters(operation);
   types();
   if (layer_.inputs[0] == layer_.inputs[1]) touched_ = 2 * output_.size_bytes();
 }
@@ -120,30 +125,38 @@ void VectorWork::prepare(const ByteFunction& function) {
 }
 void VectorWork::prepare(const ChannelScale& operation) {
   base_.kind = VectorKind::kScale;
-  append_double(operation.requant.scale, parameters_);
+  bound(operation.requant.range);
+  append(operation.requant.scale, parameters_);
   for (std::size_t c = 0; c < operation.scale.size(); ++c) {
-    append_double(operation.scale[c], parameters_);
-    append_double(operation.offset[c], parameters_);
+    append(operation.scale[c], parameters_);
+    append(operation.offset[c], parameters_);
   }
   types();
 }
 void VectorWork::prepare(const Requantize& operation) {
+  if (operation.requant.arithmetic != Arithmetic::kExact) {
+    const TensorInfo& input = inputs_.front().info;
+    const auto table = requantize_table(operation, input.dtype, input.zero_point);
+    base_.kind = VectorKind::kTable;
+    parameters_.assign(table.begin(), table.end());
+    types();
+    return;
+  }
   base_.kind = VectorKind::kScale;
-  append_double(operation.requant.scale, parameters_);
+  bound(operation.requant.range);
+  append(operation.requant.scale, parameters_);
   for (int c = 0; c < channels_; ++c) {
-    append_double(operation.input_scale, parameters_);
-    append_double(0, parameters_);
+    append(operation.input_scale, parameters_);
+    append(0.0, parameters_);
   }
   types();
 }
 void VectorWork::prepare(const Softmax& operation) {
-  base_.kind = VectorKind::kSoftmax;
-  for (const std::int64_t e : softmax_table(operation)) {
-    const std::size_t at = parameters_.size();
-    parameters_.resize(at + sizeof e);
-    std::memcpy(parameters_.data() + at, &e, sizeof e);
-  }
-  append_double(operation.requant.scale, parameters_);
+  base_.kind = VectorKind::kSoftmax, base_.arithmetic = operation.requant.arithmetic;
+  bound(operation.requant.range);
+  if (operation.axis >= 0)
+    channels_ = static_cast<int>(output_.shape[static_cast<std::size_t>(operation.axis)]);
+  parameters_ = softmax_parameters(operation, channels_);
   need_row();
   types();
 }
@@ -279,7 +292,7 @@ void VectorWork::cut_flat(std::optional<int> pixel) {
                                (inputs_.size() > 1 ? dtype_size(base_.b_type) : 0) +
                                dtype_size(base_.out_type);
   const std::int64_t most =
-      std::min<std::int64_t>({kMostElements, step_bytes() / (element * unit),
+      std::min<std::int64_t>({kMostOfField, step_bytes() / (element * unit),
                               std::max<std::int64_t>(ceil_div(part.size(), 2), granule)});
   if (part.size() > 0 && most == 0) beyond_nram("a pixel and its result");
   for (int at = part.begin; at < part.end; at += static_cast<int>(most)) {
@@ -308,26 +321,39 @@ void VectorWork::add_flat(std::int64_t first, std::int64_t elements, int columns
   pieces_.push_back(std::move(piece));
 }
 
-void VectorWork::cut(const Concat&) {
-  Interval part = part_of(pixels().size(), share_.cores, share_.core, 1);
-  part = {pixels().begin + part.begin, pixels().begin + part.end};
-  std::int64_t channel = 0;
+void VectorWork::cut(const Concat& concat) {
+  const auto axis = static_cast<std::size_t>(concat.axis);
+  const auto bytes_from_axis = [axis](const TensorInfo& info) {
+    std::int64_t bytes = dtype_size(info.dtype);
+    for (std::size_t a = axis; a < info.shape.size(); ++a) bytes *= info.shape[a];
+    return bytes;
+  };
+  const std::int64_t row = bytes_from_axis(output_);
+  const bool channels = axis + 1 == output_.shape.size();
+  const Interval whole = channels ? pixels() : Interval{0, static_cast<int>(output_.size_bytes() / row)};
+  Interval part = part_of(whole.size(), share_.cores, share_.core, 1);
+  part = {whole.begin + part.begin, whole.begin + part.end};
+  std::int64_t before = 0;
   for (const Placement& input : inputs_) {
-    const std::int64_t depth = input.info.shape.back();
-    const std::int64_t most = std::min<std::int64_t>(kMostElements, step_bytes() / depth);
-    if (most == 0) beyond_nram("a pixel");
-    for (std::int64_t at = part.begin; at < part.end; at += most) {
-      const std::int64_t count = std::min<std::int64_t>(most, part.end - at);
-      VectorPiece piece;
-      piece.in_bytes = count * depth;
-      piece.fetches.push_back(
-          {input.address + static_cast<std::uint64_t>(at * depth), 0, one_run(piece.in_bytes)});
-      piece.destination = result_.address + static_cast<std::uint64_t>(at * channels_ + channel);
-      piece.store.run = depth, piece.store.columns = count;
-      piece.store.source_column = depth, piece.store.destination_column = channels_;
-      pieces_.push_back(std::move(piece));
+    const std::int64_t depth = bytes_from_axis(input.info);
+    if (step_bytes() == 0) beyond_nram("a byte");
+    const std::int64_t run = std::min(depth, step_bytes());
+    const std::int64_t most = std::min<std::int64_t>(kMostOfField, step_bytes() / run);
+    for (std::int64_t at = part.begin; at < part.end; at += run < depth ? 1 : most) {
+      const std::int64_t count = run < depth ? 1 : std::min<std::int64_t>(most, part.end - at);
+      for (std::int64_t from = 0; from < depth; from += run) {
+        const std::int64_t bytes = std::min(run, depth - from);
+        VectorPiece piece;
+        piece.in_bytes = count * bytes;
+        piece.fetches.push_back(
+            {input.address + static_cast<std::uint64_t>(at * depth + from), 0, one_run(piece.in_bytes)});
+        piece.destination = result_.address + static_cast<std::uint64_t>(at * row + before + from);
+        piece.store.run = bytes, piece.store.columns = count;
+        piece.store.source_column = bytes, piece.store.destination_column = row;
+        pieces_.push_back(std::move(piece));
+      }
     }
-    channel += depth;
+    before += depth;
   }
 }
 

@@ -13,12 +13,15 @@
 #include <variant>
 #include <vector>
 
+#include "line_axes.h"
 #include "resize_axis.h"
 
 namespace tilebeat {
 
+constexpr int kMostOfField = 65535;  ///< of a field of 16 bits
+
 /// What a vector unit executes.
-using VectorInstruction = std::variant<VectorRun, VectorResize>;
+using VectorInstruction = std::variant<VectorRun, VectorResize, VectorRow>;
 
 /// One step of a core: what it fetches into a buffer, computes and stores.
 struct VectorPiece {
@@ -32,7 +35,10 @@ struct VectorPiece {
   /// The buffer holds this byte in every place that no fetch fills; nothing: they fill it.
   std::optional<std::uint8_t> fill;
   std::optional<VectorInstruction> run;  ///< nothing: what was fetched is stored as it is
-  std::int64_t b_offset = 0;             ///< of the second operand in the buffer
+  /// Where a result goes: to DRAM, or over the parameters, for the operations that follow.
+  enum class ResultPlace : std::uint8_t { kStored, kParameters };
+  ResultPlace result_place = ResultPlace::kStored;
+  std::int64_t b_offset = 0;  ///< of the second operand in the buffer
   std::uint64_t destination = 0;
   CopyShape store;
 };
@@ -87,19 +93,37 @@ class VectorWork {
   void prepare(const Reshape& /*operation*/) {}
   void prepare(const Pad& /*operation*/) {}
   void prepare(const Resize& resize);
+  void prepare(const Reduce& reduce);
+  void prepare(const Quantize& quantize);
+  void prepare(const RowNorm& norm);
+  void prepare(const Lrn& lrn);
+  void prepare(const ArgMax& operation);
+  void prepare(const Move& /*move*/) {}
+  void prepare_row(RowKind kind, const std::optional<OutputRange>& range);
+  void prepare(const Dequantize& dequantize);
+  void prepare(const DynamicQuantize& operation);
+  void bound(const std::optional<OutputRange>& range);
   WindowAxis axis(const Pooling& pool, std::size_t number) const;
   void need_row() const;
   void types();
 
   // Elements without a channel of their own are spread one by one, others pixel by pixel.
-  void cut(const Elementwise& /*operation*/) { cut_flat(std::nullopt); }
+  void cut(const Elementwise& operation);
   void cut(const ByteFunction& /*operation*/) { cut_flat(std::nullopt); }
   void cut(const ChannelScale& /*operation*/) { cut_flat(channels_); }
   void cut(const Requantize& /*operation*/) { cut_flat(channels_); }
-  void cut(const Softmax& /*operation*/) { cut_flat(channels_); }
+  void cut(const Softmax& softmax);
+  void cut(const RowNorm& /*norm*/) { cut_rows(); }
+  void cut(const Lrn& /*lrn*/) { cut_rows(); }
+  void cut(const ArgMax& /*operation*/) { cut_rows(); }
+  void cut(const Move& move);
   void cut(const Pooling& pool);
   void cut(const Concat& operation);
   void cut(const Resize& resize);
+  void cut(const Reduce& reduce);
+  void cut(const Quantize& /*operation*/) { cut_flat(std::nullopt); }
+  void cut(const Dequantize& /*operation*/) { cut_flat(std::nullopt); }
+  void cut(const DynamicQuantize& operation);
   void cut(const Pad& pad);
   void cut(const Conv2d& /*operation*/) {}
   void cut(const Reshape& /*operation*/) {}
@@ -110,9 +134,13 @@ class VectorWork {
   Interval pixels() const;
   void add_pooled(int image, const Window& h, const Window& w, Interval channels);
   void add_padded(const Pad& pad, int image, Interval rows, Interval columns);
+  void add_reduced(std::int64_t first, std::int64_t outers, Interval channels);
   void add_resized(const Resize& resize, int image, Interval rows, Interval columns);
   VectorPiece piece_of_map(int image, const Window& h, const Window& w, Interval channels) const;
   void cut_flat(std::optional<int> pixel);
+  void cut_rows();
+  void cut_lines(const LineAxes& axes, LineUse use);
+  void add_lines(const LineAxes& axes, const Lines& lines, LineUse use);
   void add_flat(std::int64_t first, std::int64_t elements, int columns, int channels);
 
   const ChipConfig& chip_;
@@ -124,7 +152,13 @@ class VectorWork {
   VectorShare share_;
   std::int64_t touched_ = 0;
   VectorRun base_;
+  VectorRow row_;
   std::array<ResizeAxis, 2> resize_axes_;
+  // A reduction's input as [outers, count, inner].
+  struct ReducedAxes {
+    std::int64_t outers = 1, count = 1, inner = 1;
+  };
+  ReducedAxes reduced_;
   std::vector<std::uint8_t> parameters_;
   std::vector<VectorPiece> pieces_;  // of the core that is being cut
 };

@@ -18,6 +18,18 @@ Tensor reference_softmax(const Operand& x, const Softmax& operation, const Tenso
 Tensor reference_conv_transpose(const Operand& x, const Conv2d& conv, const TensorInfo& output);
 Tensor reference_pad(const Operand& x, const Pad& pad, const TensorInfo& output);
 Tensor reference_resize(const Operand& x, const Resize& resize, const TensorInfo& output);
-Tensor reference_concat(const std::vector<Operand>& inputs, const TensorInfo& output);
+Tensor reference_concat(const std::vector<Operand>& inputs, const Concat& concat, const TensorInfo& output);
+
+/// Means over neighbouring axes.
+Tensor reference_reduce(const Operand& x, const Reduce& reduce, const TensorInfo& output);
+Tensor reference_quantize(const Operand& x, const Quantize& quantize, const TensorInfo& output);
+Tensor reference_dequantize(const Operand& x, const Dequantize& dequantize, const TensorInfo& output);
+Tensor reference_dynamic_quantize(const Operand& x, const DynamicQuantize& operation,
+                                  const TensorInfo& output);
+
+Tensor reference_norm(const Operand& x, const RowNorm& norm, const TensorInfo& output);
+Tensor reference_lrn(const Operand& x, const Lrn& lrn, const TensorInfo& output);
+Tensor reference_argmax(const Operand& x, const ArgMax& operation, const TensorInfo& output);
+Tensor reference_move(const Operand& x, const Move& move, const TensorInfo& output);
 
 }  // namespace tilebeat

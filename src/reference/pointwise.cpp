@@ -6,6 +6,7 @@
 
 #include "arithmetic.h"
 #include "operators.h"
+#include "runtime_arithmetic.h"
 
 namespace tilebeat {
 namespace {
@@ -20,7 +21,34 @@ Tensor tensor_of(const TensorInfo& output, Value value) {
 }
 
 std::int32_t requantised(double value, const TensorRequant& requant) {
-  return rounded(value * requant.scale, requant.zero_point, requant.dtype);
+  return bounded(rounded(value * requant.scale, requant.zero_point, requant.dtype), requant.dtype,
+                 requant.range);
+}
+
+constexpr double kSqrt2OverPi = 0.7978845608028654;
+
+/// For every element of `output` the element of a tensor of shape `own` that it is made of: axes are aligned
+/// at their ends, those of extent 1 repeated.
+std::vector<std::size_t> sources(const std::vector<std::int64_t>& output, std::vector<std::int64_t> own) {
+  own.insert(own.begin(), output.size() - own.size(), 1);
+  std::vector<std::size_t> from{0};
+  for (std::size_t axis = 0; axis < output.size(); ++axis) {
+    std::vector<std::size_t> longer;
+    for (const std::size_t outer : from) {
+      for (std::int64_t i = 0; i < output[axis]; ++i)
+        longer.push_back(outer * static_cast<std::size_t>(own[axis]) +
+                         static_cast<std::size_t>(own[axis] == 1 ? 0 : i));
+    }
+    from = std::move(longer);
+  }
+  return from;
+}
+
+bool is_exact(const TensorRequant& requant) {
+  return requant.arithmetic == Arithmetic::kExact;
+}
+std::int32_t bounded(std::int64_t value, const TensorRequant& requant) {
+  return bounded(value, requant.dtype, requant.range);
 }
 
 double combined(Elementwise::Kind kind, double p, double q) {
@@ -31,12 +59,16 @@ double combined(Elementwise::Kind kind, double p, double q) {
       return p - q;
     case Elementwise::Kind::kMul:
       return p * q;
+    case Elementwise::Kind::kDiv:
+      if (q == 0) return p == 0 ? 0 : std::copysign(1e300, p);
+      return p / q;
   }
   throw SimulationError("an operator of two tensors is not known");
 }
 
 // Of an element less its zero point, as docs/workloads.md has it.
 std::int32_t function_of(const ByteFunction& f, std::int32_t x, const TensorInfo& output) {
+  if (!is_exact(f.requant)) return bounded(function_value(f, x), f.requant);
   const double v = x * f.input_scale;
   switch (f.kind) {
     case ByteFunction::Kind::kRelu:
@@ -54,6 +86,16 @@ std::int32_t function_of(const ByteFunction& f, std::int32_t x, const TensorInfo
       return requantised(v * (v <= -3 ? 0 : v >= 3 ? 6 : v + 3) / 6, f.requant);
     case ByteFunction::Kind::kGelu:
       return requantised(0.5 * v * (1 + std::erf(v / std::sqrt(2.0))), f.requant);
+    case ByteFunction::Kind::kGeluTanh:
+      return requantised(0.5 * v * (1 + std::tanh(kSqrt2OverPi * (v + 0.044715 * v * v * v))), f.requant);
+    case ByteFunction::Kind::kSilu:
+      return requantised(v / (1 + std::exp(-v)), f.requant);
+    case ByteFunction::Kind::kExp:
+      return requantised(std::min(std::exp(v), 1e300), f.requant);
+    case ByteFunction::Kind::kErf:
+      return requantised(std::erf(v), f.requant);
+    case ByteFunction::Kind::kSqrt:
+      return requantised(v > 0 ? std::sqrt(v) : 0, f.requant);
   }
   throw SimulationError("a function is not known");
 }
@@ -62,8 +104,20 @@ std::int32_t function_of(const ByteFunction& f, std::int32_t x, const TensorInfo
 
 Tensor reference_elementwise(const Operand& a, const Operand& b, const Elementwise& operation,
                              const TensorInfo& output) {
-  const std::vector<std::int32_t> left = centred<std::int32_t>(a.tensor, a.info.zero_point);
-  const std::vector<std::int32_t> right = centred<std::int32_t>(b.tensor, b.info.zero_point);
+  std::vector<std::int32_t> left = centred<std::int32_t>(a.tensor, a.info.zero_point);
+  std::vector<std::int32_t> right = centred<std::int32_t>(b.tensor, b.info.zero_point);
+  const auto repeat = [&output](std::vector<std::int32_t>& values, const std::vector<std::int64_t>& shape) {
+    if (shape == output.shape) return;
+    std::vector<std::int32_t> repeated;
+    for (const std::size_t i : sources(output.shape, shape)) repeated.push_back(values[i]);
+    values = std::move(repeated);
+  };
+  repeat(left, a.info.shape), repeat(right, b.info.shape);
+  if (!is_exact(operation.requant)) {
+    return tensor_of(output, [&](std::size_t i) {
+      return bounded(combined(operation, left[i], right[i]), operation.requant);
+    });
+  }
   return tensor_of(output, [&](std::size_t i) {
     const double p = left[i] * operation.input_scales[0], q = right[i] * operation.input_scales[1];
     const double value = combined(operation.kind, p, q);
@@ -94,42 +148,22 @@ Tensor reference_scale(const Operand& x, const ChannelScale& operation, const Te
 Tensor reference_requantize(const Operand& x, const Requantize& operation, const TensorInfo& output) {
   const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, x.info.zero_point);
   return tensor_of(output, [&](std::size_t i) {
+    if (!is_exact(operation.requant))
+      return bounded(requantised_element(operation, values[i]), operation.requant);
     return requantised(values[i] * operation.input_scale, operation.requant);
   });
 }
 
-Tensor reference_softmax(const Operand& x, const Softmax& operation, const TensorInfo& output) {
-  const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, 0);
-  const auto channels = static_cast<std::size_t>(output.shape.back());
-  std::size_t pixel = 0;
-  std::int32_t greatest = 0;
-  std::int64_t sum = 0;
-  const auto exponential = [&](std::size_t i) {
-    const std::int32_t below = greatest - values[i];
-    const double fixed =
-        std::ldexp(std::exp(-(below * operation.input_scale)), 24);  // 24 bits behind the point
-    return static_cast<std::int64_t>(round_half_even(fixed));
-  };
-  return tensor_of(output, [&](std::size_t i) {
-    if (i % channels == 0) {
-      pixel = i;
-      greatest = *std::max_element(&values[pixel], &values[pixel] + channels);
-      sum = 0;
-      for (std::size_t c = 0; c < channels; ++c) sum += exponential(pixel + c);
-    }
-    return requantised(static_cast<double>(exponential(i)) / static_cast<double>(sum), operation.requant);
-  });
-}
-
-Tensor reference_concat(const std::vector<Operand>& inputs, const TensorInfo& output) {
+Tensor reference_concat(const std::vector<Operand>& inputs, const Concat& concat, const TensorInfo& output) {
   Tensor tensor{output.shape, output.dtype, {}};
   tensor.bytes.reserve(static_cast<std::size_t>(output.elements()));
-  const std::int64_t pixels = output.elements() / output.shape.back();
-  for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
+  std::int64_t outers = 1;
+  for (int axis = 0; axis < concat.axis; ++axis) outers *= output.shape[static_cast<std::size_t>(axis)];
+  for (std::int64_t outer = 0; outer < outers; ++outer) {
     for (const Operand& input : inputs) {
-      const std::int64_t channels = input.info.shape.back();
-      const auto first = input.tensor.bytes.begin() + pixel * channels;
-      tensor.bytes.insert(tensor.bytes.end(), first, first + channels);
+      const std::int64_t part = input.info.elements() / outers;
+      const auto first = input.tensor.bytes.begin() + outer * part;
+      tensor.bytes.insert(tensor.bytes.end(), first, first + part);
     }
   }
   return tensor;

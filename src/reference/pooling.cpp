@@ -2,6 +2,7 @@
 
 #include "arithmetic.h"
 #include "operators.h"
+#include "runtime_arithmetic.h"
 
 namespace tilebeat {
 namespace {
@@ -16,6 +17,8 @@ class Pool {
         map_(centred<std::int32_t>(x.tensor, zero_point_)),
         best_(static_cast<std::size_t>(in_[3])),
         sums_(best_.size()),
+        reals_(best_.size()),
+        zero_out_(output.zero_point),
         output_{output.shape, output.dtype, {}} {
     output_.bytes.reserve(static_cast<std::size_t>(output.elements()));
   }
@@ -33,35 +36,59 @@ class Pool {
   void add_pixel(std::int64_t n, std::int64_t oh, std::int64_t ow) {
     std::fill(best_.begin(), best_.end(), INT32_MIN);
     std::fill(sums_.begin(), sums_.end(), 0);
-    std::int64_t taps = 0;
+    std::fill(reals_.begin(), reals_.end(), 0.0F);
+    taps_ = 0;
     for (std::int64_t r = 0; r < pool_.kernel[0]; ++r) {
       const std::int64_t h = oh * pool_.stride[0] + r * pool_.dilation[0] - pool_.pads[0];
       if (h < 0 || h >= in_[1]) continue;
       for (std::int64_t s = 0; s < pool_.kernel[1]; ++s) {
         const std::int64_t w = ow * pool_.stride[1] + s * pool_.dilation[1] - pool_.pads[1];
         if (w < 0 || w >= in_[2]) continue;
-        ++taps;
+        ++taps_;
         add_tap(&map_[static_cast<std::size_t>(((n * in_[1] + h) * in_[2] + w) * in_[3])]);
       }
     }
     const std::int64_t area = std::int64_t{pool_.kernel[0]} * pool_.kernel[1];
-    for (std::size_t c = 0; c < best_.size(); ++c) store(c, pool_.count_include_pad ? area : taps);
+    for (std::size_t c = 0; c < best_.size(); ++c) store(c, pool_.count_include_pad ? area : taps_);
   }
 
   void add_tap(const std::int32_t* pixel) {
     if (pool_.kind == Pooling::Kind::kMax) {
       for (std::size_t c = 0; c < best_.size(); ++c) best_[c] = std::max(best_[c], pixel[c]);
     } else {
-      for (std::size_t c = 0; c < sums_.size(); ++c) sums_[c] += pixel[c];
+      const auto sx = static_cast<float>(pool_.input_scale);
+      for (std::size_t c = 0; c < sums_.size(); ++c) {
+        sums_[c] += pixel[c];
+        const float real = static_cast<float>(pixel[c]) * sx;
+        reals_[c] += real;
+      }
     }
   }
 
   void store(std::size_t channel, std::int64_t count) {
-    const std::int32_t value = pool_.kind == Pooling::Kind::kMax
-                                   ? best_[channel] + zero_point_
-                                   : rounded(static_cast<double>(sums_[channel]) / static_cast<double>(count),
-                                             zero_point_, output_.dtype);
-    output_.bytes.push_back(static_cast<std::uint8_t>(value));
+    const std::int64_t value =
+        pool_.kind == Pooling::Kind::kMax ? best_[channel] + zero_point_ : average(channel, count);
+    output_.bytes.push_back(static_cast<std::uint8_t>(bounded(value, output_.dtype, pool_.range)));
+  }
+
+  std::int64_t average(std::size_t channel, std::int64_t count) const {
+    switch (pool_.arithmetic) {
+      case Arithmetic::kExact:
+        return rounded(static_cast<double>(sums_[channel]) / static_cast<double>(count), zero_point_,
+                       output_.dtype);
+      case Arithmetic::kFloat32Ort: {
+        const float mean = reals_[channel] / static_cast<float>(count);
+        const float steps = mean / static_cast<float>(pool_.output_scale);
+        return rint_of(steps + static_cast<float>(zero_out_));
+      }
+      case Arithmetic::kFloat32:
+      case Arithmetic::kFixed:
+        break;
+    }
+    // The raw sum: elements on padding are no elements, their zero points neither.
+    const std::int64_t raw = sums_[channel] + taps_ * zero_point_;
+    const std::int64_t magnitude = (std::abs(raw) + count / 2) / count;
+    return raw < 0 ? -magnitude : magnitude;
   }
 
   const Pooling& pool_;
@@ -70,6 +97,9 @@ class Pool {
   std::vector<std::int32_t> map_;
   std::vector<std::int32_t> best_;  // of each channel
   std::vector<std::int64_t> sums_;
+  std::vector<float> reals_;  // dequantised sums, in the order of the taps
+  std::int32_t zero_out_;
+  std::int64_t taps_ = 0;  // of the window that are on the map
   Tensor output_;
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "arithmetic.h"
+#include "runtime_arithmetic.h"
 
 namespace tilebeat {
 namespace {
@@ -49,11 +50,14 @@ std::int32_t post_process(const Conv2d& conv, std::size_t channel, std::int32_t 
   const std::int32_t active = activate(conv.activation, biased);
   if (!conv.requant) return active;
   const Requant& requant = *conv.requant;
+  if (requant.arithmetic != Arithmetic::kExact)
+    return bounded(requantised_sum(requant, channel, active), requant.dtype, requant.range);
   const double scale = requant.scale.size() == 1 ? requant.scale.front() : requant.scale[channel];
   const double v = active * scale;
-  if (conv.activation.kind != ActivationKind::kFunction) return rounded(v, requant.zero_point, requant.dtype);
-  return rounded(function_of(conv.activation, v) * conv.activation.output_scale, requant.zero_point,
-                 requant.dtype);
+  const double steps = conv.activation.kind == ActivationKind::kFunction
+                           ? function_of(conv.activation, v) * conv.activation.output_scale
+                           : v;
+  return bounded(rounded(steps, requant.zero_point, requant.dtype), requant.dtype, requant.range);
 }
 
 }  // namespace tilebeat

@@ -38,7 +38,19 @@ class Dispatch {
   Tensor operator()(const Reshape&) const { return {output_.shape, output_.dtype, x().tensor.bytes}; }
   Tensor operator()(const Resize& resize) const { return reference_resize(x(), resize, output_); }
   Tensor operator()(const Pad& pad) const { return reference_pad(x(), pad, output_); }
-  Tensor operator()(const Concat&) const { return reference_concat(inputs_, output_); }
+  Tensor operator()(const Reduce& reduce) const { return reference_reduce(x(), reduce, output_); }
+  Tensor operator()(const Quantize& quantize) const { return reference_quantize(x(), quantize, output_); }
+  Tensor operator()(const Dequantize& operation) const {
+    return reference_dequantize(x(), operation, output_);
+  }
+  Tensor operator()(const DynamicQuantize& operation) const {
+    return reference_dynamic_quantize(x(), operation, output_);
+  }
+  Tensor operator()(const Concat& concat) const { return reference_concat(inputs_, concat, output_); }
+  Tensor operator()(const RowNorm& norm) const { return reference_norm(x(), norm, output_); }
+  Tensor operator()(const Lrn& lrn) const { return reference_lrn(x(), lrn, output_); }
+  Tensor operator()(const ArgMax& operation) const { return reference_argmax(x(), operation, output_); }
+  Tensor operator()(const Move& move) const { return reference_move(x(), move, output_); }
 
  private:
   const Operand& x() const { return inputs_.front(); }

@@ -27,6 +27,13 @@ void Reader::exactly_one(std::initializer_list<const char*> keys) const {
   }
 }
 
+void Reader::one_or_all(const char* key, std::initializer_list<const char*> others) const {
+  const auto there = [this](const char* name) { return json_.contains(name); };
+  if (there(key) || std::all_of(others.begin(), others.end(), there)) return;
+  place_.key(key).fail(
+      fmt::format("is missing, it has no default without \"{}\"", fmt::join(others, "\", \"")));
+}
+
 const std::string* Reader::unknown() const {
   for (auto item = json_.begin(); item != json_.end(); ++item) {
     if (std::find(known_.begin(), known_.end(), item.key()) == known_.end()) return &item.key();
@@ -50,6 +57,11 @@ void SchemaBuilder::exactly_one(std::initializer_list<const char*> keys) {
   for (const char* key : keys) alternatives_.push_back({{"required", OrderedJson::array({key})}});
 }
 
+void SchemaBuilder::one_or_all(const char* key, std::initializer_list<const char*> others) {
+  choices_.push_back({{"required", OrderedJson::array({key})}});
+  choices_.push_back({{"required", others}});
+}
+
 void SchemaBuilder::add(const char* key, OrderedJson schema, OrderedJson standard, bool needed) {
   if (needed) {
     needed_.push_back(key);
@@ -63,6 +75,7 @@ OrderedJson SchemaBuilder::take() {
   OrderedJson schema{{"type", "object"}, {"properties", std::move(properties_)}};
   if (!needed_.empty()) schema["required"] = std::move(needed_);
   if (!alternatives_.empty()) schema["oneOf"] = std::move(alternatives_);
+  if (!choices_.empty()) schema["anyOf"] = std::move(choices_);
   schema["additionalProperties"] = false;
   return schema;
 }

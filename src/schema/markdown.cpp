@@ -16,7 +16,7 @@ std::string allowed(const OrderedJson& schema) {
       words += fmt::format("{}`{}`", words.empty() ? "" : ", ", entry.dump());
     return words;
   }
-  if (schema.contains("anyOf")) {
+  if (schema.contains("anyOf") && !schema.contains("properties")) {
     std::string words;
     for (const auto& entry : schema["anyOf"])
       words += fmt::format("{}{}", words.empty() ? "" : " or ", allowed(entry));

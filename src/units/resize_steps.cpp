@@ -65,6 +65,7 @@ void ResizeSteps::advance() {
 std::unique_ptr<StepSequence> steps_of(const Operation& operation, int lanes, int burst_bytes) {
   if (const auto* resize = operation.get_if<VectorResize>())
     return std::make_unique<ResizeSteps>(*resize, lanes, burst_bytes);
+  if (const auto* row = operation.get_if<VectorRow>()) return std::make_unique<RowSteps>(*row, lanes);
   return std::make_unique<VectorSteps>(operation.get<VectorRun>(), lanes, burst_bytes);
 }
 

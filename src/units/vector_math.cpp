@@ -20,6 +20,7 @@ std::int32_t element(const std::vector<std::uint8_t>& bytes, std::size_t index, 
     case DType::kUint8:
       return bytes[index];
     case DType::kInt32:
+    case DType::kFloat32:
       break;
   }
   std::int32_t value = 0;
@@ -28,7 +29,7 @@ std::int32_t element(const std::vector<std::uint8_t>& bytes, std::size_t index, 
 }
 
 void append(std::int32_t value, DType type, std::vector<std::uint8_t>& bytes) {
-  if (type != DType::kInt32) {
+  if (is_byte(type)) {
     bytes.push_back(static_cast<std::uint8_t>(value));
     return;
   }
@@ -37,13 +38,28 @@ void append(std::int32_t value, DType type, std::vector<std::uint8_t>& bytes) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
+void append(float value, std::vector<std::uint8_t>& bytes) {
+  std::int32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  append(bits, DType::kFloat32, bytes);
+}
+
+// Far beyond every type where there is none, by the sign of p.
+double quotient(double p, double q) {
+  constexpr double kBeyond = 1e300;
+  if (q != 0.0) return p / q;
+  return p == 0.0 ? 0.0 : std::copysign(kBeyond, p);
+}
+
 // Requantised. Factors come from memory, where a program may find anything.
 std::int32_t result_of(double value, double scale, const VectorRun& operation) {
   if (std::isnan(value * scale)) {
     throw SimulationError(fmt::format("vector.run: the factors of a {} give no number",
                                       kVectorKindNames[static_cast<std::size_t>(operation.kind)]));
   }
-  return requantize_real(value, scale, operation.out_zero, operation.out_type);
+  const std::int32_t result = requantize_real(value, scale, operation.out_zero, operation.out_type);
+  const bool bounded = (operation.floor | operation.ceiling) != 0;
+  return bounded ? within_bounds(result, operation, operation.out_type) : result;
 }
 
 }  // namespace
@@ -60,6 +76,8 @@ void VectorMath::run(const Operation& operation, const VectorStep& step, const s
                      const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results) {
   if (const auto* resized = operation.get_if<VectorResize>()) {
     resize(*resized, step, a, results);
+  } else if (const auto* row = operation.get_if<VectorRow>()) {
+    rows(*row, a, results);
   } else {
     run(operation.get<VectorRun>(), step, a, b, results);
   }
@@ -96,15 +114,29 @@ void VectorMath::run(const VectorRun& operation, const VectorStep& step, const s
   switch (operation.kind) {
     case VectorKind::kMaxPool:
     case VectorKind::kAveragePool:
+    case VectorKind::kMean:
       pool(operation, step, a);
       if (step.last) finish_pool(operation, step, results);
       return;
     case VectorKind::kSoftmax:
       softmax(operation, a, results);
       return;
+    case VectorKind::kQuantize:
+    case VectorKind::kDequantize:
+      between_reals(operation, step, a, results);
+      return;
+    case VectorKind::kRange:
+    case VectorKind::kDynamic:
+    case VectorKind::kDynamicZero:
+      dynamic(operation, step, a, results);
+      return;
     default:
       elementwise(operation, step, a, b, results);
   }
+}
+
+bool VectorMath::sums_reals(const VectorRun& operation) const {
+  return operation.kind == VectorKind::kAveragePool && operation.arithmetic == Arithmetic::kFloat32Ort;
 }
 
 void VectorMath::pool(const VectorRun& operation, const VectorStep& step,
@@ -112,22 +144,77 @@ void VectorMath::pool(const VectorRun& operation, const VectorStep& step,
   const bool greatest = operation.kind == VectorKind::kMaxPool;
   const auto channels = static_cast<std::size_t>(operation.channels);
   if (step.first) row_.assign(channels, greatest ? INT64_MIN : 0);
+  if (sums_reals(operation)) {
+    if (step.first) real_row_.assign(channels, 0.0F);
+    for (std::size_t i = 0; i < a.size(); ++i)
+      real_row_[i % channels] += dequantised(parameters_, element(a, i, operation.a_type) - operation.a_zero);
+    return;
+  }
+  // A mean, and an average of a runtime, take the zero point into account at the end or not at all.
+  const bool raw = operation.kind == VectorKind::kMean || operation.arithmetic != Arithmetic::kExact;
+  const std::int32_t zero = raw ? 0 : operation.a_zero;
   for (std::size_t i = 0; i < a.size(); ++i) {
     std::int64_t& sum = row_[i % channels];
     const std::int32_t x = element(a, i, operation.a_type);
-    sum = greatest ? std::max<std::int64_t>(sum, x) : sum + x - operation.a_zero;
+    sum = greatest ? std::max<std::int64_t>(sum, x) : sum + x - zero;
   }
+}
+
+std::int32_t VectorMath::pooled(const VectorRun& operation, const VectorStep& step,
+                                std::size_t channel) const {
+  const std::int64_t value = row_[channel];
+  switch (operation.kind) {
+    case VectorKind::kMaxPool:
+      return within_bounds(value, operation, operation.out_type);
+    case VectorKind::kMean:
+      return mean(operation, parameters_, value, step.divisor);
+    default:
+      break;
+  }
+  if (sums_reals(operation)) return real_average(operation, parameters_, real_row_[channel], step.divisor);
+  if (operation.arithmetic != Arithmetic::kExact) return plain_average(operation, value, step.divisor);
+  return result_of(static_cast<double>(value) / static_cast<double>(step.divisor), 1.0, operation);
 }
 
 void VectorMath::finish_pool(const VectorRun& operation, const VectorStep& step,
                              std::vector<std::uint8_t>& results) {
-  for (const std::int64_t value : row_) {
-    const std::int32_t result =
-        operation.kind == VectorKind::kMaxPool
-            ? static_cast<std::int32_t>(value)
-            : result_of(static_cast<double>(value) / static_cast<double>(step.divisor), 1.0, operation);
-    append(result, operation.out_type, results);
+  for (std::size_t channel = 0; channel < row_.size(); ++channel)
+    append(pooled(operation, step, channel), operation.out_type, results);
+}
+
+void VectorMath::between_reals(const VectorRun& operation, const VectorStep& step,
+                               const std::vector<std::uint8_t>& a, std::vector<std::uint8_t>& results) {
+  const float factor_of_all = real_at(parameters_, 0);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(step.results); ++i) {
+    if (operation.kind == VectorKind::kQuantize) {
+      float x = 0;
+      std::memcpy(&x, a.data() + i * sizeof x, sizeof x);
+      append(quantised(operation, x, factor_of_all, operation.out_zero), operation.out_type, results);
+    } else {
+      const std::int64_t x = std::int64_t{element(a, i, operation.a_type)} - operation.a_zero;
+      append(static_cast<float>(x) * factor_of_all, results);
+    }
   }
+}
+
+void VectorMath::dynamic(const VectorRun& operation, const VectorStep& step,
+                         const std::vector<std::uint8_t>& a, std::vector<std::uint8_t>& results) {
+  if (step.first) range_ = RealRange::from(parameters_);
+  if (operation.kind == VectorKind::kDynamicZero)
+    return append(range_.zero_point(), operation.out_type, results);
+  if (operation.kind == VectorKind::kDynamic && operation.out_type == DType::kFloat32)
+    return append(range_.step(), results);
+  for (std::size_t i = 0; i < a.size() / sizeof(float); ++i) {
+    float x = 0;
+    std::memcpy(&x, a.data() + i * sizeof x, sizeof x);
+    if (operation.kind == VectorKind::kRange) {
+      range_.add(x);
+    } else {
+      append(quantised(operation, x, range_.step(), range_.zero_point()), operation.out_type, results);
+    }
+  }
+  if (operation.kind == VectorKind::kRange && step.last)
+    append(range_.low, results), append(range_.high, results);
 }
 
 void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint8_t>& a,
@@ -135,6 +222,12 @@ void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint
   constexpr std::size_t kEntries = 256;
   std::int32_t greatest = INT32_MIN;
   for (std::size_t i = 0; i < a.size(); ++i) greatest = std::max(greatest, element(a, i, operation.a_type));
+  if (operation.arithmetic != Arithmetic::kExact) {
+    std::vector<std::uint8_t> distances;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      distances.push_back(static_cast<std::uint8_t>(greatest - element(a, i, operation.a_type)));
+    return softmax_shares(operation, parameters_, distances, results);
+  }
   const auto exponential = [&](std::size_t i) {
     const auto distance = static_cast<std::size_t>(greatest - element(a, i, operation.a_type));
     std::int64_t value = 0;
@@ -181,10 +274,18 @@ void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
       append(result_of(value, factor(0), operation), operation.out_type, results);
       continue;
     }
+    if (operation.arithmetic != Arithmetic::kExact) {
+      const std::int32_t y = element(b, index, operation.b_type) - operation.b_zero;
+      append(combine(operation, parameters_, static_cast<std::int32_t>(x), y), operation.out_type, results);
+      continue;
+    }
     const double p = static_cast<double>(x) * factor(0);
     const std::int64_t y = std::int64_t{element(b, index, operation.b_type)} - operation.b_zero;
     const double q = static_cast<double>(y) * factor(1);
-    value = operation.kind == VectorKind::kAdd ? p + q : operation.kind == VectorKind::kSub ? p - q : p * q;
+    value = operation.divide                      ? quotient(p, q)
+            : operation.kind == VectorKind::kAdd ? p + q
+            : operation.kind == VectorKind::kSub ? p - q
+                                                 : p * q;
     if (operation.relu) value = std::max(value, 0.0);
     append(result_of(value, factor(2), operation), operation.out_type, results);
   }

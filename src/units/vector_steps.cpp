@@ -8,7 +8,7 @@ namespace tilebeat {
 namespace {
 
 bool pools(VectorKind kind) {
-  return kind == VectorKind::kMaxPool || kind == VectorKind::kAveragePool;
+  return kind == VectorKind::kMaxPool || kind == VectorKind::kAveragePool || kind == VectorKind::kMean;
 }
 bool has_two_operands(VectorKind kind) {
   return kind == VectorKind::kAdd || kind == VectorKind::kSub || kind == VectorKind::kMul ||
@@ -19,6 +19,7 @@ bool has_two_operands(VectorKind kind) {
 
 int VectorSteps::parameter_bytes(const VectorRun& run) {
   constexpr int kTableBytes = 256, kFactor = 8, kSoftmaxBytes = 256 * 8 + kFactor;
+  constexpr int kRealSoftmaxBytes = 256 * 4 + kFactor;
   switch (run.kind) {
     case VectorKind::kTable:
       return kTableBytes;
@@ -29,11 +30,20 @@ int VectorSteps::parameter_bytes(const VectorRun& run) {
     case VectorKind::kMul:
       return 3 * kFactor;
     case VectorKind::kSoftmax:
-      return kSoftmaxBytes;
+      return run.arithmetic == Arithmetic::kExact ? kSoftmaxBytes : kRealSoftmaxBytes;
     case VectorKind::kEndSums:
       return kActivationBytes + run.channels * kPostParameterBytes;
-    case VectorKind::kMaxPool:
+    case VectorKind::kMean:
+      return 2 * kFactor;
+    case VectorKind::kQuantize:
+    case VectorKind::kDequantize:
+    case VectorKind::kRange:
+    case VectorKind::kDynamic:
+    case VectorKind::kDynamicZero:
+      return kFactor;
     case VectorKind::kAveragePool:
+      return run.arithmetic == Arithmetic::kFloat32Ort ? kFactor : 0;
+    case VectorKind::kMaxPool:
     case VectorKind::kAddSums:
       return 0;
   }
@@ -76,7 +86,9 @@ void VectorSteps::advance() {
 void VectorSteps::make_elementwise() {
   const int a_size = dtype_size(run_.a_type), b_size = dtype_size(run_.b_type);
   const int of_burst = std::max(1, burst_bytes_ / std::max(a_size, has_two_operands(run_.kind) ? b_size : 1));
-  const auto count = static_cast<int>(std::min<std::int64_t>(of_burst, elements_ - at_));
+  const int out_size = dtype_size(run_.out_type);
+  const int of_result = run_.kind == VectorKind::kDequantize ? burst_bytes_ / out_size : of_burst;
+  const auto count = static_cast<int>(std::min<std::int64_t>({of_burst, of_result, elements_ - at_}));
   step_.a = run_.a + static_cast<std::uint64_t>(at_ * a_size);
   step_.a_bytes = count * a_size;
   if (has_two_operands(run_.kind)) {
@@ -86,7 +98,13 @@ void VectorSteps::make_elementwise() {
   step_.result = run_.destination + static_cast<std::uint64_t>(at_ * dtype_size(run_.out_type));
   step_.results = count;
   step_.clocks = passes(count);
+  step_.first = at_ == 0;
   at_ += count;
+  step_.last = at_ == elements_;
+  if (run_.kind == VectorKind::kRange) {  // one result, at the end
+    step_.result = run_.destination;
+    step_.results = step_.last ? kRangeReals : 0;
+  }
 }
 
 void VectorSteps::make_softmax() {

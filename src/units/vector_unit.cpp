@@ -35,12 +35,16 @@ VectorUnit::VectorUnit(sc_core::sc_module_name name, const SimContext& context, 
 }
 
 void VectorUnit::check(const VectorRun& run) const {
-  const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool;
+  const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool ||
+                       run.kind == VectorKind::kMean;
   const bool bytes_only = pooling || run.kind == VectorKind::kSoftmax || run.kind == VectorKind::kTable;
-  if (bytes_only && (run.a_type == DType::kInt32 || run.out_type == DType::kInt32)) {
-    throw SimulationError(fmt::format("vector.run: {} of int32 elements",
-                                      kVectorKindNames[static_cast<std::size_t>(run.kind)]));
+  for (const DType type : {run.a_type, run.out_type}) {
+    if (bytes_only && !is_byte(type))
+      throw SimulationError(fmt::format("vector.run: {} of {} elements",
+                                        kVectorKindNames[static_cast<std::size_t>(run.kind)],
+                                        dtype_name(type)));
   }
+  check_reals(run);
   if (pooling || run.kind == VectorKind::kSoftmax) check_row(run.channels, "vector.run");
   const bool sums = run.kind == VectorKind::kAddSums || run.kind == VectorKind::kEndSums;
   const bool added = run.kind != VectorKind::kAddSums || run.out_type == DType::kInt32;
@@ -48,10 +52,42 @@ void VectorUnit::check(const VectorRun& run) const {
     throw SimulationError(fmt::format("vector.run: {} of elements that are not int32",
                                       kVectorKindNames[static_cast<std::size_t>(run.kind)]));
   }
-  if (VectorSteps::parameter_bytes(run) > config_.parameter_bytes) {
-    throw SimulationError(fmt::format("vector.run: {} bytes of parameters, there is room for {}",
-                                      VectorSteps::parameter_bytes(run), config_.parameter_bytes));
-  }
+  check_parameters(VectorSteps::parameter_bytes(run), "vector.run");
+}
+
+void VectorUnit::check_parameters(int bytes, const char* operation) const {
+  if (bytes > config_.parameter_bytes)
+    throw SimulationError(fmt::format("{}: {} bytes of parameters, there is room for {}", operation, bytes,
+                                      config_.parameter_bytes));
+}
+
+void VectorUnit::check(const VectorRow& run) const {
+  const DType out = run.kind == RowKind::kArgMax ? DType::kInt32 : run.out_type;
+  const bool fits = run.kind == RowKind::kArgMax ? run.out_type == out : is_byte(out);
+  if (!is_byte(run.a_type) || !fits)
+    throw SimulationError(fmt::format("vector.row: {} has no such types of elements",
+                                      kRowKindNames[static_cast<std::size_t>(run.kind)]));
+  check_row(run.channels, "vector.row");
+  check_parameters(RowSteps::parameter_bytes(run), "vector.row");
+}
+
+// Only the operations between float32 and other elements have float32 ones; those of a runtime's arithmetic
+// are bytes.
+void VectorUnit::check_reals(const VectorRun& run) const {
+  const bool from_real = run.kind == VectorKind::kQuantize || run.kind == VectorKind::kRange ||
+                         run.kind == VectorKind::kDynamic || run.kind == VectorKind::kDynamicZero;
+  const bool to_real = run.kind == VectorKind::kDequantize || run.kind == VectorKind::kRange;
+  const bool may_be_real = run.kind == VectorKind::kDynamic;
+  const bool out_fits = run.out_type == DType::kFloat32 ? to_real || may_be_real
+                                                        : !to_real && (!from_real || is_byte(run.out_type));
+  const bool all_fit =
+      (run.a_type == DType::kFloat32) == from_real && out_fits && run.b_type != DType::kFloat32;
+  const bool elementwise =
+      run.kind == VectorKind::kAdd || run.kind == VectorKind::kSub || run.kind == VectorKind::kMul;
+  const bool bytes = is_byte(run.a_type) && is_byte(run.b_type) && is_byte(run.out_type);
+  if (!all_fit || (elementwise && run.arithmetic != Arithmetic::kExact && !bytes))
+    throw SimulationError(fmt::format("vector.run: {} has no such types of elements",
+                                      kVectorKindNames[static_cast<std::size_t>(run.kind)]));
 }
 
 void VectorUnit::check_row(int channels, const char* operation) const {
@@ -62,7 +98,8 @@ void VectorUnit::check_row(int channels, const char* operation) const {
 }
 
 void VectorUnit::check(const VectorResize& run) const {
-  if (run.type == DType::kInt32) throw SimulationError("vector.resize: of int32 elements");
+  if (!is_byte(run.type))
+    throw SimulationError(fmt::format("vector.resize: of {} elements", dtype_name(run.type)));
   check_row(run.channels, "vector.resize");
 }
 
@@ -86,9 +123,13 @@ void VectorUnit::take(const Instruction& instruction, Cycle next) {
   };
   if (const auto* resize = instruction.operation.get_if<VectorResize>()) {
     admit(*resize, resize->type);
+  } else if (const auto* row = instruction.operation.get_if<VectorRow>()) {
+    check(*row);
+    job.unwritten = std::int64_t{row->pixels} * row->results() * dtype_size(row->out_type);
   } else {
     const auto& run = instruction.operation.get<VectorRun>();
     admit(run, run.out_type);
+    if (run.kind == VectorKind::kRange) job.unwritten = kRangeReals * dtype_size(run.out_type);
   }
   jobs_.push_back(job);
 }

@@ -25,6 +25,7 @@ OperatorSpec parameters_of(Operator op) {
     case Operator::kAdd:
     case Operator::kSub:
     case Operator::kMul:
+    case Operator::kDiv:
       return ElementwiseSpec{};
     case Operator::kClamp:
       return ClampSpec{};
@@ -34,6 +35,11 @@ OperatorSpec parameters_of(Operator op) {
     case Operator::kTanh:
     case Operator::kHardSwish:
     case Operator::kGelu:
+    case Operator::kGeluTanh:
+    case Operator::kSilu:
+    case Operator::kExp:
+    case Operator::kErf:
+    case Operator::kSqrt:
       return FunctionSpec{};
     case Operator::kScale:
       return ScaleSpec{};
@@ -53,6 +59,28 @@ OperatorSpec parameters_of(Operator op) {
       return ConvTransposeSpec{};
     case Operator::kPad:
       return PadSpec{};
+    case Operator::kReduceMax:
+      return ReduceMaxSpec{};
+    case Operator::kLayerNorm:
+    case Operator::kRmsNorm:
+      return NormSpec{};
+    case Operator::kLrn:
+      return LrnSpec{};
+    case Operator::kArgMax:
+      return ArgMaxSpec{};
+    case Operator::kTranspose:
+      return TransposeSpec{};
+    case Operator::kSlice:
+      return SliceSpec{};
+    case Operator::kReduceMean:
+    case Operator::kReduceSum:
+      return ReduceSpec{};
+    case Operator::kQuantize:
+      return QuantizeSpec{};
+    case Operator::kDequantize:
+      return DequantizeSpec{};
+    case Operator::kDynamicQuantize:
+      return DynamicQuantizeSpec{};
     case Operator::kGlobalMaxPool:
     case Operator::kGlobalAveragePool:
     case Operator::kRelu:

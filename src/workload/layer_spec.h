@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "operator_specs.h"
+#include "operator_fields.h"
 
 namespace tilebeat {
 
@@ -39,10 +39,28 @@ enum class Operator : std::uint8_t {
   kResize,
   kConvTranspose,
   kPad,
+  kReduceMean,
+  kQuantize,
+  kDequantize,
+  kDynamicQuantize,
+  kDiv,
+  kGeluTanh,
+  kSilu,
+  kExp,
+  kErf,
+  kSqrt,
+  kReduceSum,
+  kReduceMax,
+  kLayerNorm,
+  kRmsNorm,
+  kLrn,
+  kArgMax,
+  kTranspose,
+  kSlice,
 };
 
 /// By the number of the Operator.
-constexpr std::array<std::string_view, 28> kOperatorNames{"conv2d",
+constexpr std::array<std::string_view, 46> kOperatorNames{"conv2d",
                                                           "fully_connected",
                                                           "matmul",
                                                           "max_pool",
@@ -69,7 +87,25 @@ constexpr std::array<std::string_view, 28> kOperatorNames{"conv2d",
                                                           "concat",
                                                           "resize",
                                                           "conv_transpose",
-                                                          "pad"};
+                                                          "pad",
+                                                          "reduce_mean",
+                                                          "quantize",
+                                                          "dequantize",
+                                                          "dynamic_quantize",
+                                                          "div",
+                                                          "gelu_tanh",
+                                                          "silu",
+                                                          "exp",
+                                                          "erf",
+                                                          "sqrt",
+                                                          "reduce_sum",
+                                                          "reduce_max",
+                                                          "layernorm",
+                                                          "rmsnorm",
+                                                          "lrn",
+                                                          "argmax",
+                                                          "transpose",
+                                                          "slice"};
 
 constexpr std::string_view operator_name(Operator op) {
   return kOperatorNames[static_cast<std::size_t>(op)];
@@ -81,6 +117,7 @@ struct LayerSpec {
   Operator op = Operator::kConv2d;
   std::string scene = "main";
   std::vector<std::string> inputs;
+  std::optional<Arithmetic> arithmetic;
   OperatorSpec parameters;  ///< the alternative that `op` has
 
   /// How many inputs a file may name: matmul has one or two.
@@ -109,6 +146,8 @@ void describe(V& v, LayerSpec& s) {
   v.required().special("op", OperatorValue{s}, "operator");
   v.name("scene", s.scene,
          "label of the program that the layer belongs to; scenes run in the order of first mention");
+  v.optional_choice("arithmetic", s.arithmetic, kArithmeticNames,
+                    "whose arithmetic makes the results; without it the workload's");
   const Count kind = std::visit([](const auto& parameters) { return parameters.kInputs; }, s.parameters);
   v.required().names("inputs", s.inputs, v.reading() ? s.input_count() : kind,
                      "workload inputs or layers that are read, in the operator's order");

@@ -39,6 +39,8 @@ void load_operator(const Conv2dSpec& spec, const LayerSource& source, Layer& lay
   Conv2d conv = spec.conv;
   infer_output(conv, source.input(), source.place, layer.output);
   check_requant(conv, "out_channels", source.place.key("requant"));
+  const bool in_channels = conv.groups > 1 && conv.groups == source.input().shape[3];
+  if (conv.requant && spec.depthwise.value_or(in_channels)) conv.requant->rule = ProductRule::kDepthwise;
   load_kernels(spec,
                {conv.out_channels, conv.kernel[0], conv.kernel[1], source.input().shape[3] / conv.groups},
                source, conv);
@@ -51,6 +53,7 @@ void load_operator(const FullyConnectedSpec& spec, const LayerSource& source, La
   conv.kernel = {static_cast<int>(map[1]), static_cast<int>(map[2])};
   infer_output(conv, source.input(), source.place, layer.output);
   check_requant(conv, "out_features", source.place.key("requant"));
+  if (conv.requant) conv.requant->rule = ProductRule::kFullyConnected;
   load_kernels(spec.layer, {conv.out_channels, map[1] * map[2] * map[3]}, source, conv);
   layer.operation = std::move(conv);
 }

@@ -18,6 +18,16 @@ ByteFunction::Kind kind_of(Operator op) {
       return ByteFunction::Kind::kHardSwish;
     case Operator::kGelu:
       return ByteFunction::Kind::kGelu;
+    case Operator::kGeluTanh:
+      return ByteFunction::Kind::kGeluTanh;
+    case Operator::kSilu:
+      return ByteFunction::Kind::kSilu;
+    case Operator::kExp:
+      return ByteFunction::Kind::kExp;
+    case Operator::kErf:
+      return ByteFunction::Kind::kErf;
+    case Operator::kSqrt:
+      return ByteFunction::Kind::kSqrt;
     default:
       throw SimulationError("a function is not known");
   }

@@ -43,17 +43,23 @@ void check_bound(const std::string& name, std::int64_t bound, const Place& place
 
 }  // namespace
 
-void check_requant(const Conv2d& conv, const char* outputs, const Place& place) {
+void check_requant(Conv2d& conv, const char* outputs, const Place& place) {
   if (!conv.requant) {
     if (conv.activation.kind == ActivationKind::kFunction)
       place.fail("is missing: an activation that is a function of the real value needs its scale");
     return;
   }
-  const std::size_t scales = conv.requant->scale.size();
-  if (scales != 1 && scales != static_cast<std::size_t>(conv.out_channels)) {
-    place.key("scale").refuse(
-        fmt::format("a list of {} entries", scales),
+  Requant& requant = *conv.requant;
+  const auto check_list = [&](const std::vector<double>& scales, const char* key) {
+    if (scales.size() <= 1 || scales.size() == static_cast<std::size_t>(conv.out_channels)) return;
+    place.key(key).refuse(
+        fmt::format("a list of {} entries", scales.size()),
         fmt::format("a number or a list of {} entries, the {}", conv.out_channels, outputs));
+  };
+  check_list(requant.scale, "scale"), check_list(requant.weight_scale, "weight_scale");
+  if (requant.scale.empty()) {  // the three scales are there
+    for (const double weight_scale : requant.weight_scale)
+      requant.scale.push_back(*requant.input_scale * weight_scale / *requant.output_scale);
   }
   check_zero_point(conv.requant->zero_point, conv.requant->dtype, place.key("zero_point"));
 }
@@ -64,7 +70,8 @@ void load_weights(const WeightsSpec& weights, const std::vector<std::int64_t>& s
                                          ? std::optional<Range>(kRandomWeights)
                                          : std::nullopt;
   conv.weights = load_tensor(weights.source, {shape, weights.dtype, DType::kInt8, range}, place);
-  if (conv.weights.dtype == DType::kInt32) place.key("file").refuse("a file of int32", "int8 or uint8");
+  if (!is_byte(conv.weights.dtype))
+    place.key("file").refuse(fmt::format("a file of {}", dtype_name(conv.weights.dtype)), "int8 or uint8");
   check_zero_point(weights.zero_point, conv.weights.dtype, place.key("zero_point"));
   conv.weight_zero_point = weights.zero_point;
   if (conv.weights.dtype == DType::kUint8) {

@@ -13,9 +13,9 @@ namespace tilebeat {
 
 // What convolutions and products load and check alike.
 
-/// Throws UserError unless there is one scale, or one an output channel; `outputs` is what the file calls
-/// these.
-void check_requant(const Conv2d& conv, const char* outputs, const Place& place);
+/// Throws UserError unless there is one scale, or one an output channel; sets it where it follows from
+/// others; `outputs` is what the file calls these.
+void check_requant(Conv2d& conv, const char* outputs, const Place& place);
 /// Sets the weights, which are written in the shape `shape`, and their zero point (SPEC NU-1).
 void load_weights(const WeightsSpec& weights, const std::vector<std::int64_t>& shape, const Place& place,
                   Conv2d& conv);

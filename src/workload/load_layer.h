@@ -14,6 +14,7 @@ struct LayerSource {
   const LayerSpec& spec;
   std::vector<TensorInfo> inputs;
   Place place;
+  Arithmetic arithmetic = Arithmetic::kExact;  ///< of the workload; the layer may name its own
 
   const TensorInfo& input() const { return inputs.front(); }
   Place input_place(std::size_t i) const { return place.key("inputs").item(i); }
@@ -44,6 +45,16 @@ void load_operator(const BatchnormSpec& spec, const LayerSource& source, Layer& 
 void load_operator(const RequantizeSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const SoftmaxSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const PadSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const ReduceSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const ReduceMaxSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const NormSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const LrnSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const ArgMaxSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const TransposeSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const SliceSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const QuantizeSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const DequantizeSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const DynamicQuantizeSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const ReshapeSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const ResizeSpec& spec, const LayerSource& source, Layer& layer);
 
@@ -52,8 +63,18 @@ void load_global_pool(Pooling::Kind kind, const LayerSource& source, Layer& laye
 void load_relu(const LayerSource& source, Layer& layer);
 void load_flatten(const LayerSource& source, Layer& layer);
 
+/// Gives the layer its arithmetic (SPEC NU-6) and checks that it has what that needs, and the bounds of its
+/// output. Throws UserError.
+void set_arithmetic(const LayerSource& source, Layer& layer);
+
 /// Throws UserError at `place` if `zero_point` is not a value of `dtype`.
 void check_zero_point(std::int32_t zero_point, DType dtype, const Place& place);
+
+/// `axis` of a tensor of `rank` axes, counted from the start. Throws UserError at `place` when there is none.
+int axis_of(int axis, std::size_t rank, const Place& place);
+/// `values`, one number or a list written at `place`, as one a channel.
+std::vector<double> one_a_channel(const std::vector<double>& values, std::int64_t channels,
+                                  const Place& place);
 
 /// The output of a layer that requantises real values: `shape`, with the type and zero point of `requant`,
 /// which stands at `place`.

@@ -104,6 +104,7 @@ void load_operator(const MatmulSpec& spec, const LayerSource& source, Layer& lay
   infer(a, b, place, conv, layer.output);
   set_type(conv, layer.output);
   check_requant(conv, "out_features", place.key("requant"));
+  if (conv.requant) conv.requant->rule = ProductRule::kFullyConnected;
   load_weights(spec.layer.weights, b.shape, place.key("weights"), conv);
   if (b.order == MatrixOrder::kPlain) transpose(conv.weights, inner, columns);
   conv.product.b = MatrixOrder::kTransposed;
@@ -128,6 +129,7 @@ void load_operator(const ProductSpec& spec, const LayerSource& source, Layer& la
   infer(a, b, place, conv, layer.output);
   set_type(conv, layer.output);
   check_requant(conv, "columns of B", place.key("requant"));
+  if (conv.requant) conv.requant->rule = ProductRule::kFullyConnected;
   conv.kernels = KernelSource::kInput;
   conv.weight_zero_point = source.inputs[1].zero_point;
   if (spec.layer.bias) load_bias(*spec.layer.bias, place.key("bias"), conv);

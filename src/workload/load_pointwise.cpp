@@ -1,19 +1,56 @@
 // Operators that treat every element, or every pixel, by itself and are no table over one byte.
 #include "tilebeat/base/error.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "load_layer.h"
 #include "npy_header.h"
+#include "tensor_source.h"
 
 namespace tilebeat {
 namespace {
 
-constexpr TensorRequant kSoftmaxRequant{256, -128, DType::kInt8};
+constexpr TensorRequant kSoftmaxRequant{256, -128, DType::kInt8, 1.0 / 256};
 
-/// `values`, one number or a list written at `place`, as one a channel.
+Elementwise::Kind kind_of(Operator op) {
+  switch (op) {
+    case Operator::kAdd:
+      return Elementwise::Kind::kAdd;
+    case Operator::kSub:
+      return Elementwise::Kind::kSub;
+    case Operator::kMul:
+      return Elementwise::Kind::kMul;
+    case Operator::kDiv:
+      return Elementwise::Kind::kDiv;
+    default:
+      throw SimulationError("an operator of two tensors is not known");
+  }
+}
+
+/// The shape of the result of two tensors whose axes are aligned at their ends.
+std::vector<std::int64_t> broadcast_shape(const LayerSource& source) {
+  const auto& names = source.spec.inputs;
+  std::vector<std::int64_t> a = source.inputs[0].shape, b = source.inputs[1].shape;
+  const std::size_t rank = std::max(a.size(), b.size());
+  a.insert(a.begin(), rank - a.size(), 1), b.insert(b.begin(), rank - b.size(), 1);
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (a[axis] != b[axis] && a[axis] != 1 && b[axis] != 1) {
+      source.input_place(1).refuse(
+          fmt::format("{} with shape {}", shown(names[1]), shape_text(source.inputs[1].shape)),
+          fmt::format("{}, the shape of {}, or extents of 1", shape_text(source.input().shape),
+                      shown(names[0])));
+    }
+    a[axis] = std::max(a[axis], b[axis]);
+  }
+  check_shape(a, source.place);
+  return a;
+}
+
+}  // namespace
+
 std::vector<double> one_a_channel(const std::vector<double>& values, std::int64_t channels,
                                   const Place& place) {
   if (values.size() == 1) return std::vector<double>(static_cast<std::size_t>(channels), values.front());
@@ -24,29 +61,8 @@ std::vector<double> one_a_channel(const std::vector<double>& values, std::int64_
   return values;
 }
 
-Elementwise::Kind kind_of(Operator op) {
-  switch (op) {
-    case Operator::kAdd:
-      return Elementwise::Kind::kAdd;
-    case Operator::kSub:
-      return Elementwise::Kind::kSub;
-    case Operator::kMul:
-      return Elementwise::Kind::kMul;
-    default:
-      throw SimulationError("an operator of two tensors is not known");
-  }
-}
-
-}  // namespace
-
 void load_operator(const ElementwiseSpec& spec, const LayerSource& source, Layer& layer) {
-  const auto& shape = source.input().shape;
-  const auto& names = source.spec.inputs;
-  if (source.inputs[1].shape != shape) {
-    source.input_place(1).refuse(
-        fmt::format("{} with shape {}", shown(names[1]), shape_text(source.inputs[1].shape)),
-        fmt::format("{}, the shape of {}", shape_text(shape), shown(names[0])));
-  }
+  const std::vector<std::int64_t> shape = broadcast_shape(source);
   layer.output = requantised(shape, spec.requant, source.place.key("requant"));
   layer.operation = Elementwise{kind_of(source.spec.op), spec.input_scales, spec.relu, spec.requant};
 }
@@ -87,7 +103,9 @@ void load_operator(const RequantizeSpec& spec, const LayerSource& source, Layer&
 void load_operator(const SoftmaxSpec& spec, const LayerSource& source, Layer& layer) {
   Softmax softmax;
   softmax.requant = spec.requant.value_or(kSoftmaxRequant);
-  softmax.input_scale = spec.input_scale;
+  softmax.requant.range = spec.range;
+  softmax.input_scale = spec.input_scale, softmax.beta = spec.beta;
+  softmax.axis = axis_of(spec.axis, source.input().shape.size(), source.place.key("axis"));
   layer.output = requantised(source.input().shape, softmax.requant, source.place.key("requant"));
   layer.operation = softmax;
 }

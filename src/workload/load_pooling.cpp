@@ -39,6 +39,26 @@ void load_pool(Pooling pool, const LayerSource& source, Layer& layer) {
   layer.operation = pool;
 }
 
+/// The scales of an average and, where it has a requant, what is known of its output.
+void set_scales(const AveragePoolSpec& spec, const LayerSource& source, Layer& layer) {
+  auto& pool = std::get<Pooling>(layer.operation);
+  pool.input_scale = pool.output_scale = spec.input_scale.value_or(1);
+  if (!spec.requant) return;
+  const Place place = source.place.key("requant");
+  const TensorInfo& input = source.input();
+  const TensorInfo output = requantised(layer.output.shape, *spec.requant, place);
+  pool.output_scale = spec.requant->output_scale.value_or(1 / spec.requant->scale);
+  const bool as_input = output.dtype == input.dtype && output.zero_point == input.zero_point &&
+                        pool.output_scale == pool.input_scale;
+  const Arithmetic arithmetic = source.spec.arithmetic.value_or(source.arithmetic);
+  if (!as_input && arithmetic != Arithmetic::kFloat32Ort) {
+    place.refuse(fmt::format("another scale, zero point or type than the input's in arithmetic {}",
+                             arithmetic_name(arithmetic)),
+                 "those of the input, or arithmetic float32_ort");
+  }
+  layer.output = output;
+}
+
 }  // namespace
 
 void load_operator(const MaxPoolSpec& spec, const LayerSource& source, Layer& layer) {
@@ -53,6 +73,7 @@ void load_operator(const AveragePoolSpec& spec, const LayerSource& source, Layer
   pool.kind = Pooling::Kind::kAverage;
   pool.stride = spec.stride.value_or(pool.kernel);
   load_pool(pool, source, layer);
+  set_scales(spec, source, layer);
 }
 
 void load_global_pool(Pooling::Kind kind, const LayerSource& source, Layer& layer) {

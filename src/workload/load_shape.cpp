@@ -34,20 +34,26 @@ void load_operator(const ReshapeSpec& spec, const LayerSource& source, Layer& la
   load_reshape(spec.shape, source, layer);
 }
 
-void load_operator(const ConcatSpec&, const LayerSource& source, Layer& layer) {
+void load_operator(const ConcatSpec& spec, const LayerSource& source, Layer& layer) {
   const TensorInfo& first = source.input();
   const std::string first_name = shown(source.spec.inputs.front());
+  const int axis = axis_of(spec.axis, first.shape.size(), source.place.key("axis"));
+  const auto joined = static_cast<std::size_t>(axis);
+  const bool channels = first.shape.size() == 4 && axis == 3;
   layer.output = first;
-  layer.operation = Concat{};
+  layer.operation = Concat{axis};
   for (std::size_t i = 1; i < source.inputs.size(); ++i) {
     const TensorInfo& input = source.inputs[i];
     const std::string name = shown(source.spec.inputs[i]);
     std::vector<std::int64_t> shape = input.shape;
-    shape[3] = first.shape[3];
+    if (shape.size() == first.shape.size()) shape[joined] = first.shape[joined];
     if (shape != first.shape) {
-      source.input_place(i).refuse(fmt::format("{} with shape {}", name, shape_text(input.shape)),
-                                   fmt::format("a map [{}, {}, {}, C], as {}", first.shape[0], first.shape[1],
-                                               first.shape[2], first_name));
+      source.input_place(i).refuse(
+          fmt::format("{} with shape {}", name, shape_text(input.shape)),
+          channels ? fmt::format("a map [{}, {}, {}, C], as {}", first.shape[0], first.shape[1],
+                                 first.shape[2], first_name)
+                   : fmt::format("the shape {} of {} but for axis {}", shape_text(first.shape), first_name,
+                                 axis));
     }
     if (input.dtype != first.dtype || input.zero_point != first.zero_point) {
       source.input_place(i).refuse(
@@ -55,7 +61,7 @@ void load_operator(const ConcatSpec&, const LayerSource& source, Layer& layer) {
           fmt::format("{} with zero point {}, as {}; requantize it first", dtype_name(first.dtype),
                       first.zero_point, first_name));
     }
-    layer.output.shape[3] += input.shape[3];
+    layer.output.shape[joined] += input.shape[joined];
   }
   check_shape(layer.output.shape, source.place);
 }

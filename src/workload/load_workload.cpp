@@ -1,13 +1,16 @@
+#include "tilebeat/base/error.h"
 #include "tilebeat/schema/json_file.h"
 #include "tilebeat/workload/workload.h"
 #include "tilebeat/workload/workload_schema.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "layer_order.h"
+#include "load_input.h"
 #include "load_layer.h"
 #include "tensor_source.h"
 #include "workload_file.h"
@@ -19,11 +22,40 @@ void load_inputs(const WorkloadSpec& spec, const Place& root, Workload& workload
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
     const InputSpec& input = spec.inputs[i];
     const Place place = root.key("inputs").item(i);
-    check_zero_point(input.info.zero_point, input.info.dtype, place.key("zero_point"));
+    const bool real = input.info.dtype == DType::kFloat32;
+    if (real && !input.source.file) place.key("random").refuse("random elements of float32", "a file");
+    if (real && input.info.zero_point != 0)
+      place.key("zero_point").refuse_value(input.info.zero_point, "0, the zero point of float32");
+    if (!real) check_zero_point(input.info.zero_point, input.info.dtype, place.key("zero_point"));
     workload.inputs[input.name] = input.info;
-    workload.input_data[input.name] = load_tensor(
-        input.source, {input.info.shape, input.info.dtype, input.info.dtype, std::nullopt, true}, place);
+    workload.input_data[input.name] = load_input(input, place);
   }
+}
+
+/// Puts the files of `given` where the workload says what its inputs hold.
+void replace_inputs(const InputFiles& given, const std::string& path, WorkloadSpec& spec) {
+  for (const auto& [name, file] : given) {
+    const auto found = std::find_if(spec.inputs.begin(), spec.inputs.end(),
+                                    [&name = name](const InputSpec& input) { return input.name == name; });
+    if (found == spec.inputs.end()) {
+      std::vector<std::string> known;
+      for (const InputSpec& input : spec.inputs) known.push_back(input.name);
+      throw UserError(one_line(fmt::format("--input {}={}: {} has no such input, the nearest is \"{}\"", name,
+                                           file, path, nearest_name(name, known))));
+    }
+    found->source = {std::filesystem::absolute(file).string(), std::nullopt};
+  }
+}
+
+/// A model file is no JSON; what a user wants of it is said by the command that reads it.
+void refuse_model(const std::string& path) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending != ".onnx" && ending != ".tflite") return;
+  const std::string folder = std::filesystem::path(path).stem().string();
+  throw UserError(one_line(fmt::format(
+      "{0}: is a model, not a workload; make one of it with `tilebeat import {0} --out {1}` and run "
+      "{1}/workload.json",
+      path, folder)));
 }
 
 void load_layers(const WorkloadSpec& spec, const std::vector<std::size_t>& order, const Place& root,
@@ -31,7 +63,7 @@ void load_layers(const WorkloadSpec& spec, const std::vector<std::size_t>& order
   std::map<std::string, TensorInfo> tensors = workload.inputs;
   for (const std::size_t i : order) {
     const LayerSpec& layer = spec.layers[i];
-    LayerSource source{layer, {}, root.key("layers").item(i)};
+    LayerSource source{layer, {}, root.key("layers").item(i), spec.arithmetic};
     for (const std::string& input : layer.inputs) source.inputs.push_back(tensors.at(input));
     workload.layers.push_back(load_layer(source));
     tensors[layer.name] = workload.layers.back().output;
@@ -87,9 +119,11 @@ void load_expected(const WorkloadSpec& spec, const Place& root, Workload& worklo
 
 }  // namespace
 
-Workload load_workload(const std::string& path) {
+Workload load_workload(const std::string& path, const InputFiles& given) {
+  refuse_model(path);
   WorkloadSpec spec;
   read_document(read_json_file(path), path, spec);
+  replace_inputs(given, path, spec);
   const Place root(path);
   Workload workload;
   workload.name = spec.name;

@@ -85,7 +85,10 @@ Tensor read_npy(const std::string& path) {
 }
 
 std::string npy_bytes(const Tensor& tensor) {
-  const char* descr = tensor.dtype == DType::kInt32 ? "<i4" : tensor.dtype == DType::kInt8 ? "|i1" : "|u1";
+  const char* descr = tensor.dtype == DType::kInt32     ? "<i4"
+                      : tensor.dtype == DType::kFloat32 ? "<f4"
+                      : tensor.dtype == DType::kInt8    ? "|i1"
+                                                        : "|u1";
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
                                    fmt::join(tensor.shape, ", "), tensor.shape.size() == 1 ? "," : "");
   const std::size_t before = kMagicBytes + 2 + header.size() + 1;

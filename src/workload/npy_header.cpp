@@ -74,12 +74,13 @@ class HeaderParser {
   }
 
   DType element_type() {
-    if (peek() == '[') fail("elements are records, allowed are '|i1', '|u1', '<i4'");
+    if (peek() == '[') fail("elements are records, allowed are '|i1', '|u1', '<i4', '<f4'");
     const std::string descr = quoted();
     if (descr == "|i1") return DType::kInt8;
     if (descr == "|u1") return DType::kUint8;
     if (descr == "<i4") return DType::kInt32;
-    fail(fmt::format("elements of type '{}' are not allowed, allowed are '|i1', '|u1', '<i4'", descr));
+    if (descr == "<f4") return DType::kFloat32;
+    fail(fmt::format("elements of type '{}' are not allowed, allowed are '|i1', '|u1', '<i4', '<f4'", descr));
   }
 
   void row_major() {

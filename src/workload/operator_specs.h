@@ -21,6 +21,7 @@ constexpr Bounds kReal{-1e12, 1e12};
 constexpr Bounds kVariance{0, 1e12};
 constexpr Bounds kEpsilon{1e-12, 1e3};
 constexpr Bounds kSlope{-1e6, 1e6};
+constexpr Range kAxis{-6, 5};
 
 // By the numbers of the enums of Resize.
 constexpr std::array<std::string_view, 2> kResizeModeNames{"nearest", "bilinear"};
@@ -34,6 +35,8 @@ struct Conv2dSpec {
   Conv2d conv;  ///< without tensors
   WeightsSpec weights;
   std::optional<SourceSpec> bias;
+  std::optional<bool> depthwise;
+  std::optional<OutputRange> range;
 };
 struct ConvTransposeSpec {
   static constexpr Count kInputs = kOneInput;
@@ -66,6 +69,8 @@ struct AveragePoolSpec {
   static constexpr Count kInputs = kOneInput;
   Pooling pool;
   std::optional<std::array<int, 2>> stride;
+  std::optional<double> input_scale;
+  std::optional<TensorRequant> requant;
 };
 /// Operators without parameters: global pools, relu, flatten, dropout.
 struct PlainSpec {
@@ -73,8 +78,9 @@ struct PlainSpec {
 };
 struct ConcatSpec {
   static constexpr Count kInputs{2, 16};
+  int axis = -1;
 };
-/// add, sub, mul.
+/// add, sub, mul, div.
 struct ElementwiseSpec {
   static constexpr Count kInputs = kTwoInputs;
   std::array<double, 2> input_scales{1, 1};
@@ -85,7 +91,7 @@ struct ClampSpec {
   static constexpr Count kInputs = kOneInput;
   std::int32_t low = 0, high = 0;
 };
-/// sigmoid, tanh, hard_swish, gelu.
+/// sigmoid, tanh, hard_swish, gelu, gelu_tanh, silu, exp, erf, sqrt.
 struct FunctionSpec {
   static constexpr Count kInputs = kOneInput;
   double input_scale = 1;
@@ -115,7 +121,9 @@ struct RequantizeSpec {
 };
 struct SoftmaxSpec {
   static constexpr Count kInputs = kOneInput;
-  double input_scale = 1;
+  double input_scale = 1, beta = 1;
+  int axis = -1;
+  std::optional<OutputRange> range;
   std::optional<TensorRequant> requant;
 };
 struct ReshapeSpec {
@@ -136,213 +144,68 @@ struct PadSpec {
   Pad pad;
   std::optional<std::int32_t> value;
 };
+/// reduce_mean, reduce_sum.
+struct ReduceSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::vector<int> axes;
+  bool keep_dims = true;
+  double input_scale = 1;
+  TensorRequant requant;
+};
+struct ReduceMaxSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::vector<int> axes;
+  bool keep_dims = true;
+};
+/// layernorm, rmsnorm.
+struct NormSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::vector<double> gamma{1}, beta{0};
+  double epsilon = 1e-5, input_scale = 1;
+  TensorRequant requant;
+};
+struct LrnSpec {
+  static constexpr Count kInputs = kOneInput;
+  Lrn lrn;
+};
+struct ArgMaxSpec {
+  static constexpr Count kInputs = kOneInput;
+  ArgMax::Result result = ArgMax::Result::kIndex;
+};
+constexpr std::array<std::string_view, 2> kArgMaxResultNames{"index", "one_hot"};
+struct TransposeSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::vector<int> perm;
+};
+struct SliceSpec {
+  static constexpr Count kInputs = kOneInput;
+  std::vector<std::int64_t> starts, ends, steps;
+};
+/// The type, zero point and step of quantized elements.
+struct StepRequant {
+  double scale = 1;
+  std::int32_t zero_point = 0;
+  DType dtype = DType::kInt8;
+};
+struct QuantizeSpec {
+  static constexpr Count kInputs = kOneInput;
+  StepRequant requant;
+};
+struct DequantizeSpec {
+  static constexpr Count kInputs = kOneInput;
+  double scale = 1;
+};
+struct DynamicQuantizeSpec {
+  static constexpr Count kInputs = kOneInput;
+  DynamicQuantize::Result result = DynamicQuantize::Result::kY;
+};
+constexpr std::array<std::string_view, 3> kDynamicResultNames{"y", "scale", "zero_point"};
 
-using OperatorSpec = std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, ProductSpec, MaxPoolSpec,
-                                  AveragePoolSpec, PlainSpec, ConcatSpec, ElementwiseSpec, ClampSpec,
-                                  FunctionSpec, LeakyReluSpec, ScaleSpec, BatchnormSpec, RequantizeSpec,
-                                  SoftmaxSpec, ReshapeSpec, ResizeSpec, ConvTransposeSpec, PadSpec>;
-
-template <class V>
-void describe(V& v, Requant& r) {
-  v.required().special("scale", PerChannelValue{r.scale, kPositiveScale},
-                       "factor from accumulator to output, or one an output channel");
-  v.integer("zero_point", r.zero_point, kZeroPoint, "added after scaling, within the type's range");
-  v.choice("dtype", r.dtype, kByteTypeNames, "type of the output");
-}
-
-template <class V>
-void describe(V& v, TensorRequant& r) {
-  v.required().number("scale", r.scale, kPositiveScale, "factor from real value to output");
-  v.integer("zero_point", r.zero_point, kZeroPoint, "added after scaling, within the type's range");
-  v.choice("dtype", r.dtype, kByteTypeNames, "type of the output");
-}
-
-template <class V>
-void describe_requant(V& v, TensorRequant& r) {
-  v.required().object("requant", r, "saturate(round_half_even(value * scale) + zero_point)");
-}
-
-/// What follows the accumulators of a convolution, a fully connected layer or a product.
-template <class V>
-void describe_accumulators(V& v, Conv2dSpec& s) {
-  v.special("activation", ActivationValue{s.conv.activation}, "applied to the accumulator, bias added");
-  v.optional_object(
-      "requant", s.conv.requant,
-      "saturate(round_half_even(accumulator * scale) + zero_point); without it int32 is the output");
-}
-
-template <class V>
-void describe(V& v, Conv2dSpec& s) {
-  v.required().integer("out_channels", s.conv.out_channels, kExtent, "kernels");
-  v.required().integers("kernel", s.conv.kernel, kTapExtent, "[height, width] in taps");
-  v.integers("stride", s.conv.stride, kTapExtent, "[height, width] in pixels");
-  v.integers("dilation", s.conv.dilation, kTapExtent,
-             "[height, width] in pixels from tap to tap, 1 is dense");
-  v.integers("pads", s.conv.pads, kPadding, "[top, left, bottom, right] in pixels");
-  v.integer("groups", s.conv.groups, kExtent, "groups; divides the channels and the kernels");
-  v.required().object("weights", s.weights, "kernels [out_channels, height, width, channels / groups]");
-  v.optional_object("bias", s.bias, "int32 [out_channels]");
-  describe_accumulators(v, s);
-}
-
-template <class V>
-void describe(V& v, ConvTransposeSpec& s) {
-  Conv2d& conv = s.layer.conv;
-  v.required().integer("out_channels", conv.out_channels, kExtent, "kernels");
-  v.required().integers("kernel", conv.kernel, kTapExtent, "[height, width] in taps");
-  v.integers("stride", conv.stride, kTapExtent,
-             "[height, width] in pixels of the output, from one pixel of the input to the next");
-  v.integers("pads", conv.pads, kPadding,
-             "[top, left, bottom, right] in pixels that the output lacks, less than the kernel");
-  v.integers("output_padding", s.output_padding, kPadding,
-             "[height, width] in pixels that the output has more, at its end, less than the stride");
-  v.required().object("weights", s.layer.weights, "kernels [out_channels, height, width, channels]");
-  v.optional_object("bias", s.layer.bias, "int32 [out_channels]");
-  describe_accumulators(v, s.layer);
-}
-
-template <class V>
-void describe(V& v, FullyConnectedSpec& s) {
-  v.required().integer("out_features", s.layer.conv.out_channels, kExtent, "outputs of each map");
-  v.required().object("weights", s.layer.weights,
-                      "[out_features, K], K = height * width * channels in the map's order");
-  v.optional_object("bias", s.layer.bias, "int32 [out_features]");
-  describe_accumulators(v, s.layer);
-}
-
-template <class V>
-void describe_transposition(V& v, bool& a, bool& b) {
-  v.boolean("transpose_a", a, "the last two axes of A are [K, rows]");
-  v.boolean("transpose_b", b, "the last two axes of B are [columns, K]");
-}
-
-template <class V>
-void describe(V& v, MatmulSpec& s) {
-  v.required().integer("out_features", s.layer.conv.out_channels, kExtent,
-                       "columns of B, and of the product");
-  v.required().object("weights", s.layer.weights,
-                      "B [..., K, out_features], K = the last extent of the input, which is A [..., K]");
-  v.integers("weights_axes", s.weights_axes, kExtent, {0, 4},
-             "leading axes of the weights, aligned with those of A at their ends; missing ones and extents "
-             "of 1 are repeated");
-  describe_transposition(v, s.transpose_a, s.transpose_b);
-  v.optional_object("bias", s.layer.bias, "int32 [out_features]");
-  describe_accumulators(v, s.layer);
-}
-
-template <class V>
-void describe(V& v, ProductSpec& s) {
-  describe_transposition(v, s.transpose_a, s.transpose_b);
-  v.optional_object("bias", s.layer.bias, "int32, one a column of B");
-  describe_accumulators(v, s.layer);
-}
-
-template <class V>
-void describe_window(V& v, Pooling& pool, std::optional<std::array<int, 2>>& stride) {
-  v.required().integers("kernel", pool.kernel, kTapExtent, "[height, width] in taps");
-  v.optional_integers("stride", stride, kTapExtent, "[height, width] in pixels; without it the kernel");
-  v.integers("pads", pool.pads, kPadding,
-             "[top, left, bottom, right] in pixels; every window keeps a tap on the map");
-}
-
-template <class V>
-void describe(V& v, MaxPoolSpec& s) {
-  describe_window(v, s.pool, s.stride);
-  v.integers("dilation", s.pool.dilation, kTapExtent,
-             "[height, width] in pixels from tap to tap, 1 is dense");
-}
-
-template <class V>
-void describe(V& v, AveragePoolSpec& s) {
-  describe_window(v, s.pool, s.stride);
-  v.boolean("count_include_pad", s.pool.count_include_pad,
-            "divide by the kernel's area instead of the taps on the map");
-}
-
-template <class V>
-void describe(V&, PlainSpec&) {}
-
-template <class V>
-void describe(V&, ConcatSpec&) {}
-
-template <class V>
-void describe(V& v, ElementwiseSpec& s) {
-  v.numbers("input_scales", s.input_scales, kPositiveScale, "real value of one step of each input");
-  v.special("activation", ReluValue{s.relu}, "applied to the result before it is requantised");
-  describe_requant(v, s.requant);
-}
-
-template <class V>
-void describe(V& v, ClampSpec& s) {
-  v.required().integer("low", s.low, kElement, "least element less the zero point");
-  v.required().integer("high", s.high, kElement, "greatest element less the zero point");
-}
-
-template <class V>
-void describe(V& v, FunctionSpec& s) {
-  v.required().number("input_scale", s.input_scale, kPositiveScale, "real value of one step of the input");
-  describe_requant(v, s.requant);
-}
-
-template <class V>
-void describe(V& v, LeakyReluSpec& s) {
-  v.number("slope", s.slope, kSlope, "factor of negative values");
-  describe(v, s.function);
-}
-
-template <class V>
-void describe(V& v, ScaleSpec& s) {
-  v.required().special("scale", PerChannelValue{s.scale, kReal},
-                       "factor of an element less its zero point, or one a channel");
-  v.special("offset", PerChannelValue{s.offset, kReal}, "added to the product, or one a channel");
-  describe_requant(v, s.requant);
-}
-
-template <class V>
-void describe(V& v, BatchnormSpec& s) {
-  v.required().special("mean", PerChannelValue{s.mean, kReal}, "mean, or one a channel");
-  v.required().special("variance", PerChannelValue{s.variance, kVariance}, "variance, or one a channel");
-  v.special("gamma", PerChannelValue{s.gamma, kReal}, "scale, or one a channel");
-  v.special("beta", PerChannelValue{s.beta, kReal}, "offset, or one a channel");
-  v.number("epsilon", s.epsilon, kEpsilon, "added to the variance");
-  v.required().number("input_scale", s.input_scale, kPositiveScale, "real value of one step of the input");
-  describe_requant(v, s.requant);
-}
-
-template <class V>
-void describe(V& v, RequantizeSpec& s) {
-  v.number("input_scale", s.input_scale, kPositiveScale, "real value of one step of the input");
-  describe_requant(v, s.requant);
-}
-
-template <class V>
-void describe(V& v, SoftmaxSpec& s) {
-  v.required().number("input_scale", s.input_scale, kPositiveScale, "real value of one step of the input");
-  v.optional_object("requant", s.requant,
-                    "saturate(round_half_even(probability * scale) + zero_point); without it scale 256, "
-                    "zero_point -128, int8");
-}
-
-template <class V>
-void describe(V& v, ResizeSpec& s) {
-  v.required().integers("size", s.size, kTapExtent, "[height, width] of the output in pixels");
-  v.choice("mode", s.mode, kResizeModeNames, "the nearest pixel, or a mean of the four around the place");
-  v.choice("coordinate_mode", s.coordinates, kResizeCoordinatesNames,
-           "where the output's pixels lie on the input, as in ONNX");
-  v.optional_choice("nearest_mode", s.rounding, kResizeRoundingNames,
-                    "which pixel is the nearest, as in ONNX; without it round_prefer_floor");
-}
-
-template <class V>
-void describe(V& v, PadSpec& s) {
-  v.required().integers("pads", s.pad.pads, kPadding, "[top, left, bottom, right] in pixels");
-  v.integers("channel_pads", s.pad.channel_pads, kPadding, "[before, after] in channels of every pixel");
-  v.optional_integer("value", s.value, kZeroPoint, "element of the border; without it the zero point");
-}
-
-template <class V>
-void describe(V& v, ReshapeSpec& s) {
-  v.required().integers("shape", s.shape, kExtent, {1, 8}, "extents of the output, as many elements");
-}
+using OperatorSpec =
+    std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, ProductSpec, MaxPoolSpec, AveragePoolSpec,
+                 PlainSpec, ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec, ScaleSpec,
+                 BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec, ResizeSpec, ConvTransposeSpec,
+                 PadSpec, ReduceSpec, QuantizeSpec, DequantizeSpec, DynamicQuantizeSpec, ReduceMaxSpec, NormSpec,
+                 LrnSpec, ArgMaxSpec, TransposeSpec, SliceSpec>;
 
 }  // namespace tilebeat

@@ -35,7 +35,8 @@ inline std::map<std::string, nlohmann::json> sample_layers() {
     "transpose_a": false, "weights_axes": [], "bias": {"random": {"seed": 3}}, "activation": "relu", "requant": {"scale": [1, 2, 3]}})");
   add("max_pool", R"({"kernel": [2, 2], "stride": [1, 2], "pads": [1, 1, 0, 0], "dilation": [2, 1]})");
   add("average_pool",
-      R"({"kernel": [3, 2], "stride": [1, 1], "pads": [1, 0, 1, 0], "count_include_pad": true})");
+      R"({"kernel": [3, 2], "stride": [1, 1], "pads": [1, 0, 1, 0], "count_include_pad": true,
+          "input_scale": 1, "requant": {"scale": 1}})");
   for (const char* op : {"global_max_pool", "global_average_pool", "relu", "flatten", "dropout"})
     add(op, "{}");
   for (const char* op : {"add", "sub", "mul"}) add(op, pair, R"(["a", "b"])");
@@ -46,7 +47,7 @@ inline std::map<std::string, nlohmann::json> sample_layers() {
   add("batchnorm", R"({"mean": [0.5, -0.5], "variance": 2, "gamma": [1, 2], "beta": 0.5, "epsilon": 0.001,
     "input_scale": 0.05, "requant": {"scale": 20}})");
   add("requantize", R"({"input_scale": 0.5, "requant": {"scale": 0.5}})");
-  add("softmax", R"({"input_scale": 0.1, "requant": {"scale": 255, "dtype": "uint8"}})");
+  add("softmax", R"({"beta": 1, "input_scale": 0.1, "requant": {"scale": 255, "dtype": "uint8"}})");
   add("reshape", R"({"shape": [2, 4, 4]})");
   add("pad", R"({"pads": [1, 0, 2, 3], "channel_pads": [2, 1], "value": -9})");
   add("resize",

@@ -25,6 +25,7 @@ const Edges kAllowed{
     {"workload", {"base", "schema"}},
     {"config", {"base", "schema"}},
     {"reference", {"base", "workload"}},
+    {"import", {"base", "schema", "workload"}},
     {"isa", {"base"}},
     {"program", {"base", "schema", "workload", "config", "isa"}},
     {"mapping", {"base", "schema", "workload", "config", "isa", "program"}},
@@ -42,8 +43,8 @@ const Edges kAllowed{
     {"system",
      {"base", "config", "workload", "isa", "program", "observe", "report", "sim", "fabric", "units"}},
     {"app",
-     {"base", "schema", "workload", "config", "reference", "program", "mapping", "planner", "observe",
-      "report", "system"}},
+     {"base", "schema", "workload", "config", "reference", "import", "program", "mapping", "planner",
+      "observe", "report", "system"}},
 };
 const std::set<std::string> kWithSystemC{"sim",          "fabric", "units", "engines_sim",
                                          "engine_units", "system", "app"};

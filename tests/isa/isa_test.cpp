@@ -220,7 +220,7 @@ TEST(Isa, HI_2_fields_that_do_not_fit_are_refused_when_encoding) {
   EXPECT_THROW(encode({{}, {}, {}, run}), SimulationError) << "there are two copies of every bank";
 }
 
-TEST(Isa, HI_2_an_illegal_element_type_is_refused) {
+TEST(Isa, HI_2_an_element_type_that_matrix_units_do_not_have_is_refused) {
   ConvSetup setup;
   setup.output_type = DType::kInt8;
   const InstructionBytes plain = encode({{}, {}, {}, setup});
@@ -229,7 +229,7 @@ TEST(Isa, HI_2_an_illegal_element_type_is_refused) {
   setup.output_type = DType::kInt32;  // the other bit of the field
   InstructionBytes both = encode({{}, {}, {}, setup});
   for (std::size_t i = 0; i < both.size(); ++i) both[i] |= static_cast<std::uint8_t>(plain[i] ^ other[i]);
-  EXPECT_NE(refused(both).find("output_type"), std::string::npos) << refused(both);
+  EXPECT_NE(refused(both).find("matrix units have no float32"), std::string::npos) << refused(both);
 }
 
 TEST(Isa, UI_1_disassembly_shows_fields_and_tokens) {

@@ -25,4 +25,14 @@ inline std::int32_t requantize(std::int32_t acc, double scale, std::int32_t zero
   return requantize_real(static_cast<double>(acc), scale, zero_point, type);
 }
 
+/// `value` brought to the scale of the result in float32 (SPEC NU-6): rint(f32(f32(value) * scale)), plus
+/// `zero_point`, within `type`. What is no number becomes
+/// the least result.
+inline std::int32_t requantize_float(std::int32_t value, float scale, std::int32_t zero_point, DType type) {
+  constexpr float kBeyond = 1e9F;
+  const float product = std::min(std::max(-kBeyond, static_cast<float>(value) * scale), kBeyond);
+  const std::int64_t rounded = _mm_cvtss_si64(_mm_set_ss(product)) + zero_point;
+  return static_cast<std::int32_t>(std::clamp(rounded, dtype_min(type), dtype_max(type)));
+}
+
 }  // namespace tilebeat

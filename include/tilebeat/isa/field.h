@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/base/arithmetic.h"
 #include "tilebeat/base/dtype.h"
 #include "tilebeat/base/real_function.h"
 
@@ -22,8 +23,9 @@ struct FieldChoices {
   std::size_t count = 0;
 };
 
-inline constexpr std::array<std::string_view, 3> kDTypeNames{
-    dtype_name(DType::kInt8), dtype_name(DType::kUint8), dtype_name(DType::kInt32)};
+inline constexpr std::array<std::string_view, 4> kDTypeNames{
+    dtype_name(DType::kInt8), dtype_name(DType::kUint8), dtype_name(DType::kInt32),
+    dtype_name(DType::kFloat32)};
 constexpr FieldChoices choices_of(DType) {
   return {"type", kDTypeNames.data(), kDTypeNames.size()};
 }
@@ -32,6 +34,13 @@ inline constexpr std::array<std::string_view, 6> kRealFunctionNames{"none", "lea
                                                                     "tanh", "hard_swish", "gelu"};
 constexpr FieldChoices choices_of(RealFunction) {
   return {"function", kRealFunctionNames.data(), kRealFunctionNames.size()};
+}
+
+constexpr FieldChoices choices_of(Arithmetic) {
+  return {"arithmetic", kArithmeticNames.data(), kArithmeticNames.size()};
+}
+constexpr FieldChoices choices_of(Rescale) {
+  return {"rescale", kRescaleNames.data(), kRescaleNames.size()};
 }
 
 /// What is to be known of the C++ type of a field. Values are handled as 64-bit patterns, signed ones

@@ -101,11 +101,12 @@ std::string disassemble(const Instruction& instruction);
 /// wrong, but not where: `assemble(disassemble(i)) == i`.
 Instruction assemble(std::string_view line, const InstructionSet& set = instruction_set());
 
-/// One record of post-parameters in DRAM: 16 bytes, little-endian (scale: bytes 0-7, bias: 8-11, zero:
+/// One record of post-parameters in DRAM: 16 bytes, little-endian (scale: bytes 0-7, bias: 8-11, shift:
 /// 12-15).
 struct PostParameter {
-  double scale = 1.0;
+  double scale = 1.0;  ///< of fixed-point rescaling: the multiplier, a whole number of 32 bits
   std::int32_t bias = 0;
+  std::int32_t shift = 0;  ///< of fixed-point rescaling
 };
 constexpr int kPostParameterBytes = 16;
 std::array<std::uint8_t, kPostParameterBytes> encode(const PostParameter& parameter);
@@ -113,7 +114,7 @@ PostParameter decode_post_parameter(const std::uint8_t* bytes);
 
 /// What stands in front of the records of an `endsums`, 32 bytes: the activation of a convolution's
 /// registers, as the bounds of the clamp (two int32, low first; the widest where there is none), the function
-/// (int32), zero (4 bytes), output_scale and slope.
+/// (int32), rescale, floor and ceiling (a byte each), zero (a byte), output_scale and slope.
 constexpr int kActivationBytes = 32;
 std::array<std::uint8_t, kActivationBytes> encode_activation(const ConvSetup& setup);
 /// Sets the fields of `setup` that are the activation.

@@ -42,8 +42,14 @@ struct ConvSetup {
   RealFunction function = RealFunction::kNone;
   double output_scale = 1;
   double slope = 0;  ///< of leaky_relu
+  /// How a requantised result comes from the accumulator (SPEC NU-6). The functions need kReal64.
+  Rescale rescale = Rescale::kReal64;
+  /// The least result is the output type's least value plus `floor`, the greatest its greatest less
+  /// `ceiling`; of requantised results.
+  std::uint8_t floor = 0, ceiling = 0;
 
   void describe(FieldVisitor& visit);
+  std::string fault() const;
 };
 
 /// Copies `outer_count` x `inner_count` runs of `run_bytes` from one memory to another (SPEC HI-2 to HI-4).
@@ -83,11 +89,18 @@ enum class VectorKind : std::uint8_t {
   kMaxPool,
   kAveragePool,
   kSoftmax,
-  kAddSums,  ///< of matrix units
-  kEndSums   ///< adds the last ones and makes results of them, as a matrix unit does
+  kAddSums,     ///< of matrix units
+  kEndSums,     ///< adds the last ones and makes results of them, as a matrix unit does
+  kMean,        ///< a pooling that divides by a constant
+  kQuantize,    ///< bytes of float32
+  kDequantize,  ///< float32 of bytes or int32
+  kRange,       ///< the least and the greatest of a range and of float32 elements
+  kDynamic,     ///< uint8 of float32 as DynamicQuantizeLinear makes them of a range; or their step
+  kDynamicZero  ///< their zero point
 };
-constexpr std::array<std::string_view, 10> kVectorKindNames{
-    "table", "scale", "add", "sub", "mul", "maxpool", "averagepool", "softmax", "addsums", "endsums"};
+constexpr std::array<std::string_view, 16> kVectorKindNames{
+    "table",   "scale",   "add",  "sub",      "mul",        "maxpool", "averagepool", "softmax",
+    "addsums", "endsums", "mean", "quantize", "dequantize", "range",   "dynamic",     "dynamiczero"};
 constexpr FieldChoices choices_of(VectorKind) {
   return {"vector operation", kVectorKindNames.data(), kVectorKindNames.size()};
 }
@@ -111,8 +124,41 @@ struct VectorRun {
   std::uint16_t height = 0, width = 0;                          ///< of the source of a pooling
   std::uint16_t kernel_h = 1, kernel_w = 1;
   std::uint8_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
-  std::int16_t h_offset = 0, w_offset = 0;  ///< position of output (0,0), tap (0,0) in the source
+  std::int16_t h_offset = 0, w_offset = 0;     ///< position of output (0,0), tap (0,0) in the source
+  Arithmetic arithmetic = Arithmetic::kExact;  ///< of add, sub, mul, averagepool, softmax and mean
+  /// The least result is the output type's least value plus `floor`, the greatest its greatest less
+  /// `ceiling`; of results that are bytes.
+  std::uint8_t floor = 0, ceiling = 0;
+  bool divide = false;  ///< mul: the quotient of a and b in place of the product
 
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+  std::string fault() const;
+};
+
+/// What is computed from all channels of a pixel; the formulas are in docs/vector.md.
+enum class RowKind : std::uint8_t { kLayerNorm, kRmsNorm, kLrn, kArgMax, kOneHot };
+constexpr std::array<std::string_view, 5> kRowKindNames{"layernorm", "rmsnorm", "lrn", "argmax", "onehot"};
+constexpr FieldChoices choices_of(RowKind) {
+  return {"row operation", kRowKindNames.data(), kRowKindNames.size()};
+}
+
+/// An operation of the vector unit on `pixels` pixels of `channels` bytes, which lie in NRAM without gaps.
+/// `parameters` is where its factors lie: of layernorm and rmsnorm 16 bytes and 16 a channel, of lrn 40.
+struct VectorRow {
+  static constexpr OperationKind kKind{"vector.row", 0x42, Unit::kVector};
+
+  RowKind kind = RowKind::kLayerNorm;
+  DType a_type = DType::kInt8, out_type = DType::kInt8;
+  std::int16_t a_zero = 0, out_zero = 0;
+  std::uint8_t floor = 0, ceiling = 0;                  ///< as in VectorRun
+  std::uint32_t a = 0, destination = 0, parameters = 0;  ///< byte offsets in NRAM
+  std::uint32_t pixels = 1;
+  std::uint16_t channels = 1;
+  std::uint16_t size = 1;  ///< lrn: channels that are summed over
+
+  /// Elements of the result of a pixel.
+  int results() const { return kind == RowKind::kArgMax ? 1 : channels; }
   void describe(FieldVisitor& visit);
   std::string subject() const;
 };

@@ -102,6 +102,14 @@ class Fields {
         },
         doc);
   }
+  void optional_number(const char* key, std::optional<double>& value, Bounds bounds, const char* doc) {
+    optional(
+        key, value,
+        [bounds](double& content) {
+          return NumberValue{content, bounds};
+        },
+        doc);
+  }
   void optional_boolean(const char* key, std::optional<bool>& value, const char* doc) {
     optional(
         key, value, [](bool& content) { return BooleanValue{content}; }, doc);
@@ -173,6 +181,8 @@ class Reader : public Fields<Reader> {
   }
   /// Exactly one of `keys` must be there.
   void exactly_one(std::initializer_list<const char*> keys) const;
+  /// `key` must be there, or else all of `others`.
+  void one_or_all(const char* key, std::initializer_list<const char*> others) const;
   /// `key` is allowed and has no effect here.
   void ignore(const char* key) { known_.emplace_back(key); }
   /// Throws UserError for a key that no field has taken, with the nearest known name.
@@ -199,6 +209,7 @@ class KeyLister : public Fields<KeyLister> {
     keys_.emplace(key);
   }
   void exactly_one(std::initializer_list<const char*>) {}
+  void one_or_all(const char*, std::initializer_list<const char*>) {}
   bool has(const std::string& key) const { return keys_.count(key) > 0; }
 
  private:
@@ -215,6 +226,7 @@ class Writer : public Fields<Writer> {
     if (!json.is_null()) json_[key] = std::move(json);
   }
   void exactly_one(std::initializer_list<const char*>) {}
+  void one_or_all(const char*, std::initializer_list<const char*>) {}
   OrderedJson take() { return std::move(json_); }
 
  private:
@@ -232,6 +244,7 @@ class SchemaBuilder : public Fields<SchemaBuilder> {
     add(key, std::move(schema), value.write(), needed);
   }
   void exactly_one(std::initializer_list<const char*> keys);
+  void one_or_all(const char* key, std::initializer_list<const char*> others);
   OrderedJson take();
 
  private:
@@ -239,7 +252,7 @@ class SchemaBuilder : public Fields<SchemaBuilder> {
 
   OrderedJson properties_ = OrderedJson::object();
   OrderedJson needed_ = OrderedJson::array();
-  OrderedJson alternatives_ = OrderedJson::array();
+  OrderedJson alternatives_ = OrderedJson::array(), choices_ = OrderedJson::array();
 };
 
 template <class T>

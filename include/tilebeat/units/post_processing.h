@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/base/fixed_point.h"
 #include "tilebeat/base/numerics.h"
 #include "tilebeat/base/real_function.h"
 #include "tilebeat/isa/instruction.h"
@@ -9,9 +10,30 @@
 
 namespace tilebeat {
 
-/// What a result becomes on its way out of a matrix unit (SPEC NU-2): bias, clamp or relu, requantisation,
-/// with a function of the real value in between. The bias wraps like the adder; a workload that was checked
-/// cannot reach that (SPEC NU-3).
+/// `value` within the bounds that `setup` or a VectorRun sets to results of the byte type `type`.
+template <class Bounded>
+std::int32_t within_bounds(std::int64_t value, const Bounded& bounds, DType type) {
+  const std::int64_t low = dtype_min(type) + bounds.floor, high = dtype_max(type) - bounds.ceiling;
+  return static_cast<std::int32_t>(std::min(std::max(value, low), high));
+}
+
+/// The requantisation of SPEC NU-6: an accumulator in float32 or in fixed point.
+inline std::int32_t rescale(std::int32_t value, const ConvSetup& setup, const PostParameter& parameter) {
+  const std::int32_t zero = setup.output_zero_point;
+  if (setup.rescale == Rescale::kReal32)
+    return requantize_float(value, static_cast<float>(parameter.scale), zero, setup.output_type);
+  const double whole = std::clamp(parameter.scale, double{INT32_MIN}, double{INT32_MAX});
+  const FixedFactor factor{_mm_cvtsd_si32(_mm_set_sd(whole)), parameter.shift};
+  const std::int64_t product = setup.rescale == Rescale::kSingleRounding
+                                   ? multiply_single(value, factor)
+                                   : std::int64_t{multiply_double(value, factor)};
+  return static_cast<std::int32_t>(
+      std::clamp(product + zero, dtype_min(setup.output_type), dtype_max(setup.output_type)));
+}
+
+/// What a result becomes on its way out of a matrix unit (SPEC NU-2, NU-6): bias, clamp or relu,
+/// requantisation, with a function of the real value in between, and the bounds of the result. The bias wraps
+/// like the adder; a workload that was checked cannot reach that (SPEC NU-3).
 inline std::int32_t post_process(std::int32_t sum, const ConvSetup& setup, const PostParameter& parameter) {
   std::int32_t value = sum;
   if (setup.post_parameters) {
@@ -21,11 +43,16 @@ inline std::int32_t post_process(std::int32_t sum, const ConvSetup& setup, const
   if (setup.clamp) value = std::clamp(value, setup.clamp_low, setup.clamp_high);
   if (setup.function != RealFunction::kNone) {
     const double real = apply(setup.function, value * parameter.scale, setup.slope);
-    return requantize_real(real, setup.output_scale, setup.output_zero_point, setup.output_type);
+    value = requantize_real(real, setup.output_scale, setup.output_zero_point, setup.output_type);
+  } else if (setup.requantise) {
+    value = setup.rescale == Rescale::kReal64
+                ? requantize(value, parameter.scale, setup.output_zero_point, setup.output_type)
+                : rescale(value, setup, parameter);
+  } else {
+    return value;
   }
-  if (setup.requantise)
-    value = requantize(value, parameter.scale, setup.output_zero_point, setup.output_type);
-  return value;
+  const bool bounded = (setup.floor | setup.ceiling) != 0;
+  return bounded ? within_bounds(value, setup, setup.output_type) : value;
 }
 
 }  // namespace tilebeat

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/isa/instruction.h"
+#include "tilebeat/units/vector_runtime.h"
 #include "tilebeat/units/vector_steps.h"
 
 #include <cstdint>
@@ -24,6 +25,10 @@ class VectorMath {
            const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results);
   void resize(const VectorResize& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
               std::vector<std::uint8_t>& results);
+  void rows(const VectorRow& operation, const std::vector<std::uint8_t>& a,
+            std::vector<std::uint8_t>& results);
+  void normalise(const VectorRow& operation, std::vector<std::uint8_t>& results) const;
+  void respond(const VectorRow& operation, std::vector<std::uint8_t>& results) const;
   double factor(std::size_t number) const;
   std::int32_t end_sum(std::int32_t sum, std::size_t channel, const VectorRun& operation) const;
   void pool(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a);
@@ -33,8 +38,17 @@ class VectorMath {
   void elementwise(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
                    const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results);
 
+  void between_reals(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
+                     std::vector<std::uint8_t>& results);
+  void dynamic(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
+               std::vector<std::uint8_t>& results);
+  bool sums_reals(const VectorRun& operation) const;
+  std::int32_t pooled(const VectorRun& operation, const VectorStep& step, std::size_t channel) const;
+
   std::vector<std::uint8_t> parameters_;
   std::vector<std::int64_t> row_;
+  std::vector<float> real_row_;  // the same registers, where they hold floats
+  RealRange range_;              // of the elements so far
 };
 
 }  // namespace tilebeat

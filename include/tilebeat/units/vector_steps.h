@@ -8,6 +8,9 @@
 
 namespace tilebeat {
 
+/// Elements of the result of a range: least and greatest.
+constexpr int kRangeReals = 2;
+
 /// What the vector unit does in one go: one run of operand bytes (of each source) through its lanes.
 struct VectorStep {
   bool parameters = false;  ///< the run holds tables or factors and is kept
@@ -64,6 +67,27 @@ class VectorSteps final : public StepSequence {
   std::int64_t at_ = 0;    // element or pixel
   int tap_h_ = 0, tap_w_ = 0;
   std::int64_t count_ = 0, left_ = 0;  // of a pooled pixel: what an average divides by, taps that are left
+  bool done_ = false;
+  VectorStep step_;
+};
+
+/// The steps of one VectorRow in order: parameters first, if there are any; then pixels. The lanes go over a
+/// pixel's channels three times: sums, distances or windows, quotients; twice to find the greatest and where
+/// it is.
+class RowSteps final : public StepSequence {
+ public:
+  RowSteps(const VectorRow& run, int lanes);
+  bool done() const override { return done_; }
+  const VectorStep& step() const override { return step_; }
+  void advance() override;
+
+  /// Bytes of factors of an operation.
+  static int parameter_bytes(const VectorRow& run);
+
+ private:
+  VectorRow run_;
+  std::int64_t clocks_;  // of a pixel
+  std::int64_t pixel_ = 0;
   bool done_ = false;
   VectorStep step_;
 };

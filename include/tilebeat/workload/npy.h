@@ -10,9 +10,10 @@ namespace tilebeat {
 constexpr std::int64_t kMaxDimension = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 31;
 
-/// Reads a NumPy `.npy` file of version 1, 2 or 3 (SPEC NU-4). Elements are `|i1`, `|u1` or `<i4` in C order.
-/// Throws UserError, one line that starts with `path`, for everything else: no .npy file, other element
-/// types, Fortran order, a file shorter or longer than its shape says, dimensions beyond kMaxDimension.
+/// Reads a NumPy `.npy` file of version 1, 2 or 3 (SPEC NU-4). Elements are `|i1`, `|u1`, `<i4` or `<f4` in C
+/// order. Throws UserError, one line that starts with `path`, for everything else: no .npy file, other
+/// element types, Fortran order, a file shorter or longer than its shape says, dimensions beyond
+/// kMaxDimension.
 Tensor read_npy(const std::string& path);
 
 /// The bytes of the version 1.0 file that NumPy itself would save.

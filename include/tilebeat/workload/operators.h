@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/base/arithmetic.h"
 #include "tilebeat/base/real_function.h"
 #include "tilebeat/workload/tensor.h"
 
@@ -30,18 +31,35 @@ struct Activation {
   double slope = 0;  ///< of kLeakyRelu
 };
 
-/// Requantisation of accumulators: sat(round(acc * scale[c]) + zero_point) (SPEC NU-2).
+/// The rules of SPEC NU-6 for sums of products, which differ in fixed point alone.
+enum class ProductRule : std::uint8_t { kConvolution, kDepthwise, kFullyConnected };
+
+/// Bounds [low, high] of a result, in elements of its dtype.
+using OutputRange = std::array<std::int32_t, 2>;
+
+/// Requantisation of accumulators: sat(round(acc * scale[c]) + zero_point) (SPEC NU-2). In another arithmetic
+/// than exact it follows SPEC NU-6 from the scales of the tensors, which are all there then.
 struct Requant {
   std::vector<double> scale;  ///< one element, or one an output channel
   std::int32_t zero_point = 0;
   DType dtype = DType::kInt8;
+  std::optional<double> input_scale = {};   ///< sx
+  std::vector<double> weight_scale = {};    ///< sw, one or one an output channel; empty: not known
+  std::optional<double> output_scale = {};  ///< sy
+  Arithmetic arithmetic = Arithmetic::kExact;
+  ProductRule rule = ProductRule::kConvolution;
+  std::optional<OutputRange> range = {};
 };
 
-/// Requantisation of real values v: sat(round(v * scale) + zero_point), one scale for the whole tensor.
+/// Requantisation of real values v: sat(round(v * scale) + zero_point), one scale for the whole tensor. In
+/// another arithmetic than exact from `output_scale`, which is there then.
 struct TensorRequant {
   double scale = 1;
   std::int32_t zero_point = 0;
   DType dtype = DType::kInt8;
+  std::optional<double> output_scale = {};  ///< sy
+  Arithmetic arithmetic = Arithmetic::kExact;
+  std::optional<OutputRange> range = {};
 };
 
 /// What a convolution takes for the pixels of its input.
@@ -105,7 +123,8 @@ struct Conv2d {
 
 /// max_pool, average_pool and, with a kernel as large as the map, global_max_pool and global_average_pool.
 /// Only taps on the map count, and every window has one. max: the greatest x. average:
-/// sat(round(sum(x - zx) / count) + zx), one division. dtype and zero point are the input's.
+/// sat(round(sum(x - zx) / count) + zx), one division. dtype and zero point are the input's. An average in
+/// another arithmetic follows SPEC NU-6, with a requantisation of its own in kFloat32Ort.
 struct Pooling {
   enum class Kind : std::uint8_t { kMax, kAverage };
   Kind kind = Kind::kMax;
@@ -114,22 +133,99 @@ struct Pooling {
   std::array<int, 2> dilation{1, 1};  ///< 1 for averages
   std::array<int, 4> pads{0, 0, 0, 0};
   bool count_include_pad = false;  ///< average: count is the kernel's area instead of the taps on the map
+  Arithmetic arithmetic = Arithmetic::kExact;
+  double input_scale = 1, output_scale = 1;  ///< average in kFloat32Ort
+  std::optional<OutputRange> range = {};
 };
 
-/// add, sub, mul of tensors a and b of one shape: with p = (a - za) * input_scales[0] and
-/// q = (b - zb) * input_scales[1], v = p + q, p - q or p * q; with `relu` then max(v, 0); then requantised.
+/// reduce_mean, reduce_sum, reduce_max: over `axes`, which are neighbours and rise. With s = input_scale, of
+/// a sum input_scale * count, v = (sum(x - zx) / count) * s; then requantised. A maximum is the greatest x;
+/// dtype and zero point are the input's.
+struct Reduce {
+  enum class Kind : std::uint8_t { kMean, kSum, kMax };
+  Kind kind = Kind::kMean;
+  std::vector<int> axes;
+  double input_scale = 1;
+  TensorRequant requant;
+};
+
+/// layernorm, rmsnorm: over the n elements x of each index of the other axes, less their zero point, with
+/// their sum S and their sum of squares Q, which are exact. layernorm: d = n * x - S, r = sqrt(n * Q - S * S +
+/// e), e = epsilon * (n / input_scale)^2. rmsnorm: d = x, r = sqrt(Q / n + e), e = epsilon * (1 /
+/// input_scale)^2. v = d / r * gamma[c] + beta[c], 0 / 0 being 0; then requantised.
+struct RowNorm {
+  enum class Kind : std::uint8_t { kLayerNorm, kRmsNorm };
+  Kind kind = Kind::kLayerNorm;
+  double input_scale = 1, epsilon = 1e-5;
+  std::vector<double> gamma, beta;  ///< one a channel
+  TensorRequant requant;
+};
+
+/// lrn over the channels of each pixel: v = x * s with s = input_scale, m = the sum of v^2 over the channels
+/// from c - floor((size - 1) / 2) to c + ceil((size - 1) / 2) that exist, in their order; v / (bias + alpha /
+/// size * m)^beta; then requantised.
+struct Lrn {
+  int size = 5;
+  double alpha = 1e-4, beta = 0.75, bias = 1, input_scale = 1;
+  TensorRequant requant;
+};
+
+/// argmax along the last axis: the first greatest element's index, int32; or uint8, 1 there and 0 elsewhere.
+struct ArgMax {
+  enum class Result : std::uint8_t { kIndex, kOneHot };
+  Result result = Result::kIndex;
+};
+
+/// transpose, slice, and gather by constant indices along one axis: element i of the output is the input's at
+/// `offset` + the sum over axes of i[axis] * strides[axis]. dtype and zero point are the input's.
+struct Move {
+  std::vector<std::int64_t> strides;  ///< in elements, by axis of the output
+  std::int64_t offset = 0;
+};
+
+/// quantize: bytes of float32: sat(rint(f32(x / scale)) + zero_point) (SPEC NU-6).
+struct Quantize {
+  float scale = 1;
+};
+/// dequantize: float32 of bytes, or of int32: f32(f32(x - zx) * scale).
+struct Dequantize {
+  float scale = 1;
+};
+/// dynamic_quantize: one of the results of ONNX' DynamicQuantizeLinear. With low and high the least and the
+/// greatest x, or 0 if that is beyond: scale = f32(f32(high - low) / 255), 1 if that is 0; zero_point =
+/// rint(f32(-low / scale)); y = sat(rint(f32(x / scale)) + zero_point); all within uint8.
+struct DynamicQuantize {
+  enum class Result : std::uint8_t { kY, kScale, kZero };
+  Result result = Result::kY;
+};
+
+/// add, sub, mul, div of tensors a and b, whose axes are aligned at their ends and repeated where an extent is 1: with p = (a - za) * input_scales[0] and
+/// q = (b - zb) * input_scales[1], v = p + q, p - q, p * q or p / q (a bound of the dtype by the sign of p where q is 0, and 0 where p is 0 too); with `relu` then max(v, 0); then requantised.
 struct Elementwise {
-  enum class Kind : std::uint8_t { kAdd, kSub, kMul };
+  enum class Kind : std::uint8_t { kAdd, kSub, kMul, kDiv };
   Kind kind = Kind::kAdd;
   std::array<double, 2> input_scales{1, 1};
   bool relu = false;
   TensorRequant requant;
 };
 
-/// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu. relu: max(x, zx). clamp:
+/// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu, gelu_tanh, silu, exp, erf, sqrt (of 0 where v < 0). relu: max(x, zx). clamp:
 /// sat(min(max(x - zx, low), high) + zx). The others: f(v) of v = (x - zx) * input_scale, requantised.
 struct ByteFunction {
-  enum class Kind : std::uint8_t { kRelu, kClamp, kLeakyRelu, kSigmoid, kTanh, kHardSwish, kGelu };
+  enum class Kind : std::uint8_t {
+    kRelu,
+    kClamp,
+    kLeakyRelu,
+    kSigmoid,
+    kTanh,
+    kHardSwish,
+    kGelu,
+    kGeluTanh,
+    kSilu,
+    kExp,
+    kErf,
+    kSqrt
+  };
   Kind kind = Kind::kRelu;
   std::int64_t low = 0, high = 0;  ///< of a clamp
   double input_scale = 1;
@@ -150,11 +246,13 @@ struct Requantize {
   TensorRequant requant;
 };
 
-/// softmax over the channels of each pixel: with d = (greatest x of the pixel) - x,
-/// e = round(exp(-d * input_scale) * 2^24), p = e / (their exact sum over the channels), one division; then
-/// requantised.
+/// softmax over the elements along `axis`, a "pixel": with d = (greatest x of the pixel) - x,
+/// e = round(exp(-d * input_scale * beta) * 2^24), p = e / (their exact sum over the channels), one division;
+/// then requantised.
 struct Softmax {
   double input_scale = 1;
+  double beta = 1;  ///< factor of the exponent
+  int axis = -1;    ///< from the start; negative: the last one
   TensorRequant requant;
 };
 
@@ -195,11 +293,14 @@ struct Pad {
   std::int32_t value = 0;
 };
 
-/// concat over channels of inputs with one dtype and zero point.
-struct Concat {};
+/// concat along an axis of inputs with one dtype and zero point.
+struct Concat {
+  int axis = 3;
+};
 
 /// What a layer computes. (What a processor executes is an Operation, isa/operation.h.)
-using LayerOperation = std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize,
-                                    Softmax, Reshape, Concat, Resize, Pad>;
+using LayerOperation =
+    std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize, Softmax, Reshape,
+                 Concat, Resize, Pad, Reduce, Quantize, Dequantize, DynamicQuantize, RowNorm, Lrn, ArgMax, Move>;
 
 }  // namespace tilebeat

@@ -7,14 +7,15 @@
 
 namespace tilebeat {
 
-/// A tensor: C-order elements. int8 and uint8 take one byte an element, int32 four, little-endian.
+/// A tensor: C-order elements. int8 and uint8 take one byte an element, int32 and float32 four,
+/// little-endian.
 struct Tensor {
   std::vector<std::int64_t> shape;
   DType dtype = DType::kInt8;
   std::vector<std::uint8_t> bytes;
 
   std::int64_t elements() const;
-  /// Element `index` (C order) widened to 32 bits.
+  /// Element `index` (C order) widened to 32 bits; of float32 its bits.
   std::int32_t at(std::int64_t index) const;
 };
 

@@ -36,9 +36,13 @@ struct Workload {
   mutable std::unordered_map<std::string, std::size_t> place_of = {};
 };
 
-/// Reads and checks a workload file (SPEC UI-6, NU-1 to NU-4). Throws UserError naming file, JSON path, value
-/// and allowed range.
-Workload load_workload(const std::string& path);
+/// .npy files by the name of the workload input that they are the elements of.
+using InputFiles = std::map<std::string, std::string>;
+
+/// Reads and checks a workload file (SPEC UI-6, NU-1 to NU-4); `given` replaces what it says of its inputs'
+/// elements (RN-1). Throws UserError naming file, JSON path, value and allowed range; for a model file one
+/// that names the command that imports it.
+Workload load_workload(const std::string& path, const InputFiles& given = {});
 
 /// Taps of an output that are useful work: the kernel's; of a transposed convolution the mean over the
 /// outputs, taps / (stride[0] * stride[1]) rounded down, at least 1.

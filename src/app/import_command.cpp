@@ -1,0 +1,174 @@
+#include "tilebeat/base/error.h"
+#include "tilebeat/import/import_error.h"
+#include "tilebeat/import/imported.h"
+#include "tilebeat/reference/reference.h"
+#include "tilebeat/report/text_table.h"
+#include "tilebeat/workload/npy.h"
+#include "tilebeat/workload/workload.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "messages.h"
+#include "output_files.h"
+
+namespace tilebeat {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that goes with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_((fs::temp_directory_path() / "tilebeat-import-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) throw UserError(path_ + ": cannot be made");
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string file(const std::string& name) const { return (fs::path(path_) / name).string(); }
+
+ private:
+  std::string path_;
+};
+
+/// The workload as `run` is going to load it: what it would refuse is refused before anything is written.
+Workload loaded(const ImportCommand& command, const ImportedNetwork& network) {
+  const TemporaryFolder folder;
+  for (const auto& [name, bytes] : network.files) {
+    std::ofstream stream(folder.file(name), std::ios::binary);
+    stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    stream.close();
+    if (!stream) throw UserError(folder.file(name) + ": cannot be written");
+  }
+  try {
+    return load_workload(folder.file("workload.json"));
+  } catch (const UserError& error) {
+    std::string reason = error.what();
+    const std::string place = folder.file("");
+    for (auto at = reason.find(place); at != std::string::npos; at = reason.find(place))
+      reason.erase(at, place.size());
+    throw UserError(fmt::format("{}: makes a workload that is refused: {}", command.model, reason));
+  }
+}
+
+/// Input and file of "[NAME=]X.npy"; without a name "".
+std::pair<std::string, std::string> sample_file(const std::string& option) {
+  const std::size_t equals = option.find('=');
+  if (equals == std::string::npos || fs::exists(option)) return {"", option};
+  return {option.substr(0, equals), option.substr(equals + 1)};
+}
+
+Constant samples_in(const std::string& path) {
+  Tensor tensor = read_npy(path);
+  if (tensor.dtype != DType::kFloat32) throw UserError(path + ": samples of float32 are expected");
+  return {ElementType::kFloat32, tensor.shape, std::move(tensor.bytes)};
+}
+
+/// How well the integers of each layer stand for the float network's values, for the first sample (SPEC
+/// RN-3).
+std::vector<LayerFidelity> fidelity(const Workload& workload, const ImportedNetwork& network) {
+  std::vector<LayerFidelity> found;
+  if (network.float_values.empty()) return found;
+  const std::map<std::string, Tensor> reference = run_reference(workload);
+  std::map<std::string, const SourceTensor*> sources;
+  for (const SourceTensor& tensor : network.tensors) {
+    if (tensor.holder) sources.emplace(*tensor.holder, &tensor);
+  }
+  for (const Layer& layer : workload.layers) {
+    const auto real = network.float_values.find(layer.name);
+    if (real == network.float_values.end()) continue;
+    found.push_back(compare_with_float(*sources.at(layer.name), reference.at(layer.name), real->second));
+  }
+  return found;
+}
+
+/// tensors.json with what was found.
+void add_fidelity(const std::vector<LayerFidelity>& layers, ImportedNetwork& network) {
+  for (SourceTensor& tensor : network.tensors) {
+    const auto found = std::find_if(layers.begin(), layers.end(), [&](const LayerFidelity& layer) {
+      return layer.layer == tensor.holder && layer.tensor == tensor.name;
+    });
+    if (found != layers.end()) tensor.sqnr_db = found->sqnr_db, tensor.cosine = found->cosine;
+  }
+  network.files["tensors.json"] = tensors_json(network.tensors);
+}
+
+void print_fidelity(const std::vector<LayerFidelity>& layers) {
+  if (layers.empty()) return;
+  std::vector<std::vector<std::string>> rows{{"layer", "SQNR", "cosine"}};
+  for (const LayerFidelity& layer : layers)
+    rows.push_back(
+        {layer.layer, fmt::format("{:.1f} dB", layer.sqnr_db), fmt::format("{:.5f}", layer.cosine)});
+  fmt::print("\nAgainst the float network, first sample:\n{}\n", format_rows(rows));
+}
+
+void write_files(const ImportCommand& command, const ImportedNetwork& network) {
+  for (const auto& [name, bytes] : network.files) {
+    std::error_code ignored;
+    const std::string path = command.out + "/" + name;
+    std::vector<std::string> read_files{command.model};
+    for (const std::string& option : command.calibrate) read_files.push_back(sample_file(option).second);
+    for (const std::string& read : read_files) {
+      if (!read.empty() && fs::equivalent(path, read, ignored))
+        throw UserError(
+            fmt::format("--out {}: {} is read by this command and would be overwritten", command.out, read));
+    }
+  }
+  OutputFiles files;
+  files.make_folder(command.out);
+  files.lock_folder(command.out);
+  for (const auto& [name, bytes] : network.files) files.write(command.out + "/" + name, bytes);
+  files.commit();
+}
+
+ImportOptions options_of(const ImportCommand& command) {
+  ImportOptions options;
+  options.keep_all = command.keep_all;
+  options.percentile = command.percentile;
+  for (const std::string& option : command.calibrate) {
+    const auto [name, file] = sample_file(option);
+    if (!options.calibration.emplace(name, samples_in(file)).second)
+      throw UserError(fmt::format("--calibrate {}: the input is said twice", option));
+  }
+  const auto* const name = std::find(kArithmeticNames.begin(), kArithmeticNames.end(), command.arithmetic);
+  if (name != kArithmeticNames.end())
+    options.arithmetic = static_cast<Arithmetic>(name - kArithmeticNames.begin());
+  return options;
+}
+
+}  // namespace
+
+int import_file(const ImportCommand& command) {
+  try {
+    ImportedNetwork network = import_model(command.model, options_of(command));
+    const Workload workload = loaded(command, network);
+    const std::vector<LayerFidelity> layers = fidelity(workload, network);
+    add_fidelity(layers, network);
+    write_files(command, network);
+    fmt::print("{}: {} operators as {} layers\n", command.model, network.nodes, workload.layers.size());
+    if (!network.exact_layers.empty())
+      fmt::print("Computed exactly, where the runtime's rounding is not specified: {}\n",
+                 fmt::join(network.exact_layers, ", "));
+    print_fidelity(layers);
+    fmt::print("Wrote {0}/workload.json, {0}/tensors.json and {1} tensors\n", command.out,
+               network.files.size() - 2);
+    return 0;
+  } catch (const ImportError& error) {
+    print_message(error.what());
+    for (const std::string& line : error.lines()) print_message("  " + line);
+    return 2;
+  }
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "tilebeat/import/graph.h"
+#include "tilebeat/import/imported.h"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace tilebeat {
+
+/// What running a float network over samples has shown (SPEC RN-3).
+struct Calibration {
+  std::vector<std::optional<Quantisation>> ranges;  ///< int8, by tensor; none of constants
+  std::vector<std::optional<Constant>> first;       ///< the tensors' values for the first sample
+};
+
+/// Whether a file computes with real numbers without saying how they are quantised.
+bool is_float_network(const ModelGraph& graph);
+
+/// Folds batch normalisations into the convolutions before them.
+void fold_batch_norms(ModelGraph& graph);
+
+/// Runs the network in float over the samples. `percentile` of the magnitudes of each tensor are covered by
+/// its scale; 100: all. Throws UserError when the samples do not fit, ImportError when an operator is not
+/// computed.
+Calibration calibrate(const ModelGraph& graph, const ImportOptions& options);
+
+}  // namespace tilebeat

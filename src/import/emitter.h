@@ -1,0 +1,112 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workload_builder.h"
+
+namespace tilebeat {
+
+/// A tensor of the workload that is made.
+struct Held {
+  std::string holder;  ///< layer or input
+  Extents shape;
+  ElementType type = ElementType::kInt8;
+  float scale = 1;
+  std::int64_t zero_point = 0;
+};
+
+/// What a layer is to make: name, type, scale, and the elements that it is limited to.
+struct Wanted {
+  std::string name;
+  ElementType type = ElementType::kInt8;
+  float scale = 1;
+  std::int64_t zero_point = 0;
+  std::optional<std::array<std::int64_t, 2>> range = std::nullopt;
+};
+
+/// The kernels of a convolution, [Co, Kh, Kw, Ci], or of a fully connected layer, [out, K].
+struct Kernels {
+  Constant weights;
+  std::vector<float> scales;  ///< one, or one an output channel
+  std::int64_t zero_point = 0;
+  std::optional<Constant> bias = std::nullopt;
+};
+
+/// Pairs are [height, width], pads [top, left, bottom, right].
+struct WindowFields {
+  std::array<std::int64_t, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};
+  std::array<std::int64_t, 4> pads{0, 0, 0, 0};
+};
+
+/// What a runtime takes a convolution for, which decides how it rounds.
+enum class ConvolutionKind : std::uint8_t { kPlain, kDepthwise };
+
+/// Whether the bytes of a layer are those of the runtime, or exact because NU-6 says nothing of the operator.
+enum class Rounding : std::uint8_t { kRuntime, kExact };
+
+/// Writes layers, one function an operator, with the fields that the workload's arithmetic needs.
+class Emitter {
+ public:
+  explicit Emitter(WorkloadBuilder& builder) : builder_(builder) {}
+
+  WorkloadBuilder& builder() { return builder_; }
+
+  /// Without `wanted`, int32 accumulators under the name `name`.
+  Held conv2d(const Held& x, const Kernels& kernels, const WindowFields& window, std::int64_t groups,
+              ConvolutionKind kind, const std::string& name, const std::optional<Wanted>& wanted);
+  Held fully_connected(const Held& x, const Kernels& kernels, const std::string& name,
+                       const std::optional<Wanted>& wanted);
+  /// `window.pads` are cut off the output; `shape` is the output's.
+  Held conv_transpose(const Held& x, const Kernels& kernels, const WindowFields& window,
+                      std::array<std::int64_t, 2> output_padding, const Extents& shape, const Wanted& wanted);
+  /// x [..., M, K] times y [..., K, N], weights [..., K, N] or another tensor.
+  Held matmul(const Held& x, const Kernels& kernels, const Extents& shape, const std::string& name,
+              const std::optional<Wanted>& wanted);
+  Held product(const Held& x, const Held& y, const Extents& shape, const std::string& name,
+               const std::optional<Wanted>& wanted);
+  Held max_pool(const Held& x, const WindowFields& window, const Extents& shape, const Wanted& wanted);
+  Held average_pool(const Held& x, const WindowFields& window, bool count_include_pad, const Extents& shape,
+                    const Wanted& wanted);
+  /// op: add, sub, mul or div.
+  Held elementwise(const std::string& op, const Held& a, const Held& b, const Extents& shape,
+                   const Wanted& wanted);
+  /// op: an operator of one input with input_scale and requant; `fields` are its others.
+  Held function(const std::string& op, const Held& x, const Extents& shape, const Wanted& wanted,
+                FieldsJson fields = FieldsJson::object(), Rounding rounding = Rounding::kRuntime);
+  /// x * factors + offsets in real numbers, one or one an index of the last axis, exactly.
+  Held linear(const Held& x, const std::vector<double>& factors, const std::vector<double>& offsets,
+              const Wanted& wanted);
+  /// op: one that keeps type, scale and zero point.
+  Held movement(const std::string& op, const std::vector<Held>& inputs, const Extents& shape,
+                const std::string& name, const FieldsJson& fields);
+  /// x in another shape with as many elements; x itself where it has that shape.
+  Held reshape(const Held& x, const Extents& shape, const std::string& name);
+  Held quantize(const Held& x, const Wanted& wanted);
+  Held dequantize(const Held& x, const std::string& name);
+
+  /// The layers whose bytes are exact where a runtime's might differ, with their operators.
+  const std::vector<std::string>& exact_layers() const { return exact_layers_; }
+
+ private:
+  FieldsJson scales_of(const Held& x, const Kernels& kernels, const Wanted& wanted) const;
+  FieldsJson pointwise_scales(const Wanted& wanted) const;
+  void add_range(const Wanted& wanted, FieldsJson& fields) const;
+  void add_accumulators(const Held& x, const Kernels& kernels, const std::string& name,
+                        const std::optional<Wanted>& wanted, FieldsJson& fields);
+  Held made(const std::string& op, const std::vector<std::string>& inputs, const FieldsJson& fields,
+            const Extents& shape, const std::string& name, const std::optional<Wanted>& wanted);
+
+  WorkloadBuilder& builder_;
+  std::vector<std::string> exact_layers_;
+};
+
+/// Least and greatest element of an 8 bit type.
+std::array<std::int64_t, 2> byte_range(ElementType type);
+/// The elements that stand for the real numbers from `low` to `high`.
+std::array<std::int64_t, 2> element_range(double low, double high, const Wanted& wanted);
+
+}  // namespace tilebeat

@@ -1,0 +1,178 @@
+#include "evaluate.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "problems.h"
+
+namespace tilebeat {
+namespace {
+
+std::optional<std::vector<std::int64_t>> list_of(Attributes& attributes, const std::string& name,
+                                                 const KnownInputs& inputs, std::size_t input) {
+  if (auto list = attributes.integers(name)) return list;
+  if (input >= inputs.size()) return std::nullopt;
+  if (inputs[input] == nullptr) return std::nullopt;
+  return inputs[input]->integers();
+}
+
+}  // namespace
+
+bool evaluates(const std::string& op) {
+  return is_element_op(op) || is_window_op(op) || is_movement_op(op) || is_product_op(op);
+}
+
+std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset) {
+  for (const Constant* input : inputs) {
+    if (input != nullptr && input->type == ElementType::kOther)
+      throw Unsupported("elements of a type that is not read");
+  }
+  Attributes attributes(node);
+  Evaluated made;
+  try {
+    if (is_element_op(node.op)) {
+      made = evaluate_element(node, inputs, opset, attributes);
+    } else if (is_window_op(node.op)) {
+      made = evaluate_window(node, inputs, opset, attributes);
+    } else if (is_movement_op(node.op)) {
+      made = evaluate_movement(node, inputs, opset, attributes);
+    } else if (is_product_op(node.op)) {
+      made = evaluate_product(node, inputs, opset, attributes);
+    } else {
+      throw Unsupported("is no operator that is built");
+    }
+  } catch (const std::out_of_range&) {
+    throw Unsupported("operands that do not fit each other");
+  }
+  attributes.finish();
+  return made;
+}
+
+std::size_t room_for(const Extents& shape) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 27;
+  const std::int64_t count = element_count(shape);
+  if (count > kMost)
+    throw Unsupported(
+        fmt::format("a result of shape {}, of more than {} elements", extents_text(shape), kMost));
+  return static_cast<std::size_t>(count);
+}
+
+std::size_t axis_of(std::int64_t axis, std::size_t rank) {
+  if (axis < 0) axis += static_cast<std::int64_t>(rank);
+  if (axis < 0 || axis >= static_cast<std::int64_t>(rank))
+    throw Unsupported(fmt::format("axis {} of {}", axis, rank));
+  return static_cast<std::size_t>(axis);
+}
+
+std::optional<std::vector<std::int64_t>> axes_of(Attributes& attributes, const KnownInputs& inputs) {
+  return list_of(attributes, "axes", inputs, 1);
+}
+
+Extents reshaped(const Extents& from, const std::vector<std::int64_t>& wish, bool zeros_stay) {
+  Extents shape = wish;
+  std::optional<std::size_t> rest;
+  std::int64_t known = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0 && !zeros_stay) {
+      if (i >= from.size()) throw Unsupported("a reshape that copies an extent that is not there");
+      shape[i] = from[i];
+    }
+    if (shape[i] == -1) {
+      if (rest) throw Unsupported("a reshape with two unknown extents");
+      rest = i;
+    } else if (shape[i] < 0 || (known *= shape[i]) > (std::int64_t{1} << 31)) {
+      throw Unsupported(fmt::format("a reshape to {}", extents_text(wish)));
+    }
+  }
+  const std::int64_t all = element_count(from);
+  if (rest) shape[*rest] = known == 0 ? 0 : all / known;
+  if (element_count(shape) != all)
+    throw Unsupported(fmt::format("a reshape of {} to {}", extents_text(from), extents_text(wish)));
+  return shape;
+}
+
+Extents broadcast_shape(const Extents& a, const Extents& b) {
+  Extents made = a.size() > b.size() ? a : b;
+  for (std::size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
+    const std::int64_t x = a[a.size() - i], y = b[b.size() - i];
+    if (x != y && x != 1 && y != 1)
+      throw Unsupported(fmt::format("operands of shape {} and {}", extents_text(a), extents_text(b)));
+    made[made.size() - i] = x == 1 ? y : x;
+  }
+  return made;
+}
+
+SliceRange read_slice(Attributes& attributes, const KnownInputs& inputs, const Extents& shape) {
+  const auto starts = list_of(attributes, "starts", inputs, 1), ends = list_of(attributes, "ends", inputs, 2);
+  const auto axes = list_of(attributes, "axes", inputs, 3), steps = list_of(attributes, "steps", inputs, 4);
+  if (!starts || !ends || starts->size() != ends->size())
+    throw Unsupported("starts and ends that are not known");
+  SliceRange range{Extents(shape.size(), 0), shape, Extents(shape.size(), 1), shape};
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    if ((axes && i >= axes->size()) || (steps && i >= steps->size()))
+      throw Unsupported("axes that are not known");
+    const std::size_t axis = axis_of(axes ? (*axes)[i] : static_cast<std::int64_t>(i), shape.size());
+    const std::int64_t step = steps ? (*steps)[i] : 1, extent = shape[axis];
+    if (step == 0) throw Unsupported("a step of 0");
+    const auto limited = [&](std::int64_t at) {
+      if (at < 0) at = at < -extent ? -1 - extent : at;
+      if (at < 0) at += extent;
+      return step > 0 ? std::clamp<std::int64_t>(at, 0, extent)
+                      : std::clamp<std::int64_t>(at, -1, extent - 1);
+    };
+    range.starts[axis] = limited((*starts)[i]), range.ends[axis] = limited((*ends)[i]);
+    range.steps[axis] = std::clamp<std::int64_t>(step, -extent - 1, extent + 1);
+    const std::int64_t length = range.ends[axis] - range.starts[axis], by = range.steps[axis];
+    range.shape[axis] = std::max<std::int64_t>(0, (length + by - (by > 0 ? 1 : -1)) / by);
+  }
+  return range;
+}
+
+std::vector<std::int64_t> read_split(Attributes& attributes, const KnownInputs& inputs, std::int64_t extent,
+                                     std::size_t outputs) {
+  auto parts = list_of(attributes, "split", inputs, 1);
+  const std::int64_t count = attributes.integer("num_outputs", static_cast<std::int64_t>(outputs));
+  if (count != static_cast<std::int64_t>(outputs) || outputs == 0)
+    throw Unsupported(fmt::format("{} outputs", outputs));
+  if (!parts) {
+    const std::int64_t each = (extent + count - 1) / count;
+    parts = std::vector<std::int64_t>(outputs, each);
+    parts->back() = extent - each * (count - 1);
+  }
+  std::int64_t sum = 0;
+  for (const std::int64_t part : *parts) {
+    if (part < 0 || part > extent) throw Unsupported(fmt::format("a part of {}", part));
+    sum += part;
+  }
+  if (parts->size() != outputs || sum != extent) throw Unsupported("parts that are not the whole");
+  return *parts;
+}
+
+PadSides read_pad(Attributes& attributes, const KnownInputs& inputs, std::size_t rank) {
+  const std::string mode = attributes.text("mode", "constant");
+  if (mode != "constant") throw Unsupported(fmt::format("mode {}", mode));
+  PadSides sides{Extents(rank, 0), Extents(rank, 0), static_cast<double>(attributes.real("value", 0))};
+  const auto pads = list_of(attributes, "pads", inputs, 1);
+  if (!pads) throw Unsupported("pads that are not known");
+  const std::size_t given = pads->size() / 2;
+  std::vector<std::int64_t> axes(given);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (inputs.size() > 3 && inputs[3] != nullptr) axes = inputs[3]->integers();
+  if (axes.size() != given || (inputs.size() <= 3 && given != rank))
+    throw Unsupported("pads of another rank");
+  for (std::size_t i = 0; i < given; ++i) {
+    const std::size_t axis = axis_of(axes[i], rank);
+    sides.before[axis] = (*pads)[i], sides.after[axis] = (*pads)[i + given];
+    for (const std::int64_t pad : {sides.before[axis], sides.after[axis]}) {
+      if (pad < 0 || pad > INT16_MAX) throw Unsupported(fmt::format("a pad of {}", pad));
+    }
+  }
+  if (inputs.size() > 2 && inputs[2] != nullptr && inputs[2]->elements() == 1)
+    sides.value = inputs[2]->values()[0];
+  return sides;
+}
+
+}  // namespace tilebeat

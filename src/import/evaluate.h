@@ -1,0 +1,66 @@
+#pragma once
+
+#include "tilebeat/import/graph.h"
+
+#include <vector>
+
+#include "attributes.h"
+
+namespace tilebeat {
+
+/// Inputs of a node that are known; none for one that is left out.
+using KnownInputs = std::vector<const Constant*>;
+
+/// The outputs of an ONNX operator, computed here in double and rounded to the type of the output: constants
+/// are folded with it, and float networks run in it (SPEC RN-3). Throws Unsupported for an operator that is
+/// not computed, or an attribute that is not known.
+std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset);
+/// Whether `evaluate` computes the operator.
+bool evaluates(const std::string& op);
+
+/// How many elements a result of this shape has. Throws Unsupported for more than are computed here, 2^27.
+std::size_t room_for(const Extents& shape);
+/// The shape that Reshape, Flatten, Squeeze or Unsqueeze gives to one of shape `from`.
+Extents moved_shape(const GraphNode& node, const Extents& from, const KnownInputs& inputs,
+                    Attributes& attributes);
+/// The shape that a reshape to `wish` gives: 0 is the input's extent unless `zeros_stay`, one -1 the rest.
+Extents reshaped(const Extents& from, const std::vector<std::int64_t>& wish, bool zeros_stay);
+/// `axis` counted from the front. Throws Unsupported beyond the rank.
+std::size_t axis_of(std::int64_t axis, std::size_t rank);
+/// The axes of a reduction, Squeeze or Unsqueeze: an attribute or, later, input 1; none: not said.
+std::optional<std::vector<std::int64_t>> axes_of(Attributes& attributes, const KnownInputs& inputs);
+/// Extents of both, aligned at their ends, those of 1 repeated. Throws Unsupported.
+Extents broadcast_shape(const Extents& a, const Extents& b);
+
+/// Begin, end and step along each axis of a Slice.
+struct SliceRange {
+  Extents starts, ends, steps;
+  Extents shape;
+};
+SliceRange read_slice(Attributes& attributes, const KnownInputs& inputs, const Extents& shape);
+/// The lengths of the parts of a Split.
+std::vector<std::int64_t> read_split(Attributes& attributes, const KnownInputs& inputs, std::int64_t extent,
+                                     std::size_t outputs);
+/// Pads before and after each axis of a Pad in mode "constant", with the value.
+struct PadSides {
+  Extents before, after;
+  double value = 0;
+};
+PadSides read_pad(Attributes& attributes, const KnownInputs& inputs, std::size_t rank);
+
+// The groups of operators, one file each.
+using Evaluated = std::vector<Constant>;
+Evaluated evaluate_element(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
+                           Attributes& attributes);
+Evaluated evaluate_window(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
+                          Attributes& attributes);
+Evaluated evaluate_movement(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
+                            Attributes& attributes);
+Evaluated evaluate_product(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
+                           Attributes& attributes);
+bool is_element_op(const std::string& op);
+bool is_window_op(const std::string& op);
+bool is_movement_op(const std::string& op);
+bool is_product_op(const std::string& op);
+
+}  // namespace tilebeat

@@ -1,0 +1,209 @@
+// Operators on single elements, on rows (softmax) and reductions.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "evaluate.h"
+#include "problems.h"
+
+namespace tilebeat {
+namespace {
+
+using Unary = std::function<double(double)>;
+using Binary = double (*)(double, double);
+
+const Constant& need(const KnownInputs& inputs, std::size_t i) {
+  if (i >= inputs.size() || inputs[i] == nullptr) throw Unsupported(fmt::format("it lacks input {}", i));
+  return *inputs[i];
+}
+
+Constant mapped(const Constant& x, const Unary& f) {
+  std::vector<double> values = x.values();
+  for (double& value : values) value = f(value);
+  return make_constant(x.type, x.shape, values);
+}
+
+/// Strides of `from` along the axes of `to`; 0 where it is repeated.
+Extents steps_of(const Extents& from, const Extents& to) {
+  Extents steps(to.size(), 0);
+  std::int64_t stride = 1;
+  for (std::size_t i = 1; i <= from.size(); ++i) {
+    const std::int64_t extent = from[from.size() - i];
+    steps[to.size() - i] = extent == 1 ? 0 : stride;
+    stride *= extent;
+  }
+  return steps;
+}
+
+Constant combined(const Constant& a, const Constant& b, Binary f) {
+  const Extents shape = broadcast_shape(a.shape, b.shape);
+  const Extents left = steps_of(a.shape, shape), right = steps_of(b.shape, shape);
+  const std::vector<double> x = a.values(), y = b.values();
+  std::vector<double> made(room_for(shape));
+  Extents at(shape.size(), 0);
+  std::int64_t i = 0, j = 0;
+  for (double& value : made) {
+    value = f(x[static_cast<std::size_t>(i)], y[static_cast<std::size_t>(j)]);
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      i += left[axis], j += right[axis];
+      if (++at[axis] < shape[axis]) break;
+      i -= left[axis] * shape[axis], j -= right[axis] * shape[axis];
+      at[axis] = 0;
+    }
+  }
+  return make_constant(a.type, shape, made);
+}
+
+bool is_integer(ElementType type) {
+  return type != ElementType::kFloat32 && type != ElementType::kFloat64 && type != ElementType::kFloat16;
+}
+
+Binary binary_of(const std::string& op, ElementType type) {
+  if (op == "Add" || op == "Sum") return [](double a, double b) { return a + b; };
+  if (op == "Sub") return [](double a, double b) { return a - b; };
+  if (op == "Mul") return [](double a, double b) { return a * b; };
+  if (op == "Div" && is_integer(type))
+    return [](double a, double b) { return b == 0 ? 0 : std::trunc(a / b); };
+  if (op == "Div") return [](double a, double b) { return a / b; };
+  if (op == "Max") return [](double a, double b) { return std::max(a, b); };
+  if (op == "Min") return [](double a, double b) { return std::min(a, b); };
+  return nullptr;
+}
+
+Unary unary_of(const GraphNode& node, Attributes& attributes) {
+  const std::string& op = node.op;
+  if (op == "Relu") return [](double x) { return std::max(x, 0.0); };
+  if (op == "Sigmoid") return [](double x) { return 1 / (1 + std::exp(-x)); };
+  if (op == "Tanh") return [](double x) { return std::tanh(x); };
+  if (op == "Exp") return [](double x) { return std::exp(x); };
+  if (op == "Log") return [](double x) { return std::log(x); };
+  if (op == "Sqrt") return [](double x) { return std::sqrt(x); };
+  if (op == "Erf") return [](double x) { return std::erf(x); };
+  if (op == "Neg") return [](double x) { return -x; };
+  if (op == "Abs") return [](double x) { return std::abs(x); };
+  if (op == "Floor") return [](double x) { return std::floor(x); };
+  if (op == "Ceil") return [](double x) { return std::ceil(x); };
+  if (op == "Reciprocal") return [](double x) { return 1 / x; };
+  if (op == "HardSwish") return [](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; };
+  if (op == "Gelu" && attributes.text("approximate", "none") == "none")
+    return [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); };
+  if (op == "LeakyRelu") {
+    const double slope = static_cast<double>(attributes.real("alpha", 0.01F));
+    return [slope](double x) { return x < 0 ? x * slope : x; };
+  }
+  if (op == "HardSigmoid") {
+    const double alpha = static_cast<double>(attributes.real("alpha", 0.2F)),
+                 beta = static_cast<double>(attributes.real("beta", 0.5F));
+    return [alpha, beta](double x) { return std::min(std::max(alpha * x + beta, 0.0), 1.0); };
+  }
+  return nullptr;
+}
+
+Constant clip(const KnownInputs& inputs, Attributes& attributes) {
+  double low = static_cast<double>(attributes.real("min", std::numeric_limits<float>::lowest()));
+  double high = static_cast<double>(attributes.real("max", std::numeric_limits<float>::max()));
+  if (inputs.size() > 1 && inputs[1] != nullptr && inputs[1]->elements() == 1) low = inputs[1]->values()[0];
+  if (inputs.size() > 2 && inputs[2] != nullptr && inputs[2]->elements() == 1) high = inputs[2]->values()[0];
+  return mapped(need(inputs, 0), [=](double x) { return std::min(std::max(x, low), high); });
+}
+
+/// Before opset 13 the axes from `axis` on are one row.
+Constant softmax(const KnownInputs& inputs, std::int64_t opset, Attributes& attributes) {
+  const Constant& x = need(inputs, 0);
+  const std::size_t axis = axis_of(attributes.integer("axis", opset < 13 ? 1 : -1), x.shape.size());
+  std::vector<double> values = x.values();
+  std::size_t count = static_cast<std::size_t>(x.shape[axis]), inner = 1;
+  for (std::size_t i = axis + 1; i < x.shape.size(); ++i) {
+    auto& group = opset < 13 ? count : inner;
+    group *= static_cast<std::size_t>(x.shape[i]);
+  }
+  for (std::size_t begin = 0; begin < values.size(); begin += count * inner) {
+    for (std::size_t j = begin; j < begin + inner; ++j) {
+      double most = -std::numeric_limits<double>::infinity(), sum = 0;
+      for (std::size_t i = 0; i < count; ++i) most = std::max(most, values[j + i * inner]);
+      for (std::size_t i = 0; i < count; ++i)
+        sum += values[j + i * inner] = std::exp(values[j + i * inner] - most);
+      for (std::size_t i = 0; i < count; ++i) values[j + i * inner] /= sum;
+    }
+  }
+  return make_constant(x.type, x.shape, values);
+}
+
+Constant reduce(const GraphNode& node, const KnownInputs& inputs, Attributes& attributes) {
+  const Constant& x = need(inputs, 0);
+  const std::size_t rank = x.shape.size();
+  std::vector<bool> gone(rank, true);
+  if (const auto axes = axes_of(attributes, inputs); axes && !axes->empty()) {
+    gone.assign(rank, false);
+    for (const std::int64_t axis : *axes) gone[axis_of(axis, rank)] = true;
+  } else if (attributes.integer("noop_with_empty_axes", 0) != 0) {
+    gone.assign(rank, false);
+  }
+  attributes.without_effect("noop_with_empty_axes");
+  const bool keep = attributes.integer("keepdims", 1) != 0;
+  Extents kept = x.shape, shape;
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (gone[i]) count *= x.shape[i], kept[i] = 1;
+    if (!gone[i] || keep) shape.push_back(kept[i]);
+  }
+  const bool max = node.op == "ReduceMax";
+  const Extents steps = steps_of(kept, x.shape);
+  std::vector<double> made(room_for(kept), max ? -std::numeric_limits<double>::infinity() : 0.0);
+  Extents at(rank, 0);
+  std::int64_t to = 0;
+  for (const double value : x.values()) {
+    double& sum = made[static_cast<std::size_t>(to)];
+    sum = max ? std::max(sum, value) : sum + value;
+    for (std::size_t axis = rank; axis-- > 0;) {
+      to += steps[axis];
+      if (++at[axis] < x.shape[axis]) break;
+      to -= steps[axis] * x.shape[axis];
+      at[axis] = 0;
+    }
+  }
+  for (double& value : made) value = node.op == "ReduceMean" ? value / static_cast<double>(count) : value;
+  return make_constant(x.type, shape, made);
+}
+
+constexpr std::array<std::string_view, 29> kElementOps{
+    "Relu",    "Sigmoid",    "Tanh",      "Exp",        "Log",       "Sqrt", "Erf",       "Neg",
+    "Abs",     "Floor",      "Ceil",      "Reciprocal", "HardSwish", "Gelu", "LeakyRelu", "HardSigmoid",
+    "Add",     "Sub",        "Mul",       "Div",        "Max",       "Min",  "Sum",       "Clip",
+    "Softmax", "ReduceMean", "ReduceSum", "ReduceMax",  "Cast"};
+
+}  // namespace
+
+bool is_element_op(const std::string& op) {
+  return std::find(kElementOps.begin(), kElementOps.end(), op) != kElementOps.end();
+}
+
+Evaluated evaluate_element(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
+                           Attributes& attributes) {
+  if (node.op == "Clip") return {clip(inputs, attributes)};
+  if (node.op == "Softmax") return {softmax(inputs, opset, attributes)};
+  if (node.op.rfind("Reduce", 0) == 0) return {reduce(node, inputs, attributes)};
+  const Constant& first = need(inputs, 0);
+  if (node.op == "Cast") {
+    const std::int64_t to = attributes.integer("to", 0);
+    const ElementType type = to == 1   ? ElementType::kFloat32
+                             : to == 6 ? ElementType::kInt32
+                             : to == 7 ? ElementType::kInt64
+                                       : ElementType::kOther;
+    if (type == ElementType::kOther) throw Unsupported(fmt::format("a cast to ONNX's type {}", to));
+    return {make_constant(type, first.shape, first.values())};
+  }
+  if (const Binary f = binary_of(node.op, first.type)) {
+    Constant made = first;
+    for (std::size_t i = 1; i < inputs.size(); ++i) made = combined(made, need(inputs, i), f);
+    return {made};
+  }
+  const Unary f = unary_of(node, attributes);
+  if (!f) throw Unsupported("an approximation");
+  return {mapped(first, f)};
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,339 @@
+// Operators that move elements, and those that make shapes of tensors.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "evaluate.h"
+#include "problems.h"
+#include "resize_rule.h"
+
+namespace tilebeat {
+namespace {
+
+const Constant& need(const KnownInputs& inputs, std::size_t i) {
+  if (i >= inputs.size() || inputs[i] == nullptr) throw Unsupported(fmt::format("it lacks input {}", i));
+  return *inputs[i];
+}
+
+/// The tensor whose element at `at` is x's at start + sum of at[axis] * steps[axis].
+Constant gathered(const Constant& x, const Extents& shape, std::int64_t start, const Extents& steps) {
+  Constant made{x.type, shape, std::vector<std::uint8_t>(room_for(shape) * element_bytes(x.type))};
+  const std::size_t size = element_bytes(x.type);
+  Extents at(shape.size(), 0);
+  std::int64_t from = start;
+  for (std::size_t to = 0; to < made.bytes.size(); to += size) {
+    std::memcpy(&made.bytes[to], &x.bytes[static_cast<std::size_t>(from) * size], size);
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      from += steps[axis];
+      if (++at[axis] < shape[axis]) break;
+      from -= steps[axis] * shape[axis];
+      at[axis] = 0;
+    }
+  }
+  return made;
+}
+
+Extents strides_of(const Extents& shape) {
+  Extents strides(shape.size(), 1);
+  for (std::size_t axis = shape.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * shape[axis];
+  return strides;
+}
+
+Constant transpose(const Constant& x, Attributes& attributes) {
+  const std::size_t rank = x.shape.size();
+  std::vector<std::int64_t> perm(rank);
+  for (std::size_t i = 0; i < rank; ++i) perm[i] = static_cast<std::int64_t>(rank - 1 - i);
+  if (const auto wish = attributes.integers("perm")) perm = *wish;
+  std::vector<std::int64_t> sorted = perm;
+  std::sort(sorted.begin(), sorted.end());
+  Extents shape, steps;
+  const Extents strides = strides_of(x.shape);
+  for (std::size_t i = 0; i < std::max(sorted.size(), rank); ++i) {
+    if (sorted.size() != rank || sorted[i] != static_cast<std::int64_t>(i))
+      throw Unsupported("a perm that is no permutation");
+    shape.push_back(x.shape[static_cast<std::size_t>(perm[i])]);
+    steps.push_back(strides[static_cast<std::size_t>(perm[i])]);
+  }
+  return gathered(x, shape, 0, steps);
+}
+
+Constant slice(const Constant& x, const SliceRange& range) {
+  const Extents strides = strides_of(x.shape);
+  Extents steps = strides;
+  std::int64_t start = 0;
+  for (std::size_t axis = 0; axis < steps.size(); ++axis) {
+    start += range.starts[axis] * strides[axis];
+    steps[axis] *= range.steps[axis];
+  }
+  return gathered(x, range.shape, start, steps);
+}
+
+Evaluated split(const GraphNode& node, const KnownInputs& inputs, Attributes& attributes) {
+  const Constant& x = need(inputs, 0);
+  const std::size_t axis = axis_of(attributes.integer("axis", 0), x.shape.size());
+  Evaluated made;
+  std::int64_t begin = 0;
+  for (const std::int64_t part : read_split(attributes, inputs, x.shape[axis], node.outputs.size())) {
+    SliceRange range{Extents(x.shape.size(), 0), x.shape, Extents(x.shape.size(), 1), x.shape};
+    range.starts[axis] = begin, range.shape[axis] = part;
+    made.push_back(slice(x, range));
+    begin += part;
+  }
+  return made;
+}
+
+Constant concat(const KnownInputs& inputs, Attributes& attributes) {
+  Extents shape = need(inputs, 0).shape;
+  const std::size_t axis = axis_of(attributes.integer("axis", 1), shape.size());
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Extents other = need(inputs, i).shape;
+    if (other.size() != shape.size()) throw Unsupported("parts of another rank");
+    sum += other[axis];
+    other[axis] = shape[axis];
+    if (other != shape || inputs[i]->type != inputs[0]->type) throw Unsupported("parts of another shape");
+  }
+  Constant made{inputs[0]->type, shape, {}};
+  made.shape[axis] = sum;
+  std::size_t outer = 1, inner = element_bytes(made.type);
+  for (std::size_t i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(shape[i]);
+  for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+  for (std::size_t i = 0; i < outer; ++i) {
+    for (const Constant* part : inputs) {
+      const std::size_t bytes = inner * static_cast<std::size_t>(part->shape[axis]);
+      made.bytes.insert(made.bytes.end(), part->bytes.begin() + static_cast<std::ptrdiff_t>(i * bytes),
+                        part->bytes.begin() + static_cast<std::ptrdiff_t>((i + 1) * bytes));
+    }
+  }
+  return made;
+}
+
+Constant pad(const KnownInputs& inputs, Attributes& attributes) {
+  const Constant& x = need(inputs, 0);
+  const PadSides sides = read_pad(attributes, inputs, x.shape.size());
+  Extents shape = x.shape;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    shape[axis] += sides.before[axis] + sides.after[axis];
+  std::vector<double> made(room_for(shape), sides.value);
+  const Extents strides = strides_of(shape);
+  Extents at(shape.size(), 0);
+  for (const double value : x.values()) {
+    std::int64_t to = 0;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+      to += (at[axis] + sides.before[axis]) * strides[axis];
+    made[static_cast<std::size_t>(to)] = value;
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      if (++at[axis] < x.shape[axis]) break;
+      at[axis] = 0;
+    }
+  }
+  return make_constant(x.type, shape, made);
+}
+
+Constant gather(const KnownInputs& inputs, Attributes& attributes) {
+  const Constant &x = need(inputs, 0), &indices = need(inputs, 1);
+  const std::size_t axis = axis_of(attributes.integer("axis", 0), x.shape.size());
+  std::size_t outer = 1, inner = element_bytes(x.type);
+  for (std::size_t i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(x.shape[i]);
+  for (std::size_t i = axis + 1; i < x.shape.size(); ++i) inner *= static_cast<std::size_t>(x.shape[i]);
+  Constant made{x.type, {x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis)}, {}};
+  made.shape.insert(made.shape.end(), indices.shape.begin(), indices.shape.end());
+  made.shape.insert(made.shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.shape.end());
+  element_count(made.shape);
+  for (std::size_t i = 0; i < outer; ++i) {
+    for (const std::int64_t index : indices.integers()) {
+      const std::size_t at = i * static_cast<std::size_t>(x.shape[axis]) +
+                             axis_of(index, static_cast<std::size_t>(x.shape[axis]));
+      made.bytes.insert(made.bytes.end(), x.bytes.begin() + static_cast<std::ptrdiff_t>(at * inner),
+                        x.bytes.begin() + static_cast<std::ptrdiff_t>((at + 1) * inner));
+    }
+  }
+  return made;
+}
+
+/// One axis of a Resize: the two elements that make an output, and how much of the second one.
+struct Taps {
+  std::int64_t low = 0, high = 0;
+  double share = 0;
+};
+
+Taps taps_of(const ResizeRule& rule, std::int64_t out, std::int64_t in, std::int64_t size) {
+  const double o = static_cast<double>(out), i = static_cast<double>(in), s = static_cast<double>(size);
+  double place = o * i / s;  // asymmetric
+  if (rule.coordinates == "half_pixel" || (rule.coordinates == "pytorch_half_pixel" && size > 1))
+    place = (o + 0.5) * i / s - 0.5;
+  if (rule.coordinates == "pytorch_half_pixel" && size == 1) place = 0;
+  if (rule.coordinates == "align_corners") place = size == 1 ? 0 : o * (i - 1) / (s - 1);
+  const auto limited = [&](double at) {
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(at), 0, in - 1);
+  };
+  if (rule.mode == "bilinear") {
+    const double low = std::floor(place);
+    return {limited(low), limited(low + 1), place - low};
+  }
+  const double whole = rule.nearest == "floor"                ? std::floor(place)
+                       : rule.nearest == "ceil"               ? std::ceil(place)
+                       : rule.nearest == "round_prefer_floor" ? std::ceil(place - 0.5)
+                                                              : std::floor(place + 0.5);
+  return {limited(whole), limited(whole), 0};
+}
+
+Constant resize(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
+                Attributes& attributes) {
+  const Constant& x = need(inputs, 0);
+  const ResizeRule rule = read_resize(node, attributes, inputs, x.shape, opset);
+  const std::vector<double> in = x.values();
+  const std::int64_t height = x.shape[2], width = x.shape[3], h = rule.size[0], w = rule.size[1];
+  std::vector<double> made;
+  for (std::int64_t plane = 0; plane < x.shape[0] * x.shape[1]; ++plane) {
+    const auto at = [&](std::int64_t i, std::int64_t j) {
+      return in[static_cast<std::size_t>((plane * height + i) * width + j)];
+    };
+    for (std::int64_t i = 0; i < h; ++i) {
+      const Taps row = taps_of(rule, i, height, h);
+      for (std::int64_t j = 0; j < w; ++j) {
+        const Taps column = taps_of(rule, j, width, w);
+        const double top =
+            at(row.low, column.low) * (1 - column.share) + at(row.low, column.high) * column.share;
+        const double bottom =
+            at(row.high, column.low) * (1 - column.share) + at(row.high, column.high) * column.share;
+        made.push_back(top * (1 - row.share) + bottom * row.share);
+      }
+    }
+  }
+  return make_constant(x.type, {x.shape[0], x.shape[1], h, w}, made);
+}
+
+Constant expand(const KnownInputs& inputs) {
+  const Constant& x = need(inputs, 0);
+  const Extents shape = broadcast_shape(x.shape, need(inputs, 1).integers());
+  element_count(shape);
+  const Extents strides = strides_of(x.shape);
+  Extents steps(shape.size(), 0);
+  for (std::size_t i = 1; i <= x.shape.size(); ++i)
+    steps[shape.size() - i] = x.shape[x.shape.size() - i] == 1 ? 0 : strides[x.shape.size() - i];
+  return gathered(x, shape, 0, steps);
+}
+
+Extents squeezed(const GraphNode& node, const Extents& from, const KnownInputs& inputs,
+                 Attributes& attributes) {
+  const auto axes = axes_of(attributes, inputs);
+  Extents shape;
+  if (node.op == "Unsqueeze") {
+    if (!axes || axes->size() > 8) throw Unsupported("axes that are not known");
+    const std::size_t rank = from.size() + axes->size();
+    std::vector<bool> added(rank, false);
+    for (const std::int64_t axis : *axes) added[axis_of(axis, rank)] = true;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < rank; ++i)
+      shape.push_back(added[i] || next >= from.size() ? 1 : from[next++]);
+    return shape;
+  }
+  std::vector<bool> gone(from.size(), !axes);
+  for (const std::int64_t axis : axes.value_or(Extents{})) gone[axis_of(axis, from.size())] = true;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (!gone[i] || (from[i] != 1 && !axes)) shape.push_back(from[i]);
+    if (gone[i] && axes && from[i] != 1) throw Unsupported("an axis that is not 1");
+  }
+  return shape;
+}
+
+Constant with_shape(const Constant& x, Extents shape) {
+  if (element_count(shape) != x.elements()) throw Unsupported("a shape of other elements");
+  return {x.type, std::move(shape), x.bytes};
+}
+
+Extents flattened(const Extents& from, std::int64_t axis) {
+  const std::size_t at =
+      axis == static_cast<std::int64_t>(from.size()) ? from.size() : axis_of(axis, from.size());
+  Extents shape{1, 1};
+  for (std::size_t i = 0; i < from.size(); ++i) shape[i < at ? 0 : 1] *= from[i];
+  return shape;
+}
+
+Constant constant_of(Attributes& attributes) {
+  if (const Constant* value = attributes.tensor("value")) return *value;
+  if (attributes.has("value_float"))
+    return make_constant(ElementType::kFloat32, {}, {static_cast<double>(attributes.real("value_float", 0))});
+  if (attributes.has("value_int"))
+    return make_constant(ElementType::kInt64, {}, {static_cast<double>(attributes.integer("value_int", 0))});
+  if (const auto list = attributes.integers("value_ints"))
+    return make_constant(ElementType::kInt64, {static_cast<std::int64_t>(list->size())},
+                         {list->begin(), list->end()});
+  if (const auto list = attributes.reals("value_floats"))
+    return make_constant(ElementType::kFloat32, {static_cast<std::int64_t>(list->size())},
+                         {list->begin(), list->end()});
+  throw Unsupported("a value of another kind");
+}
+
+Constant shape_of(const Constant& x, Attributes& attributes) {
+  const auto rank = static_cast<std::int64_t>(x.shape.size());
+  const auto limited = [&](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
+  };
+  const std::int64_t begin = limited(attributes.integer("start", 0)),
+                     end = limited(attributes.integer("end", rank));
+  std::vector<double> extents;
+  for (std::int64_t i = begin; i < end; ++i)
+    extents.push_back(static_cast<double>(x.shape[static_cast<std::size_t>(i)]));
+  return make_constant(ElementType::kInt64, {static_cast<std::int64_t>(extents.size())}, extents);
+}
+
+Constant filled(const KnownInputs& inputs, Attributes& attributes) {
+  const Extents shape = need(inputs, 0).integers();
+  const Constant* value = attributes.tensor("value");
+  const auto count = room_for(shape);
+  return value != nullptr && value->elements() == 1
+             ? make_constant(value->type, shape, std::vector<double>(count, value->values()[0]))
+             : make_constant(ElementType::kFloat32, shape, std::vector<double>(count, 0));
+}
+
+constexpr std::array<std::string_view, 18> kMovementOps{
+    "Transpose", "Slice",    "Split",   "Concat",   "Pad",       "Gather",
+    "Resize",    "Upsample", "Expand",  "Squeeze",  "Unsqueeze", "Reshape",
+    "Flatten",   "Identity", "Dropout", "Constant", "Shape",     "ConstantOfShape"};
+
+}  // namespace
+
+bool is_movement_op(const std::string& op) {
+  return std::find(kMovementOps.begin(), kMovementOps.end(), op) != kMovementOps.end();
+}
+
+Extents moved_shape(const GraphNode& node, const Extents& from, const KnownInputs& inputs,
+                    Attributes& attributes) {
+  if (node.op == "Flatten") return flattened(from, attributes.integer("axis", 1));
+  if (node.op != "Reshape") return squeezed(node, from, inputs, attributes);
+  const bool zeros_stay = attributes.integer("allowzero", 0) != 0;
+  return reshaped(from, need(inputs, 1).integers(), zeros_stay);
+}
+
+Evaluated evaluate_movement(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
+                            Attributes& attributes) {
+  const std::string& op = node.op;
+  if (op == "Constant") return {constant_of(attributes)};
+  if (op == "ConstantOfShape") return {filled(inputs, attributes)};
+  if (op == "Concat") return {concat(inputs, attributes)};
+  if (op == "Split") return split(node, inputs, attributes);
+  if (op == "Pad") return {pad(inputs, attributes)};
+  if (op == "Gather") return {gather(inputs, attributes)};
+  if (op == "Resize" || op == "Upsample") return {resize(node, inputs, opset, attributes)};
+  if (op == "Expand") return {expand(inputs)};
+  const Constant& x = need(inputs, 0);
+  if (op == "Transpose") return {transpose(x, attributes)};
+  if (op == "Slice") return {slice(x, read_slice(attributes, inputs, x.shape))};
+  const bool reshapes = op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze";
+  if (reshapes) return {with_shape(x, moved_shape(node, x.shape, inputs, attributes))};
+  if (op == "Shape") return {shape_of(x, attributes)};
+  if (op == "Dropout") {
+    for (const char* name : {"ratio", "seed"}) attributes.without_effect(name);  // of training
+    if (node.outputs.size() > 1 && node.outputs[1]) throw Unsupported("a mask");
+    if (inputs.size() > 2 && inputs[2] != nullptr && inputs[2]->integers() != Extents{0})
+      throw Unsupported("training_mode");
+  }
+  return {x};
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,321 @@
+// ONNX operators on single elements, windows and rows.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "map_shape.h"
+#include "onnx_lowering.h"
+
+namespace tilebeat {
+namespace {
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+Extents held_shape(const Extents& shape, const Extents& axes) {
+  Extents made;
+  for (const std::int64_t axis : axes) made.push_back(shape[static_cast<std::size_t>(axis)]);
+  return map_shape(made);
+}
+
+bool is_plain(const Extents& axes) {
+  return std::is_sorted(axes.begin(), axes.end());
+}
+
+/// The window with what its last row and column reach beyond the pads (ceil_mode).
+WindowFields whole_windows(const OnnxWindow& window, const Extents& map) {
+  WindowFields fields{window.kernel, window.stride, window.dilation, window.pads};
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const std::int64_t extent = (window.kernel[axis] - 1) * window.dilation[axis] + 1;
+    const std::int64_t reach = (window.output[axis] - 1) * window.stride[axis] + extent;
+    fields.pads[axis + 2] = std::max<std::int64_t>(0, reach - map[2 + axis] - window.pads[axis]);
+  }
+  return fields;
+}
+
+}  // namespace
+
+void OnnxLowering::combine(const GraphNode& node, const std::string& op, OnnxValue a, OnnxValue b,
+                           const Wanted& wanted) {
+  const Extents shape = broadcast_shape(a.shape, b.shape);
+  a = with_rank(a, shape.size()), b = with_rank(b, shape.size());
+  // In the order of the larger one, so that little is moved.
+  const OnnxValue& large = element_count(a.shape) >= element_count(b.shape) ? a : b;
+  const Extents axes = is_plain(a.axes) && is_plain(b.axes) ? a.axes : large.axes;
+  a = laid_out(a, axes), b = laid_out(b, axes);
+  set(node, made_of(emitter_.elementwise(op, a.held, b.held, held_shape(shape, axes), wanted), shape, axes));
+}
+
+/// The factor and the offset that combining x with the constant c is.
+std::array<double, 2> factor_and_offset(const std::string& op, double c, bool first) {
+  if (op == "Add" || op == "Sum") return {1, c};
+  if (op == "Sub") return first ? std::array<double, 2>{-1, c} : std::array<double, 2>{1, -c};
+  if (op == "Mul") return {c, 0};
+  if (op == "Div" && !first && c != 0) return {1 / c, 0};
+  throw Unsupported("a division of a constant");
+}
+
+bool OnnxLowering::with_constant(const GraphNode& node, std::size_t constant) {
+  const OnnxValue& c = value(node, constant);
+  if (calibration_ == nullptr || !c.known() || c.stands || value(node, 1 - constant).known()) return false;
+  OnnxValue x = materialised(real(node, 1 - constant));
+  if (broadcast_shape(x.shape, c.shape) != x.shape) return false;
+  // All extents are 1, but one at most: the channels'.
+  std::optional<std::size_t> axis;
+  for (std::size_t i = 0; i < c.shape.size(); ++i) {
+    if (c.shape[i] == 1) continue;
+    if (axis) return false;
+    axis = x.shape.size() - c.shape.size() + i;
+  }
+  if (axis && x.axes.back() != static_cast<std::int64_t>(*axis)) {
+    Extents axes;
+    for (std::size_t i = 0; i < x.shape.size(); ++i) {
+      if (i != *axis) axes.push_back(static_cast<std::int64_t>(i));
+    }
+    axes.push_back(static_cast<std::int64_t>(*axis));
+    x = laid_out(x, axes);
+  }
+  std::vector<double> factors, offsets;
+  for (const double number : c.constant->values()) {
+    const auto [factor, offset] = factor_and_offset(node.op, number, constant == 0);
+    factors.push_back(factor), offsets.push_back(offset);
+  }
+  set(node, made_of(emitter_.linear(x.held, factors, offsets, need_result(node)), x.shape, x.axes));
+  return true;
+}
+
+void OnnxLowering::linear(const GraphNode& node, Attributes& attributes) {
+  const OnnxValue x = materialised(real(node, 0));
+  Wanted wanted = need_result(node);
+  double factor = -1, offset = 0;
+  if (node.op == "HardSigmoid") {
+    factor = static_cast<double>(attributes.real("alpha", 0.2F));
+    offset = static_cast<double>(attributes.real("beta", 0.5F));
+    const auto limits = element_range(0, 1, wanted), before = wanted.range.value_or(limits);
+    wanted.range =
+        std::array<std::int64_t, 2>{std::max(limits[0], before[0]), std::min(limits[1], before[1])};
+  }
+  set(node, made_of(emitter_.linear(x.held, {factor}, {offset}, wanted), x.shape, x.axes));
+}
+
+void OnnxLowering::elementwise(const GraphNode& node, Attributes&) {
+  if (node.inputs.size() == 1 && node.op == "Sum") return set(node, value(node, 0));
+  if (node.inputs.size() != 2) throw Unsupported(fmt::format("{} operands", node.inputs.size()));
+  if (with_constant(node, 0) || with_constant(node, 1)) return;
+  const OnnxValue a = real(node, 0), b = real(node, 1);
+  combine(node, node.op == "Sum" ? "add" : lower_case(node.op), a, b, need_result(node));
+}
+
+void OnnxLowering::quantised_elementwise(const GraphNode& node, Attributes&) {
+  const OnnxValue a = quantised(node, 0, 1, 2), b = quantised(node, 3, 4, 5);
+  combine(node, node.op == "com.microsoft.QLinearAdd" ? "add" : "mul", a, b, quantised_result(node, 6, 7));
+}
+
+void OnnxLowering::average(const GraphNode& node, Attributes& attributes, OnnxValue x, const Wanted& wanted,
+                           Layout layout) {
+  if (layout == Layout::kPlain && x.shape.size() == 4) {  // the source's own order is [N, H, W, C]
+    x = laid_out(x, Layout::kPlain);
+    x.shape = x.viewed = {x.shape[0], x.shape[3], x.shape[1], x.shape[2]};
+  } else {
+    x = laid_out(x, Layout::kMap);
+  }
+  const Extents map = as_map(x.shape);
+  const OnnxWindow window = read_window(attributes, map, std::nullopt, x.shape.size());
+  const bool include = attributes.integer("count_include_pad", 0) != 0;
+  if (window.dilation != std::array<std::int64_t, 2>{1, 1}) throw Unsupported("dilations");
+  const WindowFields fields = whole_windows(window, map);
+  if (include && (fields.pads[2] > window.pads[2] || fields.pads[3] > window.pads[3]))
+    throw Unsupported("count_include_pad with ceil_mode");
+  const Held made = emitter_.average_pool(x.held, fields, include,
+                                          {map[0], window.output[0], window.output[1], map[1]}, wanted);
+  if (layout == Layout::kPlain)
+    return set(node, made_of(made, {map[0], window.output[0], window.output[1], map[1]},
+                             layout_axes(Layout::kPlain, 4)));
+  const Extents shape = from_map({map[0], map[1], window.output[0], window.output[1]}, x.shape.size());
+  set(node, made_of(made, shape, layout_axes(Layout::kMap, shape.size())));
+}
+
+void OnnxLowering::pool(const GraphNode& node, Attributes& attributes) {
+  if (node.op == "AveragePool") {
+    const OnnxValue x = real(node, 0);
+    return average(node, attributes, x, need_result(node), Layout::kMap);
+  }
+  if (node.outputs.size() > 1 && node.outputs[1]) throw Unsupported("indices");
+  OnnxValue x = value(node, 0);
+  if (x.known() || x.held.type == ElementType::kFloat32 || x.held.type == ElementType::kInt32)
+    x = real(node, 0);
+  x = laid_out(x, Layout::kMap);
+  const Extents map = as_map(x.shape);
+  OnnxWindow window;
+  window.kernel = window.stride = {map[2], map[3]};
+  if (node.op == "MaxPool") {
+    window = read_window(attributes, map, std::nullopt, x.shape.size());
+    if (attributes.integer("storage_order", 0) != 0) throw Unsupported("storage_order 1");
+  }
+  const std::string name = graph_.tensors[*node.outputs.at(0)].name;
+  const Held made = emitter_.max_pool(x.held, whole_windows(window, map),
+                                      {map[0], window.output[0], window.output[1], map[1]},
+                                      {name, x.held.type, x.held.scale, x.held.zero_point});
+  const Extents shape = from_map({map[0], map[1], window.output[0], window.output[1]}, x.shape.size());
+  OnnxValue result = made_of(made, shape, layout_axes(Layout::kMap, shape.size()));
+  result.real = x.real;
+  set(node, result);
+}
+
+void OnnxLowering::quantised_pool(const GraphNode& node, Attributes& attributes) {
+  const bool last = attributes.integer("channels_last", 0) != 0;
+  average(node, attributes, quantised(node, 0, 1, 2), quantised_result(node, 3, 4),
+          last ? Layout::kPlain : Layout::kMap);
+}
+
+/// `axes` of the source, which rise.
+void OnnxLowering::mean(const GraphNode& node, const std::string& op, OnnxValue x,
+                        std::vector<std::int64_t> axes, bool keep, const Wanted& wanted) {
+  x = materialised(x);
+  const std::size_t rank = x.shape.size();
+  Extents kept = x.shape, shape, order, held_axes;
+  for (const std::int64_t axis : axes) {
+    kept[static_cast<std::size_t>(axis)] = 1;
+    const auto at = std::find(x.axes.begin(), x.axes.end(), axis) - x.axes.begin();
+    held_axes.push_back(static_cast<std::int64_t>(map_axis(static_cast<std::size_t>(at), rank)));
+  }
+  std::sort(held_axes.begin(), held_axes.end());
+  const Held made = emitter_.function(op, x.held, held_shape(kept, x.axes), wanted, {{"axes", held_axes}});
+  if (keep) return set(node, made_of(made, kept, x.axes));
+  std::vector<std::int64_t> place(rank, 0);
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    place[axis] = static_cast<std::int64_t>(shape.size());
+    if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(axis)) == axes.end())
+      shape.push_back(kept[axis]);
+  }
+  for (const std::int64_t axis : x.axes) {
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end())
+      order.push_back(place[static_cast<std::size_t>(axis)]);
+  }
+  set(node, made_of(emitter_.reshape(made, held_shape(shape, order), made.holder + "_map"), shape, order));
+}
+
+void OnnxLowering::reduce(const GraphNode& node, Attributes& attributes) {
+  const OnnxValue x = real(node, 0);
+  const std::size_t rank = x.shape.size();
+  std::vector<std::int64_t> axes;
+  bool keep = true;
+  if (node.op == "GlobalAveragePool") {
+    for (std::size_t axis = 2; axis < rank; ++axis) axes.push_back(static_cast<std::int64_t>(axis));
+  } else {
+    keep = attributes.integer("keepdims", 1) != 0;
+    const auto wish = axes_of(attributes, known(node));
+    if (has(node, 1) && !wish) throw Unsupported("axes that are not known");
+    for (const std::int64_t axis : wish.value_or(Extents{}))
+      axes.push_back(static_cast<std::int64_t>(axis_of(axis, rank)));
+    const bool nothing = attributes.integer("noop_with_empty_axes", 0) != 0;
+    if (axes.empty() && nothing) throw Unsupported("no axes");
+    for (std::size_t axis = 0; axes.empty() && axis < rank; ++axis)
+      axes.push_back(static_cast<std::int64_t>(axis));
+    if (axes.size() == 1 && rank > 1 && !(wish && !wish->empty()))
+      throw Unsupported("axes that are not known");
+  }
+  if (!(node.op == "GlobalAveragePool" || node.op == "ReduceMean" || axes.size() <= rank))
+    throw Unsupported("axes");
+  std::vector<std::int64_t> all(rank);
+  for (std::size_t axis = 0; axis < rank; ++axis) all[axis] = static_cast<std::int64_t>(axis);
+  if (node.op != "GlobalAveragePool" && !attributes.has("axes") && !has(node, 1)) axes = all;
+  std::sort(axes.begin(), axes.end());
+  if (axes.empty() || std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+    throw Unsupported("axes that are said twice, or none");
+  const std::string op = node.op == "ReduceSum"   ? "reduce_sum"
+                         : node.op == "ReduceMax" ? "reduce_max"
+                                                  : "reduce_mean";
+  mean(node, op, x, axes, keep, need_result(node));
+}
+
+void OnnxLowering::quantised_global_pool(const GraphNode& node, Attributes& attributes) {
+  const OnnxValue x = quantised(node, 0, 1, 2);
+  const bool last = attributes.integer("channels_last", 0) != 0;
+  std::vector<std::int64_t> axes;
+  for (std::size_t axis = last ? 1 : 2; axis < x.shape.size() - (last ? 1 : 0); ++axis)
+    axes.push_back(static_cast<std::int64_t>(axis));
+  if (axes.empty()) throw Unsupported("a tensor without spatial axes");
+  mean(node, "reduce_mean", x, axes, true, quantised_result(node, 3, 4));
+}
+
+/// Rows along `axis`; before opset 13 a row is all that is behind `axis`.
+void OnnxLowering::rows_softmax(const GraphNode& node, OnnxValue x, std::int64_t axis, bool one_axis,
+                                const Wanted& wanted) {
+  const std::size_t rank = x.shape.size(), at = axis_of(axis, rank);
+  const bool alone = std::all_of(x.shape.begin() + static_cast<std::ptrdiff_t>(at) + 1, x.shape.end(),
+                                 [](auto e) { return e == 1; });
+  if (!one_axis && !alone) {
+    x = laid_out(x, Layout::kPlain);
+    std::int64_t row = 1;
+    for (std::size_t i = at; i < rank; ++i) row *= x.shape[i];
+    const Held rows =
+        emitter_.reshape(x.held, {element_count(x.shape) / row, 1, 1, row}, x.held.holder + "_rows");
+    Held made = emitter_.function("softmax", rows, rows.shape, wanted);
+    made = emitter_.reshape(made, x.held.shape, wanted.name + "_map");
+    return set(node, made_of(made, x.shape, x.axes));
+  }
+  Extents axes;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (i != at) axes.push_back(static_cast<std::int64_t>(i));
+  }
+  axes.push_back(static_cast<std::int64_t>(at));
+  x = laid_out(x, materialised(x).axes.back() == static_cast<std::int64_t>(at) ? materialised(x).axes : axes);
+  set(node, made_of(emitter_.function("softmax", x.held, x.held.shape, wanted), x.shape, x.axes));
+}
+
+void OnnxLowering::softmax(const GraphNode& node, Attributes& attributes) {
+  if (node.op == "Softmax") {
+    const OnnxValue x = real(node, 0);
+    const bool one_axis = graph_.opset >= 13;
+    const std::int64_t axis = attributes.integer("axis", one_axis ? -1 : 1);
+    return rows_softmax(node, x, axis, one_axis, need_result(node));
+  }
+  const bool one_axis = attributes.integer("opset", 13) >= 13;
+  const OnnxValue x = quantised(node, 0, 1, 2);
+  rows_softmax(node, x, attributes.integer("axis", -1), one_axis, quantised_result(node, 3, 4));
+}
+
+void OnnxLowering::function(const GraphNode& node, Attributes& attributes) {
+  const bool quantised_op = node.op.rfind("com.microsoft.QLinear", 0) == 0;
+  const std::string op = quantised_op ? node.op.substr(21) : node.op;
+  if (!quantised_op && (op == "Relu" || op == "Clip")) {
+    // One that a result did not take in: the same numbers within its bounds.
+    OnnxValue x = real(node, 0);
+    Wanted wanted = need_result(node);
+    double low = 0, high = std::numeric_limits<double>::infinity();
+    if (op == "Clip") {
+      low = static_cast<double>(attributes.real("min", -std::numeric_limits<float>::infinity()));
+      high = static_cast<double>(attributes.real("max", std::numeric_limits<float>::infinity()));
+      if (has(node, 1)) low = numbers(node, 1).at(0);
+      if (has(node, 2)) high = numbers(node, 2).at(0);
+    }
+    const auto limits = element_range(low, high, wanted);
+    const auto before = wanted.range.value_or(limits);
+    wanted.range =
+        std::array<std::int64_t, 2>{std::max(before[0], limits[0]), std::min(before[1], limits[1])};
+    return set(node, made_of(emitter_.function("requantize", materialised(x).held, materialised(x).held.shape,
+                                               wanted),
+                             x.shape, materialised(x).axes));
+  }
+  static const std::map<std::string, std::string> names{{"LeakyRelu", "leaky_relu"},
+                                                        {"Sigmoid", "sigmoid"},
+                                                        {"Tanh", "tanh"},
+                                                        {"HardSwish", "hard_swish"},
+                                                        {"Gelu", "gelu"},
+                                                        {"Exp", "exp"},
+                                                        {"Sqrt", "sqrt"},
+                                                        {"Erf", "erf"}};
+  const OnnxValue x = materialised(quantised_op ? quantised(node, 0, 1, 2) : real(node, 0));
+  const Wanted wanted = quantised_op ? quantised_result(node, 3, 4) : need_result(node);
+  FieldsJson fields = FieldsJson::object();
+  if (op == "LeakyRelu") fields["slope"] = static_cast<double>(attributes.real("alpha", 0.01F));
+  if (op == "Gelu" && attributes.text("approximate", "none") != "none") throw Unsupported("an approximation");
+  set(node, made_of(emitter_.function(names.at(op), x.held, x.held.shape, wanted, fields, Rounding::kExact),
+                    x.shape, x.axes));
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,340 @@
+#include "onnx_lowering.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "map_shape.h"
+
+namespace tilebeat {
+namespace {
+
+bool is_byte(ElementType type) {
+  return type == ElementType::kInt8 || type == ElementType::kUint8;
+}
+
+/// Operators whose maps have their channels at axis 1.
+const std::set<std::string>& map_operators() {
+  static const std::set<std::string> names{"Conv",
+                                           "ConvTranspose",
+                                           "MaxPool",
+                                           "AveragePool",
+                                           "GlobalMaxPool",
+                                           "GlobalAveragePool",
+                                           "QLinearConv",
+                                           "ConvInteger",
+                                           "Resize",
+                                           "Upsample",
+                                           "BatchNormalization",
+                                           "com.microsoft.QLinearAveragePool",
+                                           "com.microsoft.QLinearGlobalAveragePool"};
+  return names;
+}
+
+bool reads_maps(const GraphNode& node) {
+  const auto last = node.attributes.find("channels_last");
+  const auto* flag = last == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&last->second);
+  if (flag != nullptr && *flag != 0) return false;
+  return map_operators().count(node.op) != 0;
+}
+
+}  // namespace
+
+const std::map<std::string, OnnxLowering::Lower>& OnnxLowering::table() {
+  using T = OnnxLowering;
+  static const std::map<std::string, Lower> operators{
+      {"Conv", &T::convolution},
+      {"ConvInteger", &T::integer_convolution},
+      {"QLinearConv", &T::quantised_convolution},
+      {"ConvTranspose", &T::transposed_convolution},
+      {"BatchNormalization", &T::batch_norm},
+      {"Gemm", &T::gemm},
+      {"com.microsoft.QGemm", &T::quantised_gemm},
+      {"MatMul", &T::matmul},
+      {"QLinearMatMul", &T::quantised_matmul},
+      {"MatMulInteger", &T::integer_matmul},
+      {"Add", &T::elementwise},
+      {"Sub", &T::elementwise},
+      {"Mul", &T::elementwise},
+      {"Div", &T::elementwise},
+      {"Sum", &T::elementwise},
+      {"Neg", &T::linear},
+      {"HardSigmoid", &T::linear},
+      {"com.microsoft.QLinearAdd", &T::quantised_elementwise},
+      {"com.microsoft.QLinearMul", &T::quantised_elementwise},
+      {"MaxPool", &T::pool},
+      {"AveragePool", &T::pool},
+      {"GlobalMaxPool", &T::pool},
+      {"GlobalAveragePool", &T::reduce},
+      {"ReduceMean", &T::reduce},
+      {"ReduceSum", &T::reduce},
+      {"ReduceMax", &T::reduce},
+      {"com.microsoft.QLinearAveragePool", &T::quantised_pool},
+      {"com.microsoft.QLinearGlobalAveragePool", &T::quantised_global_pool},
+      {"Softmax", &T::softmax},
+      {"com.microsoft.QLinearSoftmax", &T::softmax},
+      {"Relu", &T::function},
+      {"Clip", &T::function},
+      {"LeakyRelu", &T::function},
+      {"Sigmoid", &T::function},
+      {"Tanh", &T::function},
+      {"HardSwish", &T::function},
+      {"Gelu", &T::function},
+      {"Exp", &T::function},
+      {"Sqrt", &T::function},
+      {"Erf", &T::function},
+      {"com.microsoft.QLinearSigmoid", &T::function},
+      {"com.microsoft.QLinearLeakyRelu", &T::function},
+      {"QuantizeLinear", &T::quantize},
+      {"DequantizeLinear", &T::dequantize},
+      {"DynamicQuantizeLinear", &T::dynamic_quantize},
+      {"Transpose", &T::transpose},
+      {"Reshape", &T::reshape},
+      {"Flatten", &T::reshape},
+      {"Squeeze", &T::reshape},
+      {"Unsqueeze", &T::reshape},
+      {"Concat", &T::concat},
+      {"com.microsoft.QLinearConcat", &T::quantised_concat},
+      {"Pad", &T::pad},
+      {"Resize", &T::resize},
+      {"Upsample", &T::resize},
+      {"Slice", &T::slice},
+      {"Split", &T::split},
+      {"Identity", &T::same},
+      {"Dropout", &T::same},
+  };
+  return operators;
+}
+
+OnnxLowering::OnnxLowering(const ModelGraph& graph, const ImportOptions& options,
+                           const Calibration* calibration)
+    : graph_(graph),
+      options_(options),
+      calibration_(calibration),
+      builder_(options.arithmetic.value_or(Arithmetic::kFloat32Ort)),
+      emitter_(builder_),
+      values_(graph.tensors.size()),
+      readers_(graph.tensors.size()),
+      is_output_(graph.tensors.size()),
+      done_(graph.nodes.size()) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const auto& input : graph.nodes[i].inputs) {
+      if (input && (readers_[*input].empty() || readers_[*input].back() != i)) readers_[*input].push_back(i);
+    }
+    if (reads_maps(graph.nodes[i])) input_layout_ = Layout::kMap;
+  }
+  for (const std::size_t output : graph.outputs) is_output_[output] = true;
+}
+
+ImportedNetwork OnnxLowering::run() {
+  for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
+    if (!graph_.tensors[i].data) continue;
+    OnnxValue value;
+    value.constant = graph_.tensors[i].data;
+    value.shape = value.constant->shape;
+    values_[i] = std::move(value);
+  }
+  add_inputs();
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    if (!done_[i]) lower(i);
+  }
+  if (!problems_.empty()) problems_.refuse(graph_.path);
+  ImportedNetwork network;
+  finish(network);
+  if (!problems_.empty()) problems_.refuse(graph_.path);
+  return network;
+}
+
+void OnnxLowering::add_inputs() {
+  for (const std::size_t index : graph_.inputs) {
+    if (values_[index]) continue;
+    try {
+      add_input(index);
+    } catch (const Unsupported& reason) {
+      problems_.add(graph_.tensors[index].name, fmt::format("input: {}", reason.what()));
+    }
+  }
+}
+
+void OnnxLowering::add_input(std::size_t index) {
+  const GraphTensor& tensor = graph_.tensors[index];
+  if (!tensor.shape) throw Unsupported("its shape is not known, only the first axis may be without a number");
+  const std::size_t rank = tensor.shape->size();
+  if (rank > 6) throw Unsupported(fmt::format("it has {} axes", rank));
+  if (element_count(*tensor.shape) == 0) throw Unsupported("it has no elements");
+  const bool is_real = tensor.type == ElementType::kFloat32;
+  if (!is_real && !is_byte(tensor.type))
+    throw Unsupported(fmt::format("it is {}", element_name(tensor.type)));
+  OnnxValue value;
+  value.shape = value.viewed = *tensor.shape;
+  value.axes = layout_axes(input_layout_, rank);
+  Extents held, file_axes;
+  for (const std::int64_t axis : value.axes) held.push_back((*tensor.shape)[static_cast<std::size_t>(axis)]);
+  value.held = {"", map_shape(held), tensor.type};
+  if (!is_real) {
+    if (const auto q = input_quantisation(index))
+      value.held.scale = q->scales[0], value.held.zero_point = q->zero_points[0];
+  }
+  FieldsJson source = FieldsJson::object();
+  if (value.axes != layout_axes(Layout::kPlain, rank)) {
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      const auto at = std::find(value.axes.begin(), value.axes.end(), static_cast<std::int64_t>(axis)) -
+                      value.axes.begin();
+      file_axes.push_back(static_cast<std::int64_t>(map_axis(static_cast<std::size_t>(at), rank)));
+    }
+    if (rank == 3) file_axes.push_back(1);
+    source["file_axes"] = file_axes;
+  }
+  if (is_real) {
+    const std::size_t count = room_for(*tensor.shape);
+    const Constant values =
+        calibration_ != nullptr && calibration_->first[index]
+            ? *calibration_->first[index]
+            : make_constant(ElementType::kFloat32, *tensor.shape, std::vector<double>(count, 0));
+    Constant stored = values;
+    stored.shape = *tensor.shape;
+    if (source.contains("file_axes")) {
+      stored.shape.resize(value.held.shape.size(), 1);
+    } else {
+      stored.shape = value.held.shape;
+    }
+    source.update(builder_.add_tensor(tensor.name, stored));
+  } else {
+    source["random"] = {{"seed", index + 1}};
+  }
+  value.held.holder =
+      builder_.add_input(tensor.name, value.held.shape, tensor.type, value.held.zero_point, source);
+  if (is_real && calibration_ != nullptr) {
+    const Quantisation& q = calibration_->ranges[index].value();
+    value.held = emitter_.quantize(
+        value.held, {tensor.name + "_quantized", ElementType::kInt8, q.scales[0], q.zero_points[0]});
+    value.real = true;
+  }
+  values_[index] = std::move(value);
+}
+
+/// The scale and the zero point that the first reader of a tensor of integers says it has.
+std::optional<Quantisation> OnnxLowering::input_quantisation(std::size_t index) const {
+  for (const std::size_t reader : readers_[index]) {
+    const GraphNode& node = graph_.nodes[reader];
+    const auto position = static_cast<std::size_t>(
+        std::find(node.inputs.begin(), node.inputs.end(), std::optional(index)) - node.inputs.begin());
+    const bool plain = node.op == "ConvInteger" || node.op == "MatMulInteger";
+    const std::size_t scale = position + 1, zero = position + 2;
+    const auto number = [&](std::size_t i) -> std::optional<double> {
+      if (!has(node, i) || !graph_.tensors[*node.inputs[i]].data) return std::nullopt;
+      const std::vector<double> values = graph_.tensors[*node.inputs[i]].data->values();
+      return values.size() == 1 ? std::optional(values[0]) : std::nullopt;
+    };
+    const bool known = plain || node.op == "DequantizeLinear" ||
+                       node.op.find("QLinear") != std::string::npos ||
+                       node.op.find("QGemm") != std::string::npos;
+    if (!known) continue;
+    return Quantisation{{plain ? 1.0F : static_cast<float>(number(scale).value_or(1))},
+                        {static_cast<std::int64_t>(number(zero).value_or(0))},
+                        0};
+  }
+  return std::nullopt;
+}
+
+bool OnnxLowering::folded(const GraphNode& node) {
+  if (!evaluates(node.op)) return false;
+  const KnownInputs inputs = known(node);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr && node.inputs[i]) {
+      if (node.op != "Shape" || !values_[*node.inputs[i]]) return false;
+      // The shape of a tensor is known even where its elements are not.
+      const Extents& shape = values_[*node.inputs[i]]->shape;
+      Constant shaped{ElementType::kInt8, shape, {}};
+      OnnxValue made;
+      made.constant = evaluate(node, {&shaped}, graph_.opset).at(0);
+      made.shape = made.constant->shape;
+      values_[node.outputs.at(0).value()] = std::move(made);
+      return true;
+    }
+  }
+  const Evaluated results = evaluate(node, inputs, graph_.opset);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!node.outputs[i]) continue;
+    if (i >= results.size()) throw Unsupported("a second output");
+    OnnxValue made;
+    made.constant = results[i];
+    made.shape = results[i].shape;
+    values_[*node.outputs[i]] = std::move(made);
+  }
+  return true;
+}
+
+void OnnxLowering::lower(std::size_t index) {
+  const GraphNode& node = graph_.nodes[index];
+  const auto found = table().find(node.op);
+  result_.reset();
+  try {
+    if (found == table().end() && !evaluates(node.op)) throw Unsupported("is no operator that is built");
+    const bool reads_unknown =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](const auto& i) { return i && !values_[*i]; });
+    if (reads_unknown) return;  // what makes it is in the list already
+    if (folded(node)) return;
+    if (found == table().end()) throw Unsupported("is built for constants alone");
+    Attributes attributes(node);
+    (this->*found->second)(node, attributes);
+    attributes.finish();
+  } catch (const Unsupported& reason) {
+    problems_.add(node, reason.what());
+  } catch (const std::out_of_range&) {
+    problems_.add(node, "its operands do not fit each other");
+  } catch (const std::bad_optional_access&) {
+    problems_.add(node, "it lacks an operand or its output");
+  }
+}
+
+void OnnxLowering::write_output(std::size_t index, std::size_t& copies) {
+  auto& found = values_[index];
+  if (!found || found->known()) {
+    problems_.add(graph_.tensors[index].name,
+                  found ? "an output that is a constant" : "an output that is not made");
+    return;
+  }
+  *found = materialised(*found);
+  if (found->real) {
+    found->held = emitter_.dequantize(found->held, graph_.tensors[index].name);
+    found->real = false;
+  }
+  if (!builder_.is_layer(found->held.holder))
+    found->held = emitter_.movement("reshape", {found->held}, found->held.shape,
+                                    fmt::format("output_{}", copies++), {{"shape", found->held.shape}});
+  builder_.add_output(found->held.holder);
+}
+
+void OnnxLowering::finish(ImportedNetwork& network) {
+  std::size_t copies = 0;
+  for (const std::size_t index : graph_.outputs) write_output(index, copies);
+  for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
+    SourceTensor tensor{i, graph_.tensors[i].name, std::nullopt, {}, {}, std::nullopt};
+    const auto& value = values_[i];
+    // A holder of integers is no holder of the real numbers they stand for, but where the source has nothing
+    // else.
+    const bool holds = value && !value->known() && (!value->real || calibration_ != nullptr);
+    if (holds) {
+      tensor.holder = value->held.holder;
+      if (value->axes != layout_axes(Layout::kPlain, value->axes.size()) || value->viewed != value->shape)
+        tensor.axes = value->axes, tensor.viewed = value->viewed;
+      if (is_byte(value->held.type))
+        tensor.scale = value->held.scale, tensor.zero_point = value->held.zero_point;
+      if (options_.keep_all && builder_.is_layer(value->held.holder)) builder_.add_output(value->held.holder);
+      if (calibration_ != nullptr && calibration_->first[i])
+        network.float_values[*tensor.holder] = *calibration_->first[i];
+    }
+    network.tensors.push_back(std::move(tensor));
+  }
+  network.nodes = graph_.nodes.size();
+  network.layers = builder_.layers();
+  network.exact_layers = emitter_.exact_layers();
+  network.files = builder_.files(std::filesystem::path(graph_.path).stem().string());
+}
+
+}  // namespace tilebeat

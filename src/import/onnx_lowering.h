@@ -1,0 +1,159 @@
+#pragma once
+
+#include "tilebeat/import/graph.h"
+#include "tilebeat/import/imported.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attributes.h"
+#include "calibrate.h"
+#include "emitter.h"
+#include "evaluate.h"
+#include "onnx_window.h"
+#include "problems.h"
+
+namespace tilebeat {
+
+/// A tensor of an ONNX file while layers are made of it: known elements, or what a layer or an input holds.
+struct OnnxValue {
+  std::optional<Constant> constant;
+  std::optional<Quantisation> stands;  ///< a constant of integers that stand for real numbers
+  Held held;
+  Extents shape;  ///< the source's
+  /// The holder has the elements of the source, seen in shape `viewed`, with axis axes[i] as its axis i.
+  Extents viewed, axes;
+  bool real = false;  ///< held integers that stand for real numbers: behind a DequantizeLinear
+
+  bool known() const { return constant.has_value(); }
+};
+
+/// Order of the axes in a holder: as in the source, or with the channels of [N, C, H, W] last.
+enum class Layout : std::uint8_t { kPlain, kMap };
+
+/// Makes layers of the operators of an ONNX file: of quantised operators, of real ones between
+/// DequantizeLinear and QuantizeLinear, and of real ones whose tensors have got ranges by calibration.
+class OnnxLowering {
+ public:
+  /// `calibration`: none for a quantised file.
+  OnnxLowering(const ModelGraph& graph, const ImportOptions& options, const Calibration* calibration);
+  ImportedNetwork run();
+
+ private:
+  using Lower = void (OnnxLowering::*)(const GraphNode&, Attributes&);
+  static const std::map<std::string, Lower>& table();
+
+  // onnx_matrix_ops.cpp
+  void convolution(const GraphNode& node, Attributes& attributes);
+  void quantised_convolution(const GraphNode& node, Attributes& attributes);
+  void integer_convolution(const GraphNode& node, Attributes& attributes);
+  void transposed_convolution(const GraphNode& node, Attributes& attributes);
+  void batch_norm(const GraphNode& node, Attributes& attributes);
+  void convolve(const GraphNode& node, Attributes& attributes, const OnnxValue& x, Kernels kernels,
+                const std::optional<Wanted>& wanted);
+
+  // onnx_product_ops.cpp
+  void gemm(const GraphNode& node, Attributes& attributes);
+  void quantised_gemm(const GraphNode& node, Attributes& attributes);
+  void matmul(const GraphNode& node, Attributes& attributes);
+  void quantised_matmul(const GraphNode& node, Attributes& attributes);
+  void integer_matmul(const GraphNode& node, Attributes& attributes);
+  void rows_times(const GraphNode& node, const OnnxValue& x, Kernels kernels,
+                  const std::optional<Wanted>& wanted);
+  void multiply(const GraphNode& node, OnnxValue a, OnnxValue b, const std::optional<Wanted>& wanted);
+
+  // onnx_element_ops.cpp
+  void elementwise(const GraphNode& node, Attributes& attributes);
+  /// An operand of a float network that is a number, or one a channel: no tensor is made of it.
+  bool with_constant(const GraphNode& node, std::size_t constant);
+  void linear(const GraphNode& node, Attributes& attributes);
+  void quantised_elementwise(const GraphNode& node, Attributes& attributes);
+  void pool(const GraphNode& node, Attributes& attributes);
+  void quantised_pool(const GraphNode& node, Attributes& attributes);
+  void reduce(const GraphNode& node, Attributes& attributes);
+  void quantised_global_pool(const GraphNode& node, Attributes& attributes);
+  void softmax(const GraphNode& node, Attributes& attributes);
+  void function(const GraphNode& node, Attributes& attributes);
+  void combine(const GraphNode& node, const std::string& op, OnnxValue a, OnnxValue b, const Wanted& wanted);
+  void average(const GraphNode& node, Attributes& attributes, OnnxValue x, const Wanted& wanted,
+               Layout layout);
+  void mean(const GraphNode& node, const std::string& op, OnnxValue x, std::vector<std::int64_t> axes,
+            bool keep, const Wanted& wanted);
+  void rows_softmax(const GraphNode& node, OnnxValue x, std::int64_t axis, bool one_axis,
+                    const Wanted& wanted);
+
+  // onnx_shape_ops.cpp
+  void quantize(const GraphNode& node, Attributes& attributes);
+  void dequantize(const GraphNode& node, Attributes& attributes);
+  void dynamic_quantize(const GraphNode& node, Attributes& attributes);
+  void transpose(const GraphNode& node, Attributes& attributes);
+  void reshape(const GraphNode& node, Attributes& attributes);
+  void concat(const GraphNode& node, Attributes& attributes);
+  void quantised_concat(const GraphNode& node, Attributes& attributes);
+  void pad(const GraphNode& node, Attributes& attributes);
+  void resize(const GraphNode& node, Attributes& attributes);
+  void slice(const GraphNode& node, Attributes& attributes);
+  void split(const GraphNode& node, Attributes& attributes);
+  void same(const GraphNode& node, Attributes& attributes);
+  void join(const GraphNode& node, std::vector<OnnxValue> parts, std::int64_t axis, const Wanted& wanted);
+
+  // onnx_values.cpp: operands and results.
+  const OnnxValue& value(const GraphNode& node, std::size_t i) const;
+  bool has(const GraphNode& node, std::size_t i) const {
+    return i < node.inputs.size() && node.inputs[i].has_value();
+  }
+  /// The inputs, null where they are not known.
+  KnownInputs known(const GraphNode& node) const;
+  /// A number or a list that an input holds.
+  std::vector<double> numbers(const GraphNode& node, std::size_t i) const;
+  /// Operand `i` of a quantised operator, with scale and zero point of inputs s and z.
+  OnnxValue quantised(const GraphNode& node, std::size_t i, std::size_t s, std::size_t z);
+  /// Operand `i` of a real operator: integers that stand for real numbers; constants become inputs.
+  OnnxValue real(const GraphNode& node, std::size_t i);
+  /// What inputs s and z say of the result of a quantised operator.
+  Wanted quantised_result(const GraphNode& node, std::size_t s, std::size_t z) const;
+  /// What a real operator makes: goes through activations behind it to a QuantizeLinear, or to the range that
+  /// calibration found. `range`: to start with.
+  std::optional<Wanted> real_result(const GraphNode& node, std::size_t output = 0);
+  Wanted need_result(const GraphNode& node, std::size_t output = 0);
+  /// The tensor that the last result went to gets this value.
+  void set(const GraphNode& node, OnnxValue made, std::size_t output = 0);
+  OnnxValue made_of(const Held& held, const Extents& shape, const Extents& axes) const;
+  Kernels kernels_of(const GraphNode& node, std::size_t i, std::int64_t axis, float x_scale,
+                     std::size_t bias);
+  void add_bias(const GraphNode& node, std::size_t bias, float x_scale, Kernels& kernels);
+
+  // onnx_layout.cpp
+  static Extents layout_axes(Layout layout, std::size_t rank);
+  OnnxValue laid_out(OnnxValue value, const Extents& axes);
+  OnnxValue laid_out(const OnnxValue& value, Layout layout);
+  OnnxValue materialised(const OnnxValue& value);
+  /// The value with leading axes of 1 up to `rank`.
+  OnnxValue with_rank(const OnnxValue& value, std::size_t rank);
+  OnnxValue held_constant(const Constant& constant, const Quantisation& quantisation,
+                          const std::string& name);
+
+  void add_inputs();
+  void add_input(std::size_t index);
+  std::optional<Quantisation> input_quantisation(std::size_t index) const;
+  void lower(std::size_t index);
+  bool folded(const GraphNode& node);
+  void finish(ImportedNetwork& network);
+  void write_output(std::size_t index, std::size_t& copies);
+
+  const ModelGraph& graph_;
+  ImportOptions options_;
+  const Calibration* calibration_;
+  WorkloadBuilder builder_;
+  Emitter emitter_;
+  Problems problems_;
+  Layout input_layout_ = Layout::kPlain;
+  std::vector<std::optional<OnnxValue>> values_;
+  std::vector<std::vector<std::size_t>> readers_;  ///< nodes, by tensor
+  std::vector<bool> is_output_, done_;             ///< by tensor; by node
+  std::optional<std::size_t> result_;              ///< tensor behind the activations that the last result has
+};
+
+}  // namespace tilebeat

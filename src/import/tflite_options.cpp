@@ -1,0 +1,100 @@
+#include "tflite_options.h"
+
+namespace tilebeat {
+namespace {
+
+using Attributes = std::map<std::string, AttributeValue>;
+
+std::string text(tflite::Activation activation) {
+  const std::string name = tflite::EnumNameActivation(activation);
+  return name.empty() ? "unknown" : name;
+}
+
+std::string text(tflite::Padding padding) {
+  const std::string name = tflite::EnumNamePadding(padding);
+  return name.empty() ? "unknown" : name;
+}
+
+std::vector<std::int64_t> pair(std::int32_t height, std::int32_t width) {
+  return {height, width};
+}
+
+std::int64_t flag(bool value) {
+  return value ? 1 : 0;
+}
+
+std::vector<std::int64_t> list(const flatbuffers::Vector<std::int32_t>* values) {
+  return values ? std::vector<std::int64_t>(values->begin(), values->end()) : std::vector<std::int64_t>{};
+}
+
+Attributes window_options(const tflite::Operator& source) {
+  if (const auto* o = source.options_as_Conv2DOptions())
+    return {{"padding", text(o->padding())},
+            {"stride", pair(o->stride_h(), o->stride_w())},
+            {"dilation", pair(o->dilation_h(), o->dilation_w())},
+            {"activation", text(o->activation())}};
+  if (const auto* o = source.options_as_DepthwiseConv2DOptions())
+    return {{"padding", text(o->padding())},
+            {"stride", pair(o->stride_h(), o->stride_w())},
+            {"dilation", pair(o->dilation_h(), o->dilation_w())},
+            {"depth_multiplier", std::int64_t{o->depth_multiplier()}},
+            {"activation", text(o->activation())}};
+  if (const auto* o = source.options_as_Pool2DOptions())
+    return {{"padding", text(o->padding())},
+            {"stride", pair(o->stride_h(), o->stride_w())},
+            {"kernel", pair(o->filter_h(), o->filter_w())},
+            {"activation", text(o->activation())}};
+  if (const auto* o = source.options_as_TransposeConvOptions())
+    return {{"padding", text(o->padding())},
+            {"stride", pair(o->stride_h(), o->stride_w())},
+            {"activation", text(o->activation())}};
+  return {};
+}
+
+Attributes element_options(const tflite::Operator& source) {
+  if (const auto* o = source.options_as_FullyConnectedOptions())
+    return {{"activation", text(o->activation())},
+            {"weights_format", std::int64_t{o->weights_format()}},
+            {"keep_num_dims", flag(o->keep_num_dims())}};
+  if (const auto* o = source.options_as_SoftmaxOptions()) return {{"beta", o->beta()}};
+  if (const auto* o = source.options_as_ConcatenationOptions())
+    return {{"axis", std::int64_t{o->axis()}}, {"activation", text(o->activation())}};
+  if (const auto* o = source.options_as_AddOptions()) return {{"activation", text(o->activation())}};
+  if (const auto* o = source.options_as_MulOptions()) return {{"activation", text(o->activation())}};
+  if (const auto* o = source.options_as_SubOptions()) return {{"activation", text(o->activation())}};
+  if (const auto* o = source.options_as_LeakyReluOptions()) return {{"alpha", o->alpha()}};
+  return {};
+}
+
+Attributes shape_options(const tflite::Operator& source) {
+  if (const auto* o = source.options_as_ResizeBilinearOptions())
+    return {{"align_corners", flag(o->align_corners())},
+            {"half_pixel_centers", flag(o->half_pixel_centers())}};
+  if (const auto* o = source.options_as_ResizeNearestNeighborOptions())
+    return {{"align_corners", flag(o->align_corners())},
+            {"half_pixel_centers", flag(o->half_pixel_centers())}};
+  if (const auto* o = source.options_as_ReshapeOptions()) return {{"new_shape", list(o->new_shape())}};
+  if (const auto* o = source.options_as_ReducerOptions()) return {{"keep_dims", flag(o->keep_dims())}};
+  if (const auto* o = source.options_as_SqueezeOptions()) return {{"squeeze_dims", list(o->squeeze_dims())}};
+  if (const auto* o = source.options_as_SplitOptions())
+    return {{"num_splits", std::int64_t{o->num_splits()}}};
+  if (const auto* o = source.options_as_StridedSliceOptions())
+    return {{"begin_mask", std::int64_t{o->begin_mask()}},
+            {"end_mask", std::int64_t{o->end_mask()}},
+            {"ellipsis_mask", std::int64_t{o->ellipsis_mask()}},
+            {"new_axis_mask", std::int64_t{o->new_axis_mask()}},
+            {"shrink_axis_mask", std::int64_t{o->shrink_axis_mask()}},
+            {"offset", flag(o->offset())}};
+  return {};
+}
+
+}  // namespace
+
+std::map<std::string, AttributeValue> tflite_options(const tflite::Operator& source) {
+  for (const auto& read : {window_options, element_options, shape_options}) {
+    if (Attributes found = read(source); !found.empty()) return found;
+  }
+  return {};
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,203 @@
+#include "runtime_arithmetic.h"
+
+#include "tilebeat/base/error.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilebeat {
+namespace {
+
+float f32(double value) {
+  return static_cast<float>(value);
+}
+
+/// floor(value / 2^bits).
+std::int64_t floor_shift(std::int64_t value, int bits) {
+  const std::int64_t unit = std::int64_t{1} << bits;
+  return value / unit - (value % unit < 0 ? 1 : 0);
+}
+
+std::int64_t within_int(float value) {
+  constexpr float kBeyond = 1e9F;
+  if (!(value > -kBeyond)) return -static_cast<std::int64_t>(kBeyond);
+  if (value > kBeyond) return static_cast<std::int64_t>(kBeyond);
+  return static_cast<std::int64_t>(value);
+}
+
+}  // namespace
+
+Multiplier quantised_multiplier(double d) {
+  int exponent = 0;
+  const double mantissa = std::frexp(d, &exponent);
+  Multiplier factor{static_cast<std::int64_t>(std::round(std::ldexp(mantissa, 31))), exponent};
+  if (factor.m == std::int64_t{1} << 31) factor = {std::int64_t{1} << 30, exponent + 1};
+  if (factor.s < -31) factor = {0, 0};
+  return factor;
+}
+
+std::int64_t single_rounding(std::int64_t acc, const Multiplier& factor) {
+  return floor_shift(acc * factor.m + (std::int64_t{1} << (30 - factor.s)), 31 - factor.s);
+}
+
+std::int64_t double_rounding(std::int64_t acc, const Multiplier& factor) {
+  const auto shifted =
+      static_cast<std::int32_t>(static_cast<std::uint64_t>(acc) << (factor.s > 0 ? factor.s : 0));
+  // gemmlowp: the product is nudged by a half away from zero and cut towards zero.
+  const std::int64_t product = shifted * factor.m;
+  const std::int64_t nudge = product >= 0 ? std::int64_t{1} << 30 : 1 - (std::int64_t{1} << 30);
+  std::int64_t high = (product + nudge) / (std::int64_t{1} << 31);
+  if (high > INT32_MAX) high = INT32_MAX;
+  if (factor.s >= 0) return high;
+  const std::int64_t unit = std::int64_t{1} << -factor.s;
+  const std::int64_t magnitude = (std::abs(high) + unit / 2) / unit;
+  return high < 0 ? -magnitude : magnitude;
+}
+
+std::int64_t rint_of(float value) {
+  const std::int64_t whole = within_int(value);
+  const float rest = value - static_cast<float>(whole);
+  if (std::abs(static_cast<double>(value)) >= 1e9) return whole;
+  if (rest > 0.5F || (rest == 0.5F && whole % 2 != 0)) return whole + 1;
+  if (rest < -0.5F || (rest == -0.5F && whole % 2 != 0)) return whole - 1;
+  return whole;
+}
+
+std::int64_t half_away(float value) {
+  const std::int64_t whole = within_int(value);
+  const float rest = value - static_cast<float>(whole);
+  if (std::abs(static_cast<double>(value)) >= 1e9) return whole;
+  return rest >= 0.5F ? whole + 1 : rest <= -0.5F ? whole - 1 : whole;
+}
+
+std::int32_t bounded(std::int64_t value, DType dtype, const std::optional<OutputRange>& range) {
+  const std::int64_t low = range ? (*range)[0] : dtype_min(dtype);
+  const std::int64_t high = range ? (*range)[1] : dtype_max(dtype);
+  return static_cast<std::int32_t>(value < low ? low : value > high ? high : value);
+}
+
+std::int64_t requantised_sum(const Requant& requant, std::size_t channel, std::int32_t acc) {
+  const float sx = f32(*requant.input_scale), sy = f32(*requant.output_scale);
+  const std::vector<double>& weights = requant.weight_scale;
+  const float sw = f32(weights.size() == 1 ? weights.front() : weights[channel]);
+  std::int64_t value = 0;
+  if (requant.arithmetic != Arithmetic::kFixed) {
+    const float product = sx * sw;
+    const float scale = product / sy;
+    value = rint_of(static_cast<float>(acc) * scale);
+  } else if (requant.rule == ProductRule::kFullyConnected) {
+    const float product = sx * sw;
+    value = single_rounding(acc, quantised_multiplier(double{product} / sy));
+  } else {
+    const Multiplier factor = quantised_multiplier(double{sx} * sw / sy);
+    value =
+        requant.rule == ProductRule::kDepthwise ? double_rounding(acc, factor) : single_rounding(acc, factor);
+  }
+  return value + requant.zero_point;
+}
+
+namespace {
+
+std::int64_t sum_of(const Elementwise& e, std::int32_t a, std::int32_t b) {
+  const double exact_sa = e.input_scales[0], exact_sb = e.input_scales[1];
+  const float sa = f32(exact_sa), sb = f32(exact_sb), sy = f32(*e.requant.output_scale);
+  const int sign = e.kind == Elementwise::Kind::kSub ? -1 : 1;
+  switch (e.requant.arithmetic) {
+    case Arithmetic::kFloat32: {
+      const float ra = sa / sy, rb = sb / sy;
+      const int n = 20 - static_cast<int>(std::floor(std::log2(std::max(ra, rb))));
+      const std::int64_t ma = rint_of(std::ldexp(ra, n)), mb = rint_of(std::ldexp(rb, n));
+      return floor_shift(a * ma + sign * (b * mb) + (std::int64_t{1} << (n - 1)), n) + e.requant.zero_point;
+    }
+    case Arithmetic::kFloat32Ort: {
+      const float fa = static_cast<float>(a) * sa, fb = static_cast<float>(b) * sb;
+      const float sum = sign > 0 ? fa + fb : fa - fb;
+      const float steps = sum / sy;
+      return rint_of(steps + static_cast<float>(e.requant.zero_point));
+    }
+    default: {
+      const double t = 2 * std::max(double{sa}, double{sb});
+      const std::int64_t left = double_rounding(std::int64_t{a} * (1 << 20), quantised_multiplier(sa / t));
+      const std::int64_t right = double_rounding(std::int64_t{b} * (1 << 20), quantised_multiplier(sb / t));
+      return double_rounding(left + sign * right, quantised_multiplier(t / ((1 << 20) * double{sy}))) +
+             e.requant.zero_point;
+    }
+  }
+}
+
+std::int64_t product_of(const Elementwise& e, std::int32_t a, std::int32_t b) {
+  const float sa = f32(e.input_scales[0]), sb = f32(e.input_scales[1]), sy = f32(*e.requant.output_scale);
+  switch (e.requant.arithmetic) {
+    case Arithmetic::kFloat32: {
+      const float scales = sa * sb;
+      const float factor = scales / sy;
+      return rint_of(static_cast<float>(a * b) * factor) + e.requant.zero_point;
+    }
+    case Arithmetic::kFloat32Ort: {
+      const float fa = static_cast<float>(a) * sa, fb = static_cast<float>(b) * sb;
+      const float product = fa * fb;
+      const float steps = product / sy;
+      return rint_of(steps + static_cast<float>(e.requant.zero_point));
+    }
+    default:
+      return double_rounding(std::int64_t{a} * b, quantised_multiplier(double{sa} * sb / sy)) +
+             e.requant.zero_point;
+  }
+}
+
+}  // namespace
+
+std::int64_t combined(const Elementwise& operation, std::int32_t a, std::int32_t b) {
+  const std::int64_t value =
+      operation.kind == Elementwise::Kind::kMul ? product_of(operation, a, b) : sum_of(operation, a, b);
+  return operation.relu ? std::max<std::int64_t>(value, operation.requant.zero_point) : value;
+}
+
+std::int64_t requantised_element(const Requantize& operation, std::int32_t x) {
+  const float sx = f32(operation.input_scale), sy = f32(*operation.requant.output_scale);
+  const std::int32_t zero = operation.requant.zero_point;
+  switch (operation.requant.arithmetic) {
+    case Arithmetic::kFloat32: {
+      const std::int64_t factor = rint_of(256 * (sx / sy));
+      return floor_shift(x * factor + 128, 8) + zero;
+    }
+    case Arithmetic::kFloat32Ort: {
+      const float real = static_cast<float>(x) * sx;
+      return rint_of(real / sy) + zero;
+    }
+    default:
+      return double_rounding(x, quantised_multiplier(double{sx} / sy)) + zero;
+  }
+}
+
+std::int64_t function_value(const ByteFunction& function, std::int32_t x) {
+  const auto f = [&](double v) {
+    return function.kind == ByteFunction::Kind::kTanh ? std::tanh(v) : 1 / (1 + std::exp(-v));
+  };
+  const float sx = f32(function.input_scale), sy = f32(*function.requant.output_scale);
+  if (function.requant.arithmetic == Arithmetic::kFloat32Ort) {
+    const float real = f32(f(static_cast<float>(x) * sx));
+    return rint_of(real / sy) + function.requant.zero_point;
+  }
+  const double steps = f(double{sx} * x) / sy;
+  return std::llrint(std::min(std::max(steps, -1e9), 1e9)) + function.requant.zero_point;
+}
+
+std::int64_t mean_of(const Reduce& reduce, std::int64_t sum, std::int64_t count, std::int32_t zero_point) {
+  const float sx = f32(reduce.input_scale), sy = f32(*reduce.requant.output_scale);
+  const auto k = static_cast<float>(count);
+  if (reduce.requant.arithmetic != Arithmetic::kFixed) {
+    const float steps = sy * k;
+    const float factor = sx / steps;
+    return rint_of(static_cast<float>(sum - count * zero_point) * factor) + reduce.requant.zero_point;
+  }
+  const float steps = k * sy;
+  const float factor = sx / steps;
+  const float real = static_cast<float>(zero_point) * sx;
+  const float u = real / sy;
+  const float shifted = u > 0 ? u + 0.5F : u - 0.5F;
+  return double_rounding(sum, quantised_multiplier(double{factor})) + reduce.requant.zero_point -
+         within_int(shifted);
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,217 @@
+// TensorFlow Lite files as workloads (SPEC RN_1), written here with the schema's builder.
+#include "tilebeat/import/import_error.h"
+#include "tilebeat/import/imported.h"
+#include "tilebeat/reference/reference.h"
+#include "tilebeat/workload/workload.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <tflite_generated.h>
+
+#include "../data/temporary_folder.h"
+
+namespace tilebeat::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using tflite::Builtin;
+using tflite::TensorType;
+
+/// A model under construction: tensors by number, operators in order.
+class TfliteModel {
+ public:
+  TfliteModel() { buffers_.push_back(tflite::CreateBuffer(builder_)); }
+  int tensor(const std::vector<int>& shape, TensorType type, float scale, std::int64_t zero,
+             const std::vector<std::uint8_t>& data = {}) {
+    return add(shape, type, {scale}, {zero}, data);
+  }
+  int channels(const std::vector<int>& shape, const std::vector<float>& scales, int axis,
+               const std::vector<std::uint8_t>& data) {
+    return add(shape, TensorType::INT8, scales, std::vector<std::int64_t>(scales.size(), 0), data, axis);
+  }
+  int real(const std::vector<int>& shape) { return add(shape, TensorType::FLOAT32, {}, {}, {}); }
+  int integers(const std::vector<int>& values) {
+    std::vector<std::uint8_t> bytes(values.size() * sizeof(int));
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    return add({static_cast<int>(values.size())}, TensorType::INT32, {}, {}, bytes);
+  }
+  void op(Builtin code, const std::vector<int>& inputs, const std::vector<int>& outputs,
+          tflite::Options type = tflite::Options::NONE, flatbuffers::Offset<void> options = 0) {
+    codes_.push_back(tflite::CreateOperatorCode(
+        builder_, static_cast<std::int8_t>(std::min(127, static_cast<int>(code))), 0, 1, code));
+    operators_.push_back(tflite::CreateOperator(builder_, static_cast<std::uint32_t>(codes_.size() - 1),
+                                                builder_.CreateVector(inputs), builder_.CreateVector(outputs),
+                                                type, options));
+  }
+  flatbuffers::FlatBufferBuilder& builder() { return builder_; }
+  std::string bytes(const std::vector<int>& inputs, const std::vector<int>& outputs) {
+    const auto graph =
+        tflite::CreateSubGraph(builder_, builder_.CreateVector(tensors_), builder_.CreateVector(inputs),
+                               builder_.CreateVector(outputs), builder_.CreateVector(operators_));
+    const std::vector<flatbuffers::Offset<tflite::SubGraph>> graphs{graph};
+    builder_.Finish(tflite::CreateModel(builder_, 3, builder_.CreateVector(codes_),
+                                        builder_.CreateVector(graphs), 0, builder_.CreateVector(buffers_)),
+                    tflite::ModelIdentifier());
+    return {reinterpret_cast<const char*>(builder_.GetBufferPointer()), builder_.GetSize()};
+  }
+
+ private:
+  int add(const std::vector<int>& shape, TensorType type, const std::vector<float>& scales,
+          const std::vector<std::int64_t>& zeros, const std::vector<std::uint8_t>& data, int axis = 0) {
+    std::uint32_t buffer = 0;
+    if (!data.empty()) {
+      buffers_.push_back(tflite::CreateBuffer(builder_, builder_.CreateVector(data)));
+      buffer = static_cast<std::uint32_t>(buffers_.size() - 1);
+    }
+    const auto q = tflite::CreateQuantizationParameters(builder_, 0, 0, builder_.CreateVector(scales),
+                                                        builder_.CreateVector(zeros), 0, axis);
+    tensors_.push_back(tflite::CreateTensor(builder_, builder_.CreateVector(shape), type, buffer,
+                                            builder_.CreateString("t" + std::to_string(tensors_.size())), q));
+    return static_cast<int>(tensors_.size()) - 1;
+  }
+
+  flatbuffers::FlatBufferBuilder builder_;
+  std::vector<flatbuffers::Offset<tflite::Buffer>> buffers_;
+  std::vector<flatbuffers::Offset<tflite::Tensor>> tensors_;
+  std::vector<flatbuffers::Offset<tflite::OperatorCode>> codes_;
+  std::vector<flatbuffers::Offset<tflite::Operator>> operators_;
+};
+
+class TfliteImport : public ::testing::Test {
+ protected:
+  ImportedNetwork imported(const std::string& bytes, const ImportOptions& options = {}) const {
+    return import_model(folder_.write("model.tflite", bytes), options);
+  }
+  json layers(const std::string& bytes, const ImportOptions& options = {}) const {
+    const ImportedNetwork network = imported(bytes, options);
+    for (const auto& [name, file] : network.files) folder_.write(name, file);
+    load_workload(folder_.path("workload.json"));
+    return json::parse(network.files.at("workload.json"))["layers"];
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(TfliteImport, RN_1_a_depthwise_convolution_with_a_multiplier_has_a_kernel_a_channel) {
+  TfliteModel model;
+  const int x = model.tensor({1, 4, 4, 2}, TensorType::INT8, 0.5F, 3);
+  const int w = model.channels({1, 1, 1, 4}, {0.1F, 0.2F, 0.3F, 0.4F}, 3, {1, 2, 3, 4});
+  const int y = model.tensor({1, 2, 2, 4}, TensorType::INT8, 0.25F, -128);
+  const auto options = tflite::CreateDepthwiseConv2DOptions(model.builder(), tflite::Padding::SAME, 2, 2, 2,
+                                                            tflite::Activation::RELU6);
+  model.op(Builtin::DEPTHWISE_CONV_2D, {x, w, -1}, {y}, tflite::Options::DepthwiseConv2DOptions,
+           options.Union());
+  const json layer = layers(model.bytes({x}, {y})).at(0);
+  EXPECT_EQ(layer["groups"], 2);
+  EXPECT_EQ(layer["out_channels"], 4);
+  EXPECT_EQ(layer["stride"], json({2, 2}));
+  EXPECT_EQ(layer["output_range"], json({-128, -104})) << "6 / 0.25 above the zero point";
+  EXPECT_EQ(layer["requant"]["weight_scale"].size(), 4U);
+}
+
+TEST_F(TfliteImport, RN_1_one_channel_is_depthwise_where_the_file_says_so) {
+  TfliteModel model;
+  const int x = model.tensor({1, 4, 4, 1}, TensorType::INT8, 0.5F, 3);
+  const int w = model.channels({1, 1, 1, 4}, {0.1F, 0.2F, 0.3F, 0.4F}, 3, {1, 2, 3, 4});
+  const int y = model.tensor({1, 4, 4, 4}, TensorType::INT8, 0.25F, 0);
+  const auto options = tflite::CreateDepthwiseConv2DOptions(model.builder(), tflite::Padding::VALID, 1, 1, 4);
+  model.op(Builtin::DEPTHWISE_CONV_2D, {x, w, -1}, {y}, tflite::Options::DepthwiseConv2DOptions,
+           options.Union());
+  EXPECT_EQ(layers(model.bytes({x}, {y})).at(0)["depthwise"], true);
+}
+
+TEST_F(TfliteImport, RN_1_element_operators_become_layers) {
+  TfliteModel model;
+  const int x = model.tensor({1, 4, 4, 2}, TensorType::INT8, 0.5F, 3);
+  const int sum = model.tensor({1, 4, 4, 2}, TensorType::INT8, 0.75F, 0),
+            product = model.tensor({1, 4, 4, 2}, TensorType::INT8, 0.5F, 0);
+  const int sigmoid = model.tensor({1, 4, 4, 2}, TensorType::INT8, 1.0F / 256, -128),
+            again = model.tensor({1, 4, 4, 2}, TensorType::INT8, 0.5F, 1);
+  const int mean = model.tensor({1, 2}, TensorType::INT8, 0.5F, 1), axes = model.integers({1, 2});
+  const int padded = model.tensor({1, 6, 7, 2}, TensorType::INT8, 0.5F, 1),
+            pads = model.integers({0, 0, 1, 1, 1, 2, 0, 0});
+  const int pooled = model.tensor({1, 3, 3, 2}, TensorType::INT8, 0.5F, 1), real = model.real({1, 3, 3, 2});
+  model.op(Builtin::SUB, {x, x}, {sum}, tflite::Options::SubOptions,
+           tflite::CreateSubOptions(model.builder()).Union());
+  model.op(Builtin::MUL, {sum, x}, {product}, tflite::Options::MulOptions,
+           tflite::CreateMulOptions(model.builder()).Union());
+  model.op(Builtin::LOGISTIC, {product}, {sigmoid});
+  model.op(Builtin::QUANTIZE, {sigmoid}, {again});
+  model.op(Builtin::MEAN, {again, axes}, {mean}, tflite::Options::ReducerOptions,
+           tflite::CreateReducerOptions(model.builder(), false).Union());
+  model.op(Builtin::PAD, {again, pads}, {padded});
+  const auto window = tflite::CreatePool2DOptions(model.builder(), tflite::Padding::VALID, 2, 2, 2, 2);
+  model.op(Builtin::MAX_POOL_2D, {padded}, {pooled}, tflite::Options::Pool2DOptions, window.Union());
+  model.op(Builtin::DEQUANTIZE, {pooled}, {real});
+  std::vector<std::string> ops;
+  for (const json& layer : layers(model.bytes({x}, {mean, real}))) ops.push_back(layer["op"]);
+  EXPECT_EQ(ops, (std::vector<std::string>{"sub", "mul", "sigmoid", "requantize", "reduce_mean", "pad",
+                                           "max_pool", "dequantize"}));
+}
+
+TEST_F(TfliteImport, RN_2_a_uint8_input_is_brought_to_int8_by_128) {
+  TfliteModel model;
+  const int x = model.tensor({1, 4, 4, 2}, TensorType::UINT8, 0.5F, 131),
+            y = model.tensor({1, 4, 4, 2}, TensorType::INT8, 0.5F, 3);
+  model.op(Builtin::QUANTIZE, {x}, {y});
+  const std::string bytes = model.bytes({x}, {y});
+  for (const Arithmetic arithmetic : {Arithmetic::kFixed, Arithmetic::kFloat32}) {
+    ImportOptions options;
+    options.arithmetic = arithmetic;
+    layers(bytes, options);
+    const Workload workload = load_workload(folder_.path("workload.json"));
+    const Tensor& given = workload.input_data.at("t0");
+    const Tensor made = run_reference(workload).at("quantize_t1");
+    for (std::int64_t i = 0; i < 32; ++i) EXPECT_EQ(made.at(i), given.at(i) - 128) << i;
+  }
+}
+
+TEST_F(TfliteImport, RN_1_everything_that_is_unsupported_is_listed_at_once) {
+  TfliteModel model;
+  const int x = model.tensor({1, 4}, TensorType::INT8, 0.5F, 3),
+            a = model.tensor({1, 4}, TensorType::INT8, 0.5F, 3),
+            b = model.tensor({1, 4}, TensorType::INT8, 0.25F, 3),
+            c = model.tensor({1, 4}, TensorType::INT8, 0.25F, 3);
+  model.op(Builtin::SVDF, {x}, {a});
+  model.op(Builtin::RESHAPE, {a}, {b});
+  model.op(Builtin::BATCH_MATMUL, {b}, {c});
+  try {
+    imported(model.bytes({x}, {c}));
+    FAIL() << "three operators cannot be imported";
+  } catch (const ImportError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("3 of its parts cannot be imported"));
+    ASSERT_EQ(error.lines().size(), 3U);
+    EXPECT_EQ(error.lines()[0], "1 node: SVDF: is no operator that is built (operator 0 making t1)");
+    EXPECT_THAT(error.lines()[1],
+                HasSubstr("RESHAPE: its output has another type, scale or zero point than its input"));
+    EXPECT_THAT(error.lines()[2], HasSubstr("BATCH_MATMUL"));
+  }
+}
+
+TEST_F(TfliteImport, RN_1_damaged_files_are_refused_with_one_message) {
+  TfliteModel model;
+  const int x = model.tensor({1, 4}, TensorType::INT8, 0.5F, 3),
+            y = model.tensor({1, 4}, TensorType::INT8, 0.5F, 3);
+  model.op(Builtin::RESHAPE, {x}, {y});
+  const std::string whole = model.bytes({x}, {y});
+  EXPECT_NO_THROW(imported(whole));
+  for (std::size_t size = 0; size < whole.size(); size += 7) {
+    const std::string message = refusal([&] { imported(whole.substr(0, size)); });
+    EXPECT_THAT(message, HasSubstr("model.tflite")) << size << " bytes";
+  }
+  TfliteModel cycle;
+  const int a = cycle.tensor({4}, TensorType::INT8, 0.5F, 3),
+            b = cycle.tensor({4}, TensorType::INT8, 0.5F, 3);
+  cycle.op(Builtin::RESHAPE, {b}, {a});
+  cycle.op(Builtin::RESHAPE, {a}, {b});
+  EXPECT_THAT(refusal([&] { imported(cycle.bytes({}, {b})); }), HasSubstr("which nothing before it makes"));
+  TfliteModel beyond;
+  beyond.tensor({4}, TensorType::INT8, 0.5F, 3);
+  beyond.op(Builtin::RESHAPE, {0}, {5});
+  EXPECT_THAT(refusal([&] { imported(beyond.bytes({0}, {0})); }), HasSubstr("is tensor 5, there are 1"));
+}
+
+}  // namespace
+}  // namespace tilebeat::testing

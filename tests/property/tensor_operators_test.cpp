@@ -1,0 +1,191 @@
+// Random tensors of up to six axes through the operators of SPEC OP-2 on random chips: the reference's bytes, and
+// one report in both granularities.
+#include <numeric>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "../data/temporary_folder.h"
+#include "checked_run.h"
+#include "random_chip.h"
+
+namespace tilebeat::testing {
+namespace {
+
+using nlohmann::json;
+using Shape = std::vector<int>;
+
+Shape random_shape() {
+  Shape shape;
+  const int rank = number(1, 6);
+  int left = 3000;
+  for (int axis = 0; axis < rank; ++axis) {
+    shape.push_back(std::min(left, skewed(axis + 1 == rank ? 200 : 12)));
+    left = std::max(1, left / shape.back());
+  }
+  return shape;
+}
+
+json random_seed() {
+  return {{"seed", number(1, 100000)}};
+}
+
+json input(const std::string& name, const Shape& shape) {
+  const bool is_signed = one_in(2);
+  return {{"name", name},
+          {"shape", shape},
+          {"dtype", is_signed ? "int8" : "uint8"},
+          {"zero_point", is_signed ? number(-128, 127) : number(0, 255)},
+          {"random", random_seed()}};
+}
+
+json requant(double scale) {
+  const bool is_signed = one_in(2);
+  return {{"scale", scale},
+          {"zero_point", is_signed ? number(-128, 127) : number(0, 255)},
+          {"dtype", is_signed ? "int8" : "uint8"}};
+}
+
+json workload(const std::vector<json>& inputs, json layer) {
+  layer["name"] = "y";
+  for (const json& x : inputs) layer["inputs"].push_back(x["name"]);
+  return {{"inputs", inputs}, {"layers", {layer}}};
+}
+
+json function_case() {
+  constexpr std::array<const char*, 6> kNames{"gelu_tanh", "silu", "exp", "erf", "sqrt", "gelu"};
+  const char* name = kNames.at(static_cast<std::size_t>(number(0, 5)));
+  return workload({input("x", random_shape())},
+                  {{"op", name}, {"input_scale", number(1, 100) * 1e-3}, {"requant", requant(number(1, 50))}});
+}
+
+json broadcast_case() {
+  constexpr std::array<const char*, 4> kNames{"add", "sub", "mul", "div"};
+  const Shape shape = random_shape();
+  Shape a = shape, b = shape;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) (one_in(2) ? a : b)[axis] = one_in(2) ? 1 : shape[axis];
+  if (one_in(2) && b.size() > 1) b.erase(b.begin());
+  if (one_in(2)) std::swap(a, b);
+  json layer{{"op", kNames.at(static_cast<std::size_t>(number(0, 3)))}, {"requant", requant(number(1, 40))}};
+  layer["input_scales"] = {0.04, 0.03};
+  if (one_in(3)) layer["activation"] = "relu";
+  return workload({input("a", a), input("b", b)}, layer);
+}
+
+json reduction_case() {
+  const Shape shape = random_shape();
+  const int rank = static_cast<int>(shape.size()), first = number(0, rank - 1), last = number(first, rank - 1);
+  Shape axes;
+  for (int axis = first; axis <= last; ++axis) axes.push_back(one_in(2) ? axis : axis - rank);
+  json layer{{"op", "reduce_max"}, {"axes", axes}, {"keep_dims", one_in(2)}};
+  if (one_in(3)) return workload({input("x", shape)}, layer);
+  layer["op"] = one_in(2) ? "reduce_mean" : "reduce_sum";
+  layer["input_scale"] = number(1, 100) * 1e-3, layer["requant"] = requant(number(1, 50));
+  return workload({input("x", shape)}, layer);
+}
+
+json transpose_case() {
+  const Shape shape = random_shape();
+  Shape perm(shape.size());
+  std::iota(perm.begin(), perm.end(), 0);
+  for (std::size_t i = perm.size(); i > 1; --i)
+    std::swap(perm[i - 1], perm[static_cast<std::size_t>(number(0, static_cast<int>(i) - 1))]);
+  return workload({input("x", shape)}, {{"op", "transpose"}, {"perm", perm}});
+}
+
+json slice_case() {
+  const Shape shape = random_shape();
+  json layer{{"op", "slice"}};
+  for (const int extent : shape) {
+    const int start = number(0, extent - 1);
+    layer["starts"].push_back(start), layer["ends"].push_back(number(start + 1, extent));
+    layer["steps"].push_back(skewed(4));
+  }
+  return workload({input("x", shape)}, layer);
+}
+
+json concat_case() {
+  const Shape shape = random_shape();
+  const int rank = static_cast<int>(shape.size()), axis = number(0, rank - 1);
+  std::vector<json> inputs;
+  for (int i = 0; i < number(2, 4); ++i) {
+    Shape part = shape;
+    part[static_cast<std::size_t>(axis)] = skewed(20);
+    inputs.push_back({{"name", "x" + std::to_string(i)}, {"shape", part}, {"random", random_seed()}});
+  }
+  return workload(inputs, {{"op", "concat"}, {"axis", one_in(2) ? axis : axis - rank}});
+}
+
+json softmax_case() {
+  const Shape shape = random_shape();
+  json layer{{"op", "softmax"}, {"input_scale", number(1, 100) * 1e-3}};
+  layer["axis"] = number(0, static_cast<int>(shape.size()) - 1);
+  json made = workload({input("x", shape)}, layer);
+  constexpr std::array<const char*, 4> kNames{"exact", "float32", "float32_ort", "fixed"};
+  made["arithmetic"] = kNames.at(static_cast<std::size_t>(number(0, 3)));
+  return made;
+}
+
+json row_case() {
+  const Shape shape = random_shape();
+  json layer{{"op", one_in(2) ? "layernorm" : "rmsnorm"}, {"input_scale", number(1, 100) * 1e-3}};
+  if (one_in(3)) {
+    layer["op"] = "lrn", layer["size"] = skewed(9), layer["alpha"] = number(1, 100) * 1e-3;
+  } else if (one_in(2)) {
+    std::vector<double> gamma, beta;
+    for (int c = 0; c < shape.back(); ++c) gamma.push_back(number(-20, 20) * 0.1), beta.push_back(number(-9, 9));
+    layer["gamma"] = gamma, layer["beta"] = beta;
+  }
+  layer["requant"] = requant(number(1, 30));
+  if (one_in(3)) layer["output_range"] = {20, 100};
+  return workload({input("x", shape)}, layer);
+}
+
+json argmax_case() {
+  return workload({input("x", random_shape())}, {{"op", "argmax"}, {"result", one_in(2) ? "index" : "one_hot"}});
+}
+
+void check_on_chips(int cases, json (*make)()) {
+  Refusals tally;
+  check_cases(cases, [&] {
+    const std::string text = make().dump();
+    RC_LOG() << text << "\n";
+    const TemporaryFolder folder;
+    const Workload loaded = load_workload(folder.write("tensors.json", text));
+    const HardwareConfig hardware = random_chip();
+    const auto planned = plan_or_refusal(loaded, hardware, {""}, tally);
+    if (planned) check_both_granularities(loaded, hardware, planned->plan);
+  });
+  EXPECT_LE(tally.refused * 2, tally.cases) << "tensors that cannot fit are the exception";
+}
+
+TEST(TensorOperators, OP_2_functions) {
+  check_on_chips(15, function_case);
+}
+TEST(TensorOperators, OP_2_add_sub_mul_div_with_repeated_axes) {
+  check_on_chips(40, broadcast_case);
+}
+TEST(TensorOperators, OP_2_reductions) {
+  check_on_chips(40, reduction_case);
+}
+TEST(TensorOperators, OP_2_transpose) {
+  check_on_chips(30, transpose_case);
+}
+TEST(TensorOperators, OP_2_slice) {
+  check_on_chips(30, slice_case);
+}
+TEST(TensorOperators, OP_2_concat_on_any_axis) {
+  check_on_chips(30, concat_case);
+}
+TEST(TensorOperators, OP_2_softmax_on_any_axis) {
+  check_on_chips(30, softmax_case);
+}
+TEST(TensorOperators, OP_2_layernorm_rmsnorm_and_lrn) {
+  check_on_chips(40, row_case);
+}
+TEST(TensorOperators, OP_2_argmax) {
+  check_on_chips(20, argmax_case);
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
