@@ -1,10 +1,11 @@
 #include "placement.h"
-#include "row_axis.h"
 
 #include "tilebeat/base/math.h"
 #include "tilebeat/isa/address_map.h"
 
 #include <algorithm>
+
+#include "row_axis.h"
 
 namespace tilebeat {
 namespace {

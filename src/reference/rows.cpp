@@ -21,7 +21,8 @@ template <class Row>
 void for_rows(const Operand& x, std::int32_t zero_point, Row row) {
   const Values values = centred<std::int32_t>(x.tensor, zero_point);
   const std::int64_t length = x.info.shape.back();
-  for (auto first = values.begin(); first != values.end(); first += length) row(Values(first, first + length));
+  for (auto first = values.begin(); first != values.end(); first += length)
+    row(Values(first, first + length));
 }
 
 }  // namespace
@@ -58,7 +59,8 @@ Tensor reference_lrn(const Operand& x, const Lrn& lrn, const TensorInfo& output)
         sum += v * v;
       }
       const double v = row[static_cast<std::size_t>(c)] * lrn.input_scale;
-      made.bytes.push_back(result(v / std::pow(lrn.bias + lrn.alpha / lrn.size * sum, lrn.beta), lrn.requant));
+      made.bytes.push_back(
+          result(v / std::pow(lrn.bias + lrn.alpha / lrn.size * sum, lrn.beta), lrn.requant));
     }
   });
   return made;
@@ -88,6 +90,21 @@ Tensor reference_move(const Operand& x, const Move& move, const TensorInfo& outp
     for (std::size_t axis = output.shape.size(); axis-- > 0; rest /= output.shape[axis])
       from += rest % output.shape[axis] * move.strides[axis];
     made.bytes.push_back(x.tensor.bytes[static_cast<std::size_t>(from)]);
+  }
+  return made;
+}
+
+Tensor reference_gather(const Operand& x, const Gather& gather, const TensorInfo& output) {
+  Tensor made{output.shape, output.dtype, {}};
+  std::int64_t inner = 1;
+  for (std::size_t axis = static_cast<std::size_t>(gather.axis) + 1; axis < output.shape.size(); ++axis)
+    inner *= output.shape[axis];
+  const std::int64_t extent = x.info.shape[static_cast<std::size_t>(gather.axis)];
+  for (std::int64_t outer = 0; outer < x.info.elements() / (extent * inner); ++outer) {
+    for (const std::int64_t index : gather.indices) {
+      const auto first = x.tensor.bytes.begin() + (outer * extent + index) * inner;
+      made.bytes.insert(made.bytes.end(), first, first + inner);
+    }
   }
   return made;
 }

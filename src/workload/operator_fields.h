@@ -295,7 +295,8 @@ void describe(V& v, LrnSpec& s) {
   v.number("alpha", s.lrn.alpha, kVariance, "factor of the mean of squares");
   v.number("beta", s.lrn.beta, kSlope, "exponent");
   v.number("bias", s.lrn.bias, kPositiveScale, "added to the mean of squares");
-  v.required().number("input_scale", s.lrn.input_scale, kPositiveScale, "real value of one step of the input");
+  v.required().number("input_scale", s.lrn.input_scale, kPositiveScale,
+                      "real value of one step of the input");
   describe_requant(v, s.lrn.requant);
 }
 
@@ -315,6 +316,13 @@ void describe(V& v, SliceSpec& s) {
   v.required().integers("starts", s.starts, kIndex, {1, 6}, "first index, one an axis");
   v.required().integers("ends", s.ends, kIndex, {1, 6}, "index behind the last one, one an axis");
   v.integers("steps", s.steps, kExtent, {0, 6}, "from index to index, one an axis; without them 1");
+}
+
+template <class V>
+void describe(V& v, GatherSpec& s) {
+  v.integer("axis", s.axis, kAxis, "axis that is gathered along, from the end if negative");
+  v.required().integers("indices", s.indices, {0, kMaxDimension - 1}, {1, 65536},
+                        "indices of the input along the axis, one an index of the output");
 }
 
 }  // namespace tilebeat

@@ -150,8 +150,8 @@ struct Reduce {
 };
 
 /// layernorm, rmsnorm: over the n elements x of each index of the other axes, less their zero point, with
-/// their sum S and their sum of squares Q, which are exact. layernorm: d = n * x - S, r = sqrt(n * Q - S * S +
-/// e), e = epsilon * (n / input_scale)^2. rmsnorm: d = x, r = sqrt(Q / n + e), e = epsilon * (1 /
+/// their sum S and their sum of squares Q, which are exact. layernorm: d = n * x - S, r = sqrt(n * Q - S * S
+/// + e), e = epsilon * (n / input_scale)^2. rmsnorm: d = x, r = sqrt(Q / n + e), e = epsilon * (1 /
 /// input_scale)^2. v = d / r * gamma[c] + beta[c], 0 / 0 being 0; then requantised.
 struct RowNorm {
   enum class Kind : std::uint8_t { kLayerNorm, kRmsNorm };
@@ -176,11 +176,17 @@ struct ArgMax {
   Result result = Result::kIndex;
 };
 
-/// transpose, slice, and gather by constant indices along one axis: element i of the output is the input's at
+/// transpose and slice: element i of the output is the input's at
 /// `offset` + the sum over axes of i[axis] * strides[axis]. dtype and zero point are the input's.
 struct Move {
   std::vector<std::int64_t> strides;  ///< in elements, by axis of the output
   std::int64_t offset = 0;
+};
+
+/// gather: the input's indices `indices` along `axis`, in that order; dtype and zero point are the input's.
+struct Gather {
+  int axis = 0;
+  std::vector<std::int64_t> indices;
 };
 
 /// quantize: bytes of float32: sat(rint(f32(x / scale)) + zero_point) (SPEC NU-6).
@@ -199,8 +205,10 @@ struct DynamicQuantize {
   Result result = Result::kY;
 };
 
-/// add, sub, mul, div of tensors a and b, whose axes are aligned at their ends and repeated where an extent is 1: with p = (a - za) * input_scales[0] and
-/// q = (b - zb) * input_scales[1], v = p + q, p - q, p * q or p / q (a bound of the dtype by the sign of p where q is 0, and 0 where p is 0 too); with `relu` then max(v, 0); then requantised.
+/// add, sub, mul, div of tensors a and b, whose axes are aligned at their ends and repeated where an extent
+/// is 1: with p = (a - za) * input_scales[0] and q = (b - zb) * input_scales[1], v = p + q, p - q, p * q or p
+/// / q (a bound of the dtype by the sign of p where q is 0, and 0 where p is 0 too); with `relu` then max(v,
+/// 0); then requantised.
 struct Elementwise {
   enum class Kind : std::uint8_t { kAdd, kSub, kMul, kDiv };
   Kind kind = Kind::kAdd;
@@ -209,8 +217,9 @@ struct Elementwise {
   TensorRequant requant;
 };
 
-/// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu, gelu_tanh, silu, exp, erf, sqrt (of 0 where v < 0). relu: max(x, zx). clamp:
-/// sat(min(max(x - zx, low), high) + zx). The others: f(v) of v = (x - zx) * input_scale, requantised.
+/// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu, gelu_tanh, silu, exp, erf, sqrt (of 0 where v <
+/// 0). relu: max(x, zx). clamp: sat(min(max(x - zx, low), high) + zx). The others: f(v) of v = (x - zx) *
+/// input_scale, requantised.
 struct ByteFunction {
   enum class Kind : std::uint8_t {
     kRelu,
@@ -299,8 +308,8 @@ struct Concat {
 };
 
 /// What a layer computes. (What a processor executes is an Operation, isa/operation.h.)
-using LayerOperation =
-    std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize, Softmax, Reshape,
-                 Concat, Resize, Pad, Reduce, Quantize, Dequantize, DynamicQuantize, RowNorm, Lrn, ArgMax, Move>;
+using LayerOperation = std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize,
+                                    Softmax, Reshape, Concat, Resize, Pad, Reduce, Quantize, Dequantize,
+                                    DynamicQuantize, RowNorm, Lrn, ArgMax, Move, Gather>;
 
 }  // namespace tilebeat
