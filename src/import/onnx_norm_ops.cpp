@@ -17,7 +17,7 @@ FieldsJson numbers_of(const std::vector<double>& values) {
 }  // namespace
 
 OnnxValue OnnxLowering::with_last(const OnnxValue& value, std::size_t axis) {
-  const OnnxValue found = materialised(value);
+  OnnxValue found = materialised(value);
   if (found.axes.back() == static_cast<std::int64_t>(axis)) return found;
   Extents axes;
   for (std::size_t i = 0; i < found.shape.size(); ++i) {

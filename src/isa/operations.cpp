@@ -138,7 +138,8 @@ std::string VectorResize::subject() const {
 }
 
 std::vector<const OperationType*> core_operations() {
-  return operation_types<ConvSetup, LayerEnd, Halt, Barrier, Signal, Copy, VectorRun, VectorResize, VectorRow>();
+  return operation_types<ConvSetup, LayerEnd, Halt, Barrier, Signal, Copy, VectorRun, VectorResize,
+                         VectorRow>();
 }
 
 }  // namespace tilebeat

@@ -84,8 +84,7 @@ std::int64_t result_of(const ByteFunction& function, int x, DType input, std::in
   const double v = static_cast<double>(x - zero_point) * function.input_scale;
   const TensorRequant& requant = function.requant;
   if (requant.arithmetic != Arithmetic::kExact) return runtime_result(function, x - zero_point);
-  return within(requantize_real(value_of(function, v), requant.scale,
-                                requant.zero_point, requant.dtype),
+  return within(requantize_real(value_of(function, v), requant.scale, requant.zero_point, requant.dtype),
                 requant);
 }
 

@@ -41,7 +41,8 @@ struct Lines {
 /// The element of `tensor` where `lines` begin.
 std::int64_t element_of(const LineAxes& axes, const LineAxes::Tensor& tensor, const Lines& lines);
 /// The copy of lines between such a tensor and a buffer where they lie without gaps.
-CopyShape lines_shape(const LineAxes& axes, const LineAxes::Tensor& tensor, const Lines& lines, TransferEnd tensor_end);
+CopyShape lines_shape(const LineAxes& axes, const LineAxes::Tensor& tensor, const Lines& lines,
+                      TransferEnd tensor_end);
 
 /// Strides in elements of a dense tensor of shape `shape`.
 std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape);

@@ -1,10 +1,11 @@
 #include "placement.h"
-#include "unit_graph.h"
 
 #include "tilebeat/base/math.h"
 #include "tilebeat/isa/address_map.h"
 
 #include <algorithm>
+
+#include "unit_graph.h"
 
 namespace tilebeat {
 namespace {

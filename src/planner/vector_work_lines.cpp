@@ -28,9 +28,8 @@ LineAxes::Tensor dense_result(const TensorInfo& info) {
 }  // namespace
 
 void VectorWork::cut(const Elementwise& /*operation*/) {
-  const bool alike = std::all_of(inputs_.begin(), inputs_.end(), [&](const Placement& input) {
-    return input.info.shape == output_.shape;
-  });
+  const bool alike = std::all_of(inputs_.begin(), inputs_.end(),
+                                 [&](const Placement& input) { return input.info.shape == output_.shape; });
   if (alike) return cut_flat(std::nullopt);
   LineAxes axes{output_.shape, {}, dense_result(output_)};
   for (const Placement& input : inputs_)
@@ -39,7 +38,8 @@ void VectorWork::cut(const Elementwise& /*operation*/) {
 }
 
 void VectorWork::cut(const Move& move) {
-  LineAxes axes{output_.shape, {{move.offset, move.strides, dtype_size(output_.dtype)}}, dense_result(output_)};
+  LineAxes axes{
+      output_.shape, {{move.offset, move.strides, dtype_size(output_.dtype)}}, dense_result(output_)};
   cut_lines(joined(axes, LineUse::kElements), LineUse::kElements);
 }
 

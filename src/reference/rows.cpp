@@ -21,7 +21,8 @@ template <class Row>
 void for_rows(const Operand& x, std::int32_t zero_point, Row row) {
   const Values values = centred<std::int32_t>(x.tensor, zero_point);
   const std::int64_t length = x.info.shape.back();
-  for (auto first = values.begin(); first != values.end(); first += length) row(Values(first, first + length));
+  for (auto first = values.begin(); first != values.end(); first += length)
+    row(Values(first, first + length));
 }
 
 }  // namespace
@@ -58,7 +59,8 @@ Tensor reference_lrn(const Operand& x, const Lrn& lrn, const TensorInfo& output)
         sum += v * v;
       }
       const double v = row[static_cast<std::size_t>(c)] * lrn.input_scale;
-      made.bytes.push_back(result(v / std::pow(lrn.bias + lrn.alpha / lrn.size * sum, lrn.beta), lrn.requant));
+      made.bytes.push_back(
+          result(v / std::pow(lrn.bias + lrn.alpha / lrn.size * sum, lrn.beta), lrn.requant));
     }
   });
   return made;

@@ -280,7 +280,7 @@ void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
     const double p = static_cast<double>(x) * factor(0);
     const std::int64_t y = std::int64_t{element(b, index, operation.b_type)} - operation.b_zero;
     const double q = static_cast<double>(y) * factor(1);
-    value = operation.divide                      ? quotient(p, q)
+    value = operation.divide                     ? quotient(p, q)
             : operation.kind == VectorKind::kAdd ? p + q
             : operation.kind == VectorKind::kSub ? p - q
                                                  : p * q;

@@ -119,7 +119,9 @@ void VectorMath::respond(const VectorRow& operation, std::vector<std::uint8_t>& 
   const double scale = factor(0), weight = factor(1), exponent = factor(2), bias = factor(3), out = factor(4);
   const std::int64_t channels = operation.channels, before = (operation.size - 1) / 2,
                      after = operation.size - 1 - before;
-  const auto real = [&](std::int64_t c) { return static_cast<double>(row_[static_cast<std::size_t>(c)]) * scale; };
+  const auto real = [&](std::int64_t c) {
+    return static_cast<double>(row_[static_cast<std::size_t>(c)]) * scale;
+  };
   for (std::int64_t c = 0; c < channels; ++c) {
     double sum = 0;
     for (std::int64_t i = std::max<std::int64_t>(0, c - before); i <= std::min(channels - 1, c + after); ++i)

@@ -11,8 +11,7 @@ namespace {
 
 std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> strides(shape.size(), 1);
-  for (std::size_t axis = shape.size() - 1; axis > 0; --axis)
-    strides[axis - 1] = strides[axis] * shape[axis];
+  for (std::size_t axis = shape.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * shape[axis];
   return strides;
 }
 

@@ -48,12 +48,11 @@ void load_operator(const ConcatSpec& spec, const LayerSource& source, Layer& lay
     std::vector<std::int64_t> shape = input.shape;
     if (shape.size() == first.shape.size()) shape[joined] = first.shape[joined];
     if (shape != first.shape) {
-      source.input_place(i).refuse(
-          fmt::format("{} with shape {}", name, shape_text(input.shape)),
-          channels ? fmt::format("a map [{}, {}, {}, C], as {}", first.shape[0], first.shape[1],
-                                 first.shape[2], first_name)
-                   : fmt::format("the shape {} of {} but for axis {}", shape_text(first.shape), first_name,
-                                 axis));
+      source.input_place(i).refuse(fmt::format("{} with shape {}", name, shape_text(input.shape)),
+                                   channels ? fmt::format("a map [{}, {}, {}, C], as {}", first.shape[0],
+                                                          first.shape[1], first.shape[2], first_name)
+                                            : fmt::format("the shape {} of {} but for axis {}",
+                                                          shape_text(first.shape), first_name, axis));
     }
     if (input.dtype != first.dtype || input.zero_point != first.zero_point) {
       source.input_place(i).refuse(

@@ -295,7 +295,8 @@ void describe(V& v, LrnSpec& s) {
   v.number("alpha", s.lrn.alpha, kVariance, "factor of the mean of squares");
   v.number("beta", s.lrn.beta, kSlope, "exponent");
   v.number("bias", s.lrn.bias, kPositiveScale, "added to the mean of squares");
-  v.required().number("input_scale", s.lrn.input_scale, kPositiveScale, "real value of one step of the input");
+  v.required().number("input_scale", s.lrn.input_scale, kPositiveScale,
+                      "real value of one step of the input");
   describe_requant(v, s.lrn.requant);
 }
 

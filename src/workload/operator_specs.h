@@ -205,7 +205,7 @@ using OperatorSpec =
     std::variant<Conv2dSpec, FullyConnectedSpec, MatmulSpec, ProductSpec, MaxPoolSpec, AveragePoolSpec,
                  PlainSpec, ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec, ScaleSpec,
                  BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec, ResizeSpec, ConvTransposeSpec,
-                 PadSpec, ReduceSpec, QuantizeSpec, DequantizeSpec, DynamicQuantizeSpec, ReduceMaxSpec, NormSpec,
-                 LrnSpec, ArgMaxSpec, TransposeSpec, SliceSpec>;
+                 PadSpec, ReduceSpec, QuantizeSpec, DequantizeSpec, DynamicQuantizeSpec, ReduceMaxSpec,
+                 NormSpec, LrnSpec, ArgMaxSpec, TransposeSpec, SliceSpec>;
 
 }  // namespace tilebeat

@@ -47,12 +47,22 @@ inline std::map<std::string, nlohmann::json> sample_layers() {
   add("batchnorm", R"({"mean": [0.5, -0.5], "variance": 2, "gamma": [1, 2], "beta": 0.5, "epsilon": 0.001,
     "input_scale": 0.05, "requant": {"scale": 20}})");
   add("requantize", R"({"input_scale": 0.5, "requant": {"scale": 0.5}})");
-  add("softmax", R"({"beta": 1, "input_scale": 0.1, "requant": {"scale": 255, "dtype": "uint8"}})");
+  add("softmax",
+      R"({"beta": 1, "axis": 3, "input_scale": 0.1, "requant": {"scale": 255, "dtype": "uint8"}})");
   add("reshape", R"({"shape": [2, 4, 4]})");
   add("pad", R"({"pads": [1, 0, 2, 3], "channel_pads": [2, 1], "value": -9})");
   add("resize",
       R"({"size": [3, 7], "mode": "nearest", "coordinate_mode": "asymmetric", "nearest_mode": "ceil"})");
-  add("concat", "{}", R"(["a", "b", "a"])");
+  add("concat", R"({"axis": 3})", R"(["a", "b", "a"])");
+  add("layernorm", R"({"gamma": [1, 2], "beta": 0.5, "epsilon": 0.001, "input_scale": 0.05,
+                       "requant": {"scale": 30}})");
+  add("lrn", R"({"size": 3, "alpha": 0.1, "beta": 0.5, "bias": 2, "input_scale": 0.05,
+                 "requant": {"scale": 30}})");
+  add("reduce_sum", R"({"axes": [1, 2], "keep_dims": false, "input_scale": 0.05, "requant": {"scale": 30}})");
+  add("reduce_max", R"({"axes": [-1], "keep_dims": false})");
+  add("transpose", R"({"perm": [0, 3, 1, 2]})");
+  add("slice", R"({"starts": [0, 1, 0, 0], "ends": [1, 4, 4, 1], "steps": [1, 2, 1, 1]})");
+  add("argmax", R"({"result": "one_hot"})");
   return layers;
 }
 

@@ -1,5 +1,5 @@
-// Random tensors of up to six axes through the operators of SPEC OP-2 on random chips: the reference's bytes, and
-// one report in both granularities.
+// Random tensors of up to six axes through the operators of SPEC OP-2 on random chips: the reference's bytes,
+// and one report in both granularities.
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -55,15 +55,17 @@ json workload(const std::vector<json>& inputs, json layer) {
 json function_case() {
   constexpr std::array<const char*, 6> kNames{"gelu_tanh", "silu", "exp", "erf", "sqrt", "gelu"};
   const char* name = kNames.at(static_cast<std::size_t>(number(0, 5)));
-  return workload({input("x", random_shape())},
-                  {{"op", name}, {"input_scale", number(1, 100) * 1e-3}, {"requant", requant(number(1, 50))}});
+  return workload(
+      {input("x", random_shape())},
+      {{"op", name}, {"input_scale", number(1, 100) * 1e-3}, {"requant", requant(number(1, 50))}});
 }
 
 json broadcast_case() {
   constexpr std::array<const char*, 4> kNames{"add", "sub", "mul", "div"};
   const Shape shape = random_shape();
   Shape a = shape, b = shape;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) (one_in(2) ? a : b)[axis] = one_in(2) ? 1 : shape[axis];
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    (one_in(2) ? a : b)[axis] = one_in(2) ? 1 : shape[axis];
   if (one_in(2) && b.size() > 1) b.erase(b.begin());
   if (one_in(2)) std::swap(a, b);
   json layer{{"op", kNames.at(static_cast<std::size_t>(number(0, 3)))}, {"requant", requant(number(1, 40))}};
@@ -74,7 +76,8 @@ json broadcast_case() {
 
 json reduction_case() {
   const Shape shape = random_shape();
-  const int rank = static_cast<int>(shape.size()), first = number(0, rank - 1), last = number(first, rank - 1);
+  const int rank = static_cast<int>(shape.size()), first = number(0, rank - 1),
+            last = number(first, rank - 1);
   Shape axes;
   for (int axis = first; axis <= last; ++axis) axes.push_back(one_in(2) ? axis : axis - rank);
   json layer{{"op", "reduce_max"}, {"axes", axes}, {"keep_dims", one_in(2)}};
@@ -133,7 +136,8 @@ json row_case() {
     layer["op"] = "lrn", layer["size"] = skewed(9), layer["alpha"] = number(1, 100) * 1e-3;
   } else if (one_in(2)) {
     std::vector<double> gamma, beta;
-    for (int c = 0; c < shape.back(); ++c) gamma.push_back(number(-20, 20) * 0.1), beta.push_back(number(-9, 9));
+    for (int c = 0; c < shape.back(); ++c)
+      gamma.push_back(number(-20, 20) * 0.1), beta.push_back(number(-9, 9));
     layer["gamma"] = gamma, layer["beta"] = beta;
   }
   layer["requant"] = requant(number(1, 30));
@@ -142,7 +146,8 @@ json row_case() {
 }
 
 json argmax_case() {
-  return workload({input("x", random_shape())}, {{"op", "argmax"}, {"result", one_in(2) ? "index" : "one_hot"}});
+  return workload({input("x", random_shape())},
+                  {{"op", "argmax"}, {"result", one_in(2) ? "index" : "one_hot"}});
 }
 
 void check_on_chips(int cases, json (*make)()) {

@@ -65,7 +65,7 @@ const SpoiltLayer kSpoiltLayers[] = {
     {"add", {"/input_scale", "1", R"(/layers/0/input_scale: key "input_scale" of op add)"}},
     {"gelu", {"/input_scal", "1", R"(unknown key "input_scal", the nearest known name is "input_scale")"}},
     {"relu", {"/op", "\"relu6\"", R"(/layers/0/op: "relu6" is not allowed, allowed is one of "conv2d", )"}},
-    {"relu", {"/op", "\"lrn\"", R"(/layers/0/op: "lrn" is not allowed, allowed is one of "conv2d", )"}},
+    {"relu", {"/op", "\"argmin\"", R"(/layers/0/op: "argmin" is not allowed, allowed is one of "conv2d", )"}},
     // Fully connected.
     {"fully_connected", {"/out_features", "0", "/layers/0/out_features: 0 is not allowed"}},
     {"fully_connected", {"/out_features", nullptr, "/layers/0/out_features: is missing"}},

@@ -151,7 +151,7 @@ struct VectorRow {
   RowKind kind = RowKind::kLayerNorm;
   DType a_type = DType::kInt8, out_type = DType::kInt8;
   std::int16_t a_zero = 0, out_zero = 0;
-  std::uint8_t floor = 0, ceiling = 0;                  ///< as in VectorRun
+  std::uint8_t floor = 0, ceiling = 0;                   ///< as in VectorRun
   std::uint32_t a = 0, destination = 0, parameters = 0;  ///< byte offsets in NRAM
   std::uint32_t pixels = 1;
   std::uint16_t channels = 1;

@@ -150,8 +150,8 @@ struct Reduce {
 };
 
 /// layernorm, rmsnorm: over the n elements x of each index of the other axes, less their zero point, with
-/// their sum S and their sum of squares Q, which are exact. layernorm: d = n * x - S, r = sqrt(n * Q - S * S +
-/// e), e = epsilon * (n / input_scale)^2. rmsnorm: d = x, r = sqrt(Q / n + e), e = epsilon * (1 /
+/// their sum S and their sum of squares Q, which are exact. layernorm: d = n * x - S, r = sqrt(n * Q - S * S
+/// + e), e = epsilon * (n / input_scale)^2. rmsnorm: d = x, r = sqrt(Q / n + e), e = epsilon * (1 /
 /// input_scale)^2. v = d / r * gamma[c] + beta[c], 0 / 0 being 0; then requantised.
 struct RowNorm {
   enum class Kind : std::uint8_t { kLayerNorm, kRmsNorm };
@@ -199,8 +199,10 @@ struct DynamicQuantize {
   Result result = Result::kY;
 };
 
-/// add, sub, mul, div of tensors a and b, whose axes are aligned at their ends and repeated where an extent is 1: with p = (a - za) * input_scales[0] and
-/// q = (b - zb) * input_scales[1], v = p + q, p - q, p * q or p / q (a bound of the dtype by the sign of p where q is 0, and 0 where p is 0 too); with `relu` then max(v, 0); then requantised.
+/// add, sub, mul, div of tensors a and b, whose axes are aligned at their ends and repeated where an extent
+/// is 1: with p = (a - za) * input_scales[0] and q = (b - zb) * input_scales[1], v = p + q, p - q, p * q or p
+/// / q (a bound of the dtype by the sign of p where q is 0, and 0 where p is 0 too); with `relu` then max(v,
+/// 0); then requantised.
 struct Elementwise {
   enum class Kind : std::uint8_t { kAdd, kSub, kMul, kDiv };
   Kind kind = Kind::kAdd;
@@ -209,8 +211,9 @@ struct Elementwise {
   TensorRequant requant;
 };
 
-/// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu, gelu_tanh, silu, exp, erf, sqrt (of 0 where v < 0). relu: max(x, zx). clamp:
-/// sat(min(max(x - zx, low), high) + zx). The others: f(v) of v = (x - zx) * input_scale, requantised.
+/// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu, gelu_tanh, silu, exp, erf, sqrt (of 0 where v <
+/// 0). relu: max(x, zx). clamp: sat(min(max(x - zx, low), high) + zx). The others: f(v) of v = (x - zx) *
+/// input_scale, requantised.
 struct ByteFunction {
   enum class Kind : std::uint8_t {
     kRelu,
@@ -299,8 +302,8 @@ struct Concat {
 };
 
 /// What a layer computes. (What a processor executes is an Operation, isa/operation.h.)
-using LayerOperation =
-    std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize, Softmax, Reshape,
-                 Concat, Resize, Pad, Reduce, Quantize, Dequantize, DynamicQuantize, RowNorm, Lrn, ArgMax, Move>;
+using LayerOperation = std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize,
+                                    Softmax, Reshape, Concat, Resize, Pad, Reduce, Quantize, Dequantize,
+                                    DynamicQuantize, RowNorm, Lrn, ArgMax, Move>;
 
 }  // namespace tilebeat
