@@ -108,6 +108,7 @@ const std::map<std::string, OnnxLowering::Lower>& OnnxLowering::table() {
       {"Upsample", &T::resize},
       {"Slice", &T::slice},
       {"Split", &T::split},
+      {"Gather", &T::gather},
       {"Identity", &T::same},
       {"Dropout", &T::same},
   };

@@ -102,6 +102,7 @@ class OnnxLowering {
   void resize(const GraphNode& node, Attributes& attributes);
   void slice(const GraphNode& node, Attributes& attributes);
   void split(const GraphNode& node, Attributes& attributes);
+  void gather(const GraphNode& node, Attributes& attributes);
   void same(const GraphNode& node, Attributes& attributes);
   void join(const GraphNode& node, std::vector<OnnxValue> parts, std::int64_t axis, const Wanted& wanted);
 

@@ -99,6 +99,7 @@ class VectorWork {
   void prepare(const Lrn& lrn);
   void prepare(const ArgMax& operation);
   void prepare(const Move& /*move*/) {}
+  void prepare(const Gather& /*gather*/) {}
   void prepare_row(RowKind kind, const std::optional<OutputRange>& range);
   void prepare(const Dequantize& dequantize);
   void prepare(const DynamicQuantize& operation);
@@ -117,6 +118,7 @@ class VectorWork {
   void cut(const Lrn& /*lrn*/) { cut_rows(); }
   void cut(const ArgMax& /*operation*/) { cut_rows(); }
   void cut(const Move& move);
+  void cut(const Gather& gather);
   void cut(const Pooling& pool);
   void cut(const Concat& operation);
   void cut(const Resize& resize);

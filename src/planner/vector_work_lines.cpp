@@ -106,6 +106,31 @@ void VectorWork::add_lines(const LineAxes& axes, const Lines& lines, LineUse use
   pieces_.push_back(std::move(piece));
 }
 
+// The cores divide the indices; a piece is an index of one place of the outer axes, or a part of it.
+void VectorWork::cut(const Gather& gather) {
+  const auto axis = static_cast<std::size_t>(gather.axis);
+  std::int64_t inner = dtype_size(output_.dtype), outers = 1;
+  for (std::size_t a = axis + 1; a < output_.shape.size(); ++a) inner *= output_.shape[a];
+  for (std::size_t a = 0; a < axis; ++a) outers *= output_.shape[a];
+  const auto count = static_cast<std::int64_t>(gather.indices.size());
+  const std::int64_t extent = inputs_[0].info.shape[axis], run = std::min(inner, step_bytes());
+  if (run == 0) beyond_nram("a byte");
+  const Interval part = part_of(static_cast<int>(outers * count), share_.cores, share_.core, 1);
+  for (std::int64_t at = part.begin; at < part.end; ++at) {
+    const std::int64_t index = gather.indices[static_cast<std::size_t>(at % count)];
+    for (std::int64_t from = 0; from < inner; from += run) {
+      VectorPiece piece;
+      piece.in_bytes = std::min(run, inner - from);
+      piece.fetches.push_back(
+          {inputs_[0].address + static_cast<std::uint64_t>((at / count * extent + index) * inner + from), 0,
+           one_run(piece.in_bytes)});
+      piece.destination = result_.address + static_cast<std::uint64_t>(at * inner + from);
+      piece.store = one_run(piece.in_bytes);
+      pieces_.push_back(std::move(piece));
+    }
+  }
+}
+
 // ---- all channels of a pixel ----
 
 void VectorWork::prepare_row(RowKind kind, const std::optional<OutputRange>& range) {

@@ -30,6 +30,7 @@ Tensor reference_dynamic_quantize(const Operand& x, const DynamicQuantize& opera
 Tensor reference_norm(const Operand& x, const RowNorm& norm, const TensorInfo& output);
 Tensor reference_lrn(const Operand& x, const Lrn& lrn, const TensorInfo& output);
 Tensor reference_argmax(const Operand& x, const ArgMax& operation, const TensorInfo& output);
+Tensor reference_gather(const Operand& x, const Gather& gather, const TensorInfo& output);
 Tensor reference_move(const Operand& x, const Move& move, const TensorInfo& output);
 
 }  // namespace tilebeat

@@ -50,6 +50,7 @@ class Dispatch {
   Tensor operator()(const RowNorm& norm) const { return reference_norm(x(), norm, output_); }
   Tensor operator()(const Lrn& lrn) const { return reference_lrn(x(), lrn, output_); }
   Tensor operator()(const ArgMax& operation) const { return reference_argmax(x(), operation, output_); }
+  Tensor operator()(const Gather& gather) const { return reference_gather(x(), gather, output_); }
   Tensor operator()(const Move& move) const { return reference_move(x(), move, output_); }
 
  private:

@@ -94,4 +94,19 @@ Tensor reference_move(const Operand& x, const Move& move, const TensorInfo& outp
   return made;
 }
 
+Tensor reference_gather(const Operand& x, const Gather& gather, const TensorInfo& output) {
+  Tensor made{output.shape, output.dtype, {}};
+  std::int64_t inner = 1;
+  for (std::size_t axis = static_cast<std::size_t>(gather.axis) + 1; axis < output.shape.size(); ++axis)
+    inner *= output.shape[axis];
+  const std::int64_t extent = x.info.shape[static_cast<std::size_t>(gather.axis)];
+  for (std::int64_t outer = 0; outer < x.info.elements() / (extent * inner); ++outer) {
+    for (const std::int64_t index : gather.indices) {
+      const auto first = x.tensor.bytes.begin() + (outer * extent + index) * inner;
+      made.bytes.insert(made.bytes.end(), first, first + inner);
+    }
+  }
+  return made;
+}
+
 }  // namespace tilebeat

@@ -72,6 +72,8 @@ OperatorSpec parameters_of(Operator op) {
       return TransposeSpec{};
     case Operator::kSlice:
       return SliceSpec{};
+    case Operator::kGather:
+      return GatherSpec{};
     case Operator::kReduceMean:
     case Operator::kReduceSum:
       return ReduceSpec{};

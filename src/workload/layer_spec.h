@@ -57,10 +57,11 @@ enum class Operator : std::uint8_t {
   kArgMax,
   kTranspose,
   kSlice,
+  kGather,
 };
 
 /// By the number of the Operator.
-constexpr std::array<std::string_view, 46> kOperatorNames{"conv2d",
+constexpr std::array<std::string_view, 47> kOperatorNames{"conv2d",
                                                           "fully_connected",
                                                           "matmul",
                                                           "max_pool",
@@ -105,7 +106,8 @@ constexpr std::array<std::string_view, 46> kOperatorNames{"conv2d",
                                                           "lrn",
                                                           "argmax",
                                                           "transpose",
-                                                          "slice"};
+                                                          "slice",
+                                                          "gather"};
 
 constexpr std::string_view operator_name(Operator op) {
   return kOperatorNames[static_cast<std::size_t>(op)];

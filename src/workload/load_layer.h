@@ -52,6 +52,7 @@ void load_operator(const LrnSpec& spec, const LayerSource& source, Layer& layer)
 void load_operator(const ArgMaxSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const TransposeSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const SliceSpec& spec, const LayerSource& source, Layer& layer);
+void load_operator(const GatherSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const QuantizeSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const DequantizeSpec& spec, const LayerSource& source, Layer& layer);
 void load_operator(const DynamicQuantizeSpec& spec, const LayerSource& source, Layer& layer);

@@ -5,6 +5,7 @@
 
 #include "load_layer.h"
 #include "npy_header.h"
+#include "tensor_source.h"
 
 namespace tilebeat {
 namespace {
@@ -61,6 +62,21 @@ void load_operator(const SliceSpec& spec, const LayerSource& source, Layer& laye
     move.offset += strides[axis] * first;
   }
   layer.operation = std::move(move);
+}
+
+void load_operator(const GatherSpec& spec, const LayerSource& source, Layer& layer) {
+  const auto& shape = source.input().shape;
+  const int axis = axis_of(spec.axis, shape.size(), source.place.key("axis"));
+  const auto along = static_cast<std::size_t>(axis);
+  for (std::size_t i = 0; i < spec.indices.size(); ++i) {
+    if (spec.indices[i] >= shape[along])
+      source.place.key("indices").item(i).refuse_value(
+          spec.indices[i], fmt::format("0 to {}, the input has {}", shape[along] - 1, shape[along]));
+  }
+  layer.output = source.input();
+  layer.output.shape[along] = static_cast<std::int64_t>(spec.indices.size());
+  check_shape(layer.output.shape, source.place);
+  layer.operation = Gather{axis, spec.indices};
 }
 
 }  // namespace tilebeat

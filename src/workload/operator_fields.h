@@ -318,4 +318,11 @@ void describe(V& v, SliceSpec& s) {
   v.integers("steps", s.steps, kExtent, {0, 6}, "from index to index, one an axis; without them 1");
 }
 
+template <class V>
+void describe(V& v, GatherSpec& s) {
+  v.integer("axis", s.axis, kAxis, "axis that is gathered along, from the end if negative");
+  v.required().integers("indices", s.indices, {0, kMaxDimension - 1}, {1, 65536},
+                        "indices of the input along the axis, one an index of the output");
+}
+
 }  // namespace tilebeat

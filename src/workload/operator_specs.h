@@ -181,6 +181,11 @@ struct SliceSpec {
   static constexpr Count kInputs = kOneInput;
   std::vector<std::int64_t> starts, ends, steps;
 };
+struct GatherSpec {
+  static constexpr Count kInputs = kOneInput;
+  int axis = 0;
+  std::vector<std::int64_t> indices;
+};
 /// The type, zero point and step of quantized elements.
 struct StepRequant {
   double scale = 1;
@@ -206,6 +211,6 @@ using OperatorSpec =
                  PlainSpec, ConcatSpec, ElementwiseSpec, ClampSpec, FunctionSpec, LeakyReluSpec, ScaleSpec,
                  BatchnormSpec, RequantizeSpec, SoftmaxSpec, ReshapeSpec, ResizeSpec, ConvTransposeSpec,
                  PadSpec, ReduceSpec, QuantizeSpec, DequantizeSpec, DynamicQuantizeSpec, ReduceMaxSpec,
-                 NormSpec, LrnSpec, ArgMaxSpec, TransposeSpec, SliceSpec>;
+                 NormSpec, LrnSpec, ArgMaxSpec, TransposeSpec, SliceSpec, GatherSpec>;
 
 }  // namespace tilebeat

@@ -62,6 +62,7 @@ inline std::map<std::string, nlohmann::json> sample_layers() {
   add("reduce_max", R"({"axes": [-1], "keep_dims": false})");
   add("transpose", R"({"perm": [0, 3, 1, 2]})");
   add("slice", R"({"starts": [0, 1, 0, 0], "ends": [1, 4, 4, 1], "steps": [1, 2, 1, 1]})");
+  add("gather", R"({"axis": 3, "indices": [1, 0, 1]})");
   add("argmax", R"({"result": "one_hot"})");
   return layers;
 }

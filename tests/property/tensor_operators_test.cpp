@@ -119,6 +119,17 @@ json concat_case() {
   return workload(inputs, {{"op", "concat"}, {"axis", one_in(2) ? axis : axis - rank}});
 }
 
+json gather_case() {
+  const Shape shape = random_shape();
+  const int rank = static_cast<int>(shape.size()), axis = number(0, rank - 1);
+  std::vector<int> indices;
+  for (int i = 0; i < skewed(20); ++i)
+    indices.push_back(number(0, shape[static_cast<std::size_t>(axis)] - 1));
+  if (indices.empty()) indices.push_back(0);
+  return workload({input("x", shape)},
+                  {{"op", "gather"}, {"axis", one_in(2) ? axis : axis - rank}, {"indices", indices}});
+}
+
 json softmax_case() {
   const Shape shape = random_shape();
   json layer{{"op", "softmax"}, {"input_scale", number(1, 100) * 1e-3}};
@@ -178,6 +189,9 @@ TEST(TensorOperators, OP_2_transpose) {
 }
 TEST(TensorOperators, OP_2_slice) {
   check_on_chips(30, slice_case);
+}
+TEST(TensorOperators, OP_2_gather_by_constant_indices) {
+  check_on_chips(25, gather_case);
 }
 TEST(TensorOperators, OP_2_concat_on_any_axis) {
   check_on_chips(30, concat_case);

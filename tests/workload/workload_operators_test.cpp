@@ -44,7 +44,8 @@ TEST(WorkloadOperators, UI_6_shapes_and_types) {
                                             {"reduce_sum", {1, 2}},
                                             {"reduce_max", {1, 4, 4}},
                                             {"transpose", {1, 2, 4, 4}},
-                                            {"slice", {1, 2, 4, 1}}};
+                                            {"slice", {1, 2, 4, 1}},
+                                            {"gather", {1, 4, 4, 3}}};
   for (const auto& [op, layer] : sample_layers()) {
     const Workload workload = load(sample_workload(layer));
     const TensorInfo& y = workload.tensor("y");

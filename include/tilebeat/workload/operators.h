@@ -176,11 +176,17 @@ struct ArgMax {
   Result result = Result::kIndex;
 };
 
-/// transpose, slice, and gather by constant indices along one axis: element i of the output is the input's at
+/// transpose and slice: element i of the output is the input's at
 /// `offset` + the sum over axes of i[axis] * strides[axis]. dtype and zero point are the input's.
 struct Move {
   std::vector<std::int64_t> strides;  ///< in elements, by axis of the output
   std::int64_t offset = 0;
+};
+
+/// gather: the input's indices `indices` along `axis`, in that order; dtype and zero point are the input's.
+struct Gather {
+  int axis = 0;
+  std::vector<std::int64_t> indices;
 };
 
 /// quantize: bytes of float32: sat(rint(f32(x / scale)) + zero_point) (SPEC NU-6).
@@ -304,6 +310,6 @@ struct Concat {
 /// What a layer computes. (What a processor executes is an Operation, isa/operation.h.)
 using LayerOperation = std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize,
                                     Softmax, Reshape, Concat, Resize, Pad, Reduce, Quantize, Dequantize,
-                                    DynamicQuantize, RowNorm, Lrn, ArgMax, Move>;
+                                    DynamicQuantize, RowNorm, Lrn, ArgMax, Move, Gather>;
 
 }  // namespace tilebeat
