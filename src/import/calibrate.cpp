@@ -22,7 +22,7 @@ constexpr std::size_t kKept = std::size_t{1} << 20;  // magnitudes a tensor that
 const std::set<std::string>& movements() {
   static const std::set<std::string> names{"Transpose", "Reshape",       "Flatten", "Squeeze", "Unsqueeze",
                                            "Identity",  "Dropout",       "Slice",   "Split",   "MaxPool",
-                                           "Pad",       "GlobalMaxPool", "Resize",  "Upsample"};
+                                           "Pad",       "GlobalMaxPool", "Gather",  "Resize",  "Upsample"};
   return names;
 }
 

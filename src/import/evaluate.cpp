@@ -22,7 +22,7 @@ std::optional<std::vector<std::int64_t>> list_of(Attributes& attributes, const s
 }  // namespace
 
 bool evaluates(const std::string& op) {
-  return is_element_op(op) || is_window_op(op) || is_movement_op(op) || is_product_op(op);
+  return is_element_op(op) || is_window_op(op) || is_movement_op(op) || is_product_op(op) || is_norm_op(op);
 }
 
 std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset) {
@@ -30,6 +30,7 @@ std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs,
     if (input != nullptr && input->type == ElementType::kOther)
       throw Unsupported("elements of a type that is not read");
   }
+  if (node.outputs.empty()) throw Unsupported("it has no outputs");
   Attributes attributes(node);
   Evaluated made;
   try {
@@ -39,6 +40,8 @@ std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs,
       made = evaluate_window(node, inputs, opset, attributes);
     } else if (is_movement_op(node.op)) {
       made = evaluate_movement(node, inputs, opset, attributes);
+    } else if (is_norm_op(node.op)) {
+      made = evaluate_norm(node, inputs, opset, attributes);
     } else if (is_product_op(node.op)) {
       made = evaluate_product(node, inputs, opset, attributes);
     } else {

@@ -152,7 +152,8 @@ Constant reduce(const GraphNode& node, const KnownInputs& inputs, Attributes& at
   }
   const bool max = node.op == "ReduceMax";
   const Extents steps = steps_of(kept, x.shape);
-  std::vector<double> made(room_for(kept), max ? -std::numeric_limits<double>::infinity() : 0.0);
+  std::vector<double> made(room_for(kept), 0);
+  if (max) std::fill(made.begin(), made.end(), -std::numeric_limits<double>::infinity());
   Extents at(rank, 0);
   std::int64_t to = 0;
   for (const double value : x.values()) {

@@ -183,7 +183,12 @@ void OnnxLowering::mean(const GraphNode& node, const std::string& op, OnnxValue 
     held_axes.push_back(static_cast<std::int64_t>(map_axis(static_cast<std::size_t>(at), rank)));
   }
   std::sort(held_axes.begin(), held_axes.end());
-  const Held made = emitter_.function(op, x.held, held_shape(kept, x.axes), wanted, {{"axes", held_axes}});
+  const Extents reduced = held_shape(kept, x.axes);
+  const bool moves = op == "reduce_max";  // keeps scale and zero point
+  Held made = moves ? emitter_.movement(op, {x.held}, reduced, wanted.name, {{"axes", held_axes}})
+                    : emitter_.function(op, x.held, reduced, wanted, {{"axes", held_axes}});
+  const bool same = made.scale == wanted.scale && made.zero_point == wanted.zero_point;
+  if (moves && !same) made = emitter_.function("requantize", made, reduced, wanted);
   if (keep) return set(node, made_of(made, kept, x.axes));
   std::vector<std::int64_t> place(rank, 0);
   for (std::size_t axis = 0; axis < rank; ++axis) {

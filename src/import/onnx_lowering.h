@@ -81,6 +81,12 @@ class OnnxLowering {
                Layout layout);
   void mean(const GraphNode& node, const std::string& op, OnnxValue x, std::vector<std::int64_t> axes,
             bool keep, const Wanted& wanted);
+  // onnx_norm_ops.cpp
+  void layer_norm(const GraphNode& node, Attributes& attributes);
+  void response_norm(const GraphNode& node, Attributes& attributes);
+  void arg_max(const GraphNode& node, Attributes& attributes);
+  /// The value with `axis` of the source as the last axis of its holder.
+  OnnxValue with_last(const OnnxValue& value, std::size_t axis);
   void rows_softmax(const GraphNode& node, OnnxValue x, std::int64_t axis, bool one_axis,
                     const Wanted& wanted);
 
@@ -96,6 +102,7 @@ class OnnxLowering {
   void resize(const GraphNode& node, Attributes& attributes);
   void slice(const GraphNode& node, Attributes& attributes);
   void split(const GraphNode& node, Attributes& attributes);
+  void gather(const GraphNode& node, Attributes& attributes);
   void same(const GraphNode& node, Attributes& attributes);
   void join(const GraphNode& node, std::vector<OnnxValue> parts, std::int64_t axis, const Wanted& wanted);
 

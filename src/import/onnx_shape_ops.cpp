@@ -287,6 +287,31 @@ void OnnxLowering::split(const GraphNode& node, Attributes& attributes) {
   }
 }
 
+void OnnxLowering::gather(const GraphNode& node, Attributes& attributes) {
+  OnnxValue x = value(node, 0);
+  if (x.known() || x.held.type == ElementType::kFloat32) x = real(node, 0);
+  if (!value(node, 1).known()) throw Unsupported("indices that are computed");
+  const Constant& indices = *value(node, 1).constant;
+  x = laid_out(x, Layout::kPlain);
+  const std::size_t axis = axis_of(attributes.integer("axis", 0), x.shape.size());
+  Extents entries, shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  for (const std::int64_t index : indices.integers())
+    entries.push_back(static_cast<std::int64_t>(axis_of(index, static_cast<std::size_t>(x.shape[axis]))));
+  if (entries.empty()) throw Unsupported("no indices");
+  shape.insert(shape.end(), indices.shape.begin(), indices.shape.end());
+  shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.shape.end());
+  if (shape.size() > 6) throw Unsupported(fmt::format("a tensor of {} axes", shape.size()));
+  const std::string name = graph_.tensors[*node.outputs.at(0)].name;
+  const std::size_t held_axis = map_axis(axis, x.shape.size());
+  Extents held = x.held.shape;
+  held[held_axis] = static_cast<std::int64_t>(entries.size());
+  x.held = emitter_.movement("gather", {x.held}, held, name, {{"axis", held_axis}, {"indices", entries}});
+  x.held = emitter_.reshape(x.held, map_shape(shape), name + "_map");
+  x.axes = layout_axes(Layout::kPlain, shape.size());
+  x.shape = x.viewed = shape;
+  set(node, x);
+}
+
 void OnnxLowering::same(const GraphNode& node, Attributes& attributes) {
   for (const char* name : {"ratio", "seed"}) attributes.without_effect(name);  // of training
   if (node.outputs.size() > 1 && node.outputs[1]) throw Unsupported("a mask");

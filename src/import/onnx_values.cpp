@@ -149,7 +149,7 @@ void OnnxLowering::set(const GraphNode& node, OnnxValue made, std::size_t output
   if (output >= node.outputs.size() || !node.outputs[output]) throw Unsupported("it lacks its output");
   const std::size_t tensor = result_.value_or(*node.outputs[output]);
   result_.reset();
-  if (calibration_ != nullptr) made.real = true;
+  if (calibration_ != nullptr && is_byte(made.held.type)) made.real = true;
   values_[tensor] = std::move(made);
 }
 
