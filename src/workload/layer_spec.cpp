@@ -9,6 +9,38 @@
 namespace tilebeat {
 namespace {
 
+/// The fields of operators on tensors of any shape, with their defaults.
+OperatorSpec tensor_parameters_of(Operator op) {
+  switch (op) {
+    case Operator::kReduceMax:
+      return ReduceMaxSpec{};
+    case Operator::kLayerNorm:
+    case Operator::kRmsNorm:
+      return NormSpec{};
+    case Operator::kLrn:
+      return LrnSpec{};
+    case Operator::kArgMax:
+      return ArgMaxSpec{};
+    case Operator::kTranspose:
+      return TransposeSpec{};
+    case Operator::kSlice:
+      return SliceSpec{};
+    case Operator::kGather:
+      return GatherSpec{};
+    case Operator::kReduceMean:
+    case Operator::kReduceSum:
+      return ReduceSpec{};
+    case Operator::kQuantize:
+      return QuantizeSpec{};
+    case Operator::kDequantize:
+      return DequantizeSpec{};
+    case Operator::kDynamicQuantize:
+      return DynamicQuantizeSpec{};
+    default:
+      throw SimulationError("an operator is not known");
+  }
+}
+
 /// The fields of an operator, with their defaults.
 OperatorSpec parameters_of(Operator op) {
   switch (op) {
@@ -59,38 +91,15 @@ OperatorSpec parameters_of(Operator op) {
       return ConvTransposeSpec{};
     case Operator::kPad:
       return PadSpec{};
-    case Operator::kReduceMax:
-      return ReduceMaxSpec{};
-    case Operator::kLayerNorm:
-    case Operator::kRmsNorm:
-      return NormSpec{};
-    case Operator::kLrn:
-      return LrnSpec{};
-    case Operator::kArgMax:
-      return ArgMaxSpec{};
-    case Operator::kTranspose:
-      return TransposeSpec{};
-    case Operator::kSlice:
-      return SliceSpec{};
-    case Operator::kGather:
-      return GatherSpec{};
-    case Operator::kReduceMean:
-    case Operator::kReduceSum:
-      return ReduceSpec{};
-    case Operator::kQuantize:
-      return QuantizeSpec{};
-    case Operator::kDequantize:
-      return DequantizeSpec{};
-    case Operator::kDynamicQuantize:
-      return DynamicQuantizeSpec{};
     case Operator::kGlobalMaxPool:
     case Operator::kGlobalAveragePool:
     case Operator::kRelu:
     case Operator::kFlatten:
     case Operator::kDropout:
       return PlainSpec{};
+    default:
+      return tensor_parameters_of(op);
   }
-  throw SimulationError("an operator is not known");
 }
 
 /// The names of the operators that have the fields of `op`.
