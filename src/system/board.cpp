@@ -12,8 +12,9 @@ enum BusTarget { kDramTarget, kRegisterTarget };
 std::vector<ProgramSet> program_sets(const Plan& plan) {
   std::vector<ProgramSet> sets;
   for (const ProgramImage& program : plan.programs) {
-    sets.push_back(
-        {program.label, {{kRegisterBase, program.address, program.instructions.size() * kInstructionBytes}}, 1});
+    sets.push_back({program.label,
+                    {{kRegisterBase, program.address, program.instructions.size() * kInstructionBytes}},
+                    1});
   }
   return sets;
 }

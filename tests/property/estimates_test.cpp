@@ -27,8 +27,8 @@ std::vector<std::string> names_in(const std::string& folder) {
 
 class Estimates : public ::testing::TestWithParam<std::string> {};
 
-// Every single layer on every chip. Of the networks, each other chip has one: the next in turn. The kernels of
-// aspp_head have 37 x 37 taps with inserted zeros.
+// Every single layer on every chip. Of the networks, each other chip has one: the next in turn. The kernels
+// of aspp_head have 37 x 37 taps with inserted zeros.
 TEST_P(Estimates, MA_3_long_layers_are_estimated_within_a_fifth_and_half_of_them_within_a_twentieth) {
   const std::set<std::string> networks{"alexnet",      "deeplab_v3",   "fsrcnn",
                                        "matting_unet", "mobilenet_v1", "mobilenet_v2",

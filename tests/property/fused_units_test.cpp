@@ -214,8 +214,12 @@ TEST(FusedUnits, FU_3_FU_5_FU_8_planners_on_random_networks_and_chips) {
 TEST(FusedUnits, FU_8_five_convolutions_and_two_poolings_of_VGG_16_move_953344_bytes_of_maps) {
   const Workload workload = load_workload(source_path("models/vgg16.json"));
   NetworkMapping asked;
-  asked.units = {
-      {{"conv1_1", "conv1_2", "pool1", "conv2_1", "conv2_2", "pool2", "conv3_1"}, {}, 7, {}, Holding::kRing, {}}};
+  asked.units = {{{"conv1_1", "conv1_2", "pool1", "conv2_1", "conv2_2", "pool2", "conv3_1"},
+                  {},
+                  7,
+                  {},
+                  Holding::kRing,
+                  {}}};
   const Plan plan = plan_network(workload, load_hardware(source_path("configs/cluster4.json")), asked).plan;
   EXPECT_EQ(plan.layers.front().input_bytes, 150528);
   EXPECT_EQ(plan.layers.front().output_bytes, 802816);

@@ -327,8 +327,7 @@ TEST_F(MalformedFile, UI_6_tensor_files_that_do_not_fit) {
       load_file);
   json file = good_workload();
   file["expected"] = {{"b", "short.npy"}};
-  expect_refused("expected", folder_.write("w.json", file.dump()), "/expected/b: \"short.npy\"",
-                 load_file);
+  expect_refused("expected", folder_.write("w.json", file.dump()), "/expected/b: \"short.npy\"", load_file);
 }
 
 std::string npy(const std::string& header, std::size_t data_bytes) {

@@ -42,8 +42,8 @@ class Arena {
   using Floors = std::map<std::int64_t, std::int64_t>;
   static std::int64_t floor_of(const Floors& floors, std::int64_t bytes);
   static void raise(Floors& floors, std::int64_t bytes, std::int64_t begin);
-  std::vector<Place> places_;  // by rising begin
-  std::int64_t longest_ = 0;   // of them
+  std::vector<Place> places_;                     // by rising begin
+  std::int64_t longest_ = 0;                      // of them
   std::map<std::pair<int, int>, Floors> floors_;  // by lifetime
 };
 
