@@ -203,6 +203,20 @@ void define_compare(CLI::App& app, CompareCommand& c) {
   tilebeat compare --config configs/core1.json --config configs/wfold16x4.json --layer models/vgg16_conv3_2.json)");
 }
 
+void define_report(CLI::App& app, ReportCommand& c) {
+  app.add_option("reports", c.reports, "report.json of one run, or of several that are compared")
+      ->required()
+      ->check(kNotEmpty)
+      ->type_name("RUN.json");
+  app.add_option("--html", c.html, "write the page there, one file that needs no others")
+      ->required()
+      ->check(kNotEmpty)
+      ->type_name("FILE");
+  app.footer(R"(Examples:
+  tilebeat report tilebeat-out/report.json --html run.html
+  tilebeat report dense/report.json fused/report.json --html both.html)");
+}
+
 // The parser itself would only say that a subcommand is missing.
 void check_command_name(const CLI::App& app, const std::string& name) {
   std::vector<std::string> known;
@@ -233,6 +247,7 @@ int dispatch(int argc, char** argv) {
   CompareCommand compare_command;
   TablesCommand tables_command;
   ImportCommand import_command;
+  ReportCommand report_command;
 
   CLI::App& run_app = *app.add_subcommand("run", "simulate a workload on a hardware configuration");
   define_run(run_app, run_command);
@@ -270,6 +285,8 @@ int dispatch(int argc, char** argv) {
   CLI::App& tables_app =
       *app.add_subcommand("tables", "compile tables of addresses ahead of runs, or show them");
   define_tables(tables_app, tables_command);
+  CLI::App& report_app = *app.add_subcommand("report", "make an HTML page of the reports of runs");
+  define_report(report_app, report_command);
   define_compare(*app.add_subcommand("compare", "two reports side by side, or one workload on two chips"),
                  compare_command);
 
@@ -284,6 +301,7 @@ int dispatch(int argc, char** argv) {
   if (import_app.parsed()) return import_file(import_command);
   if (plan_app.parsed()) return plan(plan_command);
   if (schema_app.parsed()) return schema(schema_command);
+  if (report_app.parsed()) return report(report_command);
   if (tables_app.parsed()) return tables(tables_command);
   return compare(compare_command);
 }
