@@ -59,8 +59,7 @@ std::string total_rows(const std::vector<RunFacts>& runs) {
     return r.cited.computed("share/busy", busy, percent(busy));
   });
   html += row("largest stall", runs, largest_stall);
-  html += row("checks", runs,
-              [](const RunFacts& r) { return r.cited.report()["passed"].get<bool>() ? "passed" : "FAILED"; });
+  html += row("checks", runs, [](const RunFacts& r) { return std::string(check_result(r.cited.report())); });
   return html;
 }
 

@@ -30,10 +30,11 @@ double peak_dram_bytes_per_second(const PageReport& page) {
   constexpr double kPicoseconds = 1e12;
   const bool chip = page.report["configuration"].contains("chip");
   const double controllers = chip ? positive(page, {"chip", "memory_controllers"}) : 1;
+  const double channels = positive(page, {"dram", "channels"});
   const double bytes_a_transfer = positive(page, {"dram", "data_bits"}) / 8;
-  return controllers * positive(page, {"dram", "channels"}) * bytes_a_transfer *
-         positive(page, {"dram", "transfers_per_clock"}) * kPicoseconds /
-         positive(page, {"dram", "clock_ps"});
+  const double transfers = positive(page, {"dram", "transfers_per_clock"});
+  const double clock_ps = positive(page, {"dram", "clock_ps"});
+  return controllers * channels * bytes_a_transfer * transfers * kPicoseconds / clock_ps;
 }
 
 // `check_report` passes unknown keys.
@@ -108,6 +109,16 @@ RunFacts facts_of(const PageReport& page, std::size_t run) {
   check_causes(page);
   add_causes(facts);
   return facts;
+}
+
+std::int64_t compared_layers(const Json& report) {
+  const Json& layers = report["layers"];
+  return std::count_if(layers.begin(), layers.end(), [](const Json& l) { return l["check"] != "off"; });
+}
+
+const char* check_result(const Json& report) {
+  if (!report["passed"].get<bool>()) return "FAILED";
+  return compared_layers(report) > 0 ? "passed" : "off";
 }
 
 std::string layer_at(std::size_t layer) {

@@ -44,6 +44,11 @@ double ratio(double a, double b);
 /// Throws UserError when a field of the configuration is missing or no positive number.
 RunFacts facts_of(const PageReport& report, std::size_t run);
 
+/// Layers whose output was compared with the reference.
+std::int64_t compared_layers(const Json& report);
+/// "passed", "FAILED" or "off".
+const char* check_result(const Json& report);
+
 /// Where a layer stands in its report.
 std::string layer_at(std::size_t layer);
 /// "scene/name", without the scene "main".

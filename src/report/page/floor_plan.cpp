@@ -23,11 +23,11 @@ struct Area {
   double x, y, width, height;
 };
 
-// Wider texts than the box are left out; the tooltip has them.
+// Of wider texts the first word; the tooltip has all of them.
 std::string fitting(const std::string& text, double width) {
-  constexpr double kCharacter = 6.6;
-  const auto most = static_cast<std::size_t>(std::max(0.0, (width - 2 * kPad) / kCharacter));
-  return text.size() <= most ? text : text.substr(0, most);
+  constexpr double kCharacter = 6.8;
+  return kCharacter * static_cast<double>(text.size()) <= width - kPad ? text
+                                                                       : text.substr(0, text.find(' '));
 }
 
 std::string drawn_part(const Part& part, const Area& a) {
@@ -36,9 +36,9 @@ std::string drawn_part(const Part& part, const Area& a) {
   std::string svg = rect_at(a.x, a.y, a.width, a.height, shade(part.share), part.hint,
                             part.cited + " stroke=\"#555\" rx=\"3\"");
   svg += text_at(middle, a.y + a.height / 2 - 3, fitting(part.label, a.width),
-                 ink + " text-anchor=\"middle\" font-size=\"11\"");
+                 ink + " text-anchor=\"middle\" font-size=\"12\"");
   return svg + text_at(middle, a.y + a.height / 2 + 13, part.shown,
-                       ink + part.cited + " text-anchor=\"middle\" font-weight=\"bold\"");
+                       ink + part.cited + " text-anchor=\"middle\" font-size=\"14\" font-weight=\"bold\"");
 }
 
 std::string drawn_row(const std::vector<Part>& parts, const Area& a) {

@@ -96,7 +96,8 @@ std::string cycles_row(const RunFacts& run, std::size_t index, double most,
   const std::string bar =
       cycles_bar(run, index, most, coloured) + rect_at(tick - 1, 0, 3, kBarHeight, "#000");
   return fmt::format(
-      "<tr><td>{}<div class=\"note\">{}</div></td><td class=\"n\">{}</td><td class=\"bar\">{}</td><td "
+      "<tr><td class=\"name\">{}<div class=\"note\">{}</div></td><td class=\"n\">{}</td><td "
+      "class=\"bar\">{}</td><td "
       "class=\"n\">{}</td><td class=\"n\">{}<div class=\"note\">{}</div></td><td>{}</td></tr>\n",
       escaped(layer_name(layer)), escaped(layer_kind(layer)), run.cited.count(pointer + "/cycles"),
       bar_of(bar), run.cited.share(pointer + "/utilization"),
@@ -169,7 +170,7 @@ std::string bytes_by_layer(const RunFacts& run) {
   for (const Memory& memory : used) html += fmt::format("<th>{}</th>", memory.name);
   html += "</tr></thead><tbody>\n";
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    html += fmt::format("<tr><td>{}</td>", escaped(layer_name(layers[i])));
+    html += fmt::format("<tr><td class=\"name\">{}</td>", escaped(layer_name(layers[i])));
     for (const Memory& memory : used)
       html += bytes_cell(run, fmt::format("{}/bytes/{}", layer_at(i), memory.key),
                          most_bytes(layers, memory.key));

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -34,22 +35,36 @@ std::vector<Dot> dots_of(const RunFacts& run) {
   return dots;
 }
 
-// An axis with a logarithmic scale: whole decades, `begin` and `end` are exponents.
+// An axis with a logarithmic scale; `begin` and `end` are exponents of ten.
 struct Axis {
-  int begin = 0, end = 1;
+  double begin = 0, end = 1;
   double from = 0, to = 0;  ///< pixels
 
-  double at(double value) const {
-    return from + (to - from) * (std::log10(value) - begin) / static_cast<double>(end - begin);
-  }
+  double at(double value) const { return from + (to - from) * (std::log10(value) - begin) / (end - begin); }
+  double first() const { return std::pow(10, begin); }
 };
 
-Axis axis_over(std::vector<double> values, double from, double to) {
+// Leaves room around the values, and shows enough for the slope to be seen.
+Axis axis_over(const std::vector<double>& values, double from, double to) {
+  constexpr double kBefore = 0.4, kBehind = 0.3, kLeast = 2;
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  Axis axis{static_cast<int>(std::floor(std::log10(*least))), static_cast<int>(std::ceil(std::log10(*most))),
-            from, to};
-  if (axis.end == axis.begin) ++axis.end;
+  Axis axis{std::log10(*least) - kBefore, std::log10(*most) + kBehind, from, to};
+  axis.begin = std::min(axis.begin, axis.end - kLeast);
   return axis;
+}
+
+// The decades, of a short axis 2 and 5 times them, too.
+std::vector<double> ticks(const Axis& axis) {
+  constexpr double kShort = 3;
+  std::vector<double> values;
+  for (int e = static_cast<int>(std::floor(axis.begin)); e <= axis.end; ++e) {
+    for (const int step : {1, 2, 5}) {
+      const double value = step * std::pow(10, e), exponent = std::log10(value);
+      const bool wanted = step == 1 || axis.end - axis.begin < kShort;
+      if (wanted && exponent >= axis.begin && exponent <= axis.end) values.push_back(value);
+    }
+  }
+  return values;
 }
 
 std::string line(double x1, double y1, double x2, double y2, const std::string& style) {
@@ -60,15 +75,13 @@ std::string line(double x1, double y1, double x2, double y2, const std::string& 
 std::string grid(const Axis& x, const Axis& y) {
   const std::string style = "stroke=\"#ddd\"";
   std::string svg;
-  for (int e = x.begin; e <= x.end; ++e) {
-    const double at = x.at(std::pow(10, e));
-    svg += line(at, kTop, at, kHeight - kBottom, style);
-    svg += text_at(at, kHeight - kBottom + 16, prefixed(std::pow(10, e)), "text-anchor=\"middle\"");
+  for (const double value : ticks(x)) {
+    svg += line(x.at(value), kTop, x.at(value), kHeight - kBottom, style);
+    svg += text_at(x.at(value), kHeight - kBottom + 16, prefixed(value), "text-anchor=\"middle\"");
   }
-  for (int e = y.begin; e <= y.end; ++e) {
-    const double at = y.at(std::pow(10, e));
-    svg += line(kLeft, at, kWidth - kRight, at, style);
-    svg += text_at(kLeft - 6, at + 4, prefixed(std::pow(10, e)), "text-anchor=\"end\"");
+  for (const double value : ticks(y)) {
+    svg += line(kLeft, y.at(value), kWidth - kRight, y.at(value), style);
+    svg += text_at(kLeft - 6, y.at(value) + 4, prefixed(value), "text-anchor=\"end\"");
   }
   svg += text_at((kLeft + kWidth) / 2, kHeight - 8, "MACs per byte over DRAM", "text-anchor=\"middle\"");
   return svg + text_at(-kHeight / 2, 14, "MACs a second", "text-anchor=\"middle\" transform=\"rotate(-90)\"");
@@ -78,55 +91,69 @@ std::string grid(const Axis& x, const Axis& y) {
 std::string roof(const RunFacts& run, const Axis& x, const Axis& y) {
   const std::string style = "stroke=\"#222\" stroke-width=\"2\"";
   const double peak = run.peak_macs_per_second, bandwidth = run.peak_dram_bytes_per_second;
-  const double ridge = std::max(peak / bandwidth, std::pow(10, x.begin));
+  const double ridge = std::max(peak / bandwidth, x.first());
   // The line of the bandwidth begins where it enters the drawing.
-  const double first = std::max(std::pow(10, x.begin), std::pow(10, y.begin) / bandwidth);
+  const double first = std::max(x.first(), y.first() / bandwidth);
   std::string svg = line(x.at(ridge), y.at(peak), kWidth - kRight, y.at(peak), style);
   if (first < ridge) svg += line(x.at(first), y.at(first * bandwidth), x.at(ridge), y.at(peak), style);
-  svg += text_at(kWidth - kRight - 4, y.at(peak) - 5, "all arrays at their peak: " + prefixed(peak) + "MAC/s",
-                 "text-anchor=\"end\"" + run.cited.attributes("peak_macs_per_second", peak));
-  // On the left of the slope nothing else is drawn.
+  // Nothing else is drawn above them.
+  svg +=
+      text_at(kWidth - kRight - 4, kTop + 12, "level: all arrays at their peak, " + prefixed(peak) + "MAC/s",
+              "text-anchor=\"end\"" + run.cited.attributes("peak_macs_per_second", peak));
   return svg + text_at(kLeft + 6, kTop + 12, "slope: DRAM at its peak, " + prefixed(bandwidth) + "B/s",
                        run.cited.attributes("peak_dram_bytes_per_second", bandwidth).substr(1));
 }
 
+double radius(const Dot& dot) {
+  constexpr double kSmallest = 3.5, kGrowth = 6;
+  return kSmallest + kGrowth * std::sqrt(dot.share);
+}
+
 struct Box {
-  double left, right, y;
+  double left, top, right, bottom;
+
+  bool meets(const Box& other) const {
+    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+  }
 };
 
-// Names beside the dots of the longest layers, as far as they do not lie on each other.
+// Names beside the dots of the longest layers, where they lie neither on a dot nor on each other.
 std::string labels(std::vector<Dot> dots, const Axis& x, const Axis& y) {
-  constexpr double kCharacter = 6.4, kLine = 12;
+  constexpr double kCharacter = 6.6, kLine = 12;
   std::stable_sort(dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.share > b.share; });
   std::vector<Box> taken;
-  std::string svg;
-  std::size_t shown = 0;
   for (const Dot& dot : dots) {
-    if (shown == kMostLabels) break;
-    const double width = kCharacter * static_cast<double>(dot.name.size());
-    const double at = x.at(dot.intensity), middle = y.at(dot.rate) + 4;
-    const bool left = at + 10 + width > kWidth - kRight;
-    const Box box{left ? at - 10 - width : at + 10, left ? at - 10 : at + 10 + width, middle};
-    const bool free = std::none_of(taken.begin(), taken.end(), [&](const Box& other) {
-      return box.left < other.right && other.left < box.right && std::abs(box.y - other.y) < kLine;
-    });
-    if (!free) continue;
-    taken.push_back(box), ++shown;
-    svg += text_at(left ? at - 10 : at + 10, middle, dot.name,
-                   fmt::format("font-size=\"11\"{}", left ? " text-anchor=\"end\"" : ""));
+    const double r = radius(dot), cx = x.at(dot.intensity), cy = y.at(dot.rate);
+    taken.push_back({cx - r, cy - r, cx + r, cy + r});
+  }
+  std::string svg;
+  for (std::size_t i = 0; i < std::min(kMostLabels, dots.size()); ++i) {
+    const double width = kCharacter * static_cast<double>(dots[i].name.size());
+    const Box dot = taken[i];
+    const double middle = (dot.top + dot.bottom - kLine) / 2, centre = (dot.left + dot.right - width) / 2;
+    for (const auto& [left, top] :
+         {std::pair(dot.right + 3, middle), std::pair(dot.left - 3 - width, middle),
+          std::pair(centre, dot.bottom + 2), std::pair(centre, dot.top - 2 - kLine)}) {
+      const Box box{left, top, left + width, top + kLine};
+      const bool inside = box.left > kLeft && box.right < kWidth - kRight && box.bottom < kHeight - kBottom;
+      if (!inside || std::any_of(taken.begin(), taken.end(), [&](const Box& b) { return box.meets(b); }))
+        continue;
+      taken.push_back(box);
+      svg += text_at(left, top + kLine - 2, dots[i].name, "font-size=\"12\"");
+      break;
+    }
   }
   return svg;
 }
 
 std::string drawn_dots(const RunFacts& run, const std::vector<Dot>& dots, const Axis& x, const Axis& y) {
-  constexpr double kSmallest = 3.5, kGrowth = 9;
   std::string svg;
   for (const Dot& dot : dots) {
     svg += fmt::format(
         "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" fill-opacity=\"0.75\" stroke=\"#fff\"{}>"
         "<title>{}: {} MACs a byte, {}MAC/s, {} of the cycles</title></circle>\n",
-        drawn(x.at(dot.intensity)), drawn(y.at(dot.rate)), drawn(kSmallest + kGrowth * std::sqrt(dot.share)),
-        kBlue, run.cited.attributes(layer_at(dot.layer) + "/macs_per_second", dot.rate), escaped(dot.name),
+        drawn(x.at(dot.intensity)), drawn(y.at(dot.rate)), drawn(radius(dot)), kBlue,
+        run.cited.attributes(layer_at(dot.layer) + "/macs_per_second", dot.rate), escaped(dot.name),
         prefixed(dot.intensity), prefixed(dot.rate), percent(dot.share));
   }
   return svg;

@@ -52,10 +52,12 @@ struct BoundSum {
   std::int64_t layers = 0, cycles = 0, bound = 0;
 };
 
-std::string bounds(const RunFacts& run) {
-  std::array<BoundSum, 3> sums{{{"compute", "multiply-accumulates at the peak of all arrays"},
-                                {"beats", "the beats of its schedule, spread evenly over all arrays"},
-                                {"dram", "its tensors over DRAM once, at the peak bandwidth"}}};
+using BoundSums = std::array<BoundSum, 3>;
+
+BoundSums sums_of(const RunFacts& run) {
+  BoundSums sums{{{"compute", "multiply-accumulates at the peak of all arrays"},
+                  {"beats", "the beats of its schedule, spread evenly over all arrays"},
+                  {"dram", "its tensors over DRAM once, at the peak bandwidth"}}};
   for (const Json& layer : run.cited.report()["layers"]) {
     const Json& bound = layer["bound_cycles"];
     const auto larger = [&](const BoundSum& a, const BoundSum& b) {
@@ -66,6 +68,47 @@ std::string bounds(const RunFacts& run) {
     sum.cycles = add_capped(sum.cycles, layer["cycles"].get<std::int64_t>());
     sum.bound = add_capped(sum.bound, bound[sum.key].get<std::int64_t>());
   }
+  return sums;
+}
+
+double share_of(const BoundSum& sum) {
+  return ratio(static_cast<double>(sum.bound), static_cast<double>(sum.cycles));
+}
+
+// The answer in two sentences: a lower bound that most cycles are near, or else what is waited for.
+std::string verdict(const RunFacts& run, const BoundSums& sums) {
+  constexpr double kMost = 0.5, kNear = 0.7;
+  const auto fewer = [](const BoundSum& a, const BoundSum& b) { return a.cycles < b.cycles; };
+  const BoundSum& main = *std::max_element(sums.begin(), sums.end(), fewer);
+  const double part = ratio(static_cast<double>(main.cycles), run.cited.number("/total/cycles"));
+  const double near = share_of(main);
+  const std::string key = main.key;
+  const std::string numbers = fmt::format(
+      "{} of the cycles are of layers whose largest lower bound is {}, and the bound explains {} of them.",
+      run.cited.computed("verdict/part", part, percent(part)), key,
+      run.cited.computed("bound/" + key + "/share", near, percent(near)));
+  if (part < kMost || near < kNear) {
+    const std::string cause =
+        run.causes.empty()
+            ? ""
+            : fmt::format(" The arrays wait most for <b>{}</b>: {}.", escaped(run.causes.front().name),
+                          escaped(std::string(meaning_of(run.causes.front().name))));
+    return fmt::format("<p><b>Waiting limits it.</b> {}{} Work that overlaps better would help.</p>\n",
+                       numbers, cause);
+  }
+  const bool dram = key == "dram";
+  const char* what = dram             ? "DRAM bandwidth limits it."
+                     : key == "beats" ? "The schedule of the arrays limits it."
+                                      : "The multipliers limit it.";
+  const char* help =
+      dram             ? "Fewer bytes over DRAM (fused layers, larger memories on the chip) or a faster DRAM "
+                         "would help; more multipliers would not."
+      : key == "beats" ? "A dataflow or an array whose lanes these layers fill would help."
+                       : "More multipliers or a faster clock would help; a faster DRAM would not.";
+  return fmt::format("<p><b>{}</b> {} {}</p>\n", what, numbers, help);
+}
+
+std::string bounds(const RunFacts& run, const BoundSums& sums) {
   std::string rows;
   for (const BoundSum& sum : sums) {
     if (sum.layers == 0) continue;
@@ -73,7 +116,7 @@ std::string bounds(const RunFacts& run) {
       return run.cited.computed(fmt::format("bound/{}/{}", sum.key, what), static_cast<double>(value),
                                 grouped(value));
     };
-    const double share = ratio(static_cast<double>(sum.bound), static_cast<double>(sum.cycles));
+    const double share = share_of(sum);
     rows += fmt::format(
         "<tr><td><b>{}</b></td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
         "class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
@@ -92,7 +135,8 @@ std::string useful_part(const RunFacts& run) {
   const double arrays = std::max<double>(1, static_cast<double>(run.cited.report()["cores"].size()));
   const double peak = run.cited.number("/peak_macs_per_clock") / arrays;
   const double part = ratio(run.cited.number("/total/macs"), static_cast<double>(run.beats) * peak);
-  if (part <= 0 || part > 1) return "";
+  constexpr double kAll = 0.9995;  // as shown
+  if (part <= 0 || part >= kAll) return "";
   return fmt::format(
       " While they computed, {} of their multipliers worked on useful operands; the others had the edge of a "
       "map, channels that only fill up a word, or no kernel for their column.",
@@ -125,25 +169,26 @@ std::string totals(const RunFacts& run) {
       tile("DRAM bytes",
            cited.short_count("/total/dram_read_bytes") + " + " + cited.short_count("/total/dram_write_bytes"),
            "read + written");
-  html += tile("checks", cited.report()["passed"].get<bool>() ? "passed" : "FAILED",
-               fmt::format("{} layers", cited.report()["layers"].size()));
+  html += tile("checks", check_result(run.cited.report()),
+               fmt::format("{} layers compared", compared_layers(run.cited.report())));
   return html + "</div>\n";
 }
 
 std::string limits(const RunFacts& run) {
   const double busy = ratio(static_cast<double>(run.beats), static_cast<double>(run.array_cycles));
   const double dram = ratio(run.dram_bytes_per_second, run.peak_dram_bytes_per_second);
-  std::string html = "<h3>What limits it</h3>\n";
+  const BoundSums sums = sums_of(run);
+  std::string html = "<h3>What limits it</h3>\n" + verdict(run, sums);
   html += fmt::format(
       "<p>The matrix arrays, all together, computed in {} of their cycles.{} Over the whole run DRAM moved "
       "{} "
-      "of what its peak allows. The largest cause below, and the layer that has most of it, is where to look "
-      "first.</p>\n",
+      "of what its peak allows. The table says what the rest of the cycles was, the largest cause first."
+      "</p>\n",
       run.cited.computed("share/busy", busy, percent(busy)), useful_part(run),
       run.cited.computed("dram_share", dram, percent(dram)));
   html += activities(run);
   html += "<p>No layer can be faster than its lower bound. Layers by the largest of their bounds:</p>\n";
-  return html + bounds(run);
+  return html + bounds(run, sums);
 }
 
 }  // namespace tilebeat::page
