@@ -132,8 +132,8 @@ std::string labels(std::vector<Dot> dots, const Axis& x, const Axis& y) {
     const Box dot = taken[i];
     const double middle = (dot.top + dot.bottom - kLine) / 2, centre = (dot.left + dot.right - width) / 2;
     for (const auto& [left, top] :
-         {std::pair(dot.right + 3, middle), std::pair(dot.left - 3 - width, middle),
-          std::pair(centre, dot.bottom + 2), std::pair(centre, dot.top - 2 - kLine)}) {
+         {std::pair(centre, dot.bottom + 2), std::pair(dot.right + 3, middle),
+          std::pair(dot.left - 3 - width, middle), std::pair(centre, dot.top - 2 - kLine)}) {
       const Box box{left, top, left + width, top + kLine};
       const bool inside = box.left > kLeft && box.right < kWidth - kRight && box.bottom < kHeight - kBottom;
       if (!inside || std::any_of(taken.begin(), taken.end(), [&](const Box& b) { return box.meets(b); }))
