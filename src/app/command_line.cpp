@@ -16,6 +16,7 @@
 
 #include "commands.h"
 #include "messages.h"
+#include "version.h"
 
 namespace tilebeat {
 namespace {
@@ -237,6 +238,7 @@ int check_printed(int status) {
 int dispatch(int argc, char** argv) {
   CLI::App app{"tilebeat: a cycle-accurate, bit-exact simulator of a neural-network processor"};
   app.require_subcommand(1);
+  app.set_version_flag("--version", "tilebeat " + version_text(), "print version and source revision");
   app.footer(
       "Exit status: 0 everything ran and every check passed; 1 a check or the simulation failed; 2 wrong "
       "command line or file.\n"

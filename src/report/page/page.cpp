@@ -27,7 +27,7 @@ td svg, .key svg { vertical-align: middle; } td.bar svg, td.bytes svg { display:
 @media print {
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
   body { font-size: 10px; padding: 0; } .note { font-size: 9px; } tr, .drawing, .tile { break-inside: avoid; }
-  h2, h3 { break-after: avoid; } thead { display: table-header-group; }
+  h2, h3, p { break-after: avoid; } thead { display: table-header-group; }
 }
 )";
 
