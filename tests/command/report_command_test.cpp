@@ -43,11 +43,15 @@ TEST(ReportCommand, UI_5_UI_8_wrong_files_are_named_and_nothing_is_written) {
   report.erase("total");
   folder.write("damaged.json", report.dump());
   folder.write("text.json", "no JSON");
+  folder.write("none.json", "{}");
+  folder.write("run.yaml", "total:\n  cycles: 7\n");
   const auto before = folder.files();
   const std::string good = "tilebeat-out/report.json";
   const struct {
     std::string file, wanted;
-  } cases[] = {{source_path(kDilated), "is no report of tilebeat run"},
+  } cases[] = {{source_path(kDilated), "is a workload, the report of a run is expected here"},
+               {"none.json", "is no report of tilebeat run"},
+               {"run.yaml", "run.yaml: is YAML, JSON is read here"},
                {"other.json", "/tilebeat_report: 99 is another version"},
                {"lacking.json", "/configuration/clock_mhz: is missing"},
                {"damaged.json", "/total: is missing"},
@@ -65,6 +69,17 @@ TEST(ReportCommand, UI_5_UI_8_wrong_files_are_named_and_nothing_is_written) {
   EXPECT_EQ(folder.run({"report", good, "--html", good}).status, 2) << "the report would be overwritten";
   EXPECT_EQ(folder.run({"report", good, "--html", "nowhere/page.html"}).status, 2);
   EXPECT_EQ(folder.files(), before);
+}
+
+TEST(ReportCommand, UI_2_a_report_in_the_place_of_a_workload_is_named) {
+  const CommandFolder folder;
+  ASSERT_EQ(folder.run_layer("configs/switch16.json", kDilated).status, 0);
+  const CommandResult result = folder.run(
+      {"plan", "--config", source_path("configs/switch16.json"), "--layer", "tilebeat-out/report.json"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_NE(result.err.find("is the report of a run, a workload is expected here; `tilebeat report`"),
+            std::string::npos)
+      << result.err;
 }
 
 TEST(ReportCommand, UI_1_its_help_has_an_example) {

@@ -115,9 +115,10 @@ std::string drawn_cluster(const Cluster& cluster, const Area& a, std::size_t col
                     text_at(a.x + kPad, a.y + 14, cluster.name, "font-size=\"12\"");
   const double step = (a.width - kPad) / static_cast<double>(columns);
   for (std::size_t i = 0; i < cluster.cores.size(); ++i) {
-    svg += drawn_part(cluster.cores[i],
-                      {a.x + kPad + static_cast<double>(i % columns) * step,
-                       a.y + kLabel + static_cast<double>(i / columns) * (kCore + kPad), step - kPad, kCore});
+    const std::size_t row = i / columns, column = i % columns;
+    const double x = a.x + kPad + static_cast<double>(column) * step;
+    const double y = a.y + kLabel + static_cast<double>(row) * (kCore + kPad);
+    svg += drawn_part(cluster.cores[i], {x, y, step - kPad, kCore});
   }
   if (!cluster.memory.empty())
     svg +=
