@@ -126,7 +126,10 @@ std::string layer_at(std::size_t layer) {
 }
 
 std::string layer_name(const Json& layer) {
-  const auto name = layer["name"].get<std::string>(), scene = layer["scene"].get<std::string>();
+  auto name = layer["name"].get<std::string>();
+  if (const Json& layers = layer["layers"]; layers.size() > 1)
+    name = layers.front().get<std::string>() + " to " + layers.back().get<std::string>();
+  const auto scene = layer["scene"].get<std::string>();
   return scene == "main" ? name : scene + "/" + name;
 }
 

@@ -51,7 +51,7 @@ const char* check_result(const Json& report);
 
 /// Where a layer stands in its report.
 std::string layer_at(std::size_t layer);
-/// "scene/name", without the scene "main".
+/// "scene/name", without the scene "main"; of a fused unit its first and its last layer.
 std::string layer_name(const Json& layer);
 /// The operator, of a fused unit how many layers it has.
 std::string layer_kind(const Json& layer);

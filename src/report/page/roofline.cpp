@@ -139,7 +139,8 @@ std::string labels(std::vector<Dot> dots, const Axis& x, const Axis& y) {
       if (!inside || std::any_of(taken.begin(), taken.end(), [&](const Box& b) { return box.meets(b); }))
         continue;
       taken.push_back(box);
-      svg += text_at(left, top + kLine - 2, dots[i].name, "font-size=\"12\"");
+      svg += text_at(left, top + kLine - 2, dots[i].name,
+                     "font-size=\"12\" paint-order=\"stroke\" stroke=\"#fff\" stroke-width=\"3\"");
       break;
     }
   }
