@@ -4,6 +4,7 @@
 #include "tilebeat/schema/place.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -118,6 +119,79 @@ void share_ranges(const ModelGraph& graph, std::vector<std::optional<Quantisatio
   }
 }
 
+/// What a batch normalisation does to each channel: x * factor + offset.
+struct ChannelMap {
+  std::vector<double> factors, offsets;
+};
+
+const Constant* data_of(const ModelGraph& graph, const GraphNode& node, std::size_t i) {
+  if (i >= node.inputs.size() || !node.inputs[i]) return nullptr;
+  const auto& data = graph.tensors[*node.inputs[i]].data;
+  return data ? &*data : nullptr;
+}
+
+/// None for one whose parameters are not known, or that is more than that.
+std::optional<ChannelMap> channel_map_of(const ModelGraph& graph, const GraphNode& norm) {
+  Attributes attributes(norm);
+  const double epsilon = static_cast<double>(attributes.real("epsilon", 1e-5F));
+  if (attributes.integer("training_mode", 0) != 0 || attributes.integer("spatial", 1) != 1)
+    return std::nullopt;
+  std::array<std::vector<double>, 4> of;  // gamma, beta, mean, variance
+  for (std::size_t k = 0; k < of.size(); ++k) {
+    const Constant* data = data_of(graph, norm, k + 1);
+    if (data == nullptr) return std::nullopt;
+    of[k] = data->values();
+    if (of[k].size() != of[0].size()) return std::nullopt;
+  }
+  ChannelMap made;
+  for (std::size_t c = 0; c < of[0].size(); ++c) {
+    made.factors.push_back(of[0][c] / std::sqrt(of[3][c] + epsilon));
+    made.offsets.push_back(of[1][c] - of[2][c] * made.factors[c]);
+  }
+  return made;
+}
+
+/// The same, and none for one that cannot be imported: lowering it is going to say why.
+std::optional<ChannelMap> known_channel_map(const ModelGraph& graph, const GraphNode& norm) {
+  try {
+    return channel_map_of(graph, norm);
+  } catch (const Unsupported&) {
+    return std::nullopt;
+  }
+}
+
+std::size_t add_constant(ModelGraph& graph, const std::string& name, Constant data) {
+  GraphTensor tensor;
+  tensor.name = name, tensor.type = data.type, tensor.shape = data.shape, tensor.data = std::move(data);
+  graph.tensors.push_back(std::move(tensor));
+  return graph.tensors.size() - 1;
+}
+
+/// Whether `conv` has taken the map of its output's channels into weights and bias.
+bool takes_in(ModelGraph& graph, GraphNode& conv, const ChannelMap& map) {
+  const Constant* weights = data_of(graph, conv, 1);
+  const bool biased = conv.inputs.size() > 2 && conv.inputs[2];
+  const std::size_t channels = map.factors.size();
+  if (weights == nullptr || channels == 0 || weights->shape.empty() ||
+      weights->shape[0] != static_cast<std::int64_t>(channels))
+    return false;
+  if (biased && data_of(graph, conv, 2) == nullptr) return false;
+  std::vector<double> values = weights->values(), bias(channels, 0);
+  if (biased) bias = data_of(graph, conv, 2)->values();
+  if (bias.size() != channels) return false;
+  const Extents shape = weights->shape;
+  const std::size_t inner = values.size() / channels;
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= map.factors[i / inner];
+  for (std::size_t c = 0; c < channels; ++c) bias[c] = bias[c] * map.factors[c] + map.offsets[c];
+  conv.inputs.resize(3);
+  conv.inputs[1] =
+      add_constant(graph, conv.name + "_folded_weights", make_constant(ElementType::kFloat32, shape, values));
+  conv.inputs[2] =
+      add_constant(graph, conv.name + "_folded_bias",
+                   make_constant(ElementType::kFloat32, {static_cast<std::int64_t>(channels)}, bias));
+  return true;
+}
+
 }  // namespace
 
 bool is_float_network(const ModelGraph& graph) {
@@ -134,71 +208,32 @@ bool is_float_network(const ModelGraph& graph) {
 
 void fold_batch_norms(ModelGraph& graph) {
   std::vector<std::size_t> readers(graph.tensors.size(), 0);
-  for (const GraphNode& node : graph.nodes) {
-    for (const auto& input : node.inputs) readers[input.value_or(0)] += input ? 1 : 0;
-  }
-  for (const std::size_t output : graph.outputs) ++readers[output];
   std::vector<std::size_t> maker(graph.tensors.size(), graph.nodes.size());
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const auto& input : graph.nodes[i].inputs) readers[input.value_or(0)] += input ? 1 : 0;
     for (const auto& output : graph.nodes[i].outputs) {
       if (output) maker[*output] = i;
     }
   }
+  for (const std::size_t output : graph.outputs) ++readers[output];
   std::vector<GraphNode> kept;
-  std::vector<bool> gone(graph.nodes.size());
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const GraphNode& norm = graph.nodes[i];
-    if (norm.op != "BatchNormalization" || norm.inputs.size() != 5 || norm.outputs.empty() || !norm.inputs[0])
-      continue;
-    const std::size_t source = maker[*norm.inputs[0]];
-    if (source == graph.nodes.size() || graph.nodes[source].op != "Conv" || readers[*norm.inputs[0]] != 1)
-      continue;
-    GraphNode& conv = graph.nodes[source];
-    const auto data = [&](const GraphNode& node, std::size_t k) {
-      return k < node.inputs.size() && node.inputs[k] && graph.tensors[*node.inputs[k]].data;
-    };
-    if (!data(conv, 1) || (conv.inputs.size() > 2 && conv.inputs[2] && !data(conv, 2))) continue;
-    if (!data(norm, 1) || !data(norm, 2) || !data(norm, 3) || !data(norm, 4)) continue;
-    // The normalisation of an impulse on the weights, and of 0, are factor and offset of each channel.
-    Attributes attributes(norm);
-    const double epsilon = static_cast<double>(attributes.real("epsilon", 1e-5F));
-    if (attributes.integer("training_mode", 0) != 0 || attributes.integer("spatial", 1) != 1) continue;
-    std::array<std::vector<double>, 4> of;
-    for (std::size_t k = 0; k < of.size(); ++k) of[k] = graph.tensors[*norm.inputs[k + 1]].data->values();
-    Constant weights = *graph.tensors[*conv.inputs[1]].data;
-    std::vector<double> values = weights.values();
-    const std::size_t channels = of[0].size();
-    if (channels == 0 || weights.shape.empty() || weights.shape[0] != static_cast<std::int64_t>(channels) ||
-        values.size() % channels != 0)
-      continue;
-    if (std::any_of(of.begin(), of.end(), [&](const auto& list) { return list.size() != channels; }))
-      continue;
-    std::vector<double> bias(channels, 0);
-    if (conv.inputs.size() > 2 && conv.inputs[2]) bias = graph.tensors[*conv.inputs[2]].data->values();
-    if (bias.size() != channels) continue;
-    const std::size_t inner = values.size() / channels;
-    for (std::size_t c = 0; c < channels; ++c) {
-      const double factor = of[0][c] / std::sqrt(of[3][c] + epsilon);
-      for (std::size_t k = 0; k < inner; ++k) values[c * inner + k] *= factor;
-      bias[c] = (bias[c] - of[2][c]) * factor + of[1][c];
+  for (GraphNode& norm : graph.nodes) {
+    const bool folds = norm.op == "BatchNormalization" && norm.inputs.size() == 5 && norm.inputs[0] &&
+                       norm.outputs.size() == 1 && norm.outputs[0];
+    const std::size_t source = folds ? maker[*norm.inputs[0]] : graph.nodes.size();
+    // Nodes stand behind those that they read: the convolution is kept already.
+    const auto conv =
+        source == graph.nodes.size() || readers[*norm.inputs[0]] != 1
+            ? kept.end()
+            : std::find_if(kept.begin(), kept.end(), [&](const GraphNode& node) {
+                return node.op == "Conv" && node.outputs.size() == 1 && node.outputs[0] == norm.inputs[0];
+              });
+    const auto map = conv == kept.end() ? std::nullopt : known_channel_map(graph, norm);
+    if (map && takes_in(graph, *conv, *map)) {
+      conv->outputs[0] = norm.outputs[0];
+    } else {
+      kept.push_back(std::move(norm));
     }
-    const auto add = [&](const std::string& name, Constant folded) {
-      GraphTensor tensor;
-      tensor.name = name, tensor.type = folded.type, tensor.shape = folded.shape,
-      tensor.data = std::move(folded);
-      graph.tensors.push_back(std::move(tensor));
-      return graph.tensors.size() - 1;
-    };
-    conv.inputs.resize(3);
-    conv.inputs[1] =
-        add(conv.name + "_folded_weights", make_constant(ElementType::kFloat32, weights.shape, values));
-    conv.inputs[2] = add(conv.name + "_folded_bias",
-                         make_constant(ElementType::kFloat32, {static_cast<std::int64_t>(channels)}, bias));
-    conv.outputs[0] = norm.outputs[0];
-    gone[i] = true;
-  }
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (!gone[i]) kept.push_back(std::move(graph.nodes[i]));
   }
   graph.nodes = std::move(kept);
 }

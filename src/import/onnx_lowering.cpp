@@ -317,7 +317,13 @@ void OnnxLowering::write_output(std::size_t index, std::size_t& copies) {
 
 void OnnxLowering::finish(ImportedNetwork& network) {
   std::size_t copies = 0;
-  for (const std::size_t index : graph_.outputs) write_output(index, copies);
+  for (const std::size_t index : graph_.outputs) {
+    try {
+      write_output(index, copies);
+    } catch (const Unsupported& reason) {
+      problems_.add(graph_.tensors[index].name, fmt::format("output: {}", reason.what()));
+    }
+  }
   for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
     SourceTensor tensor{i, graph_.tensors[i].name, std::nullopt, {}, {}, std::nullopt};
     const auto& value = values_[i];

@@ -222,9 +222,11 @@ void VectorWork::cut(const Pooling& pool) {
   const WindowAxis h = axis(pool, 0), w = axis(pool, 1);
   int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = out_width;
   int channels = channels_;
-  const auto fits = [&] {
-    return (std::int64_t{h.span(rows)} * w.span(columns) + std::int64_t{rows} * columns) * channels <=
-           step_bytes();
+  const auto fits = [&] {  // into NRAM, and into the instruction, which counts pixels in 16 bits
+    const bool counted = std::max({h.span(rows), w.span(columns), rows, columns}) <= UINT16_MAX;
+    return counted &&
+           (std::int64_t{h.span(rows)} * w.span(columns) + std::int64_t{rows} * columns) * channels <=
+               step_bytes();
   };
   while (rows > 1 && !fits()) --rows;
   while (columns > 1 && !fits()) columns = static_cast<int>(ceil_div(columns, 2));

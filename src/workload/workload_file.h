@@ -45,9 +45,10 @@ void describe(V& v, InputSpec& s) {
   if (v.reading()) s.info.dtype = kTypes.at(static_cast<std::size_t>(type));
   v.integer("zero_point", s.info.zero_point, kZeroPoint,
             "element that stands for 0, within the type's range");
-  v.integers("file_axes", s.file_axes, {0, 7}, {0, 8},
-             "the axis of the tensor that each axis of its file is, such as [0, 3, 1, 2] for files of [N, C, H, "
-             "W]; without it the same axes");
+  v.integers(
+      "file_axes", s.file_axes, {0, 7}, {0, 8},
+      "the axis of the tensor that each axis of its file is, such as [0, 3, 1, 2] for files of [N, C, H, "
+      "W]; without it the same axes");
   describe_source(v, s.source);
 }
 

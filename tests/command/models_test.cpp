@@ -15,6 +15,7 @@ namespace {
 /// Networks: they need a vector unit, or the DMA engines of a core, which only the cores of a chip have.
 const std::vector<std::string> kNetworks{
     "models/alexnet.json",        "models/alexnet_small.json", "models/attention_scores.json",
+    "models/decoder.json",        "models/encoder.json",       "models/encoder_block.json",
     "models/deeplab_v3.json",     "models/fsrcnn.json",        "models/matting_unet.json",
     "models/mobilenet_v1.json",   "models/mobilenet_v2.json",  "models/resnet18.json",
     "models/resnet18_block.json", "models/resnet50.json",      "models/vgg16.json"};

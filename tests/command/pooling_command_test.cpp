@@ -58,5 +58,22 @@ TEST(PoolingCommand, HI_2_OP_1_windows_longer_than_a_step_can_be) {
   EXPECT_EQ(result.status, 0) << result.out << result.err;
 }
 
+// A map that fits into NRAM as a whole, but not into the 16 bits in which an instruction counts its pixels.
+TEST(PoolingCommand, HI_2_maps_wider_than_an_instruction_can_count) {
+  const json file{{"inputs", {{{"name", "x"}, {"shape", {1, 1, 70000, 1}}, {"random", {{"seed", 1}}}}}},
+                  {"layers",
+                   {{{"name", "peaks"},
+                     {"op", "max_pool"},
+                     {"inputs", {"x"}},
+                     {"kernel", {1, 200}},
+                     {"stride", {1, 10}},
+                     {"dilation", {1, 10}},
+                     {"pads", {0, 100, 0, 100}}}}}};
+  const CommandFolder folder;
+  const CommandResult result = folder.run({"run", "--config", source_path("configs/core1.json"), "--layer",
+                                           folder.write("model.json", file.dump()), "--check", "on"});
+  EXPECT_EQ(result.status, 0) << result.out << result.err;
+}
+
 }  // namespace
 }  // namespace tilebeat::testing

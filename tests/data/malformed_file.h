@@ -28,6 +28,11 @@ inline nlohmann::json spoil(nlohmann::json file, const Spoilt& spoilt) {
   return file;
 }
 
+/// A workload with the inputs that its file names.
+inline Workload load_file(const std::string& path) {
+  return load_workload(path);
+}
+
 /// Tests that files are refused in one line that names the file.
 class Malformed : public ::testing::Test {
  protected:
@@ -43,7 +48,7 @@ class Malformed : public ::testing::Test {
   void expect_spoilt_refused(const nlohmann::json& good, const Spoilt& spoilt) {
     const std::string what =
         std::string(spoilt.pointer) + " = " + (spoilt.value == nullptr ? "" : spoilt.value);
-    expect_refused(what, folder_.write("w.json", spoil(good, spoilt).dump()), spoilt.wanted, load_workload);
+    expect_refused(what, folder_.write("w.json", spoil(good, spoilt).dump()), spoilt.wanted, load_file);
   }
 
   TemporaryFolder folder_;

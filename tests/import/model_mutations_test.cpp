@@ -47,8 +47,12 @@ TEST(ModelMutations, RN_1_a_changed_file_is_refused_or_imported) {
     const std::size_t seed = static_cast<std::size_t>(i) % kSeeds.size();
     const std::string bytes = mutated(seeds[seed], random);
     const fuzz::MemoryFile file(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    ImportOptions options;
+    if (i % 4 == 3)
+      options.calibration[""] =
+          make_constant(ElementType::kFloat32, {1, 3, 32, 32}, std::vector<double>(3 * 32 * 32, 0.5));
     try {
-      import_model(file.path(), kSeeds[seed].format, {});
+      import_model(file.path(), kSeeds[seed].format, options);
     } catch (const UserError& error) {
       ++refused;
       ASSERT_STRNE(error.what(), "") << kSeeds[seed].file << ", case " << i;

@@ -71,7 +71,7 @@ TEST_F(MalformedFile, UI_2_files_that_are_not_there) {
   expect_refused("directory", folder_.path(""), "is a directory", load_hardware);
   expect_refused("file as folder", folder_.write("f", "") + "/hw.json", "cannot be opened", load_hardware);
   expect_refused("endless", "/dev/zero", "is larger than 67108864 bytes", load_hardware);
-  expect_refused("missing workload", folder_.path("missing.json"), "cannot be opened", load_workload);
+  expect_refused("missing workload", folder_.path("missing.json"), "cannot be opened", load_file);
   expect_refused("missing npy", folder_.path("missing.npy"), "cannot be opened", read_npy);
   expect_refused("npy directory", folder_.path(""), "is a directory", read_npy);
   expect_refused("npy device", "/dev/null", "is not a regular file", read_npy);
@@ -315,8 +315,8 @@ TEST_F(MalformedFile, UI_6_tensor_files_that_do_not_fit) {
     place.erase("random");
     place["file"] = spoilt.value;
     const std::string path = folder_.write("w.json", file.dump());
-    expect_refused(spoilt.value, path, spoilt.wanted, load_workload);
-    expect_refused(spoilt.value, path, spoilt.pointer + "/file: "s, load_workload);
+    expect_refused(spoilt.value, path, spoilt.wanted, load_file);
+    expect_refused(spoilt.value, path, spoilt.pointer + "/file: "s, load_file);
   }
   json hidden = good_workload();
   hidden["inputs"][0].erase("random");
@@ -324,11 +324,11 @@ TEST_F(MalformedFile, UI_6_tensor_files_that_do_not_fit) {
   expect_refused(
       "zero byte", folder_.write("w.json", hidden.dump()),
       "/inputs/0/file: \"short.npy\\u0000.txt\" is not allowed, allowed is a text without control characters",
-      load_workload);
+      load_file);
   json file = good_workload();
   file["expected"] = {{"b", "short.npy"}};
   expect_refused("expected", folder_.write("w.json", file.dump()), "/expected/b: \"short.npy\"",
-                 load_workload);
+                 load_file);
 }
 
 std::string npy(const std::string& header, std::size_t data_bytes) {

@@ -234,7 +234,7 @@ TEST_F(Malformed, UI_6_every_operator_refuses_the_keys_of_all_others) {
         spoilt[key] = value;
         const std::string path = folder_.write("w.json", sample_workload(spoilt).dump());
         expect_refused(op, path, "/layers/0/" + key + ": key \"" + key + "\" of op " + op + " is not allowed",
-                       load_workload);
+                       load_file);
       }
     }
   }
