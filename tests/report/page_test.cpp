@@ -231,6 +231,7 @@ TEST(Page, UI_2_UI_8_a_configuration_that_lacks_a_field_is_named) {
   for (const Damage& damage :
        {Damage{"/configuration/clock_mhz", nullptr, "r.json: /configuration/clock_mhz: is missing"},
         Damage{"/configuration/clock_mhz", "0", "/configuration/clock_mhz: 0 is not allowed"},
+        Damage{"/configuration/clock_mhz", "1e-300", "/configuration/clock_mhz: 1e-300 is not allowed"},
         Damage{"/configuration/dram", nullptr, "/configuration/dram: is missing"},
         Damage{"/configuration/dram", "7", "/configuration/dram/channels: is missing"},
         Damage{"/configuration/dram/clock_ps", "\"x\"", "/configuration/dram/clock_ps: \"x\" is not allowed"},

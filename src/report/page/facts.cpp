@@ -12,7 +12,8 @@
 namespace tilebeat::page {
 namespace {
 
-// A number above 0 in the configuration; `path` are the keys that lead to it.
+// A number above 0 in the configuration, of a size that the page can work with; `path` are the keys that lead
+// to it.
 double positive(const PageReport& page, const std::vector<std::string>& path) {
   const Json* value = &page.report["configuration"];
   Place place = Place(page.file).key("configuration");
@@ -21,8 +22,9 @@ double positive(const PageReport& page, const std::vector<std::string>& path) {
     if (!value->is_object() || !value->contains(key)) place.fail("is missing, the page needs it");
     value = &(*value)[key];
   }
-  if (!value->is_number() || value->get<double>() <= 0)
-    place.refuse_value(nlohmann::json(*value), "a number above 0");
+  constexpr double kLeast = 1e-6, kMost = 1e12;
+  if (!value->is_number() || value->get<double>() < kLeast || value->get<double>() > kMost)
+    place.refuse_value(nlohmann::json(*value), "a number from 1e-6 to 1e12");
   return value->get<double>();
 }
 
