@@ -72,16 +72,25 @@ std::string line(double x1, double y1, double x2, double y2, const std::string& 
                      drawn(y2), style);
 }
 
+// A round number: "10 T".
+std::string tick_text(double value) {
+  std::string text = prefixed(value);
+  const std::size_t point = text.find('.');
+  const std::size_t end = text.find(' ');
+  const bool zeros = point != std::string::npos && text.find_first_not_of(".0", point) == end;
+  return zeros ? text.erase(point, end - point) : text;
+}
+
 std::string grid(const Axis& x, const Axis& y) {
   const std::string style = "stroke=\"#ddd\"";
   std::string svg;
   for (const double value : ticks(x)) {
     svg += line(x.at(value), kTop, x.at(value), kHeight - kBottom, style);
-    svg += text_at(x.at(value), kHeight - kBottom + 16, prefixed(value), "text-anchor=\"middle\"");
+    svg += text_at(x.at(value), kHeight - kBottom + 16, tick_text(value), "text-anchor=\"middle\"");
   }
   for (const double value : ticks(y)) {
     svg += line(kLeft, y.at(value), kWidth - kRight, y.at(value), style);
-    svg += text_at(kLeft - 6, y.at(value) + 4, prefixed(value), "text-anchor=\"end\"");
+    svg += text_at(kLeft - 6, y.at(value) + 4, tick_text(value), "text-anchor=\"end\"");
   }
   svg += text_at((kLeft + kWidth) / 2, kHeight - 8, "MACs per byte over DRAM", "text-anchor=\"middle\"");
   return svg + text_at(-kHeight / 2, 14, "MACs a second", "text-anchor=\"middle\" transform=\"rotate(-90)\"");
