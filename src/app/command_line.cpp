@@ -10,12 +10,15 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "commands.h"
 #include "messages.h"
+#include "unknown_option.h"
+#include "version.h"
 
 namespace tilebeat {
 namespace {
@@ -140,6 +143,26 @@ void define_import(CLI::App& app, ImportCommand& c) {
   tilebeat import float.onnx --calibrate samples.npy --percentile 99.99 --out net)");
 }
 
+void define_plan(CLI::App& app, PlanCommand& c) {
+  add_files(app, c.config, c.layer);
+  app.add_option("--mapping", c.mapping, "write the mapping there, to be changed and handed to run")
+      ->check(kNotEmpty)
+      ->type_name("FILE");
+  app.add_option("--picture", c.picture, "write the layers and the fused units there, as an SVG picture")
+      ->check(kNotEmpty)
+      ->type_name("FILE");
+  app.add_option("--sram", c.sram_kib,
+                 "of hardware with \"fused\": true, also print the bytes over DRAM for these sizes of a "
+                 "cluster's SRAM, in KiB")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 20))
+      ->expected(1, 64)
+      ->type_name("KIB,...");
+  app.add_flag("--disassemble", c.disassemble, "print the programs");
+  app.footer(
+      "Example:\n  tilebeat plan --config configs/switch16.json --layer models/aspp_head.json --disassemble");
+}
+
 void define_tables(CLI::App& app, TablesCommand& c) {
   CLI::Option* show =
       app.add_option("--show", c.show, "print what a file holds")->check(kNotEmpty)->type_name("FILE");
@@ -203,13 +226,39 @@ void define_compare(CLI::App& app, CompareCommand& c) {
   tilebeat compare --config configs/core1.json --config configs/wfold16x4.json --layer models/vgg16_conv3_2.json)");
 }
 
+void define_report(CLI::App& app, ReportCommand& c) {
+  app.add_option("reports", c.reports, "report.json of one run, or of several that are compared")
+      ->required()
+      ->check(kNotEmpty)
+      ->type_name("RUN.json");
+  app.add_option("--html", c.html, "write the page there, one file that needs no others")
+      ->required()
+      ->check(kNotEmpty)
+      ->type_name("FILE");
+  app.footer(R"(Examples:
+  tilebeat report tilebeat-out/report.json --html run.html
+  tilebeat report dense/report.json fused/report.json --html both.html)");
+}
+
 // The parser itself would only say that a subcommand is missing.
 void check_command_name(const CLI::App& app, const std::string& name) {
   std::vector<std::string> known;
   for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
   if (name.empty() || name[0] == '-' || std::find(known.begin(), known.end(), name) != known.end()) return;
-  throw UserError(one_line(fmt::format("'{}' is no subcommand, there are {} ('tilebeat --help' shows how)",
-                                       name, fmt::join(known, ", "))));
+  throw UserError(one_line(
+      fmt::format("'{}' is no subcommand, the nearest one is {}; there are {} ('tilebeat --help' shows how)",
+                  name, nearest_name(name, known), fmt::join(known, ", "))));
+}
+
+// The parser takes an option that it does not know for a missing or a surplus argument.
+[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  std::string problem = error.what(), command;
+  for (const CLI::App* known : app.get_subcommands({})) {
+    if (argc < 2 || known->get_name() != argv[1]) continue;
+    command = known->get_name() + " ";
+    problem = unknown_option(*known, {argv + 2, argv + argc}).value_or(problem);
+  }
+  throw UserError(fmt::format("{} ('tilebeat {}--help' shows how)", problem, command));
 }
 
 // A table that does not reach its reader must not look like success.
@@ -223,6 +272,7 @@ int check_printed(int status) {
 int dispatch(int argc, char** argv) {
   CLI::App app{"tilebeat: a cycle-accurate, bit-exact simulator of a neural-network processor"};
   app.require_subcommand(1);
+  app.set_version_flag("--version", "tilebeat " + version_text(), "print version and source revision");
   app.footer(
       "Exit status: 0 everything ran and every check passed; 1 a check or the simulation failed; 2 wrong "
       "command line or file.\n"
@@ -233,34 +283,14 @@ int dispatch(int argc, char** argv) {
   CompareCommand compare_command;
   TablesCommand tables_command;
   ImportCommand import_command;
+  ReportCommand report_command;
 
   CLI::App& run_app = *app.add_subcommand("run", "simulate a workload on a hardware configuration");
   define_run(run_app, run_command);
   CLI::App& import_app = *app.add_subcommand("import", "make a workload of an ONNX or TensorFlow Lite model");
   define_import(import_app, import_command);
   CLI::App& plan_app = *app.add_subcommand("plan", "show how a workload is mapped, without simulating");
-  add_files(plan_app, plan_command.config, plan_command.layer);
-  plan_app
-      .add_option("--mapping", plan_command.mapping,
-                  "write the mapping there, to be changed and handed to run")
-      ->check(kNotEmpty)
-      ->type_name("FILE");
-  plan_app
-      .add_option("--picture", plan_command.picture,
-                  "write the layers and the fused units there, as an SVG picture")
-      ->check(kNotEmpty)
-      ->type_name("FILE");
-  plan_app
-      .add_option("--sram", plan_command.sram_kib,
-                  "of hardware with \"fused\": true, also print the bytes over DRAM for these sizes of a "
-                  "cluster's SRAM, in KiB")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 1 << 20))
-      ->expected(1, 64)
-      ->type_name("KIB,...");
-  plan_app.add_flag("--disassemble", plan_command.disassemble, "print the programs");
-  plan_app.footer(
-      "Example:\n  tilebeat plan --config configs/switch16.json --layer models/aspp_head.json --disassemble");
+  define_plan(plan_app, plan_command);
   CLI::App& schema_app = *app.add_subcommand("schema", "print the JSON Schema of a kind of file");
   schema_app.add_option("kind", schema_command.kind, "hardware, workload, mapping or report")
       ->required()
@@ -270,6 +300,8 @@ int dispatch(int argc, char** argv) {
   CLI::App& tables_app =
       *app.add_subcommand("tables", "compile tables of addresses ahead of runs, or show them");
   define_tables(tables_app, tables_command);
+  CLI::App& report_app = *app.add_subcommand("report", "make an HTML page of the reports of runs");
+  define_report(report_app, report_command);
   define_compare(*app.add_subcommand("compare", "two reports side by side, or one workload on two chips"),
                  compare_command);
 
@@ -278,12 +310,13 @@ int dispatch(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    throw UserError(fmt::format("{} ('tilebeat --help' shows how)", error.what()));
+    refuse(app, error, argc, argv);
   }
   if (run_app.parsed()) return run(run_command);
   if (import_app.parsed()) return import_file(import_command);
   if (plan_app.parsed()) return plan(plan_command);
   if (schema_app.parsed()) return schema(schema_command);
+  if (report_app.parsed()) return report(report_command);
   if (tables_app.parsed()) return tables(tables_command);
   return compare(compare_command);
 }

@@ -73,6 +73,13 @@ struct SchemaCommand {
 };
 int schema(const SchemaCommand& command);
 
+/// `tilebeat report`: a page about runs.
+struct ReportCommand {
+  std::vector<std::string> reports;  ///< report.json files
+  std::string html;                  ///< is written there
+};
+int report(const ReportCommand& command);
+
 /// `tilebeat compare`: two reports, or one workload run on two configurations.
 struct CompareCommand {
   std::string left, right;

@@ -1,7 +1,6 @@
 #include "tilebeat/base/error.h"
 #include "tilebeat/config/hardware_file.h"
 #include "tilebeat/report/report.h"
-#include "tilebeat/schema/json_file.h"
 
 #include <cerrno>
 #include <csignal>
@@ -19,22 +18,10 @@
 #include "commands.h"
 #include "messages.h"
 #include "planning.h"
+#include "report_file.h"
 
 namespace tilebeat {
 namespace {
-
-nlohmann::ordered_json read_report(const std::string& path) {
-  const nlohmann::json report = read_json_file(path);
-  if (!report.is_object() || !report.contains("tilebeat_report"))
-    throw UserError(path + ": is no report of tilebeat run");
-  if (report["tilebeat_report"] != kReportVersion) {
-    throw UserError(fmt::format("{}: /tilebeat_report: {} is another version, {} is read", path,
-                                report["tilebeat_report"].dump(), kReportVersion));
-  }
-  nlohmann::ordered_json ordered = report;
-  check_report(ordered, path);
-  return ordered;
-}
 
 void print_comparison(const std::string& left, const std::string& right, const std::string& left_name,
                       const std::string& right_name) {

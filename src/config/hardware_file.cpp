@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/math.h"
 #include "tilebeat/config/rules.h"
+#include "tilebeat/schema/file_kind.h"
 #include "tilebeat/schema/json_file.h"
 
 #include <algorithm>
@@ -151,7 +152,9 @@ HardwareConfig parse_hardware(const nlohmann::json& json, const std::string& fil
 }
 
 HardwareConfig load_hardware(const std::string& path) {
-  return parse_hardware(read_json_file(path), path);
+  const nlohmann::json json = read_json_file(path);
+  check_file_kind(json, FileKind::kHardware, path);
+  return parse_hardware(json, path);
 }
 
 nlohmann::ordered_json hardware_to_json(const HardwareConfig& config) {

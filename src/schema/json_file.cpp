@@ -142,7 +142,13 @@ json parse_json(const std::string& text, const std::string& file) {
 }
 
 json read_json_file(const std::string& path) {
-  return parse_json(read_file(path, kMaxJsonBytes), path);
+  const std::string text = read_file(path, kMaxJsonBytes);
+  // YAML that is JSON as well is read.
+  const std::string ending = std::filesystem::path(path).extension().string();
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if ((ending == ".yaml" || ending == ".yml") && first != std::string::npos && text[first] != '{')
+    fail(path, "is YAML, JSON is read here; convert it first");
+  return parse_json(text, path);
 }
 
 }  // namespace tilebeat

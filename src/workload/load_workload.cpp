@@ -1,4 +1,5 @@
 #include "tilebeat/base/error.h"
+#include "tilebeat/schema/file_kind.h"
 #include "tilebeat/schema/json_file.h"
 #include "tilebeat/workload/workload.h"
 #include "tilebeat/workload/workload_schema.h"
@@ -122,7 +123,9 @@ void load_expected(const WorkloadSpec& spec, const Place& root, Workload& worklo
 Workload load_workload(const std::string& path, const InputFiles& given) {
   refuse_model(path);
   WorkloadSpec spec;
-  read_document(read_json_file(path), path, spec);
+  const nlohmann::json document = read_json_file(path);
+  check_file_kind(document, FileKind::kWorkload, path);
+  read_document(document, path, spec);
   replace_inputs(given, path, spec);
   const Place root(path);
   Workload workload;

@@ -1,0 +1,39 @@
+#include "unknown_option.h"
+
+#include "tilebeat/schema/place.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+// Also those of groups, which are commands without a name.
+void collect_options(const CLI::App& command, std::vector<std::string>& names) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const CLI::App* group : command.get_subcommands({})) {
+    if (group->get_name().empty()) collect_options(*group, names);
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> unknown_option(const CLI::App& command,
+                                          const std::vector<std::string>& arguments) {
+  std::vector<std::string> names;
+  collect_options(command, names);
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (argument.compare(0, 2, "--") != 0) continue;
+    const std::string name = argument.substr(0, argument.find('='));
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      return one_line(fmt::format("{} is no option of tilebeat {}, the nearest one is {}", name,
+                                  command.get_name(), nearest_name(name, names)));
+  }
+  return {};
+}
+
+}  // namespace tilebeat

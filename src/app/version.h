@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace tilebeat {
+
+/// The project's version and the revision of the sources, for example "0.1.0 (0123456789ab)"; "unknown"
+/// stands for a revision that git did not know when the build was configured.
+std::string version_text();
+
+}  // namespace tilebeat

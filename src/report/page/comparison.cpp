@@ -1,0 +1,160 @@
+#include "tilebeat/report/text_table.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "sections.h"
+
+namespace tilebeat::page {
+namespace {
+
+// A row of the table of totals: one cell a run.
+std::string row(const std::string& name, const std::vector<RunFacts>& runs,
+                const std::function<std::string(const RunFacts&)>& cell) {
+  std::string html = fmt::format("<tr><td>{}</td>", name);
+  for (const RunFacts& run : runs) html += fmt::format("<td class=\"n\">{}</td>", cell(run));
+  return html + "</tr>\n";
+}
+
+std::string rate(const RunFacts& run, const char* name, double value, const char* unit) {
+  return run.cited.computed(name, value, prefixed(value) + unit);
+}
+
+std::string largest_stall(const RunFacts& run) {
+  if (run.causes.empty()) return "none";
+  const Cause& cause = run.causes.front();
+  const double share = ratio(static_cast<double>(cause.cycles), static_cast<double>(run.array_cycles));
+  return escaped(cause.name) + " " + run.cited.computed("share/" + cause.name, share, percent(share));
+}
+
+std::string total_rows(const std::vector<RunFacts>& runs) {
+  const double first = runs.front().microseconds;
+  std::string html;
+  html += row("cycles", runs, [](const RunFacts& r) { return r.cited.count("/total/cycles"); });
+  html += row("time", runs, [](const RunFacts& r) {
+    return r.cited.computed("microseconds", r.microseconds, fmt::format("{:.1f} µs", r.microseconds));
+  });
+  html += row("time of the first / time", runs, [first](const RunFacts& r) {
+    const double faster = ratio(first, r.microseconds);
+    return r.cited.computed("speedup", faster, fmt::format("{:.2f}", faster));
+  });
+  html += row("utilisation", runs, [](const RunFacts& r) { return r.cited.share("/total/utilization"); });
+  html += row("operations", runs,
+              [](const RunFacts& r) { return rate(r, "ops_per_second", 2 * r.macs_per_second, "OPS"); });
+  html += row("peak", runs, [](const RunFacts& r) {
+    return rate(r, "peak_ops_per_second", 2 * r.peak_macs_per_second, "OPS");
+  });
+  html += row("DRAM read", runs,
+              [](const RunFacts& r) { return r.cited.count("/total/dram_read_bytes") + " B"; });
+  html += row("DRAM written", runs,
+              [](const RunFacts& r) { return r.cited.count("/total/dram_write_bytes") + " B"; });
+  html += row("DRAM, average", runs, [](const RunFacts& r) {
+    return rate(r, "dram_bytes_per_second", r.dram_bytes_per_second, "B/s");
+  });
+  html += row("arrays busy", runs, [](const RunFacts& r) {
+    const double busy = ratio(static_cast<double>(r.beats), static_cast<double>(r.array_cycles));
+    return r.cited.computed("share/busy", busy, percent(busy));
+  });
+  html += row("largest stall", runs, largest_stall);
+  html += row("checks", runs, [](const RunFacts& r) { return std::string(check_result(r.cited.report())); });
+  return html;
+}
+
+// Layers of the workload that a row of the table of layers stands for: one layer, or where a run has fused
+// them all that any of the runs has in one unit.
+struct Group {
+  std::string scene;
+  std::vector<std::string> layers;               ///< in the order of the first run that has them
+  std::vector<std::vector<std::size_t>> places;  ///< by run: of its layers
+};
+
+bool shares_layers(const Group& group, const std::string& scene, const std::vector<std::string>& names) {
+  return group.scene == scene && std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+           return std::find(group.layers.begin(), group.layers.end(), name) != group.layers.end();
+         });
+}
+
+void add_layer(std::vector<Group>& groups, const Json& layer, std::size_t run, std::size_t place) {
+  auto names = layer["layers"].get<std::vector<std::string>>();
+  if (names.empty()) names = {layer["name"].get<std::string>()};
+  const auto scene = layer["scene"].get<std::string>();
+  Group* into = nullptr;
+  for (std::size_t g = 0; g < groups.size();) {
+    Group& group = groups[g];
+    if (&group == into || !shares_layers(group, scene, names)) {
+      ++g;
+      continue;
+    }
+    if (into == nullptr) {
+      into = &group, ++g;
+      continue;
+    }
+    into->layers.insert(into->layers.end(), group.layers.begin(), group.layers.end());
+    for (std::size_t r = 0; r < group.places.size(); ++r)
+      into->places[r].insert(into->places[r].end(), group.places[r].begin(), group.places[r].end());
+    groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(g));
+  }
+  if (into == nullptr) into = &groups.emplace_back(Group{scene, {}, {}});
+  for (const std::string& name : names) {
+    if (std::find(into->layers.begin(), into->layers.end(), name) == into->layers.end())
+      into->layers.push_back(name);
+  }
+  if (into->places.size() <= run) into->places.resize(run + 1);
+  into->places[run].push_back(place);
+}
+
+std::string cycles_cell(const RunFacts& run, const Group& group, const std::string& name, std::size_t index) {
+  if (index >= group.places.size() || group.places[index].empty()) return "no layer";
+  if (group.places[index].size() == 1)
+    return run.cited.count(layer_at(group.places[index].front()) + "/cycles");
+  std::int64_t sum = 0;
+  for (const std::size_t layer : group.places[index])
+    sum = add_capped(sum, run.cited.integer(layer_at(layer) + "/cycles"));
+  return run.cited.computed("cycles/" + name, static_cast<double>(sum), grouped(sum));
+}
+
+std::string layer_rows(const std::vector<RunFacts>& runs) {
+  std::vector<Group> groups;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const Json& layers = runs[r].cited.report()["layers"];
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      for (Group& group : groups) group.places.resize(r + 1);
+      add_layer(groups, layers[i], r, i);
+    }
+  }
+  std::string html;
+  for (const Group& group : groups) {
+    std::string name = group.layers.front();
+    if (group.layers.size() > 1) name += " to " + group.layers.back();
+    if (group.scene != "main") name = group.scene + "/" + name;
+    html += fmt::format("<tr><td>{}</td>", escaped(name));
+    for (std::size_t r = 0; r < runs.size(); ++r)
+      html += fmt::format("<td class=\"n\">{}</td>", cycles_cell(runs[r], group, name, r));
+    html += "</tr>\n";
+  }
+  return html;
+}
+
+}  // namespace
+
+std::string comparison(const std::vector<RunFacts>& runs) {
+  std::string head = "<thead><tr><th></th>";
+  for (std::size_t r = 0; r < runs.size(); ++r)
+    head += fmt::format("<th class=\"n\"><a href=\"#run{}\">{} on {}</a><div class=\"note\">{}</div></th>", r,
+                        escaped(runs[r].workload), escaped(runs[r].hardware), escaped(runs[r].file));
+  head += "</tr></thead>";
+  const bool same_workload = std::all_of(
+      runs.begin(), runs.end(), [&](const RunFacts& run) { return run.workload == runs.front().workload; });
+  std::string html = "<h2>The runs beside each other</h2>\n<table>" + head + "<tbody>\n" + total_rows(runs) +
+                     "</tbody></table>\n";
+  if (!same_workload) return html;
+  return html +
+         "<h3>Cycles of the layers</h3>\n<p>A fused unit stands beside all layers that it is made of, taken "
+         "together.</p>\n<table>" +
+         head + "<tbody>\n" + layer_rows(runs) + "</tbody></table>\n";
+}
+
+}  // namespace tilebeat::page

@@ -1,0 +1,182 @@
+#include "tilebeat/report/text_table.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "sections.h"
+
+namespace tilebeat::page {
+namespace {
+
+constexpr double kBarWidth = 1000, kBarHeight = 14;
+
+// Of the causes that have a colour of their own; the others share one.
+std::vector<std::string> coloured_causes(const RunFacts& run) {
+  std::vector<std::string> names;
+  for (const Cause& cause : run.causes) {
+    if (names.size() < kCauseColours.size()) names.push_back(cause.name);
+  }
+  return names;
+}
+
+std::string bar_of(const std::string& inside) {
+  return fmt::format(
+      "<svg width=\"100%\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
+      "preserveAspectRatio=\"none\">{2}</svg>",
+      kBarWidth, kBarHeight, inside);
+}
+
+// The bar of a layer: as long as its cycles, divided by what the arrays did.
+std::string cycles_bar(const RunFacts& run, std::size_t index, double most,
+                       const std::vector<std::string>& coloured) {
+  const std::string pointer = layer_at(index);
+  const Json& layer = run.cited.at(pointer);
+  const double length = kBarWidth * ratio(layer["cycles"].get<double>(), most);
+  const auto all = static_cast<double>(array_cycles(layer));
+  std::string svg;
+  double x = 0;
+  const auto piece = [&](double cycles, const std::string& colour, const std::string& hint,
+                         const std::string& cited) {
+    const double width = length * ratio(cycles, all);
+    svg += rect_at(x, 0, width, kBarHeight, colour, hint, cited);
+    x += width;
+  };
+  const auto hint = [](const std::string& name, std::int64_t cycles) {
+    return fmt::format("{}: {} cycles", name, grouped(cycles));
+  };
+  piece(layer["beats"].get<double>(), kBlue, hint("busy", layer["beats"].get<std::int64_t>()),
+        run.cited.attributes(pointer + "/beats"));
+  for (std::size_t c = 0; c < coloured.size(); ++c) {
+    const std::string place = pointer + "/stall_cycles/" + coloured[c];
+    if (!layer["stall_cycles"].contains(coloured[c])) continue;
+    piece(run.cited.number(place), kCauseColours[c], hint(coloured[c], run.cited.integer(place)),
+          run.cited.attributes(place));
+  }
+  std::int64_t others = 0;
+  for (const auto& [name, value] : layer["stall_cycles"].items()) {
+    if (std::find(coloured.begin(), coloured.end(), name) == coloured.end())
+      others = add_capped(others, value.get<std::int64_t>());
+  }
+  if (others > 0)
+    piece(static_cast<double>(others), kGrey, hint("other causes", others),
+          run.cited.attributes(pointer + "/others", static_cast<double>(others)));
+  return svg;
+}
+
+// The largest of a layer's lower bounds, as a key of `bound_cycles`.
+std::string bound_of(const Json& layer) {
+  std::string largest = "compute";
+  for (const char* key : {"beats", "dram"}) {
+    if (layer["bound_cycles"][key] > layer["bound_cycles"][largest]) largest = key;
+  }
+  return largest;
+}
+
+std::string largest_stall(const RunFacts& run, const std::string& pointer) {
+  const Json& stalls = run.cited.at(pointer)["stall_cycles"];
+  std::string largest;
+  for (const auto& [name, value] : stalls.items()) {
+    if (largest.empty() || value > stalls[largest]) largest = name;
+  }
+  if (largest.empty()) return "";
+  const double share =
+      ratio(stalls[largest].get<double>(), static_cast<double>(array_cycles(run.cited.at(pointer))));
+  return escaped(largest) + " " + run.cited.computed(pointer + "/largest_stall", share, percent(share));
+}
+
+std::string cycles_row(const RunFacts& run, std::size_t index, double most,
+                       const std::vector<std::string>& coloured) {
+  const std::string pointer = layer_at(index);
+  const Json& layer = run.cited.at(pointer);
+  const std::string bound = bound_of(layer);
+  const double tick =
+      std::min(kBarWidth, kBarWidth * ratio(layer["bound_cycles"][bound].get<double>(), most));
+  const std::string bar =
+      cycles_bar(run, index, most, coloured) + rect_at(tick - 1, 0, 3, kBarHeight, "#000");
+  return fmt::format(
+      "<tr><td class=\"name\">{}<div class=\"note\">{}</div></td><td class=\"n\">{}</td><td "
+      "class=\"bar\">{}</td><td "
+      "class=\"n\">{}</td><td class=\"n\">{}<div class=\"note\">{}</div></td><td>{}</td></tr>\n",
+      escaped(layer_name(layer)), escaped(layer_kind(layer)), run.cited.count(pointer + "/cycles"),
+      bar_of(bar), run.cited.share(pointer + "/utilization"),
+      run.cited.count(pointer + "/bound_cycles/" + bound), bound, largest_stall(run, pointer));
+}
+
+struct Memory {
+  const char *key, *name;
+};
+constexpr Memory kMemories[] = {{"dram", "DRAM"},
+                                {"sram", "cluster SRAM"},
+                                {"nram", "NRAM"},
+                                {"wram", "WRAM"},
+                                {"input_buffer", "input buffer"},
+                                {"parameter_buffer", "kernel buffer"},
+                                {"output_buffer", "output buffer"}};
+
+// Most bytes in one direction of any layer.
+double most_bytes(const Json& layers, const char* memory) {
+  double most = 0;
+  for (const Json& layer : layers) {
+    for (const char* direction : {"read", "write"})
+      most = std::max(most, layer["bytes"][memory][direction].get<double>());
+  }
+  return most;
+}
+
+std::string bytes_cell(const RunFacts& run, const std::string& pointer, double most) {
+  const double read = run.cited.number(pointer + "/read"), written = run.cited.number(pointer + "/write");
+  const double half = kBarHeight / 2;
+  return fmt::format("<td class=\"bytes\">{}<div class=\"note\">{} / {}</div></td>",
+                     bar_of(rect_at(0, 0, kBarWidth * ratio(read, most), half - 1, kBlue) +
+                            rect_at(0, half, kBarWidth * ratio(written, most), half - 1, kOrange)),
+                     run.cited.short_count(pointer + "/read"), run.cited.short_count(pointer + "/write"));
+}
+
+}  // namespace
+
+std::string cycles_by_layer(const RunFacts& run) {
+  const Json& layers = run.cited.report()["layers"];
+  const std::vector<std::string> coloured = coloured_causes(run);
+  double most = 0;
+  for (const Json& layer : layers) most = std::max(most, layer["cycles"].get<double>());
+  std::string html =
+      "<h3>Cycles by layer</h3>\n<p>A bar is as long as the layer's cycles, divided by what the "
+      "matrix arrays did in them. The black mark is the layer's lower bound.</p>\n<p>";
+  html += legend_entry(kBlue, "busy");
+  for (std::size_t c = 0; c < coloured.size(); ++c) html += legend_entry(kCauseColours[c], coloured[c]);
+  if (run.causes.size() > coloured.size()) html += legend_entry(kGrey, "other causes");
+  html +=
+      "</p>\n<table class=\"layers\"><thead><tr><th>layer</th><th class=\"n\">cycles</th><th "
+      "class=\"wide\"></th><th class=\"n\">utilisation</th><th class=\"n\">lower bound</th><th>largest "
+      "stall</th></tr></thead><tbody>\n";
+  for (std::size_t i = 0; i < layers.size(); ++i) html += cycles_row(run, i, most, coloured);
+  return html + "</tbody></table>\n";
+}
+
+std::string bytes_by_layer(const RunFacts& run) {
+  const Json& layers = run.cited.report()["layers"];
+  std::vector<Memory> used;
+  for (const Memory& memory : kMemories) {
+    if (most_bytes(layers, memory.key) > 0) used.push_back(memory);
+  }
+  std::string html =
+      "<h3>Bytes by layer and memory</h3>\n<p>Each column has its own scale, up to the most that a layer "
+      "moves "
+      "there.</p>\n<p>" +
+      legend_entry(kBlue, "read") + legend_entry(kOrange, "written") +
+      "</p>\n<table class=\"layers\"><thead><tr><th>layer</th>";
+  for (const Memory& memory : used) html += fmt::format("<th>{}</th>", memory.name);
+  html += "</tr></thead><tbody>\n";
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    html += fmt::format("<tr><td class=\"name\">{}</td>", escaped(layer_name(layers[i])));
+    for (const Memory& memory : used)
+      html += bytes_cell(run, fmt::format("{}/bytes/{}", layer_at(i), memory.key),
+                         most_bytes(layers, memory.key));
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table>\n";
+}
+
+}  // namespace tilebeat::page

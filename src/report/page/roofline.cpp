@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sections.h"
+
+namespace tilebeat::page {
+namespace {
+
+// Pixels of the drawing.
+constexpr double kWidth = 960, kHeight = 420, kLeft = 70, kRight = 20, kTop = 14, kBottom = 44;
+constexpr std::size_t kMostLabels = 12;
+
+struct Dot {
+  std::size_t layer;
+  std::string name;
+  double intensity;  ///< MACs per byte over DRAM
+  double rate;       ///< MACs a second
+  double share;      ///< of the run's cycles
+};
+
+std::vector<Dot> dots_of(const RunFacts& run) {
+  std::vector<Dot> dots;
+  const Json& layers = run.cited.report()["layers"];
+  const double total = run.cited.number("/total/cycles");
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const double macs = layers[i]["macs"].get<double>(), cycles = layers[i]["cycles"].get<double>();
+    const double bytes = dram_bytes(layers[i]);
+    if (macs <= 0 || bytes <= 0 || cycles <= 0) continue;
+    dots.push_back(
+        {i, layer_name(layers[i]), macs / bytes, macs / cycles * run.clock_mhz * 1e6, ratio(cycles, total)});
+  }
+  return dots;
+}
+
+// An axis with a logarithmic scale; `begin` and `end` are exponents of ten.
+struct Axis {
+  double begin = 0, end = 1;
+  double from = 0, to = 0;  ///< pixels
+
+  double at(double value) const { return from + (to - from) * (std::log10(value) - begin) / (end - begin); }
+  double first() const { return std::pow(10, begin); }
+};
+
+// Leaves room around the values, and shows enough for the slope to be seen.
+Axis axis_over(const std::vector<double>& values, double from, double to) {
+  constexpr double kBefore = 0.4, kBehind = 0.3, kLeast = 2;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  Axis axis{std::log10(*least) - kBefore, std::log10(*most) + kBehind, from, to};
+  axis.begin = std::min(axis.begin, axis.end - kLeast);
+  return axis;
+}
+
+// The decades, of a short axis 2 and 5 times them, too.
+std::vector<double> ticks(const Axis& axis) {
+  constexpr double kShort = 3;
+  std::vector<double> values;
+  for (int e = static_cast<int>(std::floor(axis.begin)); e <= axis.end; ++e) {
+    for (const int step : {1, 2, 5}) {
+      const double value = step * std::pow(10, e), exponent = std::log10(value);
+      const bool wanted = step == 1 || axis.end - axis.begin < kShort;
+      if (wanted && exponent >= axis.begin && exponent <= axis.end) values.push_back(value);
+    }
+  }
+  return values;
+}
+
+std::string line(double x1, double y1, double x2, double y2, const std::string& style) {
+  return fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" {}/>\n", drawn(x1), drawn(y1), drawn(x2),
+                     drawn(y2), style);
+}
+
+// A round number: "10 T".
+std::string tick_text(double value) {
+  std::string text = prefixed(value);
+  const std::size_t point = text.find('.');
+  const std::size_t end = text.find(' ');
+  const bool zeros = point != std::string::npos && text.find_first_not_of(".0", point) == end;
+  return zeros ? text.erase(point, end - point) : text;
+}
+
+std::string grid(const Axis& x, const Axis& y) {
+  const std::string style = "stroke=\"#ddd\"";
+  std::string svg;
+  for (const double value : ticks(x)) {
+    svg += line(x.at(value), kTop, x.at(value), kHeight - kBottom, style);
+    svg += text_at(x.at(value), kHeight - kBottom + 16, tick_text(value), "text-anchor=\"middle\"");
+  }
+  for (const double value : ticks(y)) {
+    svg += line(kLeft, y.at(value), kWidth - kRight, y.at(value), style);
+    svg += text_at(kLeft - 6, y.at(value) + 4, tick_text(value), "text-anchor=\"end\"");
+  }
+  svg += text_at((kLeft + kWidth) / 2, kHeight - 8, "MACs per byte over DRAM", "text-anchor=\"middle\"");
+  return svg + text_at(-kHeight / 2, 14, "MACs a second", "text-anchor=\"middle\" transform=\"rotate(-90)\"");
+}
+
+// The two lines that no layer can be above for long.
+std::string roof(const RunFacts& run, const Axis& x, const Axis& y) {
+  const std::string style = "stroke=\"#222\" stroke-width=\"2\"";
+  const double peak = run.peak_macs_per_second, bandwidth = run.peak_dram_bytes_per_second;
+  const double ridge = std::max(peak / bandwidth, x.first());
+  // The line of the bandwidth begins where it enters the drawing.
+  const double first = std::max(x.first(), y.first() / bandwidth);
+  std::string svg = line(x.at(ridge), y.at(peak), kWidth - kRight, y.at(peak), style);
+  if (first < ridge) svg += line(x.at(first), y.at(first * bandwidth), x.at(ridge), y.at(peak), style);
+  // Nothing else is drawn above them.
+  svg +=
+      text_at(kWidth - kRight - 4, kTop + 12, "level: all arrays at their peak, " + prefixed(peak) + "MAC/s",
+              "text-anchor=\"end\"" + run.cited.attributes("peak_macs_per_second", peak));
+  return svg + text_at(kLeft + 6, kTop + 12, "slope: DRAM at its peak, " + prefixed(bandwidth) + "B/s",
+                       run.cited.attributes("peak_dram_bytes_per_second", bandwidth).substr(1));
+}
+
+double radius(const Dot& dot) {
+  constexpr double kSmallest = 3.5, kGrowth = 6;
+  return kSmallest + kGrowth * std::sqrt(dot.share);
+}
+
+struct Box {
+  double left, top, right, bottom;
+
+  bool meets(const Box& other) const {
+    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+  }
+};
+
+// Names beside the dots of the longest layers, where they lie neither on a dot nor on each other.
+std::string labels(std::vector<Dot> dots, const Axis& x, const Axis& y) {
+  constexpr double kCharacter = 6.6, kLine = 12;
+  std::stable_sort(dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.share > b.share; });
+  std::vector<Box> taken;
+  for (const Dot& dot : dots) {
+    const double r = radius(dot), cx = x.at(dot.intensity), cy = y.at(dot.rate);
+    taken.push_back({cx - r, cy - r, cx + r, cy + r});
+  }
+  std::string svg;
+  for (std::size_t i = 0; i < std::min(kMostLabels, dots.size()); ++i) {
+    const double width = kCharacter * static_cast<double>(dots[i].name.size());
+    const Box dot = taken[i];
+    const double middle = (dot.top + dot.bottom - kLine) / 2, centre = (dot.left + dot.right - width) / 2;
+    for (const auto& [left, top] :
+         {std::pair(centre, dot.bottom + 2), std::pair(dot.right + 3, middle),
+          std::pair(dot.left - 3 - width, middle), std::pair(centre, dot.top - 2 - kLine)}) {
+      const Box box{left, top, left + width, top + kLine};
+      const bool inside = box.left > kLeft && box.right < kWidth - kRight && box.bottom < kHeight - kBottom;
+      if (!inside || std::any_of(taken.begin(), taken.end(), [&](const Box& b) { return box.meets(b); }))
+        continue;
+      taken.push_back(box);
+      svg += text_at(left, top + kLine - 2, dots[i].name,
+                     "font-size=\"12\" paint-order=\"stroke\" stroke=\"#fff\" stroke-width=\"3\"");
+      break;
+    }
+  }
+  return svg;
+}
+
+std::string drawn_dots(const RunFacts& run, const std::vector<Dot>& dots, const Axis& x, const Axis& y) {
+  std::string svg;
+  for (const Dot& dot : dots) {
+    svg += fmt::format(
+        "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" fill-opacity=\"0.75\" stroke=\"#fff\"{}>"
+        "<title>{}: {} MACs a byte, {}MAC/s, {} of the cycles</title></circle>\n",
+        drawn(x.at(dot.intensity)), drawn(y.at(dot.rate)), drawn(radius(dot)), kBlue,
+        run.cited.attributes(layer_at(dot.layer) + "/macs_per_second", dot.rate), escaped(dot.name),
+        prefixed(dot.intensity), prefixed(dot.rate), percent(dot.share));
+  }
+  return svg;
+}
+
+}  // namespace
+
+std::string roofline(const RunFacts& run) {
+  const std::vector<Dot> dots = dots_of(run);
+  const std::string heading = "<h3>Roofline</h3>\n";
+  if (dots.empty() || run.peak_macs_per_second <= 0)
+    return heading + "<p>No layer has both multiply-accumulates and bytes over DRAM.</p>\n";
+  const double ridge = run.peak_macs_per_second / run.peak_dram_bytes_per_second;
+  std::vector<double> xs{ridge}, ys{run.peak_macs_per_second};
+  for (const Dot& dot : dots) xs.push_back(dot.intensity), ys.push_back(dot.rate);
+  const Axis x = axis_over(xs, kLeft, kWidth - kRight), y = axis_over(ys, kHeight - kBottom, kTop);
+  return heading +
+         fmt::format(
+             "<p>A dot is a layer, larger with its share of the cycles. Near the slope DRAM limits it, near "
+             "the level line the arrays do; far below both it waits for something else, see its largest "
+             "stall. Left of {} MACs a byte no layer can reach the peak. What is read ahead counts for the "
+             "layer that is under way, so that a dot can lie above the slope. {} of {} layers have both MACs "
+             "and bytes over DRAM.</p>\n",
+             run.cited.computed("ridge", ridge, prefixed(ridge)), dots.size(),
+             run.cited.report()["layers"].size()) +
+         fmt::format(
+             "<svg class=\"drawing\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"roofline\">\n",
+             kWidth, kHeight) +
+         grid(x, y) + roof(run, x, y) + drawn_dots(run, dots, x, y) + labels(dots, x, y) + "</svg>\n";
+}
+
+}  // namespace tilebeat::page

@@ -1,0 +1,205 @@
+#include "tilebeat/report/text_table.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "sections.h"
+
+namespace tilebeat::page {
+namespace {
+
+constexpr std::size_t kMostCauses = 8;
+
+std::string tile(const std::string& name, const std::string& value, const std::string& note) {
+  return fmt::format("<div class=\"tile\"><div>{}</div><b>{}</b><div class=\"note\">{}</div></div>\n", name,
+                     value, note);
+}
+
+// A row of the table of what the arrays did: `cycles` of all of them.
+std::string activity_row(const RunFacts& run, const std::string& name, std::int64_t cycles,
+                         const std::string& colour, const std::string& most) {
+  const double share = ratio(static_cast<double>(cycles), static_cast<double>(run.array_cycles));
+  return fmt::format(
+      "<tr><td><b>{0}</b></td><td class=\"n\">{1}</td><td class=\"n\">{2}</td><td class=\"bar\"><svg "
+      "width=\"100%\" height=\"12\" viewBox=\"0 0 100 12\" preserveAspectRatio=\"none\">{3}</svg></td>"
+      "<td>{4}</td><td>{5}</td></tr>\n",
+      escaped(name), run.cited.computed("cycles/" + name, static_cast<double>(cycles), grouped(cycles)),
+      run.cited.computed("share/" + name, share, percent(share)), rect_at(0, 0, 100 * share, 12, colour),
+      escaped(std::string(meaning_of(name))), most);
+}
+
+std::string activities(const RunFacts& run) {
+  std::string rows = activity_row(run, "busy", run.beats, kBlue, "");
+  for (std::size_t i = 0; i < std::min(kMostCauses, run.causes.size()); ++i) {
+    const Cause& cause = run.causes[i];
+    const std::string layer = layer_at(cause.worst_layer);
+    const std::string most =
+        fmt::format("{} ({})", escaped(layer_name(run.cited.at(layer))),
+                    run.cited.count(fmt::format("{}/stall_cycles/{}", layer, cause.name)));
+    rows += activity_row(run, cause.name, cause.cycles, i < kCauseColours.size() ? kCauseColours[i] : kGrey,
+                         most);
+  }
+  return "<table><thead><tr><th>state</th><th class=\"n\">cycles</th><th class=\"n\">share</th><th></th>"
+         "<th>what it means</th><th>most of them in</th></tr></thead><tbody>\n" +
+         rows + "</tbody></table>\n";
+}
+
+// Layers by the largest of their lower bounds.
+struct BoundSum {
+  const char *key, *meaning;
+  std::int64_t layers = 0, cycles = 0, bound = 0;
+};
+
+using BoundSums = std::array<BoundSum, 3>;
+
+BoundSums sums_of(const RunFacts& run) {
+  BoundSums sums{{{"compute", "multiply-accumulates at the peak of all arrays"},
+                  {"beats", "the beats of its schedule, spread evenly over all arrays"},
+                  {"dram", "its tensors over DRAM once, at the peak bandwidth"}}};
+  for (const Json& layer : run.cited.report()["layers"]) {
+    const Json& bound = layer["bound_cycles"];
+    const auto larger = [&](const BoundSum& a, const BoundSum& b) {
+      return bound[a.key].get<std::int64_t>() < bound[b.key].get<std::int64_t>();
+    };
+    BoundSum& sum = *std::max_element(sums.begin(), sums.end(), larger);
+    ++sum.layers;
+    sum.cycles = add_capped(sum.cycles, layer["cycles"].get<std::int64_t>());
+    sum.bound = add_capped(sum.bound, bound[sum.key].get<std::int64_t>());
+  }
+  return sums;
+}
+
+double share_of(const BoundSum& sum) {
+  return ratio(static_cast<double>(sum.bound), static_cast<double>(sum.cycles));
+}
+
+// The answer in two sentences: a lower bound that most cycles are near, or else what is waited for.
+std::string verdict(const RunFacts& run, const BoundSums& sums) {
+  constexpr double kMost = 0.5, kNear = 0.6;
+  const auto fewer = [](const BoundSum& a, const BoundSum& b) { return a.cycles < b.cycles; };
+  const BoundSum& main = *std::max_element(sums.begin(), sums.end(), fewer);
+  const double part = ratio(static_cast<double>(main.cycles), run.cited.number("/total/cycles"));
+  const double near = share_of(main);
+  const std::string key = main.key;
+  const std::string numbers = fmt::format(
+      "{} of the cycles are of layers whose largest lower bound is {}, and the bound explains {} of them.",
+      run.cited.computed("verdict/part", part, percent(part)), key,
+      run.cited.computed("bound/" + key + "/share", near, percent(near)));
+  if (part < kMost || near < kNear) {
+    const std::string cause =
+        run.causes.empty()
+            ? ""
+            : fmt::format(" The arrays wait most for <b>{}</b>: {}.", escaped(run.causes.front().name),
+                          escaped(std::string(meaning_of(run.causes.front().name))));
+    return fmt::format("<p><b>Waiting limits it.</b> {}{} Work that overlaps better would help.</p>\n",
+                       numbers, cause);
+  }
+  const bool dram = key == "dram";
+  const char* what = dram             ? "DRAM bandwidth limits it."
+                     : key == "beats" ? "The schedule of the arrays limits it."
+                                      : "The multipliers limit it.";
+  const char* help =
+      dram             ? "Fewer bytes over DRAM (fused layers, larger memories on the chip) or a faster DRAM "
+                         "would help; more multipliers would not."
+      : key == "beats" ? "A dataflow or an array whose lanes these layers fill would help."
+                       : "More multipliers or a faster clock would help; a faster DRAM would not.";
+  return fmt::format("<p><b>{}</b> {} {}</p>\n", what, numbers, help);
+}
+
+std::string bounds(const RunFacts& run, const BoundSums& sums) {
+  std::string rows;
+  for (const BoundSum& sum : sums) {
+    if (sum.layers == 0) continue;
+    const auto number = [&](const char* what, std::int64_t value) {
+      return run.cited.computed(fmt::format("bound/{}/{}", sum.key, what), static_cast<double>(value),
+                                grouped(value));
+    };
+    const double share = share_of(sum);
+    rows += fmt::format(
+        "<tr><td><b>{}</b></td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+        "class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+        sum.key, sum.meaning, number("layers", sum.layers), number("cycles", sum.cycles),
+        number("bound", sum.bound),
+        run.cited.computed(fmt::format("bound/{}/share", sum.key), share, percent(share)));
+  }
+  return "<table><thead><tr><th>lower bound</th><th>cycles that it stands for</th><th "
+         "class=\"n\">layers</th><th class=\"n\">their cycles</th><th class=\"n\">their bounds</th><th "
+         "class=\"n\">bound / cycles</th></tr></thead><tbody>\n" +
+         rows + "</tbody></table>\n";
+}
+
+// Why the arrays' busy share is not the utilisation.
+std::string useful_part(const RunFacts& run) {
+  const double arrays = std::max<double>(1, static_cast<double>(run.cited.report()["cores"].size()));
+  const double peak = run.cited.number("/peak_macs_per_clock") / arrays;
+  const double part = ratio(run.cited.number("/total/macs"), static_cast<double>(run.beats) * peak);
+  constexpr double kAll = 0.9995;  // as shown
+  if (part <= 0 || part >= kAll) return "";
+  return fmt::format(
+      " While they computed, {} of their multipliers worked on useful operands; the others had the edge of a "
+      "map, channels that only fill up a word, or no kernel for their column.",
+      run.cited.computed("useful", part, percent(part)));
+}
+
+// Cores without work show which part of the chip the network does not fill.
+std::string idle_cores(const RunFacts& run) {
+  const Json& cores = run.cited.report()["cores"];
+  const auto idle =
+      std::count_if(cores.begin(), cores.end(), [](const Json& core) { return core["busy"] == 0; });
+  if (idle == 0) return "";
+  return fmt::format(" The arrays of {} of {} cores never computed.",
+                     run.cited.computed("idle_cores", static_cast<double>(idle), std::to_string(idle)),
+                     cores.size());
+}
+
+}  // namespace
+
+std::string totals(const RunFacts& run) {
+  const Cited& cited = run.cited;
+  const auto rate = [&](const char* name, double value, const char* unit) {
+    return cited.computed(name, value, prefixed(value) + unit);
+  };
+  const double ops = 2 * run.macs_per_second, peak_ops = 2 * run.peak_macs_per_second;
+  std::string html = "<div class=\"tiles\">\n";
+  html += tile("cycles", cited.count("/total/cycles"),
+               fmt::format("at <span{}>{} MHz</span>", cited.attributes("/configuration/clock_mhz"),
+                           exact(run.clock_mhz)));
+  html += tile("time",
+               cited.computed("microseconds", run.microseconds, fmt::format("{:.1f} µs", run.microseconds)),
+               "cycles / clock");
+  html += tile(
+      "utilisation", cited.share("/total/utilization"),
+      cited.short_count("/total/macs") + " MACs, of " + cited.count("/peak_macs_per_clock") + " a cycle");
+  html += tile("operations", rate("ops_per_second", ops, "OPS"),
+               "peak " + rate("peak_ops_per_second", peak_ops, "OPS") + ", 2 a MAC");
+  html += tile("DRAM", rate("dram_bytes_per_second", run.dram_bytes_per_second, "B/s"),
+               "peak " + rate("peak_dram_bytes_per_second", run.peak_dram_bytes_per_second, "B/s"));
+  html +=
+      tile("DRAM bytes",
+           cited.short_count("/total/dram_read_bytes") + " + " + cited.short_count("/total/dram_write_bytes"),
+           "read + written");
+  html += tile("checks", check_result(run.cited.report()),
+               fmt::format("{} layers compared", compared_layers(run.cited.report())));
+  return html + "</div>\n";
+}
+
+std::string limits(const RunFacts& run) {
+  const double busy = ratio(static_cast<double>(run.beats), static_cast<double>(run.array_cycles));
+  const double dram = ratio(run.dram_bytes_per_second, run.peak_dram_bytes_per_second);
+  const BoundSums sums = sums_of(run);
+  std::string html = "<h3>What limits it</h3>\n" + verdict(run, sums);
+  html += fmt::format(
+      "<p>The matrix arrays, all together, computed in {} of their cycles.{}{} Over the whole run DRAM moved "
+      "{} "
+      "of what its peak allows. The table says what the rest of the cycles was, the largest cause first."
+      "</p>\n",
+      run.cited.computed("share/busy", busy, percent(busy)), idle_cores(run), useful_part(run),
+      run.cited.computed("dram_share", dram, percent(dram)));
+  html += activities(run);
+  html += "<p>No layer can be faster than its lower bound. Layers by the largest of their bounds:</p>\n";
+  return html + bounds(run, sums);
+}
+
+}  // namespace tilebeat::page

@@ -1,0 +1,257 @@
+// The page about runs (SPEC UI-8): every number on it is the report's, names are escaped, several runs stand
+// beside each other, and a report that lacks what the page needs is named.
+#include "tilebeat/report/page.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/report/report.h"
+#include "tilebeat/report/text_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace tilebeat::testing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+LayerResult layer_result(const std::string& name, Cycle cycles, std::int64_t macs, std::int64_t bytes) {
+  LayerResult layer;
+  layer.name = name, layer.op = "conv2d", layer.scene = "main", layer.dataflow = "dilated";
+  layer.cycles = cycles, layer.beats = cycles / 4, layer.macs = macs;
+  layer.utilization = static_cast<double>(macs) / (2.0 * static_cast<double>(cycles) * 1024);
+  layer.activity[static_cast<std::size_t>(Activity::kBusy)] = cycles / 4;
+  layer.activity[static_cast<std::size_t>(Activity::kBarrier)] = cycles;
+  layer.activity[static_cast<std::size_t>(Activity::kInputLoad)] = 2 * cycles - cycles / 4 - cycles;
+  layer.bytes.dram_read = bytes, layer.bytes.dram_write = bytes / 2, layer.bytes.nram_read = 3 * bytes;
+  layer.bound = {cycles / 8, cycles / 4, cycles / 2};
+  layer.check = "passed";
+  return layer;
+}
+
+// A chip of two cores with a DRAM of 16 bytes a DRAM clock and two controllers.
+RunResult run_result() {
+  RunResult run;
+  run.workload = "net", run.hardware = "chip2", run.dataflow = "dilated", run.peak_macs_per_clock = 2048;
+  run.layers = {layer_result("conv1", 4000, 1'000'000, 64'000), layer_result("conv2", 1237, 777'777, 9'001),
+                layer_result("add", 100, 0, 1'000)};
+  for (const LayerResult& layer : run.layers) {
+    run.cycles += layer.cycles, run.macs += layer.macs;
+    run.bytes.dram_read += layer.bytes.dram_read, run.bytes.dram_write += layer.bytes.dram_write;
+  }
+  run.utilization = static_cast<double>(run.macs) / (static_cast<double>(run.cycles) * 2048);
+  run.core_results = {{"cluster0.core0", 900'000, 0.25, 1000, 20, 3},
+                      {"cluster0.core1", 877'777, 0.75, 990, 30, 4}};
+  for (const char* name : {"dram0.ch0", "dram1.ch0", "noc.cluster0.core0.iodma.read",
+                           "cluster0.memory.gdma.read", "link.cluster0.read"}) {
+    ModuleCycles module{name, "npu", run.cycles, {}};
+    module.activity[static_cast<std::size_t>(Activity::kBusy)] =
+        1000 + static_cast<Cycle>(run.modules.size());
+    run.modules.push_back(module);
+  }
+  return run;
+}
+
+const Json kHardware = Json::parse(R"({"clock_mhz": 800.5, "chip": {"memory_controllers": 2},
+    "dram": {"channels": 1, "data_bits": 64, "transfers_per_clock": 2, "clock_ps": 1250}})");
+
+PageReport page_report(const RunResult& run, const std::string& file = "a/report.json") {
+  PageReport made{file, report_json(run, kHardware)};
+  check_report(made.report, file);
+  return made;
+}
+
+/// An element that shows a number: where it comes from, its exact value, and the text that a reader sees.
+struct Shown {
+  std::string at, of;
+  double value;
+  std::string text;
+};
+std::vector<Shown> numbers_of(const std::string& html) {
+  const std::regex element(R"re((data-at|data-of)="([^"]*)" data-value="([^"]*)"[^>]*>([^<]*))re");
+  std::vector<Shown> found;
+  for (auto match = std::sregex_iterator(html.begin(), html.end(), element); match != std::sregex_iterator();
+       ++match) {
+    const bool at = (*match)[1] == "data-at";
+    found.push_back({at ? (*match)[2].str() : "", at ? "" : (*match)[2].str(), std::stod((*match)[3]),
+                     (*match)[4].str()});
+  }
+  return found;
+}
+std::map<std::string, double> computed_of(const std::string& html) {
+  std::map<std::string, double> values;
+  for (const Shown& shown : numbers_of(html)) {
+    if (shown.of.empty()) continue;
+    const auto [found, added] = values.emplace(shown.of, shown.value);
+    EXPECT_EQ(found->second, shown.value) << shown.of << " has one value, wherever it stands";
+  }
+  return values;
+}
+
+TEST(Page, UI_8_numbers_equal_the_report) {
+  const std::vector<PageReport> reports{page_report(run_result())};
+  const std::string html = report_page(reports);
+  std::set<std::string> places;
+  for (const Shown& shown : numbers_of(html)) {
+    if (shown.at.empty()) continue;
+    ASSERT_EQ(shown.at.rfind("0:", 0), 0U) << shown.at;
+    const Json& value = reports[0].report.at(Json::json_pointer(shown.at.substr(2)));
+    EXPECT_EQ(shown.value, value.get<double>()) << shown.at;
+    places.insert(shown.at.substr(2));
+    if (shown.text.empty()) continue;  // a bar
+    const std::string percent = fmt::format("{:.1f} %", 100 * value.get<double>());
+    const bool whole = value.is_number_integer() && shown.text == grouped(value.get<std::int64_t>());
+    const bool prefixed = value.is_number_integer() && shown.text.find_first_of("kM") != std::string::npos &&
+                          std::abs(std::stod(shown.text) * (shown.text.back() == 'k' ? 1e3 : 1e6) -
+                                   value.get<double>()) <= value.get<double>() / 180;
+    EXPECT_TRUE(whole || prefixed || shown.text == percent || shown.text == "800.5 MHz")
+        << shown.at << ": " << value << " is shown as " << shown.text;
+  }
+  for (const char* wanted : {"/total/cycles", "/total/utilization", "/total/macs", "/total/dram_read_bytes",
+                             "/layers/0/cycles", "/layers/1/utilization", "/layers/2/bound_cycles/dram",
+                             "/layers/0/beats", "/layers/0/stall_cycles/barrier", "/layers/1/bytes/dram/read",
+                             "/layers/2/bytes/nram/read", "/cores/0/utilization", "/cores/1/utilization"})
+    EXPECT_EQ(places.count(wanted), 1U) << wanted << " is on the page";
+}
+
+TEST(Page, UI_8_computed_numbers_follow_from_the_report) {
+  const RunResult run = run_result();
+  const auto values = computed_of(report_page({page_report(run)}));
+  const double seconds = static_cast<double>(run.cycles) / 800.5e6;
+  const auto expect = [&](const std::string& name, double wanted) {
+    ASSERT_EQ(values.count("0:" + name), 1U) << name;
+    EXPECT_NEAR(values.at("0:" + name), wanted, 1e-9 * wanted) << name;
+  };
+  expect("microseconds", seconds * 1e6);
+  expect("ops_per_second", 2 * static_cast<double>(run.macs) / seconds);
+  expect("peak_ops_per_second", 2 * 2048 * 800.5e6);
+  expect("dram_bytes_per_second", static_cast<double>(run.bytes.dram_read + run.bytes.dram_write) / seconds);
+  expect("peak_dram_bytes_per_second", 2 * 8 * 2 / 1250e-12);
+  expect("cycles/busy", 1000 + 309 + 25);
+  expect("cycles/barrier", 5337);
+  expect("share/barrier", 0.5);  // two arrays
+  expect("bound/dram/layers", 3);
+  expect("bound/dram/bound", 2000 + 618 + 50);
+  expect("/layers/0/macs_per_second", 1e6 / (4000 / 800.5e6));
+  expect("busy/dram1.ch0", 1001.0 / 5337);
+  EXPECT_EQ(values.count("0:/layers/2/macs_per_second"), 0U) << "no dot without multiply-accumulates";
+}
+
+TEST(Page, UI_8_the_largest_causes_come_first_with_their_meaning) {
+  const std::string html = report_page({page_report(run_result())});
+  const std::size_t barrier = html.find("<b>barrier</b>"), load = html.find("<b>input_load</b>");
+  ASSERT_NE(load, std::string::npos);
+  EXPECT_LT(barrier, load);
+  for (const Activity cause : {Activity::kBarrier, Activity::kInputLoad}) {
+    std::string meaning(activity_meaning(cause));
+    if (const std::size_t quote = meaning.find('\''); quote != std::string::npos)
+      meaning.replace(quote, 1, "&#39;");
+    EXPECT_NE(html.find(meaning), std::string::npos) << meaning;
+  }
+}
+
+TEST(Page, UI_8_names_are_escaped) {
+  RunResult run = run_result();
+  run.workload = "<script>alert(\"x\")</script>", run.hardware = "a&b'c", run.layers[0].name = "</table><b>";
+  run.layers[1].layers = {"<i>one", "two\n\x01"};
+  run.core_results[0].name = "cluster0.<core>", run.modules[0].name = "dram\"<0>";
+  run.failures = {"<p>failed & done"};
+  const std::string html = report_page({page_report(run, "<dir>/\xff.json")});
+  for (const char* raw :
+       {"<script", "</table><b>", "<i>one", "<core>", "<0>", "a&b", "<p>failed", "<dir>", "\x01"})
+    EXPECT_EQ(html.find(raw), std::string::npos) << raw;
+  for (const char* wanted : {"&lt;script&gt;", "a&amp;b&#39;c", "&lt;/table&gt;&lt;b&gt;", "&lt;i&gt;one",
+                             "&lt;p&gt;failed &amp; done", "&lt;dir&gt;/\xef\xbf\xbd.json"})
+    EXPECT_NE(html.find(wanted), std::string::npos) << wanted;
+}
+
+TEST(Page, UI_8_needs_nothing_but_itself) {
+  const std::string html = report_page({page_report(run_result())});
+  for (const char* reference : {"<script", "http:", "https:", "src=", "url(", "@import", "<link", "<img"})
+    EXPECT_EQ(html.find(reference), std::string::npos) << reference;
+}
+
+TEST(Page, UI_8_same_reports_same_bytes) {
+  EXPECT_EQ(report_page({page_report(run_result())}), report_page({page_report(run_result())}));
+}
+
+TEST(Page, UI_8_several_runs_stand_beside_each_other) {
+  RunResult fused = run_result();
+  fused.hardware = "fused";
+  fused.layers[1].name = "conv2", fused.layers[1].layers = {"conv1", "conv2"}, fused.layers[1].op = "fused";
+  fused.layers.erase(fused.layers.begin());
+  fused.layers[1].name = "other";
+  fused.cycles = 1337;
+  const std::string html = report_page({page_report(run_result()), page_report(fused, "b.json")});
+  EXPECT_LT(html.find("<h1>Tilebeat: 2 runs"), html.find("The runs beside each other"));
+  EXPECT_NE(html.find("net on chip2"), std::string::npos);
+  EXPECT_NE(html.find("net on fused"), std::string::npos);
+  const auto values = computed_of(html);
+  EXPECT_NEAR(values.at("1:speedup"), 5337.0 / 1337, 1e-9);
+  EXPECT_EQ(values.at("0:speedup"), 1);
+  // The unit stands beside both of its layers.
+  EXPECT_EQ(values.at("0:cycles/conv1 to conv2"), 5237);
+  const std::size_t row = html.find("<tr><td>conv1 to conv2</td>"), end = html.find("</tr>", row);
+  ASSERT_NE(row, std::string::npos);
+  const std::string cells = html.substr(row, end - row);
+  EXPECT_NE(cells.find("data-at=\"1:/layers/0/cycles\" data-value=\"1237\""), std::string::npos) << cells;
+  EXPECT_NE(html.find("<td>add</td>"), std::string::npos);
+  EXPECT_NE(html.find("<td class=\"n\">no layer</td>"), std::string::npos);
+}
+
+TEST(Page, UI_8_workloads_that_differ_have_no_table_of_layers) {
+  RunResult other = run_result();
+  other.workload = "another";
+  const std::string html = report_page({page_report(run_result()), page_report(other)});
+  EXPECT_EQ(html.find("Cycles of the layers"), std::string::npos);
+}
+
+TEST(Page, UI_8_runs_without_layers_or_work_have_a_page) {
+  RunResult run = run_result();
+  run.layers.clear(), run.cycles = 0, run.macs = 0, run.utilization = 0, run.core_results.clear();
+  run.modules.clear();
+  const std::string html = report_page({page_report(run)});
+  EXPECT_EQ(html.find("nan"), std::string::npos);
+  EXPECT_EQ(html.find("inf"), std::string::npos);
+  EXPECT_NE(html.find("</html>"), std::string::npos);
+}
+
+TEST(Page, UI_2_UI_8_a_configuration_that_lacks_a_field_is_named) {
+  struct Damage {
+    const char *pointer, *value, *wanted;
+  };
+  for (const Damage& damage :
+       {Damage{"/configuration/clock_mhz", nullptr, "r.json: /configuration/clock_mhz: is missing"},
+        Damage{"/configuration/clock_mhz", "0", "/configuration/clock_mhz: 0 is not allowed"},
+        Damage{"/configuration/clock_mhz", "1e-300", "/configuration/clock_mhz: 1e-300 is not allowed"},
+        Damage{"/configuration/dram", nullptr, "/configuration/dram: is missing"},
+        Damage{"/configuration/dram", "7", "/configuration/dram/channels: is missing"},
+        Damage{"/configuration/dram/clock_ps", "\"x\"", "/configuration/dram/clock_ps: \"x\" is not allowed"},
+        Damage{"/configuration/chip/memory_controllers", nullptr, "memory_controllers: is missing"},
+        Damage{"/layers/1/stall_cycles/tea", "\"much\"",
+               "/layers/1/stall_cycles/tea: is no cause of stalls"}}) {
+    PageReport report = page_report(run_result(), "r.json");
+    const Json::json_pointer pointer(damage.pointer);
+    if (damage.value == nullptr)
+      report.report[pointer.parent_pointer()].erase(pointer.back());
+    else
+      report.report[pointer] = Json::parse(damage.value);
+    try {
+      report_page({report});
+      ADD_FAILURE() << damage.pointer << " is refused";
+    } catch (const UserError& error) {
+      EXPECT_NE(std::string(error.what()).find(damage.wanted), std::string::npos) << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
