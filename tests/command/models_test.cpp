@@ -18,7 +18,8 @@ const std::vector<std::string> kNetworks{
     "models/decoder.json",        "models/encoder.json",       "models/encoder_block.json",
     "models/deeplab_v3.json",     "models/fsrcnn.json",        "models/matting_unet.json",
     "models/mobilenet_v1.json",   "models/mobilenet_v2.json",  "models/resnet18.json",
-    "models/resnet18_block.json", "models/resnet50.json",      "models/vgg16.json"};
+    "models/resnet18_block.json", "models/resnet50.json",      "models/tensor_operators.json",
+    "models/vgg16.json"};
 
 /// Files of a folder that are (not) in `listed`.
 std::vector<std::string> filtered(const std::string& folder, const std::vector<std::string>& listed,
