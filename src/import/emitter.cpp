@@ -44,8 +44,7 @@ std::array<std::int64_t, 2> element_range(double low, double high, const Wanted&
   const auto element = [&](double real) {
     const double at = std::nearbyint(static_cast<double>(static_cast<float>(real) / wanted.scale)) +
                       static_cast<double>(wanted.zero_point);
-    return static_cast<std::int64_t>(
-        std::clamp(at, static_cast<double>(bounds[0]), static_cast<double>(bounds[1])));
+    return whole_number(std::clamp(at, static_cast<double>(bounds[0]), static_cast<double>(bounds[1])));
   };
   return {element(low), element(high)};
 }

@@ -3,6 +3,7 @@
 #include "tilebeat/base/error.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -239,8 +240,10 @@ std::optional<Quantisation> OnnxLowering::input_quantisation(std::size_t index) 
                        node.op.find("QLinear") != std::string::npos ||
                        node.op.find("QGemm") != std::string::npos;
     if (!known) continue;
+    const double zero_point = number(zero).value_or(0);
+    if (!(std::abs(zero_point) <= 255)) continue;  // of no byte: the reader is refused for it
     return Quantisation{{plain ? 1.0F : static_cast<float>(number(scale).value_or(1))},
-                        {static_cast<std::int64_t>(number(zero).value_or(0))},
+                        {static_cast<std::int64_t>(zero_point)},
                         0};
   }
   return std::nullopt;

@@ -85,7 +85,7 @@ void OnnxLowering::quantised_convolution(const GraphNode& node, Attributes& attr
   kernels.weights = *value(node, 3).constant;
   for (const double scale : numbers(node, 4)) kernels.scales.push_back(static_cast<float>(scale));
   const std::vector<double> zeros = has(node, 5) ? numbers(node, 5) : std::vector<double>{0};
-  kernels.zero_point = static_cast<std::int64_t>(zeros.at(0));
+  kernels.zero_point = whole_number(zeros.at(0));
   if (std::any_of(zeros.begin(), zeros.end(), [&](double z) { return z != zeros[0]; }))
     throw Unsupported("weights with several zero points");
   add_bias(node, 8, x.held.scale, kernels);
@@ -95,14 +95,14 @@ void OnnxLowering::quantised_convolution(const GraphNode& node, Attributes& attr
 void OnnxLowering::integer_convolution(const GraphNode& node, Attributes& attributes) {
   OnnxValue x = value(node, 0);
   if (x.known()) throw Unsupported("a constant operand");
-  const std::int64_t zero = has(node, 2) ? static_cast<std::int64_t>(numbers(node, 2).at(0)) : 0;
+  const std::int64_t zero = has(node, 2) ? whole_number(numbers(node, 2).at(0)) : 0;
   if (x.held.zero_point != zero) throw Unsupported("a zero point that is not the tensor's");
   Kernels kernels;
   if (!value(node, 1).known()) throw Unsupported("weights that are no constant");
   kernels.weights = *value(node, 1).constant;
   kernels.scales = {1};
   const std::vector<double> zeros = has(node, 3) ? numbers(node, 3) : std::vector<double>{0};
-  kernels.zero_point = static_cast<std::int64_t>(zeros.at(0));
+  kernels.zero_point = whole_number(zeros.at(0));
   if (zeros.size() != 1) throw Unsupported("weights with several zero points");
   convolve(node, attributes, x, kernels, std::nullopt);
 }

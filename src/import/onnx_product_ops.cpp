@@ -136,7 +136,7 @@ void OnnxLowering::quantised_gemm(const GraphNode& node, Attributes& attributes)
   if (attributes.integer("transB", 0) == 0) kernels.weights = transposed(kernels.weights);
   for (const double scale : numbers(node, 4)) kernels.scales.push_back(static_cast<float>(scale));
   const std::vector<double> zeros = numbers(node, 5);
-  kernels.zero_point = static_cast<std::int64_t>(zeros.at(0));
+  kernels.zero_point = whole_number(zeros.at(0));
   if (std::any_of(zeros.begin(), zeros.end(), [&](double z) { return z != zeros[0]; }))
     throw Unsupported("weights with several zero points");
   add_bias(node, 6, x.held.scale, kernels);
@@ -178,7 +178,7 @@ void OnnxLowering::quantised_matmul(const GraphNode& node, Attributes&) {
   kernels.weights = transposed(*value(node, 3).constant);
   for (const double scale : numbers(node, 4)) kernels.scales.push_back(static_cast<float>(scale));
   const std::vector<double> zeros = numbers(node, 5);
-  kernels.zero_point = static_cast<std::int64_t>(zeros.at(0));
+  kernels.zero_point = whole_number(zeros.at(0));
   if (std::any_of(zeros.begin(), zeros.end(), [&](double z) { return z != zeros[0]; }))
     throw Unsupported("weights with several zero points");
   if (x.shape.size() == 2) return rows_times(node, x, kernels, wanted);
@@ -193,14 +193,14 @@ void OnnxLowering::quantised_matmul(const GraphNode& node, Attributes&) {
 
 void OnnxLowering::integer_matmul(const GraphNode& node, Attributes&) {
   const OnnxValue x = value(node, 0);
-  const std::int64_t zero = has(node, 2) ? static_cast<std::int64_t>(numbers(node, 2).at(0)) : 0;
+  const std::int64_t zero = has(node, 2) ? whole_number(numbers(node, 2).at(0)) : 0;
   if (x.known()) throw Unsupported("a constant operand");
   if (x.held.zero_point != zero || (has(node, 2) && numbers(node, 2).size() != 1))
     throw Unsupported("a zero point that is not the tensor's");
   const std::vector<double> zeros = has(node, 3) ? numbers(node, 3) : std::vector<double>{0};
   if (zeros.size() != 1) throw Unsupported("a B with several zero points");
   if (!value(node, 1).known()) {
-    if (value(node, 1).held.zero_point != static_cast<std::int64_t>(zeros[0]))
+    if (value(node, 1).held.zero_point != whole_number(zeros[0]))
       throw Unsupported("a zero point that is not the tensor's");
     return multiply(node, x, value(node, 1), std::nullopt);
   }
@@ -209,7 +209,7 @@ void OnnxLowering::integer_matmul(const GraphNode& node, Attributes&) {
   Kernels kernels;
   kernels.weights = transposed(*value(node, 1).constant);
   kernels.scales = {1};
-  kernels.zero_point = static_cast<std::int64_t>(zeros[0]);
+  kernels.zero_point = whole_number(zeros[0]);
   rows_times(node, x, kernels, std::nullopt);
 }
 

@@ -55,7 +55,7 @@ void OnnxLowering::dequantize(const GraphNode& node, Attributes& attributes) {
   Quantisation q;
   for (const double scale : numbers(node, 1)) q.scales.push_back(static_cast<float>(scale));
   for (const double zero : has(node, 2) ? numbers(node, 2) : std::vector<double>(q.scales.size(), 0))
-    q.zero_points.push_back(static_cast<std::int64_t>(zero));
+    q.zero_points.push_back(whole_number(zero));
   if (q.scales.empty() || q.scales.size() != q.zero_points.size())
     throw Unsupported("scales without their zero points");
   if (std::any_of(q.scales.begin(), q.scales.end(), [](float s) { return !(s > 0); }))
@@ -220,8 +220,7 @@ void OnnxLowering::pad(const GraphNode& node, Attributes& attributes) {
   const double element = x.real ? std::nearbyint(sides.value / static_cast<double>(x.held.scale)) +
                                       static_cast<double>(x.held.zero_point)
                                 : sides.value;
-  fields["value"] =
-      static_cast<std::int64_t>(std::clamp(element, static_cast<double>(low), static_cast<double>(high)));
+  fields["value"] = whole_number(std::clamp(element, static_cast<double>(low), static_cast<double>(high)));
   Extents shape = x.shape;
   for (std::size_t axis = 0; axis < rank; ++axis) shape[axis] += sides.before[axis] + sides.after[axis];
   x.held = emitter_.movement("pad", {x.held}, held_shape(shape, x.axes),

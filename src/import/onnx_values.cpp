@@ -47,7 +47,7 @@ OnnxValue OnnxLowering::quantised(const GraphNode& node, std::size_t i, std::siz
   const std::vector<double> zeros = has(node, z) ? numbers(node, z) : std::vector<double>{0};
   if (scales.size() != 1 || zeros.size() != 1) throw Unsupported("an activation with several scales");
   const auto scale = static_cast<float>(scales[0]);
-  const auto zero_point = static_cast<std::int64_t>(zeros[0]);
+  const auto zero_point = whole_number(zeros[0]);
   if (!(scale > 0)) throw Unsupported("a scale that is not positive");
   OnnxValue found = value(node, i);
   if (found.known()) {
@@ -85,7 +85,7 @@ Wanted OnnxLowering::quantised_result(const GraphNode& node, std::size_t s, std:
     const Constant& zero = *value(node, z).constant;
     const std::vector<double> zeros = numbers(node, z);
     if (zeros.size() != 1) throw Unsupported("a result with several zero points");
-    wanted.type = zero.type, wanted.zero_point = static_cast<std::int64_t>(zeros[0]);
+    wanted.type = zero.type, wanted.zero_point = whole_number(zeros[0]);
   }
   if (!is_byte(wanted.type)) throw Unsupported(fmt::format("a result of {}", element_name(wanted.type)));
   return wanted;

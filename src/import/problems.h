@@ -2,10 +2,14 @@
 
 #include "tilebeat/import/graph.h"
 
+#include <cmath>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace tilebeat {
 
@@ -14,6 +18,14 @@ class Unsupported : public std::runtime_error {
  public:
   explicit Unsupported(const std::string& reason) : std::runtime_error(reason) {}
 };
+
+/// `value` as a whole number. Throws Unsupported when it is none, or beyond what a double counts one by one.
+inline std::int64_t whole_number(double value) {
+  constexpr double kMost = 9007199254740992;  // 2^53
+  if (!(value >= -kMost && value <= kMost) || value != std::floor(value))
+    throw Unsupported(fmt::format("{} where a whole number is needed", value));
+  return static_cast<std::int64_t>(value);
+}
 
 /// All that stands in the way of an import, collected so that a user sees it at once.
 class Problems {

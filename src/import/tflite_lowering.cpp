@@ -20,7 +20,9 @@ bool is_byte(ElementType type) {
 
 /// The element that stands for `real`, as TensorFlow Lite computes the ends of an activation.
 std::int64_t element_of(float real, const Quantisation& q) {
-  return q.zero_points.front() + static_cast<std::int64_t>(std::round(real / q.scales.front()));
+  constexpr float kBeyond = 1e12F;  // of any element
+  return q.zero_points.front() +
+         whole_number(std::clamp(std::round(real / q.scales.front()), -kBeyond, kBeyond));
 }
 
 }  // namespace
