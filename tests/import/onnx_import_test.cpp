@@ -171,7 +171,7 @@ TEST_F(OnnxImport, RN_1_damaged_files_are_refused_with_one_message) {
   EXPECT_THAT(refusal([&] {
                 import_model(TILEBEAT_SOURCE_DIR "/tests/fuzz/corpus/onnx/zero_point_beyond_bytes.onnx", {});
               }),
-              HasSubstr("e+25 where a whole number is needed"));
+              HasSubstr("1 of its parts cannot be imported"));
   EXPECT_THAT(refusal([&] { import_model(folder_.write("text.onnx", "no protobuf at all"), {}); }),
               HasSubstr("text.onnx"));
   OnnxModel cycle = small_convolution();
