@@ -199,7 +199,9 @@ Held TfliteLowering::held(const GraphNode& node, std::size_t i, std::size_t rank
     constants_[index] = result.holder;
     return result;
   }
-  result = held_.at(index);
+  const auto found = held_.find(index);
+  if (found == held_.end()) throw Unsupported(fmt::format("its input {} is made by nothing before it", i));
+  result = found->second;
   return emitter_.reshape(result, map_shape(shape), result.holder + "_map");
 }
 

@@ -191,6 +191,11 @@ TEST_F(TfliteImport, RN_1_everything_that_is_unsupported_is_listed_at_once) {
 }
 
 TEST_F(TfliteImport, RN_1_damaged_files_are_refused_with_one_message) {
+  EXPECT_THAT(refusal([&] {
+                import_model(TILEBEAT_SOURCE_DIR "/tests/fuzz/corpus/tflite/input_that_nothing_makes.tflite",
+                             {});
+              }),
+              HasSubstr("2 of its parts cannot be imported"));
   TfliteModel model;
   const int x = model.tensor({1, 4}, TensorType::INT8, 0.5F, 3),
             y = model.tensor({1, 4}, TensorType::INT8, 0.5F, 3);
