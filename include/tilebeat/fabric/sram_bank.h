@@ -22,9 +22,11 @@ struct BankPortStats {
 /// Latency: an access at cycle t is done in cycle t; the reader registers the data. Throughput: one access a
 /// port and cycle. Back-pressure: a second access of a port in the same cycle is answered with an annotated
 /// delay to the next free cycle; nothing waits. Ports have one initiator each. Direct memory access is
-/// granted a region at a time and withdrawn with the first write into that region through any port; who uses
-/// it reports the accesses that it stands for with a TLM_IGNORE_COMMAND transaction (address: accesses, data
-/// length: bytes of one access), so that the counters of both granularities agree (SPEC CY-3, HI-7).
+/// granted a region at a time and withdrawn with the first write into that region through any port; of a bank
+/// with a stuck cell for reading alone. Who uses it where the bank's counters are reported says which
+/// accesses it stands for with a TLM_IGNORE_COMMAND transaction (AccessCount; data length: bytes of one
+/// access), so that the counters of both granularities agree (SPEC CY-3, HI-7). A scratchpad counts its words
+/// itself.
 class SramBank : public sc_core::sc_module {
  public:
   sc_core::sc_vector<tlm::tlm_target_socket<>> ports;
