@@ -4,6 +4,7 @@
 //
 // Every case follows from a seed. TILEBEAT_SOAK_SEED is the first one, TILEBEAT_SOAK_SECONDS says how long to
 // go on (scripts/soak sets both); a few cases are tried without them.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <regex>
@@ -13,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "changed_program.h"
 #include "checked_run.h"
 #include "random_engine.h"
 #include "random_network.h"
@@ -103,17 +105,9 @@ void change(std::vector<Instruction>& program) {
 }
 
 /// Whether the changed program can be written down.
-bool write_back(Plan& plan, const ProgramImage& program) {
-  for (MemorySegment& segment : plan.image) {
-    if (segment.address != program.address) continue;
-    for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-      if (!program.instructions[i].operation.fault().empty()) return false;
-      const InstructionBytes bytes = encode(program.instructions[i]);
-      std::copy(bytes.begin(), bytes.end(),
-                segment.bytes.begin() + static_cast<std::ptrdiff_t>(i * bytes.size()));
-    }
-  }
-  return true;
+bool can_be_written(const ProgramImage& program) {
+  return std::all_of(program.instructions.begin(), program.instructions.end(),
+                     [](const Instruction& instruction) { return instruction.operation.fault().empty(); });
 }
 
 struct Counts : Refusals {
@@ -124,7 +118,8 @@ void try_changed_program(const HardwareConfig& hardware, Plan plan, Counts& coun
   ProgramImage& program =
       plan.programs[static_cast<std::size_t>(number(0, static_cast<int>(plan.programs.size()) - 1))];
   for (int changes = skewed(3); changes > 0; --changes) change(program.instructions);
-  if (!write_back(plan, program)) return;
+  if (!can_be_written(program)) return;
+  write_back(plan, program);
   const Outcome tile = outcome_of(hardware, plan, Granularity::kTile);
   const Outcome clock = outcome_of(hardware, plan, Granularity::kClock);
   if (tile.endless || clock.endless) {

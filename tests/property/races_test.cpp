@@ -15,6 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "changed_program.h"
 #include "conv_workload.h"
 #include "simulated_run.h"
 #include "tilebeat_command.h"
@@ -83,14 +84,7 @@ void intrude(Plan& plan, const Race& race) {
   const auto run = std::find_if(program.instructions.begin(), program.instructions.end(), is_run);
   const Instruction intruder = race.intruder(program.instructions);
   program.instructions.insert(run + 1, kTimes, intruder);
-  for (MemorySegment& segment : plan.image) {
-    if (segment.address != program.address) continue;
-    segment.bytes.clear();
-    for (const Instruction& instruction : program.instructions) {
-      const InstructionBytes bytes = encode(instruction);
-      segment.bytes.insert(segment.bytes.end(), bytes.begin(), bytes.end());
-    }
-  }
+  write_back(plan, program);
 }
 
 class Races : public ::testing::TestWithParam<Race> {};

@@ -181,6 +181,7 @@ void SwitchNetwork::begin_run() {
                                       run_.blocks, run_.kernels,
                                       run_.first && run_.last ? "begin and end" : "do not begin and end"));
   }
+  check_sums();
   const std::int64_t most =
       std::int64_t{run_.planes} * config_.port_channels * run_.kernels * setup_.kernel_h * setup_.kernel_w;
   if (run_.macs_per_pixel > most) {
@@ -189,6 +190,25 @@ void SwitchNetwork::begin_run() {
         run_.macs_per_pixel, run_.planes * config_.port_channels, run_.kernels, setup_.kernel_h,
         setup_.kernel_w, most));
   }
+}
+
+// A PE has one accumulator: only the sums of a single operation cycle stay there from one run to the next.
+void SwitchNetwork::check_sums() {
+  if (run_.first == open_sums_.has_value()) {
+    throw SimulationError(run_.first ? "conv.run: begins sums while others have not ended"
+                                     : "conv.run: goes on with sums that nobody began");
+  }
+  const std::pair<int, int> pixels{run_.rows, run_.columns};
+  if (!run_.first && *open_sums_ != pixels) {
+    throw SimulationError(fmt::format("conv.run: goes on with the sums of {} x {} pixels for {} x {}",
+                                      open_sums_->first, open_sums_->second, run_.rows, run_.columns));
+  }
+  if (!run_.last && (run_.rows > shape_.groups || run_.columns > shape_.lanes())) {
+    throw SimulationError(fmt::format("conv.run: {} x {} pixels leave sums, an operation cycle has {} x {}",
+                                      run_.rows, run_.columns, shape_.groups, shape_.lanes()));
+  }
+  open_sums_.reset();
+  if (!run_.last) open_sums_ = pixels;
 }
 
 // The chunk for the next kernel block of the run: `run_` says what is left of it.

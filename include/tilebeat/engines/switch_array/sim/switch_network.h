@@ -72,6 +72,7 @@ class SwitchNetwork : public CommandedUnit {
   void begin_next(Cycle now);
   void begin_run();
   void check_places() const;
+  void check_sums();
   void hold_buffers(Cycle now);
   void next_block();
   void begin_chunk(Cycle now);
@@ -103,6 +104,7 @@ class SwitchNetwork : public CommandedUnit {
 
   ConvSetup setup_;
   ConvRun run_;
+  std::optional<std::pair<int, int>> open_sums_;  // rows, columns of the run whose sums wait for the next one
   std::optional<Arrangement> arrangement_;
   std::optional<SwitchSchedule> schedule_;
 
