@@ -136,6 +136,12 @@ Problem transposed_problem(const Workload& workload, const Layer& layer, int blo
 
 }  // namespace
 
+MapExtents rows_as_map(const TensorInfo& tensor) {
+  const std::int64_t channels = tensor.shape.back(), rows = tensor.elements() / channels;
+  const int width = width_of(rows);
+  return {1, static_cast<int>(rows / width), width, static_cast<int>(channels)};
+}
+
 Problem make_problem(const Workload& workload, const Layer& layer, const PlannerConfig& planner,
                      int block_kernels) {
   Problem p;
@@ -161,10 +167,10 @@ Problem make_problem(const Workload& workload, const Layer& layer, const Planner
     return p;
   }
   if (conv.pixels == PixelAxes::kRows) {
-    p.channels = dim(p.input.shape.back());
-    const std::int64_t rows = p.input.elements() / p.channels;
-    p.width = p.out_width = width_of(rows);
-    p.height = p.out_height = dim(rows / p.width);
+    const MapExtents map = rows_as_map(p.input);
+    p.channels = map.channels;
+    p.width = p.out_width = map.width;
+    p.height = p.out_height = map.height;
     return p;
   }
   p.batch = dim(p.input.shape[0]), p.height = dim(p.input.shape[1]), p.width = dim(p.input.shape[2]);

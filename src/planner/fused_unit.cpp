@@ -30,6 +30,20 @@ std::vector<int> numbers_of(const Workload& workload, const std::vector<std::str
   return numbers;
 }
 
+TensorInfo as_map(TensorInfo tensor, const MapExtents& map) {
+  tensor.shape = {map.images, map.height, map.width, map.channels};
+  return tensor;
+}
+
+// A vector layer on maps: axes that it names are the channels (row_axis).
+Layer on_maps(Layer layer, const MapExtents& output) {
+  layer.output = as_map(layer.output, output);
+  const auto last = static_cast<int>(layer.output.shape.size()) - 1;
+  if (auto* softmax = std::get_if<Softmax>(&layer.operation)) softmax->axis = last;
+  if (auto* concat = std::get_if<Concat>(&layer.operation)) concat->axis = last;
+  return layer;
+}
+
 }  // namespace
 
 FusedUnit::FusedUnit(const Workload& workload, const HardwareConfig& hardware, const UnitRequest& request)
@@ -38,7 +52,8 @@ FusedUnit::FusedUnit(const Workload& workload, const HardwareConfig& hardware, c
       graph_(make_unit_graph(workload, numbers_of(workload, request.layers))) {
   if (!hardware.chip) throw UserError("layers cannot be fused: the hardware has no chip");
   const ChipConfig& chip = *hardware.chip;
-  for (const UnitLayer& layer : graph_.layers) mapping_.layers.push_back(layer.layer->name);
+  for (const int number : numbers_of(workload, request.layers))
+    mapping_.layers.push_back(workload.layers[static_cast<std::size_t>(number)].name);
   const UnitTensor& output = graph_.tensors[static_cast<std::size_t>(graph_.output())];
   const int rows = output.images() * output.height();
   mapping_.clusters = request.clusters.value_or(std::min(chip.clusters, rows));
@@ -70,6 +85,7 @@ std::set<std::string> FusedUnit::inner_tensors() const {
   std::set<std::string> names;
   for (const UnitTensor& tensor : graph_.tensors) {
     if (tensor.producer >= 0 && tensor.name != mapping_.layers.back()) names.insert(tensor.name);
+    names.insert(tensor.aliases.begin(), tensor.aliases.end());
   }
   return names;
 }
@@ -93,19 +109,21 @@ void FusedUnit::place(DramPlaces& places, const std::map<std::string, Placement>
       decided.weights = places.place_weights(layer.layer->name, decided.matrix->pack_weights(), {0});
       continue;
     }
-    decided.vector = vector_work(layer);
+    decide_vector(layer, decided);
     decided.parameters = places.place("factors of " + layer.layer->name, decided.vector->parameters());
   }
 }
 
-std::unique_ptr<VectorWork> FusedUnit::vector_work(const UnitLayer& layer) const {
+void FusedUnit::decide_vector(const UnitLayer& layer, DecidedLayer& decided) const {
+  decided.on_maps = std::make_shared<Layer>(
+      on_maps(*layer.layer, graph_.tensors[static_cast<std::size_t>(layer.output)].map));
+  const auto place_of = [this](int tensor) {
+    const UnitTensor& placed = graph_.tensors[static_cast<std::size_t>(tensor)];
+    return Placement{unit_address(graph_, addresses_, tensor), as_map(placed.info, placed.map)};
+  };
   std::vector<Placement> inputs;
-  for (const int input : layer.inputs)
-    inputs.push_back(
-        {unit_address(graph_, addresses_, input), graph_.tensors[static_cast<std::size_t>(input)].info});
-  return std::make_unique<VectorWork>(
-      *layer.layer, hardware_, inputs,
-      Placement{unit_address(graph_, addresses_, layer.output), layer.layer->output});
+  for (const int input : layer.inputs) inputs.push_back(place_of(input));
+  decided.vector = std::make_unique<VectorWork>(*decided.on_maps, hardware_, inputs, place_of(layer.output));
 }
 
 void FusedUnit::place_for_trial(UnitParts& parts) {
@@ -122,7 +140,7 @@ void FusedUnit::place_for_trial(UnitParts& parts) {
       const UnitParts::Matrix& matrix = parts.matrix(*layer.layer);
       decided.matrix = matrix.layer, decided.weights = matrix.weights;
     } else {
-      decided.vector = vector_work(layer), decided.parameters = kFactors;
+      decide_vector(layer, decided), decided.parameters = kFactors;
     }
   }
 }
@@ -158,7 +176,7 @@ BoundCycles FusedUnit::bound(int loads) const {
     const Problem& problem = layers_[l].matrix->problem();
     const WeightImage& image = layers_[l].weights.image;
     const int output = graph_.layers[l].output;
-    const RowAxis axis = *row_axis(workload_, layer, 0);
+    const RowAxis axis = *row_axis(workload_, layer, 0, graph_.view);
     const std::int64_t outputs = ceil_div<std::int64_t>(needed.made_rows(output), axis.rows_at_a_time());
     const std::int64_t macs = useful_macs(workload_, layer) *
                               std::min<std::int64_t>(outputs, problem.out_height) / problem.out_height;
@@ -183,7 +201,7 @@ LayerPlan FusedUnit::plan() const {
     const UnitTensor& output = graph_.tensors[static_cast<std::size_t>(graph_.layers[l].output)];
     const int outputs = output.images() * layers_[l].matrix->problem().out_height;
     plan.macs += useful_macs(workload_, layer) / outputs *
-                 computed_outputs(made, graph_.layers[l].output, *row_axis(workload_, layer, 0));
+                 computed_outputs(made, graph_.layers[l].output, *row_axis(workload_, layer, 0, graph_.view));
   }
   plan.bound = bound();
   plan.layers = mapping_.layers;

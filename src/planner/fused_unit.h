@@ -67,12 +67,13 @@ class FusedUnit {
   struct DecidedLayer {
     std::shared_ptr<MatrixLayer> matrix;
     WeightPlace weights;
+    std::shared_ptr<Layer> on_maps;  ///< of a vector layer: itself, on maps of the unit's extents
     std::unique_ptr<VectorWork> vector;
     std::uint64_t parameters = 0;
   };
   UnitWork work(int loads) const;
   UnitWork work() const { return work(mapping_.kernels_ahead); }
-  std::unique_ptr<VectorWork> vector_work(const UnitLayer& layer) const;
+  void decide_vector(const UnitLayer& layer, DecidedLayer& decided) const;
 
   const Workload& workload_;
   const HardwareConfig& hardware_;

@@ -15,14 +15,30 @@ WindowAxis window_axis(const Operation& operation, int height) {
   return {height, operation.kernel[0], operation.stride[0], operation.dilation[0], operation.pads[0]};
 }
 
+bool is_list(const TensorInfo& tensor) {
+  return tensor.shape.size() == kMapAxes && tensor.shape[0] == 1 && tensor.shape[1] == 1;
+}
+
+// Windows slide over maps as they are, rows of products are pixels of rows_as_map.
+bool suits(const Conv2d& conv, const TensorInfo& map, const MapExtents& seen) {
+  if (conv.pixels == PixelAxes::kMatrices || conv.kernels != KernelSource::kWeights) return false;
+  return seen == (conv.pixels == PixelAxes::kRows ? rows_as_map(map) : unit_map(map, TensorView::kMaps));
+}
+
 std::optional<RowAxis> axis_of(const Conv2d& conv, int height, int out_height) {
-  if (conv.pixels != PixelAxes::kMap || conv.kernels != KernelSource::kWeights) return std::nullopt;
   if (conv.form == ConvForm::kGathered) return window_axis(conv, height);
   const SubpixelAxis axis = subpixel_axis(conv, 0, out_height);
   return SubpixelRows{{height, axis.taps, 1, 1, axis.pad}, axis.stride, axis.lead};
 }
 
 }  // namespace
+
+MapExtents unit_map(const TensorInfo& tensor, TensorView view) {
+  const auto extent = [&](std::size_t axis) { return static_cast<int>(tensor.shape[axis]); };
+  if (tensor.shape.size() != kMapAxes || (view == TensorView::kRows && is_list(tensor)))
+    return rows_as_map(tensor);
+  return {extent(0), extent(1), extent(2), extent(3)};
+}
 
 Interval SubpixelRows::rows_of(Interval outputs, int height) const {
   return {std::max(0, outputs.begin * stride - lead), std::min(height, outputs.end * stride - lead)};
@@ -38,6 +54,13 @@ Interval RowAxis::inputs_of(Interval outs) const {
                  [&](const SubpixelRows& rows) { return through(rows.window, rows.outputs_of(outs)); },
                  [&](const ResizedRows& resized) { return resized.axis.needed(resized.mode, outs); }},
       form_);
+}
+
+bool slides_over_maps(const Layer& layer) {
+  const auto* conv = std::get_if<Conv2d>(&layer.operation);
+  return (conv != nullptr && conv->pixels == PixelAxes::kMap) ||
+         std::holds_alternative<Pooling>(layer.operation) ||
+         std::holds_alternative<Resize>(layer.operation) || std::holds_alternative<Pad>(layer.operation);
 }
 
 bool reads_other_rows(const Workload& workload, const Layer& layer) {
@@ -57,14 +80,20 @@ bool reads_other_rows(const Workload& workload, const Layer& layer) {
          std::holds_alternative<DynamicQuantize>(layer.operation);
 }
 
-std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input) {
+std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input,
+                                TensorView view) {
   const TensorInfo& map = workload.tensor(layer.inputs[input]);
-  if (map.shape.size() != kMapAxes || layer.output.shape.size() != kMapAxes) return std::nullopt;
-  const int height = static_cast<int>(map.shape[1]), out_height = static_cast<int>(layer.output.shape[1]);
-  if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) return axis_of(*conv, height, out_height);
+  const MapExtents in = unit_map(map, view), out = unit_map(layer.output, view);
+  const int height = in.height, out_height = out.height;
+  if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
+    if (!suits(*conv, map, in)) return std::nullopt;
+    return conv->pixels == PixelAxes::kRows ? WindowAxis{height, 1, 1, 1, 0}
+                                            : axis_of(*conv, height, out_height);
+  }
+  if (slides_over_maps(layer) && !(in == unit_map(map, TensorView::kMaps))) return std::nullopt;
   if (const auto* pool = std::get_if<Pooling>(&layer.operation)) return window_axis(*pool, height);
-  if (std::holds_alternative<Reshape>(layer.operation) || reads_other_rows(workload, layer))
-    return std::nullopt;
+  if (reads_other_rows(workload, layer)) return std::nullopt;
+  if (std::holds_alternative<Reshape>(layer.operation) && !(in == out)) return std::nullopt;
   if (const auto* resize = std::get_if<Resize>(&layer.operation))
     return ResizedRows{resize_axis(*resize, height, out_height), resize->mode};
   const auto* pad = std::get_if<Pad>(&layer.operation);

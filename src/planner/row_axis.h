@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/mapping/problem.h"
 #include "tilebeat/mapping/window.h"
 #include "tilebeat/workload/workload.h"
 
@@ -54,12 +55,21 @@ class RowAxis {
   std::variant<WindowAxis, SubpixelRows, ResizedRows> form_;
 };
 
+/// How the layers of a fused unit see their tensors: maps [N, H, W, C] as they are, or, where
+/// no layer slides over maps, [1, 1, T, K] as rows_as_map. Tensors of other ranks are rows in both.
+enum class TensorView : std::uint8_t { kMaps, kRows };
+MapExtents unit_map(const TensorInfo& tensor, TensorView view);
+
+/// Whether the layer takes pixels around a place of a map.
+bool slides_over_maps(const Layer& layer);
+
 /// Whether a row of the layer's result is made of other things than the same row of its inputs, so that maps
 /// have to lie in their plain order, and the layer in no unit.
 bool reads_other_rows(const Workload& workload, const Layer& layer);
 
-/// How the rows of a layer's output depend on those of its input number `input`; nothing where a row of the
-/// output is not made of rows of a map, so that the layer cannot be fused.
-std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input);
+/// How the rows of a layer's output depend on those of its input number `input`, both seen as `view` says;
+/// nothing where a row of the output is not made of rows of the input, so that the layer cannot be fused.
+std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input,
+                                TensorView view);
 
 }  // namespace tilebeat

@@ -77,7 +77,7 @@ std::vector<std::vector<RowAxis>> row_axes(const Workload& workload, const UnitG
   for (const UnitLayer& layer : unit.layers) {
     axes.emplace_back();
     for (std::size_t i = 0; i < layer.inputs.size(); ++i)
-      axes.back().push_back(*row_axis(workload, *layer.layer, i));
+      axes.back().push_back(*row_axis(workload, *layer.layer, i, unit.view));
   }
   return axes;
 }

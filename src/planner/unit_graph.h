@@ -5,19 +5,23 @@
 #include <string>
 #include <vector>
 
+#include "row_axis.h"
+
 namespace tilebeat {
 
 /// A tensor that layers of a fused unit read or write.
 struct UnitTensor {
   std::string name;
   TensorInfo info;
+  MapExtents map;                    ///< its extents in the unit
+  std::vector<std::string> aliases;  ///< what `reshape` and its like call it
   int producer = -1;           ///< the unit's layer that makes it; -1: it lies in DRAM before the unit begins
   std::vector<int> consumers;  ///< layers of the unit that read it
 
-  int images() const { return static_cast<int>(info.shape[0]); }
-  int height() const { return static_cast<int>(info.shape[1]); }
+  int images() const { return map.images; }
+  int height() const { return map.height; }
   /// Bytes of a row, all its pixels.
-  std::int64_t row_bytes() const { return info.shape[2] * info.shape[3] * dtype_size(info.dtype); }
+  std::int64_t row_bytes() const { return std::int64_t{map.width} * map.channels * dtype_size(info.dtype); }
 };
 
 /// A layer of a fused unit; tensors by their number in the unit.
@@ -28,10 +32,12 @@ struct UnitLayer {
 };
 
 /// Layers that run as one (SPEC FU-1, FU-4), in an order in which every tensor is there before it is read.
+/// Layers that only give a tensor another shape are not among them: both names are one tensor.
 /// The last layer's output is the only one that others see.
 struct UnitGraph {
   std::vector<UnitLayer> layers;
   std::vector<UnitTensor> tensors;
+  TensorView view = TensorView::kMaps;
 
   int output() const { return layers.back().output; }
 };

@@ -50,7 +50,9 @@ std::optional<int> UnitSpace::next_end(int begin, int end) const {
     const Layer& added = layer(last);
     if (added.scene != layer(begin).scene) return std::nullopt;
     for (std::size_t i = 0; i < added.inputs.size(); ++i) {
-      if (!row_axis(workload_, added, i)) return std::nullopt;
+      if (!row_axis(workload_, added, i, TensorView::kMaps) &&
+          !row_axis(workload_, added, i, TensorView::kRows))
+        return std::nullopt;
     }
     if (is_unit(begin, last + 1)) return last + 1;  // else a branch is open: it has several outputs
   }

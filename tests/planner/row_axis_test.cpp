@@ -50,7 +50,7 @@ TEST(RowAxis, FU_2_pad_needs_rows_of_the_map_alone) {
   Pad pad;
   pad.pads = {3, 0, 2, 0};
   const Layer layer = layer_of(pad, 6 + 5);
-  check(*row_axis(map_of(6), layer, 0), 11, 0, [](int out, std::set<int>& rows) {
+  check(*row_axis(map_of(6), layer, 0, TensorView::kMaps), 11, 0, [](int out, std::set<int>& rows) {
     if (out >= 3 && out < 9) rows.insert(out - 3);
   });
 }
@@ -64,7 +64,7 @@ TEST(RowAxis, FU_2_conv_transpose_takes_what_reaches_its_rows) {
     conv.form = ConvForm::kTransposed;
     conv.kernel = {kernel, 1}, conv.stride = {stride, 1}, conv.pads = {top, 0, bottom, 0};
     const int outs = (height - 1) * stride + kernel - top - bottom;
-    const RowAxis axis = *row_axis(map_of(height), layer_of(conv, outs), 0);
+    const RowAxis axis = *row_axis(map_of(height), layer_of(conv, outs), 0, TensorView::kMaps);
     // Rows are made together that need up to a kernel's rows between them.
     const int slack = (kernel + stride - 1) / stride + 1;
     check(axis, outs, slack,
@@ -95,7 +95,7 @@ TEST(RowAxis, FU_2_resize_takes_the_rows_around_a_place) {
       Resize resize;
       resize.mode = mode;
       const double scale = static_cast<double>(in) / out;
-      check(*row_axis(map_of(in), layer_of(resize, out), 0), out, 0,
+      check(*row_axis(map_of(in), layer_of(resize, out), 0, TensorView::kMaps), out, 0,
             [&, in = in, mode = mode](int o, std::set<int>& rows) {
               const double place = (o + 0.5) * scale - 0.5;
               const auto row = [&](double at) {
@@ -111,11 +111,56 @@ TEST(RowAxis, FU_2_resize_takes_the_rows_around_a_place) {
   }
 }
 
-TEST(RowAxis, FU_1_what_is_not_made_of_rows_has_none) {
-  EXPECT_FALSE(row_axis(map_of(4), layer_of(Reshape{}, 4), 0));
+// One tensor "x" of int8.
+Workload tensor_of(const std::vector<std::int64_t>& shape) {
+  Workload workload;
+  workload.inputs["x"].shape = shape;
+  return workload;
+}
+Layer reshaped(const std::vector<std::int64_t>& shape) {
+  Layer layer;
+  layer.operation = Reshape{}, layer.inputs = {"x"}, layer.output.shape = shape;
+  return layer;
+}
+
+TEST(RowAxis, FU_1_another_shape_has_the_rows_of_its_input_or_none) {
+  const auto has = [](const std::vector<std::int64_t>& from, const std::vector<std::int64_t>& to,
+                      TensorView view) {
+    return row_axis(tensor_of(from), reshaped(to), 0, view).has_value();
+  };
+  EXPECT_TRUE(has({1, 1, 1, 64}, {1, 64}, TensorView::kMaps)) << "flatten behind a global pooling";
+  EXPECT_FALSE(has({1, 4, 4, 8}, {1, 128}, TensorView::kMaps)) << "one row of all pixels";
+  EXPECT_TRUE(has({1, 4, 4, 8}, {1, 4, 4, 8}, TensorView::kMaps)) << "dropout";
+  EXPECT_TRUE(has({1, 48, 8}, {48, 8}, TensorView::kMaps));
+  EXPECT_FALSE(has({48, 8}, {48, 2, 4}, TensorView::kRows)) << "heads are rows of their own";
+  EXPECT_TRUE(has({1, 1, 48, 8}, {48, 8}, TensorView::kRows));
+  EXPECT_FALSE(has({1, 1, 48, 8}, {48, 8}, TensorView::kMaps)) << "48 pixels of one row are a map";
+}
+
+TEST(RowAxis, FU_1_OP_1_rows_of_a_product_are_rows_of_its_input) {
   Conv2d product;
   product.pixels = PixelAxes::kRows;
-  EXPECT_FALSE(row_axis(map_of(4), layer_of(product, 4), 0));
+  const auto axis = [&](const std::vector<std::int64_t>& shape, TensorView view) {
+    Layer layer = reshaped(shape);
+    layer.operation = product;
+    return row_axis(tensor_of(shape), layer, 0, view);
+  };
+  EXPECT_FALSE(axis({1, 4, 5, 3}, TensorView::kRows)) << "pixels of a map that is not one list";
+  EXPECT_FALSE(axis({1, 1, 48, 8}, TensorView::kMaps));
+  const auto rows = axis({1, 1, 48, 8}, TensorView::kRows);
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows->inputs_of({1, 3}), (Interval{1, 3})) << "of rows_as_map";
+  EXPECT_TRUE(axis({48, 8}, TensorView::kMaps));
+  Conv2d window;
+  EXPECT_FALSE(row_axis(
+      tensor_of({1, 1, 48, 8}),
+      [&] {
+        Layer layer = reshaped({1, 1, 48, 8});
+        layer.operation = window;
+        return layer;
+      }(),
+      0, TensorView::kRows))
+      << "a window slides over the map as it is";
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "random_network.h"
 #include "random_offset.h"
 #include "random_rolling.h"
+#include "random_rows.h"
 #include "random_wfold.h"
 #include "tilebeat_command.h"
 
@@ -56,12 +57,21 @@ void keep_last_outputs(Workload& workload) {
   }
 }
 
+// Whether a layer gives a tensor a shape whose rows are others.
+bool keeps_rows(const Workload& workload, const Layer& layer) {
+  if (!std::holds_alternative<Reshape>(layer.operation)) return true;
+  const auto& in = workload.tensor(layer.inputs.front()).shape;
+  return in == layer.output.shape || in.size() != 4 || layer.output.shape.size() != 4;
+}
+
 // Layers behind which nothing but `taken` reads, from a random last one backwards.
 UnitRequest random_unit(const Workload& workload) {
-  const auto is_map = [](const Layer& layer) { return !std::holds_alternative<Reshape>(layer.operation); };
+  const auto does_something = [&](std::size_t i) {
+    return !std::holds_alternative<Reshape>(workload.layers[i].operation);
+  };
   std::vector<std::size_t> ends;
   for (std::size_t i = 0; i < workload.layers.size(); ++i) {
-    if (is_map(workload.layers[i])) ends.push_back(i);
+    if (does_something(i)) ends.push_back(i);
   }
   UnitRequest unit;
   std::set<std::size_t> taken;
@@ -69,7 +79,7 @@ UnitRequest random_unit(const Workload& workload) {
     std::set<std::size_t> unit_of_end{end};
     for (std::size_t i = end; i-- > 0;) {
       const Layer& layer = workload.layers[i];
-      bool inside = is_map(layer) && !one_in(30), feeds = false;
+      bool inside = keeps_rows(workload, layer) && !one_in(30), feeds = false;
       for (std::size_t k = i + 1; k < workload.layers.size(); ++k) {
         if (!reads(workload.layers[k], layer.name)) continue;
         feeds = true;
@@ -77,6 +87,7 @@ UnitRequest random_unit(const Workload& workload) {
       }
       if (inside && feeds) unit_of_end.insert(i);
     }
+    while (!does_something(*unit_of_end.begin())) unit_of_end.erase(unit_of_end.begin());
     if (unit_of_end.size() > taken.size() || one_in(20)) taken = unit_of_end;
   }
   if (taken.empty()) return unit;
@@ -87,19 +98,19 @@ UnitRequest random_unit(const Workload& workload) {
     unit.step_rows = 1 << 16, unit.step_maps = number(1, 3);
   if (one_in(2)) unit.holding = static_cast<Holding>(number(0, 2));
   for (const std::size_t i : taken) {
-    if (i != *taken.rbegin() && one_in(3))
+    if (i != *taken.rbegin() && does_something(i) && one_in(3))
       unit.holdings[workload.layers[i].name] = static_cast<Holding>(number(0, 2));
   }
   return unit;
 }
 
 struct FusedTally : Refusals {
-  int layers = 0, joins = 0, steps = 0, maps = 0;
+  int layers = 0, joins = 0, steps = 0, maps = 0, products = 0, names = 0;
   int ahead = 0;  // units some of whose kernels are loaded while an earlier layer runs
 };
 
-void check_fused(HardwareConfig hardware, FusedTally& tally) {
-  const RandomNetwork network(number(3, 10));
+template <class Network>
+void check_fused(const Network& network, HardwareConfig hardware, FusedTally& tally) {
   Workload workload = network.load();
   keep_last_outputs(workload);
   NetworkMapping asked;
@@ -135,6 +146,9 @@ void check_fused(HardwareConfig hardware, FusedTally& tally) {
   tally.maps += unit.step_maps > 1 && workload.inputs.begin()->second.shape[0] > 1 ? 1 : 0;
   for (const Layer& layer : workload.layers) {
     const bool fused = std::count(unit.layers.begin(), unit.layers.end(), layer.name) > 0;
+    tally.names += fused && std::holds_alternative<Reshape>(layer.operation) ? 1 : 0;
+    const auto* conv = std::get_if<Conv2d>(&layer.operation);
+    tally.products += fused && conv != nullptr && conv->pixels == PixelAxes::kRows ? 1 : 0;
     tally.joins +=
         fused && std::set<std::string>(layer.inputs.begin(), layer.inputs.end()).size() > 1 ? 1 : 0;
   }
@@ -146,13 +160,25 @@ TEST(FusedUnits, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference)
   const auto enough = [&] {
     return tally.joins >= 10 && tally.steps >= 20 && tally.ahead >= 10 && tally.maps >= 5;
   };
-  check_cases_until(enough, 250, [&] { check_fused(random_engines_chip(), tally); });
+  check_cases_until(enough, 250,
+                    [&] { check_fused(RandomNetwork(number(3, 10)), random_engines_chip(), tally); });
   EXPECT_LE(tally.refused * 2, tally.cases) << "units that cannot fit are the exception";
   EXPECT_GE(tally.layers, 2 * (tally.cases - tally.refused)) << "units have several layers";
   EXPECT_GE(tally.joins, 10) << "layers with two inputs";
   EXPECT_GE(tally.steps, 20) << "units in several steps";
   EXPECT_GE(tally.ahead, 10) << "units with kernels ahead";
   EXPECT_GE(tally.maps, 5) << "units that make several maps of a batch at a time";
+}
+
+TEST(FusedUnits, FU_1_FU_4_OP_3_random_units_of_products_give_the_reference) {
+  FusedTally tally;
+  const auto enough = [&] { return tally.products >= 60 && tally.names >= 10 && tally.steps >= 20; };
+  check_cases_until(enough, 120,
+                    [&] { check_fused(RandomRows(number(3, 8)), random_engines_chip(), tally); });
+  EXPECT_LE(tally.refused * 2, tally.cases) << "units that cannot fit are the exception";
+  EXPECT_GE(tally.products, 60) << "products in units";
+  EXPECT_GE(tally.names, 10) << "tensors with two shapes in one unit";
+  EXPECT_GE(tally.steps, 20) << "units in several steps";
 }
 
 struct ChosenTally : Refusals {

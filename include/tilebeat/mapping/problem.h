@@ -67,6 +67,16 @@ struct Problem {
   }
 };
 
+/// Extents of a tensor that is looked at as a map.
+struct MapExtents {
+  int images = 1, height = 1, width = 1, channels = 1;
+  friend bool operator==(const MapExtents& a, const MapExtents& b) {
+    return a.images == b.images && a.height == b.height && a.width == b.width && a.channels == b.channels;
+  }
+};
+/// Rows [..., K] as pixels of one map with K channels, whose width suits the arrays.
+MapExtents rows_as_map(const TensorInfo& tensor);
+
 /// The problem of a whole layer, in blocks of `block_kernels` kernels. `workload` outlives it.
 Problem make_problem(const Workload& workload, const Layer& layer, const PlannerConfig& planner,
                      int block_kernels);

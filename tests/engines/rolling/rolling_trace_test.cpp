@@ -337,6 +337,11 @@ TEST(RollingUnit, programs_that_make_no_sense_are_refused) {
   part = work.run();
   part.rows = part.columns = 65535;
   EXPECT_THAT(error(setup, part), HasSubstr("more than can be counted"));
+  setup.pixel_bytes = work.run().channels;
+  part = work.run();
+  part.first_channel = 1;
+  EXPECT_THAT(error(setup, part), HasSubstr("channels up to 4 of a pixel of 3 bytes"))
+      << "what lies behind the map is nobody's, and no race with it would be seen";
   setup.stacked_cuts = 2;
   EXPECT_THAT(error(setup, work.run()), HasSubstr("the scheme works on one at a time"));
   setup.scheme = Scheme::kGroupRolling, setup.stacked_cuts = 5;

@@ -20,6 +20,10 @@ void check_fields(const ConvSetup& c, const RollingSetup& s, const RollingRun& r
   if (pixels > most / s.images || taps > most / r.channels)
     refuse(fmt::format("{} images of {} outputs over {} taps of {} channels are more than can be counted",
                        s.images, pixels, taps, r.channels));
+  const int last_group = (r.first_kernel + r.kernels - 1) / s.group_kernels;
+  const std::int64_t end = std::int64_t{last_group} * s.group_channels + r.first_channel + r.channels;
+  if (end > s.pixel_bytes)
+    refuse(fmt::format("channels up to {} of a pixel of {} bytes", end, s.pixel_bytes));
   const int groups = s.stacked_blocks * s.stacked_cuts;
   if (groups > config.groups)
     refuse(fmt::format("{} x {} stacked block pairs, the array has {} register groups", s.stacked_blocks,
