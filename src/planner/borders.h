@@ -1,0 +1,42 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/mapping/task_graph.h"
+#include "tilebeat/workload/workload.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tilebeat {
+
+/// Whether every core works for itself, on its own memories and DRAM: memory cores do nothing, and no task
+/// waits for one of another processor.
+bool works_apart(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const ChipConfig& chip);
+
+/// Between which layers of a program all of its processors wait for each other (SPEC FU-9): where a layer
+/// reads what one behind the last barrier makes, and where cores share more than DRAM.
+class Borders {
+ public:
+  explicit Borders(const Workload& workload);
+
+  /// What the next layer reads of other layers, as tensors and as kernels that were loaded while they ran,
+  /// and whether it works apart.
+  struct Next {
+    std::string name;
+    std::vector<std::string> reads;
+    bool apart = false;
+  };
+  /// Whether a barrier must stand in front of the next layer; then it does.
+  bool barrier_before(const Next& next);
+
+ private:
+  const std::string& stored_as(const std::string& tensor) const;
+
+  std::map<std::string, std::string> base_;  // of tensors that only have another shape
+  std::set<std::string> made_;               // by the layers behind the last barrier
+  bool apart_ = true;                        // which all work apart
+};
+
+}  // namespace tilebeat
