@@ -39,12 +39,33 @@ const CLI::Validator kNotEmpty(
 // Cycles of at most 1 us: a picosecond count of them fits.
 constexpr Cycle kMostCycles = 1'000'000'000'000;
 
+void define_timeline(CLI::App& app, RunCommand& c) {
+  CLI::Option* timeline =
+      app.add_option("--timeline", c.timeline, "write a timeline for Perfetto (Chrome trace events)")
+          ->check(kNotEmpty)
+          ->type_name("FILE");
+  app.add_option("--timeline-max-mb", c.timeline_max_mb,
+                 "the timeline gets coarser towards this size, and ends, valid, before it")
+      ->needs(timeline)
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str()
+      ->type_name("MB");
+  app.add_option("--konata", c.konata, "write the processors' programs as a pipeline for Konata")
+      ->check(kNotEmpty)
+      ->type_name("FILE");
+}
+
 void define_waveform(CLI::App& app, RunCommand& c) {
   CLI::Option* vcd =
       app.add_option("--vcd", c.vcd, "write a waveform for GTKWave; implies --granularity clock")
           ->check(kNotEmpty)
           ->type_name("FILE");
   const CLI::Range clocks(Cycle{0}, kMostCycles);
+  app.add_option("--fst", c.fst,
+                 "the waveform in GTKWave's format as well; needs vcd2fst (Debian package gtkwave)")
+      ->needs(vcd)
+      ->check(kNotEmpty)
+      ->type_name("FILE");
   app.add_option("--vcd-signals", c.vcd_signals,
                  "only signals that match one of these patterns, such as 'sw*' 'soc.bus.*'")
       ->needs(vcd)
@@ -96,9 +117,7 @@ void define_run(CLI::App& app, RunCommand& c) {
       ->excludes("--program")
       ->type_name("NAME=X.npy");
   define_waveform(app, c);
-  app.add_option("--timeline", c.timeline, "write a timeline for Perfetto (Chrome trace events)")
-      ->check(kNotEmpty)
-      ->type_name("FILE");
+  define_timeline(app, c);
   app.add_option(
          "--fault", c.faults,
          "a broken cell: what is written to byte BYTE of bank BANK is stored with the bits of MASK "

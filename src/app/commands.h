@@ -18,10 +18,11 @@ struct RunCommand {
   std::string program;  ///< instead of `layer`: programs written by hand
   std::string out = "tilebeat-out";
   std::string granularity;  ///< empty: tile, or cycle with a VCD
-  std::string vcd, timeline;
+  std::string vcd, fst, timeline, konata;
   std::vector<std::string> vcd_signals;
   Cycle vcd_from = 0, vcd_to = -1;  ///< cycles; -1: to the end
   std::int64_t vcd_max_mb = 1024;
+  std::int64_t timeline_max_mb = 48;
   bool vcd_accumulators = false;
   std::string check;                ///< empty: on below kCheckedMacs
   std::vector<std::string> inputs;  ///< NAME=FILE

@@ -1,6 +1,7 @@
 #include "interruption.h"
 
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include <unistd.h>
@@ -25,8 +26,19 @@ sigset_t ending_signals() {
   return set;
 }
 
+// What is said; one is shown while the other is written.
+constexpr std::size_t kMostSaid = 256;
+std::array<std::array<char, kMostSaid>, 2> said{};
+volatile sig_atomic_t shown = 0;
+
 // Only what POSIX allows in a handler.
 extern "C" void remove_and_end(int signal) {
+  const char* line = said[static_cast<std::size_t>(shown)].data();
+  if (signal == SIGINT) {
+    // Nothing can be done when it cannot be said.
+    const ssize_t unused = write(STDERR_FILENO, line, strlen(line));
+    static_cast<void>(unused);
+  }
   const std::vector<std::string>& paths = held();
   for (std::size_t i = paths.size(); i > 0; --i) {
     const char* path = paths[i - 1].c_str();
@@ -58,6 +70,14 @@ Interruption::~Interruption() {
   std::size_t at = 0;
   for (const int signal : kEnding) sigaction(signal, &earlier[at++], nullptr);
   for (const int signal : kWriteErrors) sigaction(signal, &earlier[at++], nullptr);
+}
+
+void Interruption::say(const std::string& line) {
+  const int next = 1 - shown;
+  std::array<char, kMostSaid>& place = said[static_cast<std::size_t>(next)];
+  place.fill(0);
+  line.copy(place.data(), kMostSaid - 1);
+  shown = next;
 }
 
 Uninterrupted::Uninterrupted() {

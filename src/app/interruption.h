@@ -13,6 +13,8 @@ class Interruption {
  public:
   Interruption();
   ~Interruption();
+  /// What the process says on standard error when SIGINT ends it, a line with its end; of at most 255 bytes.
+  static void say(const std::string& line);
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 };

@@ -70,19 +70,15 @@ void collect_files(const nlohmann::json& json, std::vector<std::string>& files) 
   throw UserError(fmt::format("{}: {} is read by this run and would be overwritten", option, path));
 }
 
-// An option that names a single file.
-struct FileOption {
-  const char* name;
-  const std::string& path;
-};
+// An option that names a single file, and the name.
+using FileOption = std::pair<const char*, std::string>;
 
 void check_against_folder(const FileOption& option, const OutputPlaces& places) {
-  const std::string clash = fmt::format("{} {} and --out {}", option.name, option.path, places.out);
-  if (lies_in(places.out, option.path))
-    throw UserError(clash + ": a folder is to be written where the file is");
-  if (same_file(option.path, places.report())) throw UserError(clash + ": the report is written there");
-  if (lies_in(option.path, places.outputs()))
-    throw UserError(clash + ": the folder outputs is for output tensors");
+  const auto& [name, path] = option;
+  const std::string clash = fmt::format("{} {} and --out {}", name, path, places.out);
+  if (lies_in(places.out, path)) throw UserError(clash + ": a folder is to be written where the file is");
+  if (same_file(path, places.report())) throw UserError(clash + ": the report is written there");
+  if (lies_in(path, places.outputs())) throw UserError(clash + ": the folder outputs is for output tensors");
 }
 
 void check_folder(const OutputPlaces& places) {
@@ -103,9 +99,7 @@ void check_folder(const OutputPlaces& places) {
 void check_distinct(const OutputPlaces& places) {
   std::vector<std::string> files{places.report()};
   for (const std::string& name : places.names) files.push_back(places.tensor(name));
-  for (const std::string& file : {places.vcd, places.timeline}) {
-    if (!file.empty()) files.push_back(file);
-  }
+  for (const auto& [option, file] : places.files()) files.push_back(file);
   std::map<std::string, std::string> known;  // the file, by its identity
   for (const std::string& file : files) {
     if (is_device(file)) continue;
@@ -118,6 +112,23 @@ void check_distinct(const OutputPlaces& places) {
 }
 
 }  // namespace
+
+std::string OutputPlaces::view() const {
+  // Beside what is no file, such as a pipe, nothing is written.
+  std::error_code ignored;
+  const fs::file_status status = fs::status(vcd, ignored);
+  if (vcd.empty() || (fs::exists(status) && !fs::is_regular_file(status))) return "";
+  fs::path view(vcd);
+  return view.replace_extension(".gtkw").string();
+}
+
+std::vector<std::pair<const char*, std::string>> OutputPlaces::files() const {
+  std::vector<std::pair<const char*, std::string>> all{
+      {"--vcd", vcd}, {"--vcd", view()}, {"--fst", fst}, {"--timeline", timeline}, {"--konata", konata}};
+  all.erase(std::remove_if(all.begin(), all.end(), [](const auto& file) { return file.second.empty(); }),
+            all.end());
+  return all;
+}
 
 fs::path place_of(const std::string& path) {
   std::error_code ignored;
@@ -146,12 +157,14 @@ std::vector<std::string> files_read(const std::string& config, const std::string
 }
 
 void check_places(const OutputPlaces& places, const std::vector<std::string>& inputs) {
-  std::vector<FileOption> options;
-  if (!places.vcd.empty()) options.push_back({"--vcd", places.vcd});
-  if (!places.timeline.empty()) options.push_back({"--timeline", places.timeline});
-  if (options.size() == 2 && same_file(places.vcd, places.timeline) && !is_device(places.vcd))
-    throw UserError(
-        fmt::format("--vcd {} and --timeline {}: are the same file", places.vcd, places.timeline));
+  const std::vector<FileOption> options = places.files();
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!same_file(options[j].second, options[i].second) || is_device(options[i].second)) continue;
+      throw UserError(fmt::format("{} {} and {} {}: are the same file", options[j].first, options[j].second,
+                                  options[i].first, options[i].second));
+    }
+  }
   for (const FileOption& option : options) check_against_folder(option, places);
   check_folder(places);
 
@@ -159,7 +172,7 @@ void check_places(const OutputPlaces& places, const std::vector<std::string>& in
 
   const FileSet read(inputs);
   for (const FileOption& option : options) {
-    if (read.has(option.path)) refuse_input(option.name, option.path);
+    if (read.has(option.second)) refuse_input(option.first, option.second);
   }
   if (read.has(places.report())) refuse_input("--out", places.report());
   for (const std::string& name : places.names) {

@@ -2,16 +2,21 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilebeat {
 
 /// What a run is going to write, as typed.
 struct OutputPlaces {
-  std::string out;                 ///< folder
-  std::vector<std::string> names;  ///< of the tensors that are written to `out`/outputs
-  std::string vcd, timeline;       ///< empty: none
+  std::string out;                         ///< folder
+  std::vector<std::string> names;          ///< of the tensors that are written to `out`/outputs
+  std::string vcd, fst, timeline, konata;  ///< empty: none
 
+  /// GTKWave's save file, beside the VCD; empty: none.
+  std::string view() const;
+  /// The option and the name of each single file that is asked for.
+  std::vector<std::pair<const char*, std::string>> files() const;
   std::string report() const { return out + "/report.json"; }
   std::string outputs() const { return out + "/outputs"; }
   std::string tensor(const std::string& name) const { return outputs() + "/" + name + ".npy"; }

@@ -1,7 +1,5 @@
 #include "tilebeat/base/error.h"
 #include "tilebeat/config/hardware_file.h"
-#include "tilebeat/observe/chrome_timeline.h"
-#include "tilebeat/observe/vcd_writer.h"
 #include "tilebeat/program/program_file.h"
 #include "tilebeat/reference/reference.h"
 #include "tilebeat/report/report.h"
@@ -10,6 +8,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <numeric>
 #include <optional>
 
@@ -20,10 +19,11 @@
 #include "commands.h"
 #include "compiled_files.h"
 #include "fault_option.h"
+#include "fst_converter.h"
+#include "interruption.h"
 #include "messages.h"
-#include "output_files.h"
-#include "output_places.h"
 #include "planning.h"
+#include "run_outputs.h"
 
 namespace tilebeat {
 namespace {
@@ -87,95 +87,17 @@ Granularity granularity_of(const RunCommand& command) {
   return command.granularity == "clock" || !command.vcd.empty() ? Granularity::kClock : Granularity::kTile;
 }
 
-OutputPlaces places_of(const RunCommand& command, const Plan& plan) {
-  return {command.out, plan.outputs, command.vcd, command.timeline};
-}
-
-TraceFilter filter_of(const RunCommand& command, Picoseconds period) {
-  TraceFilter filter;
-  filter.patterns = command.vcd_signals;
-  filter.begin = command.vcd_from * period;
-  if (command.vcd_to >= 0) filter.end = command.vcd_to * period;
-  filter.max_bytes = command.vcd_max_mb << 20;
-  return filter;
-}
-
-// The observers of a run, and the files that they write.
-class RunOutputs {
- public:
-  /// `inputs` are the files that the run has read.
-  RunOutputs(const RunCommand& command, const Plan& plan, std::vector<std::string> inputs, Picoseconds period)
-      : places_(places_of(command, plan)), inputs_(std::move(inputs)), period_(period) {
-    check_places(places_, inputs_);
-    files_.make_folder(places_.out);
-    files_.lock_folder(places_.out);
-    files_.make_folder(places_.outputs());
-    files_.begin_set(places_.out);
-    if (!command.vcd.empty()) {
-      OutputFile& file = files_.open(command.vcd);
-      vcd_.emplace(filter_of(command, period), period, now_ps,
-                   [&file](const std::string& text) { file.write(text); });
-    }
-    if (!command.timeline.empty()) {
-      timeline_file_ = &files_.open(command.timeline);
-      timeline_.emplace();
-    }
-  }
-
-  Observers observers() { return {vcd_ ? &*vcd_ : nullptr, timeline_ ? &*timeline_ : nullptr}; }
-  /// Throws UserError when it is certain already that the files cannot be what is asked for.
-  void check() const {
-    files_.check();
-    if (!vcd_ || vcd_->unmatched_patterns().empty()) return;
-    throw UserError(
-        fmt::format("--vcd-signals {}: no signal is called like that", vcd_->unmatched_patterns().front()));
-  }
-  /// Writes everything; before that `result` learns what is written.
-  void write(const HardwareConfig& hardware, RunResult& result) {
-    if (vcd_) vcd_->finish((result.cycles + 1) * period_);
-    if (timeline_) timeline_file_->write(timeline_->json());
-    for (const std::string& name : places_.names) {
-      const auto output = result.outputs.find(name);
-      if (output == result.outputs.end()) continue;  // never computed: `failures` says why
-      files_.write(places_.tensor(name), npy_bytes(output->second));
-      result.written.push_back(name);
-    }
-    files_.write(places_.report(), report_json(result, hardware_to_json(hardware)).dump(1) + "\n");
-    files_.commit(obsolete_outputs(places_, inputs_));
-  }
-  /// What a user should know of the waveform: that it ends early, or shows nothing; else empty.
-  std::string remark(const RunCommand& command, const RunResult& result) const {
-    if (!vcd_) return "";
-    if (vcd_->truncated())
-      return fmt::format("{} ends early: it reached the cap of {} MB (--vcd-max-mb)", command.vcd,
-                         command.vcd_max_mb);
-    if (command.vcd_from > result.cycles)
-      return fmt::format("{} shows nothing: the run ended at clock {}, --vcd-from is {}", command.vcd,
-                         result.cycles, command.vcd_from);
-    return "";
-  }
-
- private:
-  OutputPlaces places_;
-  std::vector<std::string> inputs_;
-  Picoseconds period_;
-  OutputFiles files_;
-  std::optional<VcdWriter> vcd_;
-  std::optional<ChromeTimeline> timeline_;
-  OutputFile* timeline_file_ = nullptr;
-};
-
 void print_result(const RunCommand& command, const RunResult& result, bool checked,
-                  const std::string& remark) {
+                  const std::vector<std::string>& remarks, const std::vector<std::string>& written) {
   fmt::print("{}", report_table(result));
   if (!checked && command.program.empty())
     fmt::print("\n{}", command.check == "off"
                            ? "Outputs were not checked (--check off).\n"
                            : "Outputs were not checked: over 4e10 MACs, say --check on.\n");
-  if (!remark.empty()) print_message(remark);
-  fmt::print("\nWrote {0}/report.json, {0}/outputs/{1}{2}\n", command.out,
-             command.vcd.empty() ? "" : ", " + command.vcd,
-             command.timeline.empty() ? "" : ", " + command.timeline);
+  for (const std::string& remark : remarks) print_message(remark);
+  std::string more;
+  for (const std::string& file : written) more += ", " + file;
+  fmt::print("\nWrote {0}/report.json, {0}/outputs/{1}\n", command.out, more);
 }
 
 /// The files of `--input NAME=FILE`, by name.
@@ -196,6 +118,13 @@ void check_command(const RunCommand& command) {
   if (command.vcd_to >= 0 && command.vcd_to <= command.vcd_from) {
     throw UserError(
         fmt::format("--vcd-to {}: more than --vcd-from ({}) is expected", command.vcd_to, command.vcd_from));
+  }
+  if (command.fst.empty()) return;
+  require_fst_converter();
+  for (const std::string& file : {command.vcd, command.fst}) {
+    std::error_code ignored;
+    if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
+      throw UserError(fmt::format("--fst {}: {} is no regular file", command.fst, file));
   }
 }
 
@@ -245,23 +174,34 @@ int run(const RunCommand& command) {
   options.build_order_seed = command.build_order_seed;
 
   RunResult result;
-  std::string remark;
+  std::vector<std::string> remarks, written;
   {
-    RunOutputs outputs(command, plan, made.files, hardware.clock_ps());
+    RunOutputs outputs(command, hardware, plan, made.files);
     options.observers = outputs.observers();
     Progress progress(plan.layers.size());
+    const auto tell = [layers = plan.layers.size()](Cycle now, std::size_t done) {
+      Interruption::say(fmt::format(
+          "\ntilebeat: interrupted behind clock {}, {} of {} layers complete; nothing was written\n", now,
+          done, layers));
+    };
+    tell(0, 0);
     options.progress = [&](Cycle now, std::size_t done) {
       outputs.check();
+      tell(now, done);
       progress(now, done);
     };
     if (!check) workload.reset();  // weights are large
     result = simulate(hardware, std::move(plan), options);
     progress.clear();
+    Interruption::say(fmt::format(
+        "\ntilebeat: interrupted after the simulation of {} clocks, before its outputs were written\n",
+        result.cycles));
     if (check) check_outputs(*workload, result);
     outputs.write(hardware, result);
-    remark = outputs.remark(command, result);
+    remarks = outputs.remarks(result);
+    for (const auto& [option, file] : outputs.files()) written.push_back(file);
   }
-  print_result(command, result, check, remark);
+  print_result(command, result, check, remarks, written);
   return result.passed() ? 0 : 1;
 }
 

@@ -9,6 +9,15 @@
 
 namespace tilebeat {
 
+namespace {
+
+SimContext own_clock(SimContext context, const ClockDomain& clock) {
+  context.clock = clock;
+  return context;
+}
+
+}  // namespace
+
 DramController::DramController(const sc_core::sc_module_name& name, const DramConfig& config,
                                const SimContext& context, AddressSlice slice)
     : sc_module(name),
@@ -16,7 +25,9 @@ DramController::DramController(const sc_core::sc_module_name& name, const DramCo
       map_(config),
       slice_(slice),
       clock_(config.clock_ps),
-      context_(context) {
+      context_(context),
+      read_(own_clock(context, clock_), *this, {"", "read", "bytes a cycle"}),
+      written_(own_clock(context, clock_), *this, {"", "written", "bytes a cycle"}) {
   channels_.reserve(static_cast<std::size_t>(config.channels));
   for (int index = 0; index < config.channels; ++index) {
     channels_.emplace_back(config, index);
@@ -211,6 +222,8 @@ void DramController::serve(const DramChannel::Served& served) {
   } else {
     memory_.read(address, data, burst.bytes);
   }
+  const Cycle beats = channels_.front().clocks().data;
+  (burst.write ? written_ : read_).count(served.data_end - beats, served.data_end, burst.bytes);
   request.remaining -= burst.bytes;
   request.done = std::max(request.done, served.data_end);
   if (request.remaining == 0) {
@@ -252,10 +265,10 @@ void DramController::declare_signals() {
   for (int index = 0; index < channels(); ++index) {
     const std::string scope = fmt::format("{}.ch{}", name(), index);
     ChannelSignals signals{};
-    signals.command = trace->add_signal(scope, "cmd", 3);
-    signals.bank = trace->add_signal(scope, "bank", 6);
-    signals.row = trace->add_signal(scope, "row", 32);
-    signals.queue = trace->add_signal(scope, "queue", 16);
+    signals.command = trace->add_signal(scope, "cmd", 3, Radix::kDecimal);
+    signals.bank = trace->add_signal(scope, "bank", 6, Radix::kDecimal);
+    signals.row = trace->add_signal(scope, "row", 32, Radix::kDecimal);
+    signals.queue = trace->add_signal(scope, "queue", 16, Radix::kDecimal);
     signals.data = trace->add_signal(scope, "data", 1);
     signals_.push_back(signals);
   }

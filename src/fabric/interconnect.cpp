@@ -373,7 +373,7 @@ void Interconnect::deliver(const Delivery& delivery) {
   const auto bytes = static_cast<std::int64_t>(payload.get_data_length());
   (payload.is_read() ? port.statistics.read_bytes : port.statistics.write_bytes) += bytes;
   ++(payload.is_read() ? port.statistics.read_bursts : port.statistics.write_bursts);
-  trace_delivery(port, payload, delivery.at);
+  trace_delivery(port, delivery.at);
   if (port.request != nullptr) request_grant_phase(delivery.at);
   tlm::tlm_phase phase = tlm::BEGIN_RESP;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;

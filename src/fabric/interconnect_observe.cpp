@@ -31,6 +31,14 @@ void Interconnect::settle(Cycle end) {
   }
 }
 
+void Interconnect::visit_ledgers(const std::string& module, StatVisitor& visitor) {
+  for (Port& port : ports_) {
+    const std::string name = fmt::format("{}.{}", module, port.statistics.name);
+    visitor.ledger(name + ".read", port.read.ledger.ledger());
+    visitor.ledger(name + ".write", port.write.ledger.ledger());
+  }
+}
+
 unsigned Interconnect::debug(int /*port*/, Payload& payload) {
   const std::uint64_t address = payload.get_address();
   const std::optional<AddressRange> range = find(address);
@@ -71,7 +79,7 @@ void Interconnect::declare_signals(Port& port) {
   port.signals.address = trace->add_signal(scope, "addr", 48);
   port.signals.read_beat = trace->add_signal(scope, "rbeat", 1);
   port.signals.write_beat = trace->add_signal(scope, "wbeat", 1);
-  port.signals.outstanding = trace->add_signal(scope, "outstanding", 16);
+  port.signals.outstanding = trace->add_signal(scope, "outstanding", 16, Radix::kDecimal);
 }
 
 void Interconnect::trace_request(const Port& port, const Payload& payload, Cycle now) {
@@ -95,19 +103,10 @@ void Interconnect::trace_beats(SignalId signal, Cycle begin, Cycle count) {
   trace->change(signal, context_.clock.at(begin + count), 0);
 }
 
-void Interconnect::trace_delivery(const Port& port, const Payload& payload, Cycle now) {
-  const Picoseconds at = context_.clock.at(now);
-  if (context_.trace() != nullptr) {
-    context_.observers.trace->change(port.signals.outstanding, at,
-                                     static_cast<std::uint64_t>(port.outstanding));
-  }
-  if (context_.observers.timeline == nullptr) return;
-  const BurstExtension& extension = BurstPool::extension(payload);
-  context_.observers.timeline->span(
-      fmt::format("{}.{}", name(), port.statistics.name),
-      fmt::format("{} {} B @{:#x}", payload.is_read() ? "read" : "write", payload.get_data_length(),
-                  static_cast<std::uint64_t>(payload.get_address())),
-      extension.issued_at, at);
+void Interconnect::trace_delivery(const Port& port, Cycle now) {
+  if (Trace* trace = context_.trace(); trace != nullptr)
+    trace->change(port.signals.outstanding, context_.clock.at(now),
+                  static_cast<std::uint64_t>(port.outstanding));
 }
 
 }  // namespace tilebeat

@@ -62,6 +62,7 @@ void SramBank::trace_port(const std::string& scope, const std::string& signal, i
   p.word_bytes = std::min(word_bytes, 8);
   p.data_signal = context_.observers.trace->add_signal(scope, signal, 8 * p.word_bytes);
   p.address_signal = context_.observers.trace->add_signal(scope, signal + "_addr", 32);
+  p.valid = Strobe(context_.observers.trace, scope, signal + "_valid");
 }
 
 void SramBank::inject_fault(std::int64_t address, std::uint8_t mask) {
@@ -107,6 +108,7 @@ void SramBank::access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc
 }
 
 void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at) {
+  port.valid.high(context_.observers.trace, at, at + period_ps_);
   if (port.data_signal < 0 && port.address_signal < 0) return;
   std::uint64_t value = 0;
   const unsigned length = payload.get_data_length();

@@ -15,6 +15,7 @@ void CycleLedger::settle(Cycle at) {
                     activity_name(current_)));
   }
   if (current_ == Activity::kMemory) await(at);
+  if (log_ != nullptr) log_->add(current_, since_, at, CycleOrder::kAsTold);
   cycles_[static_cast<int>(current_)] += at - since_;
   since_ = at;
 }
@@ -35,11 +36,13 @@ void CycleLedger::explain(const WaitTrail& trail, Cycle now, Cycle from) {
   auto kept = unexplained_.begin();
   for (const Stretch stretch : unexplained_) {
     if (stretch.begin < from) *kept++ = {stretch.begin, std::min(stretch.end, from)};
-    trail.divide(std::min(std::max(stretch.begin, from), stretch.end), stretch.end,
-                 [this](Activity cause, Cycle cycles) {
-                   cycles_[static_cast<int>(Activity::kMemory)] -= cycles;
-                   cycles_[static_cast<int>(cause)] += cycles;
-                 });
+    Cycle begin = std::min(std::max(stretch.begin, from), stretch.end);
+    trail.divide(begin, stretch.end, [&](Activity cause, Cycle cycles) {
+      if (log_ != nullptr) log_->explain(begin, begin + cycles, cause);
+      begin += cycles;
+      cycles_[static_cast<int>(Activity::kMemory)] -= cycles;
+      cycles_[static_cast<int>(cause)] += cycles;
+    });
   }
   unexplained_.erase(kept, unexplained_.end());
 }

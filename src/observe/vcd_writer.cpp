@@ -1,6 +1,14 @@
 #include "tilebeat/observe/vcd_writer.h"
 
+#include "tilebeat/base/error.h"
+#include "tilebeat/observe/natural_order.h"
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -13,6 +21,11 @@ namespace {
 
 constexpr std::size_t kFlushAt = 1 << 16;  // pending changes
 constexpr const char* kClockCode = "!";    // signals count on from the next code
+// The last line of a dump that is cut short has to fit as well.
+constexpr std::int64_t kReserve = 128;
+// What a change of a text takes besides it: its code, and perhaps a time of its own.
+constexpr std::int64_t kLateOverhead = 24;
+constexpr std::size_t kLineBytes = 1024;  // more than a line of a dump has
 
 std::string code_of(int number) {
   std::string code;
@@ -32,33 +45,10 @@ std::vector<std::string> split(const std::string& scope) {
   return parts;
 }
 
-// b2 before b10: digits compare as numbers.
-bool natural_less(const std::string& a, const std::string& b) {
-  std::size_t i = 0, j = 0;
-  const auto number = [](const std::string& s, std::size_t& at) {
-    std::uint64_t n = 0;
-    while (at < s.size() && s[at] >= '0' && s[at] <= '9')
-      n = n * 10 + static_cast<std::uint64_t>(s[at++] - '0');
-    return n;
-  };
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  while (i < a.size() && j < b.size()) {
-    if (digit(a[i]) && digit(b[j])) {
-      const std::uint64_t x = number(a, i), y = number(b, j);
-      if (x != y) return x < y;
-    } else if (a[i] != b[j]) {
-      return a[i] < b[j];
-    } else {
-      ++i, ++j;
-    }
-  }
-  return a.size() - i < b.size() - j;
-}
-
 }  // namespace
 
 VcdWriter::VcdWriter(TraceFilter filter, Picoseconds clock_period, std::function<Picoseconds()> now,
-                     std::function<void(const std::string&)> sink)
+                     std::function<void(std::string_view)> sink)
     : filter_(std::move(filter)), clock_period_(clock_period), now_(std::move(now)), sink_(std::move(sink)) {
   matched_.resize(filter_.patterns.size(), false);
   wanted("soc.clk", "clk");  // is always there
@@ -84,13 +74,35 @@ std::vector<std::string> VcdWriter::unmatched_patterns() const {
   return unmatched;
 }
 
-SignalId VcdWriter::add_signal(const std::string& scope, const std::string& name, int width_bits) {
-  if (!wanted(scope + "." + name, name)) return -1;
+SignalId VcdWriter::declare(const SignalInfo& info) {
+  if (!wanted(info.scope + "." + info.name, info.name)) return -1;
   Signal signal;
-  signal.scope = scope, signal.name = name, signal.width = width_bits;
-  signal.known = width_bits == 1;  // a strobe is low until it is heard of
+  signal.info = info;
+  signal.known = info.width_bits == 1;  // a strobe is low until it is heard of
   signals_.push_back(signal);
+  if (info.radix == Radix::kText && spool_ == nullptr) {
+    spool_.reset(std::tmpfile());
+    if (spool_ == nullptr)
+      throw UserError(fmt::format("the waveform: a temporary file cannot be made: {}", std::strerror(errno)));
+  }
   return static_cast<SignalId>(signals_.size()) - 1;
+}
+
+std::vector<SignalInfo> VcdWriter::signals() const {
+  std::vector<SignalInfo> all{{order_.empty() ? "soc" : top(), "clk", 1, Radix::kHexadecimal}};
+  for (const int id : order_) all.push_back(signals_[static_cast<std::size_t>(id)].info);
+  return all;
+}
+
+// The scope of everything.
+std::string VcdWriter::top() const {
+  return split(signals_[static_cast<std::size_t>(order_.front())].info.scope).front();
+}
+
+void VcdWriter::text(SignalId signal, Picoseconds at, std::string_view text) {
+  if (signal < 0 || closed_ || over_ || at >= filter_.end) return;
+  late_.push_back({at, signal, *words_.emplace(text).first});
+  late_bytes_ += static_cast<std::int64_t>(text.size()) + kLateOverhead;
 }
 
 void VcdWriter::record(SignalId signal, Picoseconds at, std::uint64_t value, bool known) {
@@ -104,20 +116,37 @@ void VcdWriter::record(SignalId signal, Picoseconds at, std::uint64_t value, boo
   if (pending_.size() >= kFlushAt) flush_before(now_());
 }
 
-void VcdWriter::put(const std::string& text) {
+// Of the dump without texts.
+void VcdWriter::put(std::string_view text) {
+  if (spool_ == nullptr) {
+    put_out(text);
+    return;
+  }
   if (truncated_) return;
-  // The last line of a dump that is cut short has to fit as well.
-  constexpr std::int64_t kReserve = 128;
-  if (bytes_ + static_cast<std::int64_t>(text.size()) + kReserve > filter_.max_bytes) {
+  bytes_ += static_cast<std::int64_t>(text.size());
+  if (bytes_ + late_bytes_ + kReserve > filter_.max_bytes) {
     truncated_ = over_ = true;
-    const std::string end =
-        fmt::format("$comment trace ended: size cap of {} bytes reached $end\n", filter_.max_bytes);
-    bytes_ += static_cast<std::int64_t>(end.size());
-    sink_(end);
+    return;
+  }
+  std::fwrite(text.data(), 1, text.size(), spool_.get());
+}
+
+void VcdWriter::put_out(std::string_view text) {
+  if (truncated_) return;
+  if (bytes_ + static_cast<std::int64_t>(text.size()) + kReserve > filter_.max_bytes) {
+    end_early();
     return;
   }
   bytes_ += static_cast<std::int64_t>(text.size());
   sink_(text);
+}
+
+void VcdWriter::end_early() {
+  truncated_ = over_ = true;
+  const std::string end =
+      fmt::format("$comment trace ended: size cap of {} bytes reached $end\n", filter_.max_bytes);
+  bytes_ += static_cast<std::int64_t>(end.size());
+  sink_(end);
 }
 
 void VcdWriter::write_header() {
@@ -126,28 +155,28 @@ void VcdWriter::write_header() {
   rank_.resize(signals_.size());
   std::iota(order_.begin(), order_.end(), 0);
   std::sort(order_.begin(), order_.end(), [&](int a, int b) {
-    const Signal& x = signals_[static_cast<std::size_t>(a)];
-    const Signal& y = signals_[static_cast<std::size_t>(b)];
+    const SignalInfo& x = signals_[static_cast<std::size_t>(a)].info;
+    const SignalInfo& y = signals_[static_cast<std::size_t>(b)].info;
     return x.scope != y.scope ? split(x.scope) < split(y.scope) : natural_less(x.name, y.name);
   });
   std::string text = "$version tilebeat $end\n$timescale 1ps $end\n";
-  const std::string top =
-      order_.empty() ? "soc" : split(signals_[static_cast<std::size_t>(order_.front())].scope).front();
-  std::vector<std::string> open{top};
-  text += fmt::format("$scope module {} $end\n$var wire 1 {} clk $end\n", top, kClockCode);
+  std::vector<std::string> open{order_.empty() ? "soc" : top()};
+  text += fmt::format("$scope module {} $end\n$var wire 1 {} clk $end\n", open.front(), kClockCode);
   for (std::size_t rank = 0; rank < order_.size(); ++rank) {
     Signal& signal = signals_[static_cast<std::size_t>(order_[rank])];
     rank_[static_cast<std::size_t>(order_[rank])] = static_cast<int>(rank);
     signal.code = code_of(static_cast<int>(rank));
-    const std::vector<std::string> scope = split(signal.scope);
+    const std::vector<std::string> scope = split(signal.info.scope);
     std::size_t common = 0;
     while (common < open.size() && common < scope.size() && open[common] == scope[common]) ++common;
     for (std::size_t i = open.size(); i > common; --i) text += "$upscope $end\n";
     for (std::size_t i = common; i < scope.size(); ++i)
       text += fmt::format("$scope module {} $end\n", scope[i]);
     open = scope;
-    const std::string range = signal.width > 1 ? fmt::format(" [{}:0]", signal.width - 1) : "";
-    text += fmt::format("$var wire {} {} {}{} $end\n", signal.width, signal.code, signal.name, range);
+    const int width = signal.info.width_bits;
+    const std::string range = width > 1 ? fmt::format(" [{}:0]", width - 1) : "";
+    text += fmt::format("$var {} {} {} {}{} $end\n", signal.info.radix == Radix::kText ? "string" : "wire",
+                        width, signal.code, signal.info.name, range);
   }
   for (std::size_t i = open.size(); i > 0; --i) text += "$upscope $end\n";
   put(text + "$enddefinitions $end\n");
@@ -208,13 +237,14 @@ void VcdWriter::write_clock_until(Picoseconds at) {
 }
 
 void VcdWriter::write_value(const Signal& signal) {
-  if (signal.width == 1) {
+  const int width = signal.info.width_bits;
+  if (signal.info.radix == Radix::kText) return;  // comes late
+  if (width == 1) {
     put(fmt::format("{}{}\n", signal.known ? (signal.value & 1 ? "1" : "0") : "x", signal.code));
   } else if (!signal.known) {
     put(fmt::format("bx {}\n", signal.code));
   } else {
-    const std::uint64_t mask =
-        signal.width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << signal.width) - 1;
+    const std::uint64_t mask = width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
     put(fmt::format("b{:b} {}\n", signal.value & mask, signal.code));
   }
 }
@@ -229,6 +259,51 @@ void VcdWriter::finish(Picoseconds end) {
     advance_to(last);
   }
   closed_ = true;
+  if (spool_ != nullptr) join();
+}
+
+// The dump that was kept, with the texts where they belong.
+void VcdWriter::join() {
+  if (std::ferror(spool_.get()) != 0) throw UserError("the waveform: a temporary file cannot be written");
+  const auto rank = [this](const Late& late) { return rank_[static_cast<std::size_t>(late.signal)]; };
+  std::stable_sort(late_.begin(), late_.end(), [&](const Late& a, const Late& b) {
+    return a.at != b.at ? a.at < b.at : rank(a) < rank(b);
+  });
+  const bool was_cut = std::exchange(truncated_, false);
+  bytes_ = 0;
+  auto next = late_.cbegin();
+  const auto put_text = [this](const Late& late) {
+    put_out(fmt::format("s{} {}\n", late.text, signals_[static_cast<std::size_t>(late.signal)].code));
+  };
+  // The texts before `limit`, at times that nothing else changes at.
+  const auto put_before = [&](Picoseconds limit) {
+    for (Picoseconds shown = -1; next != late_.cend() && next->at < limit; ++next) {
+      if (next->at != shown) put_out(fmt::format("#{}\n", next->at));
+      shown = next->at;
+      put_text(*next);
+    }
+  };
+  std::rewind(spool_.get());
+  std::array<char, kLineBytes> buffer{};
+  bool window = false;
+  while (!truncated_ && std::fgets(buffer.data(), static_cast<int>(buffer.size()), spool_.get()) != nullptr) {
+    const std::string_view line(buffer.data());
+    if (line.front() == '#' && window) {
+      const Picoseconds at = std::strtoll(line.data() + 1, nullptr, 10);
+      put_before(at);
+      put_out(line);
+      for (; next != late_.cend() && next->at == at; ++next) put_text(*next);
+      continue;
+    }
+    put_out(line);
+    if (line != "$dumpvars\n") continue;
+    window = true;
+    std::map<int, const Late*> held;  // by rank: what holds when the window opens
+    for (; next != late_.cend() && next->at <= filter_.begin; ++next) held[rank(*next)] = &*next;
+    for (const auto& [unused, late] : held) put_text(*late);
+  }
+  if (was_cut && !truncated_) end_early();
+  spool_.reset();
 }
 
 }  // namespace tilebeat

@@ -74,6 +74,12 @@ Cycle Board::settled_at() {
   return latest.at;
 }
 
+void Board::show_ledgers(UnitProbes& probes) {
+  visit(probes);
+  probes.bus("bus", *interconnect_);
+  probes.dram("dram", *dram_);
+}
+
 Snapshot Board::take_snapshot(Cycle at) {
   Snapshot snapshot;
   snapshot.at = at;

@@ -299,15 +299,31 @@ Cycle Chip::settled_at() {
   return at;
 }
 
+// The ledgers of the chip's own parts.
+void Chip::visit(StatVisitor& visitor) {
+  visitor.ledger("host", host_->ledger);
+  if (!start_) return;
+  visitor.ledger("start", start_->ledger);
+  visitor.ledger("start.port", start_->port.ledger);
+}
+
+void Chip::show_ledgers(UnitProbes& probes) {
+  visit(probes);
+  for (const ClusterParts& cluster : clusters_) {
+    for (const auto& core : cluster.cores) core->probe(probes);
+    if (cluster.memory) cluster.memory->probe(probes);
+  }
+  probes.within("");
+  probes.bus("noc", *noc_);
+  probes.bus("link", *link_);
+  for (std::size_t i = 0; i < drams_.size(); ++i) probes.dram(fmt::format("dram{}", i), *drams_[i]);
+}
+
 Snapshot Chip::take_snapshot(Cycle at) {
   Snapshot snapshot;
   snapshot.at = at;
   SnapshotVisitor visitor(snapshot, "");
-  visitor.ledger("host", host_->ledger);
-  if (start_) {
-    visitor.ledger("start", start_->ledger);
-    visitor.ledger("start.port", start_->port.ledger);
-  }
+  visit(visitor);
   // What the parts of one cluster count, and of all that are not built.
   const auto collect_all = [&](const auto& collect) {
     std::optional<Snapshot> like;

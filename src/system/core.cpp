@@ -101,6 +101,12 @@ Cycle Core::settled_at() {
   return latest.at;
 }
 
+void Core::probe(UnitProbes& probes) {
+  probes.within(report_name(*this));
+  visit(probes);
+  probes.bus("bus", *bus);
+}
+
 // Where two granularities account for a run at different times, none is under way.
 void Core::collect(Snapshot& snapshot) {
   if (control->layer_begun() && at_begin_.at < snapshot.at)

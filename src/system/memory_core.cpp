@@ -135,6 +135,12 @@ Cycle MemoryCore::settled_at() {
   return latest.at;
 }
 
+void MemoryCore::probe(UnitProbes& probes) {
+  probes.within(report_name(*this));
+  visit(probes);
+  probes.bus("bus", *bus);
+}
+
 void MemoryCore::collect(Snapshot& snapshot) {
   SnapshotVisitor visitor(snapshot, report_name(*this));
   visit(visitor);

@@ -35,6 +35,13 @@ LayerResult layer_result(const LayerPlan& plan, const LayerMark& before, const L
   return layer;
 }
 
+Slice layer_slice(const LayerResult& layer, Picoseconds begin, Picoseconds end) {
+  Slice slice{layer.name, begin, end};
+  slice.bytes = layer.bytes.dram_read + layer.bytes.dram_write;
+  slice.macs = layer.macs;
+  return slice;
+}
+
 // Anything was computed or moved between two marks. Programs are read from DRAM up to their ends.
 bool worked(const LayerMark& before, const LayerMark& after) {
   const MemoryBytes moved = after.bytes - before.bytes;
@@ -114,7 +121,7 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
     run.layers.push_back(layer_result(plan.layers[number], before, mark, run));
     done[number] = true;
     if (timeline != nullptr)
-      timeline->span("layers", plan.layers[number].name, clock.at(before.at), clock.at(mark.at));
+      timeline->slice("layers", layer_slice(run.layers.back(), clock.at(before.at), clock.at(mark.at)));
     before = mark;
   }
   Snapshot last = system.last_layer_end();
@@ -170,6 +177,7 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
   static System* kept = nullptr;
   kept = make_system(hardware, plan, options, options.jitter_seed != 0 ? &jitter : nullptr).release();
   System& system = *kept;
+  system.probe();
   for (MemorySegment& segment : plan.image) {
     system.write_memory(segment.address, segment.bytes);
     std::vector<std::uint8_t>().swap(segment.bytes);  // weights are large; `= {}` would keep the memory

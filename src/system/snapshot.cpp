@@ -123,9 +123,4 @@ void visit_ledgers(StatVisitor& visitor, const std::string& module, CopyEngine& 
   visitor.ledger(module + ".write", engine.write_ledger);
 }
 
-std::string report_name(const sc_core::sc_module& module) {
-  const std::string whole = module.name();
-  return whole.substr(whole.find('.') + 1);
-}
-
 }  // namespace tilebeat

@@ -22,6 +22,11 @@ System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, con
   dont_initialize();
 }
 
+void System::probe() {
+  if (context_.observers.trace == nullptr && context_.observers.timeline == nullptr) return;
+  show_ledgers(probes_.emplace(name(), context_));
+}
+
 void System::observe(CommandProcessor& control) {
   control.on_layer_end = [this](std::uint32_t layer, Cycle at) { end_layer(layer, at); };
 }

@@ -1,7 +1,9 @@
 #include "tilebeat/units/command_processor.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
 #include "tilebeat/base/overloaded.h"
+#include "tilebeat/sim/work_counter.h"
 
 #include <algorithm>
 
@@ -58,6 +60,10 @@ CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContex
   sensitive << control_wake_;
   dont_initialize();
   if (context_.trace() != nullptr) declare_signals();
+  if (context_.observers.programs != nullptr) {
+    log_ = context_.observers.programs;
+    processor_ = log_->add_processor(report_name(*this));
+  }
 }
 
 // Wakes the control in phase kGrant of `cycle`.
@@ -151,6 +157,7 @@ void CommandProcessor::fetch_step() {
   } else {
     buffer_reserved_ += bytes;
     fetch.issue(tlm::TLM_READ_COMMAND, fetch_address_, bytes, fetch.buffer(bytes), now);
+    log_fetch(fetch_address_, bytes, now);
     fetch_address_ += static_cast<std::uint64_t>(bytes);
     fetch_wake_.notify(to_sc_time(context_.clock.period_ps()));
   }
@@ -166,6 +173,7 @@ void CommandProcessor::control_step() {
     if (message.kind == UnitMessage::Kind::kReleased) {
       --unit.held;
     } else {
+      log(unit.under_way.front(), ProgramStage::kRetire, now);
       unit.under_way.pop_front();
     }
     for (const Semaphore s : message.signals) {
@@ -198,8 +206,10 @@ void CommandProcessor::declare_signals() {
   address_signal_ = trace.add_signal(name(), "decode_addr", 48);
   for (std::size_t i = 0; i < state_.size(); ++i) {
     if (state_[i].socket < 0) continue;
-    state_[i].queue_signal = trace.add_signal(name(), fmt::format("{}_queue", kUnitNames[i]), 8);
-    state_[i].held_signal = trace.add_signal(name(), fmt::format("{}_held", kUnitNames[i]), 8);
+    state_[i].queue_signal =
+        trace.add_signal(name(), fmt::format("{}_queue", kUnitNames[i]), 8, Radix::kDecimal);
+    state_[i].held_signal =
+        trace.add_signal(name(), fmt::format("{}_held", kUnitNames[i]), 8, Radix::kDecimal);
   }
 }
 
@@ -229,6 +239,8 @@ void CommandProcessor::decode_one(Cycle now) {
   Queued queued;
   queued.address = decode_address_;
   queued.instruction = at_instruction(decode_address_, [&] { return decode(bytes); });
+  queued.instruction.address = decode_address_;
+  if (log_ != nullptr) log_decode(queued, now);
   const Unit unit = unit_of(queued.instruction);
   if (queued.instruction.operation.is<Signal>()) {
     if (static_cast<int>(signals_.size()) >= dma_.command_queue) {
@@ -237,6 +249,7 @@ void CommandProcessor::decode_one(Cycle now) {
       return;  // the signal that goes out wakes the control again
     }
     signals_.push_back(queued);
+    log(queued.address, ProgramStage::kWait, now + 1);
   } else if (unit == Unit::kSync) {
     if (!at_instruction(decode_address_, [&] { return execute_sync(queued, now); })) {
       decode_blocker_ = sync_blocker_;
@@ -244,6 +257,8 @@ void CommandProcessor::decode_one(Cycle now) {
       return;
     }
     tokens_taken_ = false;
+    log(queued.address, ProgramStage::kRetire, now + 1);
+    if (!running_) log_end(now + 1);
   } else {
     UnitState& state = state_[static_cast<std::size_t>(queue_of_[static_cast<std::size_t>(unit)])];
     if (state.socket < 0) {
@@ -256,6 +271,7 @@ void CommandProcessor::decode_one(Cycle now) {
       return;  // a dispatch from that queue wakes the control again
     }
     state.queue.push_back(queued);
+    log(queued.address, ProgramStage::kWait, now + 1);
   }
   buffer_.erase(buffer_.begin(), running_ ? buffer_.begin() + kInstructionBytes : buffer_.end());
   decode_address_ += kInstructionBytes;
@@ -265,6 +281,30 @@ void CommandProcessor::decode_one(Cycle now) {
   decode_blocker_ = running_ ? Activity::kInstructionFetch : Activity::kHost;
   wake_control(now + 1);
   notify_at(fetch_wake_, context_.clock, now + 1);
+}
+
+// Instructions that begin in what is requested.
+void CommandProcessor::log_fetch(std::uint64_t address, int bytes, Cycle now) {
+  if (log_ == nullptr) return;
+  const std::uint64_t offset = address - program_.address;
+  const std::uint64_t first = ceil_div<std::uint64_t>(offset, kInstructionBytes) * kInstructionBytes;
+  for (std::uint64_t at = first; at < offset + static_cast<std::uint64_t>(bytes); at += kInstructionBytes)
+    log(program_.address + at, ProgramStage::kFetch, now);
+}
+
+void CommandProcessor::log_decode(const Queued& queued, Cycle now) {
+  if (decoding_ == queued.address) return;
+  decoding_ = queued.address;
+  log_->name(processor_, number_of(queued.address), disassemble(queued.instruction));
+  log(queued.address, ProgramStage::kDecode, now);
+}
+
+// The program has ended: what was fetched behind its halt is not executed.
+void CommandProcessor::log_end(Cycle now) {
+  for (std::uint64_t at = decode_address_ + kInstructionBytes; at < fetch_address_; at += kInstructionBytes)
+    log(at, ProgramStage::kFlush, now);
+  programs_fetched_ += (fetch_address_ - program_.address) / kInstructionBytes;
+  decoding_.reset();
 }
 
 bool CommandProcessor::all_idle() const {
@@ -305,6 +345,7 @@ void CommandProcessor::give_signal(Cycle now) {
   const Queued queued = signals_.front();
   if (!take_tokens(queued.instruction.waits)) return;
   signals_.pop_front();
+  log(queued.address, ProgramStage::kRetire, now + 1);
   last_signal_ = now;
   at_instruction(queued.address, [&] { execute_signal(queued.instruction.operation.get<Signal>()); });
   for (const Semaphores& own : {queued.instruction.release_signals, queued.instruction.done_signals}) {
@@ -359,6 +400,7 @@ void CommandProcessor::dispatch(Cycle now) {
     unit.queue.pop_front();
     ++unit.held;
     unit.under_way.push_back(address);
+    log(address, ProgramStage::kExecute, now + 1);
     unit.told = blocker_of(unit);
     UnitCommand command{UnitCommand::Dispatch{unit.dispatched, unit.told}};
     at_instruction(address, [&] { send_(units[static_cast<std::size_t>(unit.socket)], command); });

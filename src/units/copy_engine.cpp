@@ -119,6 +119,7 @@ CopyEngine::CopyEngine(sc_core::sc_module_name name, const SimContext& context, 
       outer("outer", context, config.max_outstanding, wake_),
       inner("inner", context, config.max_outstanding, wake_),
       config_(config),
+      buffer_fill_(context, *this, {"", "buffer", "bytes", CounterInfo::Kind::kLevel}),
       unit_(unit),
       inner_ranges_(std::move(inner_ranges)) {
   for (const CopySide& side : more) {
@@ -131,7 +132,7 @@ CopyEngine::CopyEngine(sc_core::sc_module_name name, const SimContext& context, 
   if (Trace* trace = context_.trace(); trace != nullptr) {
     read_signal_ = trace->add_signal(this->name(), "read", 1);
     write_signal_ = trace->add_signal(this->name(), "write", 1);
-    buffer_signal_ = trace->add_signal(this->name(), "buffer_bytes", 32);
+    buffer_signal_ = trace->add_signal(this->name(), "buffer_bytes", 32, Radix::kDecimal);
   }
 }
 
@@ -191,6 +192,7 @@ void CopyEngine::step() {
   const bool read_one = read(now);
   if (!read_one) read_ledger.enter(read_blocker(now), now);
   if (!wrote) write_ledger.enter(write_blocker(now), now);
+  buffer_fill_.level(now, reserved_);
   trace_state(now);
   if (read_one || wrote) wake_at(now + 1);
 }
@@ -226,8 +228,8 @@ void CopyEngine::take_responses(Cycle now) {
     Job& job = jobs_.front();
     job.unwritten -= written;
     if (job.unwritten > 0) continue;
-    if (Timeline* timeline = context_.observers.timeline; timeline != nullptr)
-      timeline->span(name(), summary(job.instruction), context_.clock.at(job.began), context_.clock.at(now));
+    show_work(context_, *this, job.instruction, job.began, now,
+              {CopyStream::total_bytes(job.instruction.operation.get<Copy>())});
     tell(UnitMessage::Kind::kDone, job.instruction.done_signals);
     jobs_.pop_front();
     --to_read_, --to_release_, --to_write_;

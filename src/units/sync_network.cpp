@@ -23,7 +23,7 @@ SyncNetwork::SyncNetwork(sc_core::sc_module_name name, const SimContext& context
   sensitive << wake_;
   dont_initialize();
   if (Trace* trace = context_.trace(); trace != nullptr)
-    waiting_signal_ = trace->add_signal(this->name(), "barrier_waiting", 16);
+    waiting_signal_ = trace->add_signal(this->name(), "barrier_waiting", 16, Radix::kDecimal);
 }
 
 void SyncNetwork::receive(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {

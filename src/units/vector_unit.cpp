@@ -1,6 +1,7 @@
 #include "tilebeat/units/vector_unit.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/units/work_slice.h"
 
 #include <algorithm>
 
@@ -165,10 +166,10 @@ void VectorUnit::take_responses(Cycle now) {
     ledger.explain(result.trail(), now);
     Job& job = jobs_.front();
     job.unwritten -= static_cast<std::int64_t>(data.size());
+    job.written += static_cast<std::int64_t>(data.size());
     result.recycle(std::move(data));
     if (job.unwritten > 0) continue;
-    if (Timeline* timeline = context_.observers.timeline; timeline != nullptr)
-      timeline->span(name(), summary(job.instruction), context_.clock.at(job.began), context_.clock.at(now));
+    show_work(context_, *this, job.instruction, job.began, now, {job.written});
     tell(UnitMessage::Kind::kDone, job.instruction.done_signals);
     jobs_.pop_front();
     --to_step_, --to_compute_;

@@ -18,11 +18,11 @@ namespace tilebeat::testing {
 /// Keeps every change; a change before the present is an error.
 class RecordingTrace : public Trace {
  public:
-  SignalId add_signal(const std::string& scope, const std::string& name, int width_bits) override {
-    EXPECT_GE(width_bits, 1);
-    EXPECT_LE(width_bits, 64);
+  SignalId declare(const SignalInfo& info) override {
+    EXPECT_GE(info.width_bits, 1);
+    EXPECT_LE(info.width_bits, 64);
     const auto id = static_cast<SignalId>(changes_.size());
-    EXPECT_TRUE(ids_.emplace(scope + "." + name, id).second) << "names are unique";
+    EXPECT_TRUE(ids_.emplace(info.scope + "." + info.name, id).second) << "names are unique";
     changes_.emplace_back();
     return id;
   }
@@ -30,6 +30,7 @@ class RecordingTrace : public Trace {
     EXPECT_GE(at, now_ps()) << "changes lie in the present or the future";
     changes_[static_cast<std::size_t>(signal)][at] = value;
   }
+  void text(SignalId signal, Picoseconds at, std::string_view text) override { texts_[signal][at] = text; }
   void unknown(SignalId signal, Picoseconds at) override { unknown_[signal].insert(at); }
   /// When the signal's value was said to be unknown.
   std::set<Picoseconds> unknown(const std::string& name) const {
@@ -57,23 +58,32 @@ class RecordingTrace : public Trace {
 
  private:
   std::map<std::string, SignalId> ids_;
+  std::map<SignalId, std::map<Picoseconds, std::string>> texts_;
   std::map<SignalId, std::set<Picoseconds>> unknown_;
   std::vector<std::map<Picoseconds, std::uint64_t>> changes_;
 };
 
-/// A timeline that keeps its spans.
+/// A timeline that keeps its slices.
 class RecordingTimeline : public Timeline {
  public:
-  struct Span {
+  struct Shown {
     std::string track;
-    std::string what;
-    Picoseconds begin;
-    Picoseconds end;
+    Slice slice;
   };
-  std::vector<Span> spans;
-  void span(const std::string& track, const std::string& what, Picoseconds begin, Picoseconds end) override {
-    spans.push_back({track, what, begin, end});
+  std::vector<Shown> slices;
+  void slice(const std::string& track, const Slice& slice) override { slices.push_back({track, slice}); }
+  ActivityListener& activities(const std::string& /*module*/, Picoseconds /*period*/) override {
+    return nobody_;
   }
+  CounterId add_counter(const CounterInfo& /*info*/) override { return 0; }
+  void count(CounterId, Picoseconds, Picoseconds, std::int64_t) override {}
+  void level(CounterId, Picoseconds, std::int64_t) override {}
+
+ private:
+  class Nobody : public ActivityListener {
+    void spent(Activity, Cycle, Cycle, CycleOrder) override {}
+  };
+  Nobody nobody_;
 };
 
 }  // namespace tilebeat::testing

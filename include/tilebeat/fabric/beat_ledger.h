@@ -42,6 +42,8 @@ class BeatLedger {
   /// The cycle up to which everything is accounted for.
   Cycle settled_at() const { return ledger_.settled_at(); }
   const ActivityCycles& cycles() const { return ledger_.cycles(); }
+  /// What the cycles are kept in.
+  CycleLedger& ledger() { return ledger_; }
 
  private:
   struct Stretch {

@@ -102,6 +102,8 @@ class DramChannel {
 
   /// Brings the statistics up to the end of cycle `end` - 1.
   void settle(Cycle end);
+  /// Of the data bus.
+  CycleLedger& ledger() { return ledger_.ledger(); }
   const DramChannelStatistics& statistics() const { return statistics_; }
   const DramClocks& clocks() const { return clocks_; }
 

@@ -4,6 +4,7 @@
 #include "tilebeat/fabric/dram_channel.h"
 #include "tilebeat/fabric/sparse_memory.h"
 #include "tilebeat/sim/context.h"
+#include "tilebeat/sim/work_counter.h"
 
 #include <cstdint>
 #include <deque>
@@ -73,6 +74,8 @@ class DramController : public sc_core::sc_module {
   /// Brings the statistics up to the end of the last DRAM clock that is over at `now` (ps), with the commands
   /// of an edge at that very instant, whether or not its own process has run (SPEC CY-4).
   void settle(Picoseconds now);
+  /// Where the cycles of a channel's data bus go, in cycles of the DRAM.
+  CycleLedger& ledger(int channel) { return channels_[static_cast<std::size_t>(channel)].ledger(); }
   /// The statistics of a channel as of the last `settle`.
   const DramChannelStatistics& statistics(int channel) const {
     return channels_[static_cast<std::size_t>(channel)].statistics();
@@ -133,6 +136,7 @@ class DramController : public sc_core::sc_module {
   AddressSlice slice_;
   ClockDomain clock_;
   SimContext context_;
+  WorkCounter read_, written_;
   SparseMemory memory_;
   std::vector<DramChannel> channels_;
   std::deque<Request> requests_;              ///< by handle

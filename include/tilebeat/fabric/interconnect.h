@@ -4,6 +4,7 @@
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/fabric/beat_ledger.h"
 #include "tilebeat/fabric/burst.h"
+#include "tilebeat/observe/statistics.h"
 #include "tilebeat/sim/context.h"
 
 #include <cstdint>
@@ -85,7 +86,7 @@ struct BusPortStatistics {
 /// value (TLM_UPDATED, TLM_COMPLETED) and annotate delays. transport_dbg and get_direct_mem_ptr are forwarded
 /// by address and clipped to the range.
 ///
-/// Trace signals `NAME.PORT`: req, addr, rbeat, wbeat, outstanding. Timeline: a span per burst on `bus.PORT`.
+/// Trace signals `NAME.PORT`: req, addr, rbeat, wbeat, outstanding.
 class Interconnect : public sc_core::sc_module {
  public:
   /// One socket an initiator, in the order of the port names.
@@ -102,6 +103,8 @@ class Interconnect : public sc_core::sc_module {
   int ports() const { return static_cast<int>(ports_.size()); }
   /// Brings the statistics up to the end of cycle `end` - 1.
   void settle(Cycle end);
+  /// Shows the ledgers of all ports: `module.PORT.read` and `.write`.
+  void visit_ledgers(const std::string& module, StatVisitor& visitor);
   /// The statistics of a port as of the last `settle`.
   const BusPortStatistics& statistics(PortId port) const {
     return ports_[static_cast<std::size_t>(port.value())].statistics;
@@ -212,7 +215,7 @@ class Interconnect : public sc_core::sc_module {
   void trace_request(const Port& port, const Payload& payload, Cycle now);
   void trace_grant(const Port& port, Cycle now);
   void trace_beats(SignalId signal, Cycle begin, Cycle count);
-  void trace_delivery(const Port& port, const Payload& payload, Cycle now);
+  void trace_delivery(const Port& port, Cycle now);
 
   InterconnectConfig config_;
   SimContext context_;

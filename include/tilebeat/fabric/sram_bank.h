@@ -60,6 +60,7 @@ class SramBank : public sc_core::sc_module {
     Picoseconds free_at = 0;
     BankPortStats stats;
     SignalId data_signal = -1, address_signal = -1;
+    Strobe valid;
     int word_bytes = 1;
   };
   void access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);

@@ -84,6 +84,7 @@ struct Instruction {
   Semaphores release_signals{};  ///< given when its operands are no longer needed
   Semaphores done_signals{};     ///< given when its results are complete
   Operation operation;
+  std::uint64_t address = 0;  ///< where a command processor found it; no part of its encoding
 };
 
 /// The unit whose queue the instruction goes to.

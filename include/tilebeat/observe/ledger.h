@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/activity.h"
 #include "tilebeat/base/types.h"
+#include "tilebeat/observe/activity_log.h"
 #include "tilebeat/observe/wait_trail.h"
 
 #include <array>
@@ -25,9 +26,10 @@ class CycleLedger {
     current_ = activity;
   }
   /// The next `cycles` cycles, starting where the ledger stands, belong to `activity`; the current activity
-  /// goes on afterwards.
-  void spend(Activity activity, Cycle cycles) {
+  /// goes on afterwards. `order` is what the engine knows of these and the neighbouring cycles.
+  void spend(Activity activity, Cycle cycles, CycleOrder order = CycleOrder::kAsTold) {
     if (activity == Activity::kMemory) await(since_ + cycles);
+    if (log_ != nullptr) log_->add(activity, since_, since_ + cycles, order);
     cycles_[static_cast<int>(activity)] += cycles;
     since_ += cycles;
   }
@@ -39,7 +41,12 @@ class CycleLedger {
   /// `trail` is empty.
   void explain(const WaitTrail& trail, Cycle now, Cycle from = 0);
   /// The cycles so far have been reported: they stay as they are.
-  void close() { unexplained_.clear(); }
+  void close() {
+    unexplained_.clear();
+    if (log_ != nullptr) log_->close();
+  }
+  /// From now on `log`, which outlives the ledger's use, hears where the cycles go; null: nobody does.
+  void report_to(ActivityLog* log) { log_ = log; }
   /// The cycle up to which everything is accounted for.
   Cycle settled_at() const { return since_; }
   Activity current() const { return current_; }
@@ -56,6 +63,7 @@ class CycleLedger {
   Activity current_ = Activity::kHost;
   Cycle since_ = 0;
   std::vector<Stretch> unexplained_;  // of kMemory
+  ActivityLog* log_ = nullptr;
 };
 
 }  // namespace tilebeat

@@ -16,6 +16,10 @@ struct SimContext {
   Trace* trace() const {
     return observers.trace != nullptr && !observers.trace->is_over() ? observers.trace : nullptr;
   }
+  /// What work is shown in; null: there is none, or no more.
+  Timeline* timeline() const {
+    return observers.timeline != nullptr && !observers.timeline->is_over() ? observers.timeline : nullptr;
+  }
 };
 
 }  // namespace tilebeat

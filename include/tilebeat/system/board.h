@@ -31,6 +31,7 @@ class Board : public System {
   void visit(StatVisitor& visitor);
   Cycle settled_at() override;
   Snapshot take_snapshot(Cycle at) override;
+  void show_ledgers(UnitProbes& probes) override;
   unsigned debug_transport(tlm::tlm_generic_payload& payload) override {
     return host_->port.socket->transport_dbg(payload);
   }

@@ -52,6 +52,8 @@ class Chip : public System {
   }
   Cycle settled_at() override;
   Snapshot take_snapshot(Cycle at) override;
+  void show_ledgers(UnitProbes& probes) override;
+  void visit(StatVisitor& visitor);
   unsigned debug_transport(tlm::tlm_generic_payload& payload) override {
     return host_->port.socket->transport_dbg(payload);
   }

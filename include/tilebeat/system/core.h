@@ -4,6 +4,7 @@
 #include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/system/simulation_options.h"
 #include "tilebeat/system/snapshot.h"
+#include "tilebeat/system/unit_probes.h"
 #include "tilebeat/units/command_processor.h"
 #include "tilebeat/units/copy_engine.h"
 #include "tilebeat/units/matrix_unit.h"
@@ -37,6 +38,8 @@ class Core : public sc_core::sc_module {
   /// the core computes for a layer that it has not ended, as of the cycle in which it began to.
   void collect(Snapshot& snapshot);
   Cycle settled_at();
+  /// Shows all ledgers.
+  void probe(UnitProbes& probes);
 
  private:
   void visit(StatVisitor& visitor);

@@ -5,6 +5,7 @@
 #include "tilebeat/fabric/write_bridge.h"
 #include "tilebeat/sim/build_order.h"
 #include "tilebeat/system/snapshot.h"
+#include "tilebeat/system/unit_probes.h"
 #include "tilebeat/units/command_processor.h"
 #include "tilebeat/units/copy_engine.h"
 #include "tilebeat/units/matrix_unit.h"
@@ -39,6 +40,8 @@ class MemoryCore : public sc_core::sc_module {
   /// Adds what its parts have counted, as of the snapshot's cycle.
   void collect(Snapshot& snapshot);
   Cycle settled_at();
+  /// Shows all ledgers.
+  void probe(UnitProbes& probes);
 
  private:
   void build_engines(const SimContext& context, const ChipConfig& chip, const std::vector<AddressRange>& map,

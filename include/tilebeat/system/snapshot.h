@@ -5,6 +5,7 @@
 #include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/observe/statistics.h"
 #include "tilebeat/report/run_result.h"
+#include "tilebeat/sim/work_counter.h"
 #include "tilebeat/units/command_processor.h"
 #include "tilebeat/units/copy_engine.h"
 
@@ -91,8 +92,5 @@ class LatestClock : public StatVisitor {
 // The ledgers of parts that cores, memory cores and boards have.
 void visit_ledgers(StatVisitor& visitor, CommandProcessor& control);
 void visit_ledgers(StatVisitor& visitor, const std::string& module, CopyEngine& engine);
-
-/// The name of a module below the system, as reports call it: "chip.cluster0.core1" is "cluster0.core1".
-std::string report_name(const sc_core::sc_module& module);
 
 }  // namespace tilebeat

@@ -4,6 +4,7 @@
 #include "tilebeat/sim/build_order.h"
 #include "tilebeat/system/simulation_options.h"
 #include "tilebeat/system/snapshot.h"
+#include "tilebeat/system/unit_probes.h"
 #include "tilebeat/units/command_processor.h"
 #include "tilebeat/units/host.h"
 
@@ -42,6 +43,8 @@ class System : public sc_core::sc_module {
   virtual std::string describe_state() const = 0;
   /// The instructions that units work on, with their addresses, a line a processor; empty: none.
   virtual std::string describe_under_way() const = 0;
+  /// Lets the observers of the run hear every unit, if there are any. Called once, before the run.
+  void probe();
   Cycle now() const { return context_.clock.cycle_of(now_ps()); }
 
  protected:
@@ -51,6 +54,8 @@ class System : public sc_core::sc_module {
   virtual Cycle settled_at() = 0;
   /// The snapshot of a cycle, every counter and ledger.
   virtual Snapshot take_snapshot(Cycle at) = 0;
+  /// Shows the ledgers of all units.
+  virtual void show_ledgers(UnitProbes& probes) = 0;
   /// Follows the ends of layers on a processor, and the end of the run.
   void observe(CommandProcessor& control);
   void observe(Host& host);
@@ -76,6 +81,7 @@ class System : public sc_core::sc_module {
   std::vector<std::pair<std::uint32_t, LayerMark>> layer_ends_;
   Snapshot last_layer_end_;
   std::optional<Snapshot> run_end_;
+  std::optional<UnitProbes> probes_;
 };
 
 /// The hardware that a configuration describes: the system on chip, or a chip of clusters.

@@ -13,6 +13,7 @@
 #include <array>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,16 @@ class CommandProcessor : public sc_core::sc_module {
   void wake_control(Cycle cycle);
   void declare_signals();
   void trace_queues(Cycle now);
+  // The number of the instruction at an address, among all that the processor has fetched.
+  std::uint64_t number_of(std::uint64_t address) const {
+    return programs_fetched_ + (address - program_.address) / kInstructionBytes;
+  }
+  void log(std::uint64_t address, ProgramStage stage, Cycle at) {
+    if (log_ != nullptr) log_->begin(processor_, number_of(address), stage, at);
+  }
+  void log_fetch(std::uint64_t address, int bytes, Cycle now);
+  void log_decode(const Queued& queued, Cycle now);
+  void log_end(Cycle now);
 
   SimContext context_;
   HostConfig host_;
@@ -144,6 +155,10 @@ class CommandProcessor : public sc_core::sc_module {
   bool tokens_taken_ = false;  // those of the synchronising instruction that holds the decoder
   Activity sync_blocker_ = Activity::kLayerEnd;
   SignalId address_signal_ = -1;
+  ProgramLog* log_ = nullptr;
+  int processor_ = 0;                      // in the log
+  std::uint64_t programs_fetched_ = 0;     // instructions of the programs before this one
+  std::optional<std::uint64_t> decoding_;  // address of the instruction that the log has seen last
   MessageSender send_;
 };
 

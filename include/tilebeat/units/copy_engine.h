@@ -6,6 +6,7 @@
 #include "tilebeat/fabric/strided_block.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/units/commanded_unit.h"
+#include "tilebeat/units/work_slice.h"
 
 #include <deque>
 #include <memory>
@@ -123,6 +124,7 @@ class CopyEngine : public CommandedUnit {
   void trace_state(Cycle now);
 
   DmaConfig config_;
+  WorkCounter buffer_fill_;
   Unit unit_;
   std::vector<AddressRange> inner_ranges_;
   std::vector<std::vector<AddressRange>> more_ranges_;  // of `more_outer`

@@ -46,6 +46,7 @@ class VectorUnit : public CommandedUnit {
   struct Job {
     Instruction instruction;
     Cycle began = 0;
+    std::int64_t written = 0;    // bytes with a write's response
     std::int64_t unwritten = 0;  // result bytes without a write's response
     bool computed = false;       // the last step has entered the lanes
   };

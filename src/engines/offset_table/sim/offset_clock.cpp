@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 namespace tilebeat::offset_table {
 
 // The beat that went through the tags, until the lanes have multiplied it.
@@ -87,6 +89,7 @@ void OffsetUnit::multiply(Under& under) {
               places_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(r.place) * size));
     collect(r.line, under.lines[i].data());
   }
+  if (signals_ && context_.trace() != nullptr) trace_operands(under, bytes);
   if (under.begins) std::fill(sums_.begin(), sums_.end(), 0);
   const bool is_unsigned = job.conv.input_type == DType::kUint8, wide = job.conv.weight_type == DType::kUint8;
   for (std::size_t t = 0; t < under.operands.size(); ++t) {
@@ -131,13 +134,47 @@ void OffsetUnit::declare_signals() {
   Trace& trace = *context_.observers.trace;
   const std::string scope = std::string(name()) + ".lanes";
   Signals s{};
-  s.state = trace.add_signal(scope, "state", 6), s.beat = trace.add_signal(scope, "beat", 1);
-  s.group = trace.add_signal(scope, "group", 32), s.slice = trace.add_signal(scope, "slice", 16);
-  s.row = trace.add_signal(scope, "kernel_row", 16), s.column = trace.add_signal(scope, "kernel_column", 16);
-  s.channel = trace.add_signal(scope, "channel", 16);
-  s.hits = trace.add_signal(scope, "hits", 16), s.misses = trace.add_signal(scope, "misses", 16);
-  s.conflicts = trace.add_signal(scope, "bank_cycles", 16);
+  s.beat = trace.add_signal(scope, "beat", 1);
+  s.group = trace.add_signal(scope, "group", 32, Radix::kDecimal),
+  s.slice = trace.add_signal(scope, "slice", 16, Radix::kDecimal);
+  s.row = trace.add_signal(scope, "kernel_row", 16, Radix::kDecimal),
+  s.column = trace.add_signal(scope, "kernel_column", 16, Radix::kDecimal);
+  s.channel = trace.add_signal(scope, "channel", 16, Radix::kDecimal);
+  s.hits = trace.add_signal(scope, "hits", 16, Radix::kDecimal),
+  s.misses = trace.add_signal(scope, "misses", 16, Radix::kDecimal);
+  s.conflicts = trace.add_signal(scope, "bank_cycles", 16, Radix::kDecimal);
+  s.valid = Strobe(&trace, scope, "valid");
+  // What the lanes multiply: nine bits signed (SPEC NU-1).
+  const auto operands = [&](const char* kind, int count) {
+    std::vector<SignalId> all;
+    for (int i = 0; i < count * config_.vector; ++i)
+      all.push_back(trace.add_signal(fmt::format("{}.{}{}", scope, kind, i / config_.vector),
+                                     fmt::format("c{}", i % config_.vector), 9, Radix::kSigned));
+    return all;
+  };
+  s.maps = operands("row", config_.rows), s.kernels = operands("column", config_.columns);
   signals_ = s;
+}
+
+// What the lanes multiply in the last cycle of a beat: `bytes` are those of the map, by thread.
+void OffsetUnit::trace_operands(const Under& under, const std::vector<std::uint8_t>& bytes) {
+  Trace& trace = *context_.observers.trace;
+  const Picoseconds at = now_ps();
+  const ConvSetup& conv = under.job->conv;
+  const auto show = [&](SignalId signal, std::uint8_t byte, DType type, int zero) {
+    const int value = (type == DType::kUint8 ? byte : static_cast<std::int8_t>(byte)) - zero;
+    trace.change(signal, at, static_cast<std::uint32_t>(value) & 0x1FF);
+  };
+  const auto vector = static_cast<std::size_t>(under.job->schedule.vector());
+  const auto lanes = static_cast<std::size_t>(config_.vector);
+  signals_->valid.high(&trace, at, at + context_.clock.period_ps());
+  for (std::size_t t = 0; t < under.operands.size(); ++t) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(under.operands[t].bytes); ++i)
+      show(signals_->maps[t * lanes + i], bytes[t * vector + i], conv.input_type, conv.input_zero_point);
+  }
+  for (std::size_t i = 0; i < under.kernels.size(); ++i)
+    show(signals_->kernels[i / vector * lanes + i % vector], under.kernels[i], conv.weight_type,
+         conv.weight_zero_point);
 }
 
 void OffsetUnit::trace_beat(const Pipeline::BeatTimes& times, const Beat& beat) {
@@ -146,7 +183,6 @@ void OffsetUnit::trace_beat(const Pipeline::BeatTimes& times, const Beat& beat) 
   const auto value = [](std::int64_t number) { return static_cast<std::uint64_t>(number); };
   trace.change(signals_->beat, at, 1);
   trace.change(signals_->beat, context_.clock.at(times.end), 0);
-  trace.change(signals_->state, at, static_cast<std::uint64_t>(Activity::kBusy));
   trace.change(signals_->group, at, value(group_)), trace.change(signals_->slice, at, slice_);
   trace.change(signals_->row, at, value(beat.row)), trace.change(signals_->column, at, value(beat.column));
   trace.change(signals_->channel, at, value(beat.channel));

@@ -69,6 +69,7 @@ OffsetUnit::OffsetUnit(sc_core::sc_module_name name, const SimContext& context, 
       results_("results", context, nram, config.port_bytes),
       kernels_("kernels", context, wram, config.port_bytes),
       pipeline_(config, port_times(config, nram, wram)),
+      work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}),
       sums_(static_cast<std::size_t>(config.rows) * static_cast<std::size_t>(config.columns)),
       places_(static_cast<std::size_t>(config.cache.bytes)) {
   SC_METHOD(step);
@@ -297,6 +298,7 @@ bool OffsetUnit::do_beat() {
   const Pipeline::BeatTimes times =
       pipeline_.beat(operands_, std::max(*there, job.began), kernels_.accesses(weights, bytes), references_);
   account(times);
+  if (begins) slice_began_ = times.begin;
   ++stats.beats;
   stats.wram_read += bytes;
   for (const LineCache::Reference& r : references_) stats.nram_read += r.missed ? line_size(r.line) : 0;
@@ -333,8 +335,10 @@ void OffsetUnit::account(const Pipeline::BeatTimes& t) {
 // The last beat of a slice went through: its sums leave.
 void OffsetUnit::end_slice(const Slice& slice) {
   const Job& job = *job_;
-  stats.useful_macs +=
+  const std::int64_t macs =
       static_cast<std::int64_t>(threads_.size()) * slice.count * job.setup.useful_taps * job.run.channels;
+  stats.useful_macs += macs, job_->macs += macs;
+  work_.count(slice_began_, ledger.settled_at(), macs);
   rows_.clear();
   if (!job.run.last) {
     written_ = pipeline_.lanes_free() + pipeline_.tree_cycles();
@@ -367,9 +371,7 @@ void OffsetUnit::finish_jobs(Cycle now) {
   while (!jobs_.empty()) {
     Job& front = *jobs_.front();
     if (!front.done || *front.done > now || (reading_ && jobs_.size() == 1)) return;
-    if (Timeline* timeline = context_.observers.timeline; timeline != nullptr)
-      timeline->span(name(), summary(front.instruction), context_.clock.at(front.began),
-                     context_.clock.at(now));
+    show_work(context_, *this, front.instruction, front.began, now, {{}, front.macs});
     close_all(front.writes, now);
     tell(UnitMessage::Kind::kDone, front.instruction.done_signals);
     jobs_.pop_front();

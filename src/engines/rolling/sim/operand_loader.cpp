@@ -32,9 +32,9 @@ void OperandLoader::find_pieces(const Round& round, OperandName operand, Line& l
 void OperandLoader::enter(Cycle at, Activity release) {
   Line& front = lines_[entered_slot_];
   const Cycle ready = std::max(ledger.settled_at(), std::min(front.ready, at));
-  ledger.spend(Activity::kLineLoad, ready - ledger.settled_at());
-  ledger.spend(release, at - ready);
-  ledger.spend(Activity::kBusy, front.clocks);
+  ledger.spend(Activity::kLineLoad, ready - ledger.settled_at(), CycleOrder::kMixed);
+  ledger.spend(release, at - ready, CycleOrder::kMixed);
+  ledger.spend(Activity::kBusy, front.clocks, CycleOrder::kMixed);
   next_entry_ = at + front.clocks;
   front.leaves = next_entry_ - 1;
   if (++entered_slot_ == lines_.size()) entered_slot_ = 0;

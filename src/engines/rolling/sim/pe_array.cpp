@@ -28,8 +28,8 @@ PeArray::PeArray(const Shape& shape, Trace* trace, const std::string& scope)
     for (int group = 0; group < shape.groups; ++group) {
       for (int row = 0; row < shape.rows; ++row) {
         for (int column = 0; column < shape.columns; ++column) {
-          signals_.push_back(
-              trace->add_signal(scope, fmt::format("pe{}_{}.{}{}", row, column, operand, group), 9));
+          signals_.push_back(trace->add_signal(
+              scope, fmt::format("pe{}_{}.{}{}", row, column, operand, group), 9, Radix::kSigned));
         }
       }
     }

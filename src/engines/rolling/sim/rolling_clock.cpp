@@ -50,10 +50,11 @@ void RollingUnit::do_step(const Round& round, Cycle now) {
   }
   const Step::Kind kind = step_->kind;
   const bool beats = kind == Step::Kind::kBeat;
-  ledger.enter(beats                       ? Activity::kBusy
-               : kind == Step::Kind::kSums ? Activity::kOutputDrain
-                                           : Activity::kRoll,
-               now);
+  const Activity activity = beats                       ? Activity::kBusy
+                            : kind == Step::Kind::kSums ? Activity::kOutputDrain
+                                                        : Activity::kRoll;
+  ledger.enter(activity, now);
+  ledger.spend(activity, 1, CycleOrder::kMixed);
   stats.beats += beats ? 1 : 0;
   if (round.job->setup.scheme == Scheme::kOutputStationary)
     stream(round, now);
@@ -219,18 +220,18 @@ void RollingUnit::declare_signals() {
   Trace& trace = *context_.observers.trace;
   const std::string scope = std::string(name()) + ".array";
   signals_.emplace();
-  signals_->state = trace.add_signal(scope, "state", 6);
-  signals_->group = trace.add_signal(scope, "group", 8);
-  signals_->computation = trace.add_signal(scope, "computation", 16);
-  signals_->phase = trace.add_signal(scope, "phase", 8);
-  signals_->step = trace.add_signal(scope, "step", 3);
+  signals_->group = trace.add_signal(scope, "group", 8, Radix::kDecimal);
+  signals_->computation = trace.add_signal(scope, "computation", 16, Radix::kDecimal);
+  signals_->phase = trace.add_signal(scope, "phase", 8, Radix::kDecimal);
+  signals_->step = trace.add_signal(scope, "step", 3, Radix::kDecimal);
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     const auto index = static_cast<std::size_t>(operand);
     signals_->load[index] = trace.add_signal(scope, fmt::format("load_{}", kOperandNames[index]), 1);
   }
   signals_->sums_valid = trace.add_signal(scope, "sums", 1);
+  signals_->beat = Strobe(&trace, scope, "valid");
   for (int line = 0; line < std::max(config_.rows, config_.columns); ++line)
-    signals_->sums.push_back(trace.add_signal(scope, fmt::format("sum{}", line), 32));
+    signals_->sums.push_back(trace.add_signal(scope, fmt::format("sum{}", line), 32, Radix::kSigned));
 }
 
 void RollingUnit::trace_step(Cycle now) {
@@ -242,14 +243,14 @@ void RollingUnit::trace_step(Cycle now) {
       signals_->group, at,
       value(rounds_.front().job->schedule.group_of(step_->part, step_->cut) + first_group(rounds_.front())));
   trace.change(signals_->computation, at, value(step_->computation));
+  if (step_->kind == Step::Kind::kBeat) signals_->beat.high(&trace, at, context_.clock.at(now + 1));
   trace.change(signals_->phase, at, value(step_->phase));
   trace.change(signals_->step, at, value(static_cast<int>(step_->kind)));
 }
 
-// The state, and the sums that are added in the result buffer in this cycle.
+// The sums that are added in the result buffer in this cycle.
 void RollingUnit::trace_clock(Cycle now) {
   Trace& trace = *context_.observers.trace;
-  trace.change(signals_->state, context_.clock.at(now), static_cast<std::uint64_t>(ledger.current()));
   if (!trees_.empty() && trees_.back().due > now) {
     const Picoseconds due = context_.clock.at(trees_.back().due);
     trace.change(signals_->sums_valid, due, 1);

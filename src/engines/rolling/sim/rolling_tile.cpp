@@ -66,8 +66,9 @@ bool RollingUnit::do_round() {
     multiply_round(round);
   const RollingSchedule::Clocks clocks = round.job->schedule.clocks(round.block, round.round);
   const bool plain = round.job->setup.scheme == Scheme::kOutputStationary;
-  ledger.spend(Activity::kBusy, clocks.beats);
-  ledger.spend(plain ? Activity::kOutputDrain : Activity::kRoll, clocks.all - clocks.beats);
+  ledger.spend(Activity::kBusy, clocks.beats, CycleOrder::kMixed);
+  ledger.spend(plain ? Activity::kOutputDrain : Activity::kRoll, clocks.all - clocks.beats,
+               CycleOrder::kMixed);
   stats.beats += clocks.beats;
   const RollingSchedule::Rolls rolls = round.job->schedule.rolls(round.block);
   stats.rolls += rolls.rings, stats.exchanges += rolls.exchanges, stats.corrections += rolls.corrections;

@@ -45,7 +45,8 @@ RollingUnit::RollingUnit(sc_core::sc_module_name name, const SimContext& context
               memories ? std::optional(memories->nram) : std::nullopt, granularity, wake_),
       config_(config),
       granularity_(granularity),
-      array_(shape_of(config), context.observers.trace, std::string(this->name()) + ".array") {
+      array_(shape_of(config), context.observers.trace, std::string(this->name()) + ".array"),
+      work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}) {
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     auto& made = loaders[static_cast<std::size_t>(operand)];
     if (memories) {
@@ -208,9 +209,7 @@ void RollingUnit::finish_jobs(Cycle now) {
     Job& front = *jobs_.front();
     if (front.unwritten > 0 || front.written > now || &front == loading_.get()) return;
     if (!front.run.last && (!front.accumulated || *front.accumulated >= now)) return;
-    if (Timeline* timeline = context_.observers.timeline; timeline != nullptr)
-      timeline->span(name(), summary(front.instruction), context_.clock.at(front.began),
-                     context_.clock.at(now));
+    show_work(context_, *this, front.instruction, front.began, now, {{}, front.macs});
     close_all(front.writes, now);
     tell(UnitMessage::Kind::kDone, front.instruction.done_signals);
     jobs_.pop_front();
@@ -293,8 +292,10 @@ void RollingUnit::end_round(Cycle last) {
     records_ = std::move(arriving_[static_cast<std::size_t>(set_of(round))]);
   const Cycle added = last + tree_clocks(round);
   if (round.round + 1 == schedule.rounds_per_block()) {
-    stats.useful_macs += std::int64_t{round.block.rows.size} * round.block.columns.size *
-                         round.job->setup.useful_taps * round.job->run.channels;
+    const std::int64_t macs = std::int64_t{round.block.rows.size} * round.block.columns.size *
+                              round.job->setup.useful_taps * round.job->run.channels;
+    stats.useful_macs += macs, round.job->macs += macs;
+    work_.count(last + 1 - schedule.clocks(round.block, round.round).all, last + 1, macs);
   }
   if (round.ends_sums) {
     results.complete(sums_, round, records_, added);

@@ -84,8 +84,8 @@ void ScratchpadLoader::request_until(Rounds& rounds, Cycle last) {
     Line& made = prepare(*round);
     const int accesses = access(*round, made);
     stats.requests += accesses;
-    requests_.spend(Activity::kLanding, turn - requests_.settled_at());
-    requests_.spend(Activity::kBusy, std::max(1, accesses));
+    requests_.spend(Activity::kLanding, turn - requests_.settled_at(), CycleOrder::kMixed);
+    requests_.spend(Activity::kBusy, std::max(1, accesses), CycleOrder::kMixed);
     next_turn_ = requests_.settled_at();
     made.ready = next_turn_ + port.latency();
     if (next_round(rounds) == nullptr) requests_.enter(Activity::kNoWork, next_turn_);
@@ -176,12 +176,12 @@ class ScratchpadLoader::Flow {
   /// Tells the loader what happened.
   void settle(ScratchpadLoader& loader, Activity release) const {
     loader.oldest_ = oldest_;
-    loader.requests_.spend(Activity::kLanding, landing_);
-    loader.requests_.spend(Activity::kBusy, turn_ - loader.next_turn_ - landing_);
+    loader.requests_.spend(Activity::kLanding, landing_, CycleOrder::kMixed);
+    loader.requests_.spend(Activity::kBusy, turn_ - loader.next_turn_ - landing_, CycleOrder::kMixed);
     loader.next_turn_ = turn_;
-    loader.ledger.spend(Activity::kLineLoad, memory_);
-    loader.ledger.spend(release, waited_);
-    loader.ledger.spend(Activity::kBusy, entry_ - loader.ledger.settled_at());
+    loader.ledger.spend(Activity::kLineLoad, memory_, CycleOrder::kMixed);
+    loader.ledger.spend(release, waited_, CycleOrder::kMixed);
+    loader.ledger.spend(Activity::kBusy, entry_ - loader.ledger.settled_at(), CycleOrder::kMixed);
     loader.stats.requests += requests_;
     loader.stats.bytes += bytes_;
     loader.stats.lines += lines_;

@@ -33,13 +33,15 @@ PeArray::PeArray(sc_core::sc_module_name name, const SimContext& context, const 
 }
 
 void PeArray::declare_signals(bool accumulators) {
+  valid_ = Strobe(context_.observers.trace, name(), "valid");
   for (int row = 0; row < config_.rows; ++row) {
     for (int column = 0; column < config_.columns; ++column) {
       const std::string pe =
           fmt::format("pe{}{:02}", row, column);  // document 000: pe1500 is row 15, column 0
-      pe_signals_.push_back(context_.observers.trace->add_signal(name(), pe, 32));
+      pe_signals_.push_back(context_.observers.trace->add_signal(name(), pe, 32, Radix::kSigned));
       if (accumulators)
-        accumulator_signals_.push_back(context_.observers.trace->add_signal(name(), pe + "_acc", 32));
+        accumulator_signals_.push_back(
+            context_.observers.trace->add_signal(name(), pe + "_acc", 32, Radix::kSigned));
     }
   }
 }
@@ -105,6 +107,7 @@ void PeArray::drain_cycle(const ArrayOperands::OneBeat& message, Cycle at) {
 void PeArray::trace_pes(Cycle at) {
   Trace& trace = *context_.observers.trace;
   const Picoseconds time = context_.clock.at(at);
+  valid_.high(&trace, time, context_.clock.at(at + 1));
   for (int row = 0; row < config_.rows; ++row) {
     for (int column = 0; column < config_.columns; ++column) {
       const auto index = static_cast<std::size_t>(row * config_.columns + column);

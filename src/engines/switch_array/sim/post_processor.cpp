@@ -5,6 +5,7 @@
 #include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/sim/input_arrangement.h"
 #include "tilebeat/units/post_processing.h"
+#include "tilebeat/units/work_slice.h"
 
 #include <algorithm>
 #include <cstring>
@@ -76,10 +77,8 @@ void PostProcessor::book_drain(Cycle last_mac) {
 // The last results of a chunk's instruction drain after cycle `last_mac`.
 void PostProcessor::complete_chunk(const ArrayChunk& chunk, Cycle last_mac) {
   const Cycle drained = last_mac + 1 + drain_clocks();
-  if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
-    timeline->span(name(), "last drain of " + summary(chunk.instruction), context_.clock.at(last_mac + 1),
-                   context_.clock.at(drained));
-  }
+  const std::int64_t results = std::int64_t{chunk.run.rows} * chunk.run.columns * pixel_bytes_;
+  show_work(context_, *this, chunk.instruction, last_mac + 1, drained, {results});
   if (chunk.run.blocks > 1) return;  // of the same instruction
   const Cycle at = drained + config_.post_latency_cycles;
   if (holds != nullptr) holds->output.close_oldest(at);

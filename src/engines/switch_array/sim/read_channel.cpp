@@ -39,13 +39,14 @@ ReadChannel::ReadChannel(sc_core::sc_module_name name, const SimContext& context
       port("port", context, config.max_outstanding, wake_),
       stream("stream"),
       config_(config),
-      array_(array) {
+      array_(array),
+      landing_fill_(context, *this, {"", "landing buffer", "bytes", CounterInfo::Kind::kLevel}) {
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
   if (Trace* trace = context_.trace(); trace != nullptr) {
     busy_signal_ = trace->add_signal(this->name(), "streaming", 1);
-    landing_signal_ = trace->add_signal(this->name(), "landing_bytes", 32);
+    landing_signal_ = trace->add_signal(this->name(), "landing_bytes", 32, Radix::kDecimal);
   }
 }
 
@@ -81,6 +82,7 @@ void ReadChannel::deliver(Cycle now) {
     order_.pop_front();
     if (next.first) {
       stream_begin_ = now;
+      streamed_before_ = bytes;
       send_(stream, StreamMessage{StreamMessage::Begin{streaming_.front()}});
     }
     Cycle written = now;
@@ -104,10 +106,8 @@ void ReadChannel::deliver(Cycle now) {
       }
     }
     if (next.last) {
-      if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
-        timeline->span(name(), summary(streaming_.front()), context_.clock.at(stream_begin_),
-                       context_.clock.at(std::max(written, now + 1)));
-      }
+      show_work(context_, *this, streaming_.front(), stream_begin_, std::max(written, now + 1),
+                {bytes - streamed_before_});
       completions_.push_back({std::max(written, now + 1), streaming_.front().done_signals});
       streaming_.pop_front();
     }
@@ -166,6 +166,7 @@ void ReadChannel::request(Cycle now) {
 }
 
 void ReadChannel::account(Cycle now) {
+  landing_fill_.level(now, landing_used_);
   if (Trace* trace = context_.trace(); trace != nullptr) {
     trace->change(landing_signal_, context_.clock.at(now), static_cast<std::uint64_t>(landing_used_));
   }

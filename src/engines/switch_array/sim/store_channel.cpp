@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/engines/switch_array/operations.h"
+#include "tilebeat/units/work_slice.h"
 
 #include <algorithm>
 
@@ -51,10 +52,7 @@ void StoreChannel::take_responses(Cycle now) {
 
 void StoreChannel::release(Cycle now) {
   if (!releasing_ || now < read_free_) return;
-  if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
-    timeline->span(name(), summary(commands_.front()), context_.clock.at(store_begin_),
-                   context_.clock.at(now));
-  }
+  show_work(context_, *this, commands_.front(), store_begin_, now, {bytes - stored_before_});
   tell(UnitMessage::Kind::kReleased, commands_.front().release_signals);
   commands_.pop_front();
   releasing_ = false;
@@ -70,6 +68,7 @@ void StoreChannel::read_source(Cycle now) {
     source_address_ = store.source;
     storing_.push_back(commands_.front());
     store_begin_ = now;
+    stored_before_ = bytes;
   }
   if (cutter_.empty()) {
     data_ledger.enter(blocker_, now);

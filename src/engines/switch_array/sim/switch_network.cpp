@@ -37,6 +37,7 @@ SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& con
       config_(config),
       shape_(array_shape(config)),
       granularity_(granularity),
+      work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}),
       bank_read_at_(static_cast<std::size_t>(config.rows), -1),
       read_word_(tlm::TLM_READ_COMMAND, config.port_channels) {
   for (Stage* stage : {&read_, &switch_, &mac_}) {
@@ -56,14 +57,15 @@ SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& con
 
 void SwitchNetwork::declare_signals() {
   Trace& trace = *context_.observers.trace;
-  beat_signal_ = trace.add_signal(name(), "beat", 32);
-  row_block_signal_ = trace.add_signal(name(), "row_block", 16);
-  column_block_signal_ = trace.add_signal(name(), "column_block", 16);
+  beat_signal_ = trace.add_signal(name(), "beat", 32, Radix::kDecimal);
+  row_block_signal_ = trace.add_signal(name(), "row_block", 16, Radix::kDecimal);
+  column_block_signal_ = trace.add_signal(name(), "column_block", 16, Radix::kDecimal);
   for (int i = 0; i < config_.rows; ++i) {
     const std::string lane = fmt::format("sw{}", i);
     word_signals_.push_back(trace.add_signal(name(), lane, std::min(8 * config_.port_channels, 64)));
-    row_signals_.push_back(trace.add_signal(name(), lane + "_h", 16));
-    column_signals_.push_back(trace.add_signal(name(), lane + "_w", 16));
+    row_signals_.push_back(trace.add_signal(name(), lane + "_h", 16, Radix::kDecimal));
+    column_signals_.push_back(trace.add_signal(name(), lane + "_w", 16, Radix::kDecimal));
+    valid_.emplace_back(&trace, name(), lane + "_valid");
   }
 }
 
@@ -232,6 +234,7 @@ void SwitchNetwork::begin_chunk(Cycle now) {
   schedule_.emplace(shape_, geometry_of(setup_, run_));
   ++stats.chunks;
   chunk_begin_ = now;
+  macs_before_ = stats.useful_macs;
   ledger.enter(Activity::kPipelineFill, now);
   tell_array(Activity::kOutputReady);
   if (granularity_ == Granularity::kTile) {
@@ -248,9 +251,9 @@ void SwitchNetwork::begin_chunk(Cycle now) {
 
 void SwitchNetwork::finish_chunk(Cycle now) {
   const Instruction& instruction = queue_.front();
-  if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
-    timeline->span(name(), summary(instruction), context_.clock.at(chunk_begin_), context_.clock.at(now));
-  }
+  const std::int64_t macs = stats.useful_macs - macs_before_;
+  show_work(context_, *this, instruction, chunk_begin_, now, {{}, macs});
+  work_.count(chunk_begin_, now, macs);
   if (run_.blocks > 1) {
     next_block();
     begin_chunk(now);
@@ -272,7 +275,7 @@ void SwitchNetwork::finish_chunk(Cycle now) {
 // The MAC stage's cycle. False: the array cannot copy its accumulators yet and every stage stands still.
 bool SwitchNetwork::mac_stage(Cycle now) {
   if (!mac_.valid) {
-    ledger.spend(mac_.bubble, 1);
+    ledger.spend(mac_.bubble, 1, CycleOrder::kMixed);
     return true;
   }
   const ArrayChunk chunk{run_, queue_.front(), *schedule_};
@@ -285,8 +288,8 @@ bool SwitchNetwork::mac_stage(Cycle now) {
                          schedule_->active_lanes(mac_.beat.row_block, mac_.beat.column_block);
   }
   mac_.valid = false;
-  ledger.spend(Activity::kOutputDrain, operands.stalled);
-  ledger.spend(Activity::kBusy, 1);
+  ledger.spend(Activity::kOutputDrain, operands.stalled, CycleOrder::kMixed);
+  ledger.spend(Activity::kBusy, 1, CycleOrder::kMixed);
   if (operands.stalled == 0) return true;
   state_ = State::kStalled;
   wake_at(now + operands.stalled);
@@ -371,6 +374,7 @@ void SwitchNetwork::trace_switch(Cycle now) {
     trace.change(word_signals_[i], at, word);
     const Selection& selection = switch_.lanes[i].selection;
     if (selection.valid) {
+      valid_[i].high(&trace, at, context_.clock.at(now + 1));
       trace.change(row_signals_[i], at, static_cast<std::uint64_t>(selection.h));
       trace.change(column_signals_[i], at, static_cast<std::uint64_t>(selection.w));
     } else {
@@ -403,10 +407,10 @@ void SwitchNetwork::run_tile(Cycle now) {
   stats.operation_cycles += schedule_->operation_cycles();
   stats.useful_macs += std::int64_t{run_.macs_per_pixel} * run_.rows * run_.columns;
   stats.bank_read_words += census_.read_words * run_.planes;
-  ledger.spend(Activity::kPipelineFill, kFillClocks);
-  ledger.spend(Activity::kBusy, beats);
-  ledger.spend(Activity::kBankConflict, census_.conflict_clocks * run_.planes);
-  ledger.spend(Activity::kOutputDrain, operands.stalled);
+  ledger.spend(Activity::kPipelineFill, kFillClocks, CycleOrder::kMixed);
+  ledger.spend(Activity::kBusy, beats, CycleOrder::kMixed);
+  ledger.spend(Activity::kBankConflict, census_.conflict_clocks * run_.planes, CycleOrder::kMixed);
+  ledger.spend(Activity::kOutputDrain, operands.stalled, CycleOrder::kMixed);
   state_ = State::kFinishing;
   wake_at(now + kFillClocks + read_clocks + operands.stalled);
 }

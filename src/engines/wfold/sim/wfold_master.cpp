@@ -38,6 +38,7 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
       region_bytes_(region_bytes),
       granularity_(granularity),
       pipeline_(config.weight_port_bytes),
+      work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}),
       entered_at_(static_cast<std::size_t>(config.first_buffer_lines)),
       complete_at_(static_cast<std::size_t>(config.second_buffer_lines)),
       occupied_(static_cast<std::size_t>(config.second_buffer_lines)),
@@ -50,8 +51,8 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
     beat_signal_ = trace->add_signal(this->name(), "beat", 1);
     broadcast_signal_ = trace->add_signal(this->name(), "broadcast", 1);
     weights_signal_ = trace->add_signal(this->name(), "weights", 1);
-    tile_signal_ = trace->add_signal(this->name(), "tile", 32);
-    refill_signal_ = trace->add_signal(this->name(), "refill", 16);
+    tile_signal_ = trace->add_signal(this->name(), "tile", 32, Radix::kDecimal);
+    refill_signal_ = trace->add_signal(this->name(), "refill", 16, Radix::kDecimal);
   }
 }
 
@@ -189,7 +190,8 @@ void WfoldMaster::begin_run(Cycle now) {
   check_sums(*job_);
   hold_kernels(now);
   state_ = State::kRunning;
-  began_ = now;
+  began_ = tile_began_ = now;
+  macs_before_ = stats.useful_macs;
   ++stats.runs;
   pipeline_.begin(job_->schedule, now);
   beat_.begin(job_->schedule);
@@ -217,9 +219,7 @@ void WfoldMaster::hold_kernels(Cycle now) {
 void WfoldMaster::finish_run(Cycle now) {
   if (second_storage_ != nullptr) second_storage_->holds.close_oldest(now);
   if (context_.trace() != nullptr) trace_clock(SlaveClock{*job_}, now);
-  if (Timeline* timeline = context_.observers.timeline; timeline != nullptr) {
-    timeline->span(name(), summary(job_->instruction), context_.clock.at(began_), context_.clock.at(now));
-  }
+  show_work(context_, *this, job_->instruction, began_, now, {{}, stats.useful_macs - macs_before_});
   tell(UnitMessage::Kind::kReleased, job_->instruction.release_signals);
   if (job_->run.ends_sums) {
     tiles_before_ += job_->schedule.tiles();
@@ -246,7 +246,10 @@ void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle l
   }
   if (!job_->run.ends_sums) return;
   ++stats.tiles;
-  stats.useful_macs += std::int64_t{walk.tile.columns} * walk.tile.kernels * job_->run.macs_per_output;
+  const std::int64_t macs = std::int64_t{walk.tile.columns} * walk.tile.kernels * job_->run.macs_per_output;
+  stats.useful_macs += macs;
+  work_.count(tile_began_, last_beat + 1, macs);
+  tile_began_ = last_beat + 1;
   TileResults results;
   results.job = job_;
   results.tile = walk.tile;

@@ -11,6 +11,11 @@
 #include <fmt/format.h>
 
 namespace tilebeat {
+namespace {
+
+constexpr std::uint64_t kNineBits = 0x1FF;
+
+}  // namespace
 
 void widen_line(const std::uint8_t* bytes, int count, const ConvSetup& setup, std::int16_t* out) {
   const auto zero = static_cast<std::int16_t>(setup.input_zero_point);
@@ -50,13 +55,21 @@ WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, 
 
 void WfoldSlave::declare_signals() {
   Trace& trace = *context_.observers.trace;
-  kernel_row_signal_ = trace.add_signal(name(), "kh", 16);
-  kernel_column_signal_ = trace.add_signal(name(), "kw", 16);
-  block_signal_ = trace.add_signal(name(), "block", 16);
-  channel_signal_ = trace.add_signal(name(), "k", 16);
-  slot_signal_ = trace.add_signal(name(), "second_slot", 8);
+  kernel_row_signal_ = trace.add_signal(name(), "kh", 16, Radix::kDecimal);
+  kernel_column_signal_ = trace.add_signal(name(), "kw", 16, Radix::kDecimal);
+  block_signal_ = trace.add_signal(name(), "block", 16, Radix::kDecimal);
+  channel_signal_ = trace.add_signal(name(), "k", 16, Radix::kDecimal);
+  slot_signal_ = trace.add_signal(name(), "second_slot", 8, Radix::kDecimal);
   for (int unit = 0; unit < config_.compute_units; ++unit)
-    unit_signals_.push_back(trace.add_signal(name(), fmt::format("cu{}_w", unit), 16));
+    unit_signals_.push_back(trace.add_signal(name(), fmt::format("cu{}_w", unit), 16, Radix::kSigned));
+  valid_ = Strobe(&trace, name(), "valid");
+  // What the multipliers get: nine bits signed (SPEC NU-1).
+  for (int lane = 0; lane < config_.line_bytes; ++lane)
+    kernel_operands_.push_back(
+        trace.add_signal(fmt::format("{}.kernel", name()), fmt::format("w{}", lane), 9, Radix::kSigned));
+  for (int i = 0; i < config_.compute_units * config_.line_bytes; ++i)
+    map_operands_.push_back(trace.add_signal(fmt::format("{}.cu{}", name(), i / config_.line_bytes),
+                                             fmt::format("x{}", i % config_.line_bytes), 9, Radix::kSigned));
 }
 
 // A kernel line: the bytes without zero point, filled up to the granularity, Ws times (SPEC WF-3).
@@ -139,6 +152,13 @@ void WfoldSlave::trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& s
   Trace& trace = *context_.observers.trace;
   const Picoseconds at = now_ps();
   const WfoldRefill refill = schedule.refill(beat.at.refill);
+  valid_.high(&trace, at, at + context_.clock.period_ps());
+  const auto show = [&](const std::vector<SignalId>& signals, const std::int16_t* operands) {
+    for (std::size_t i = 0; i < signals.size(); ++i)
+      trace.change(signals[i], at, static_cast<std::uint16_t>(operands[i]) & kNineBits);
+  };
+  show(kernel_operands_, second_.data() + static_cast<std::ptrdiff_t>(beat.slot) * config_.line_bytes);
+  if (beat.selects) show(map_operands_, latched_.data());
   trace.change(kernel_row_signal_, at, static_cast<std::uint64_t>(refill.kernel_row));
   trace.change(
       kernel_column_signal_, at,

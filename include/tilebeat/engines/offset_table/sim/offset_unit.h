@@ -11,6 +11,7 @@
 #include "tilebeat/sim/granularity.h"
 #include "tilebeat/units/commanded_unit.h"
 #include "tilebeat/units/matrix_unit.h"
+#include "tilebeat/units/work_slice.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -47,6 +48,7 @@ struct Job {
   const OffsetSchedule schedule;
   const ImageLayout image;
   const Cycle began;
+  std::int64_t macs = 0;  ///< useful, done so far
 
   std::vector<OpenHold> reads, writes;  ///< of the memories of the core
   std::vector<PostParameter> records;   ///< by kernel, those that were read
@@ -118,7 +120,9 @@ class OffsetUnit : public CommandedUnit {
     std::vector<std::uint8_t> data;
   };
   struct Signals {
-    SignalId state, beat, group, slice, row, column, channel, hits, misses, conflicts;
+    SignalId beat, group, slice, row, column, channel, hits, misses, conflicts;
+    Strobe valid;
+    std::vector<SignalId> maps, kernels;  // operands, by row or column, then channel
   };
 
   void take(const Instruction& instruction, Cycle next) override;
@@ -149,6 +153,7 @@ class OffsetUnit : public CommandedUnit {
   void store_rows(const Under& under);
   void read_records(Job& job, const Slice& slice);
   void trace_beat(const Pipeline::BeatTimes& times, const Beat& beat);
+  void trace_operands(const Under& under, const std::vector<std::uint8_t>& bytes);
   void declare_signals();
 
   // Tile granularity.
@@ -164,6 +169,8 @@ class OffsetUnit : public CommandedUnit {
   bool faulty_ = false;
   ScratchpadPort lines_, results_, kernels_;
   Pipeline pipeline_;
+  WorkCounter work_;
+  Cycle slice_began_ = 0;
 
   std::deque<Instruction> queue_;  // the front one is begun
   ConvSetup conv_;

@@ -38,6 +38,7 @@ struct Job {
   const RollingSchedule schedule;
   const OperandLines lines;
   const Cycle began;
+  std::int64_t macs = 0;  ///< useful, done so far
   /// The group of a convolution that the first kernel belongs to.
   int first_group() const { return run.first_kernel / setup.group_kernels; }
   std::vector<OpenHold> reads, writes;  ///< of the memories of a core

@@ -11,6 +11,7 @@
 #include "tilebeat/sim/granularity.h"
 #include "tilebeat/units/commanded_unit.h"
 #include "tilebeat/units/sockets.h"
+#include "tilebeat/units/work_slice.h"
 
 #include <array>
 #include <deque>
@@ -148,6 +149,7 @@ class RollingUnit : public CommandedUnit {
   RollingConfig config_;
   Granularity granularity_;
   PeArray array_;
+  WorkCounter work_;
   bool faulty_ = false;  // registers or memories flip bits
 
   std::deque<Instruction> queue_;  // the front one is loaded
@@ -171,8 +173,9 @@ class RollingUnit : public CommandedUnit {
   std::vector<std::int32_t> line_sums_, accumulators_;
   std::vector<std::int16_t> elements_;
   struct Signals {
-    SignalId state, group, computation, phase, step, sums_valid;
+    SignalId group, computation, phase, step, sums_valid;
     std::array<SignalId, kOperands> load;
+    Strobe beat;
     std::vector<SignalId> sums;
   };
   std::optional<Signals> signals_;  // of a trace

@@ -65,6 +65,7 @@ class PeArray : public sc_core::sc_module {
   std::vector<std::int16_t> wide_chunk_kernels_;
 
   WordAccess read_word_;
+  Strobe valid_;  // the MAC stage works on a beat
   std::vector<SignalId> pe_signals_, accumulator_signals_;
   tlm::tlm_generic_payload payload_;
   MessageSender send_;

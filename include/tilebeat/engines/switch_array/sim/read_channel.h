@@ -7,6 +7,7 @@
 #include "tilebeat/fabric/strided_block.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/units/commanded_unit.h"
+#include "tilebeat/units/work_slice.h"
 
 #include <deque>
 #include <vector>
@@ -68,7 +69,9 @@ class ReadChannel : public CommandedUnit {
   std::deque<Completion> completions_;
   int landing_used_ = 0, landing_freed_ = 0;  // bytes reserved; bytes to be freed at stream_free_
   Cycle stream_begin_ = 0;                    // of the instruction being streamed
-  Cycle stream_free_ = 0;                     // the sink can take the next beat from here on
+  std::int64_t streamed_before_ = 0;          // bytes before it
+  WorkCounter landing_fill_;
+  Cycle stream_free_ = 0;  // the sink can take the next beat from here on
   std::vector<std::uint8_t> streamed_;
   MessageSender send_;
   SignalId busy_signal_ = -1, landing_signal_ = -1;

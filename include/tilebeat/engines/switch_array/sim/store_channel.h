@@ -62,9 +62,10 @@ class StoreChannel : public CommandedUnit {
   std::deque<Staged> staged_;
   std::deque<bool> last_flags_;  // of the bursts under way: the instruction's last one
   int staged_bytes_ = 0, granting_bytes_ = 0;
-  Cycle read_free_ = 0;     // the output buffer's port is free from here on
-  Cycle store_begin_ = 0;   // of the front command
-  bool releasing_ = false;  // the front command's last beat is read at read_free_ - 1
+  Cycle read_free_ = 0;             // the output buffer's port is free from here on
+  Cycle store_begin_ = 0;           // of the front command
+  std::int64_t stored_before_ = 0;  // bytes before it
+  bool releasing_ = false;          // the front command's last beat is read at read_free_ - 1
   tlm::tlm_generic_payload payload_;
   SignalId busy_signal_ = -1;
 };

@@ -9,6 +9,7 @@
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/granularity.h"
 #include "tilebeat/units/commanded_unit.h"
+#include "tilebeat/units/work_slice.h"
 
 #include <array>
 #include <deque>
@@ -111,12 +112,15 @@ class SwitchNetwork : public CommandedUnit {
   Beat next_beat_;
   bool more_beats_ = false;
   Cycle chunk_begin_ = 0;
+  std::int64_t macs_before_ = 0;  // of the chunk
+  WorkCounter work_;
   Stage read_, switch_, mac_;
   std::vector<int> pending_;         // lanes in the read stage that still have to read
   std::vector<Cycle> bank_read_at_;  // the crossbar's arbiter: one read a bank and cycle
   WordAccess read_word_;
   SignalId beat_signal_ = -1, row_block_signal_ = -1, column_block_signal_ = -1;
   std::vector<SignalId> word_signals_, row_signals_, column_signals_;
+  std::vector<Strobe> valid_;  // by lane
 
   // Direct memory interface of tile granularity, by copy and bank; the tile read last, while its memory is
   // not withdrawn.

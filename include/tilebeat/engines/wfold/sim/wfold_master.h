@@ -9,6 +9,7 @@
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/sim/granularity.h"
 #include "tilebeat/units/commanded_unit.h"
+#include "tilebeat/units/work_slice.h"
 
 #include <array>
 #include <deque>
@@ -123,6 +124,9 @@ class WfoldMaster : public CommandedUnit {
   std::array<Cycle, 4> drained_at_{};  // by tile modulo 4
 
   WfoldPipeline pipeline_;  // in clock granularity its ledgers alone
+  WorkCounter work_;
+  Cycle tile_began_ = 0;
+  std::int64_t macs_before_ = 0;  // of the run
 
   // Clock granularity.
   WfoldWalk beat_;                  // the next beat

@@ -67,6 +67,8 @@ class WfoldSlave : public sc_core::sc_module {
   SignalId kernel_row_signal_ = -1, kernel_column_signal_ = -1, block_signal_ = -1, channel_signal_ = -1,
            slot_signal_ = -1;
   std::vector<SignalId> unit_signals_;
+  std::vector<SignalId> kernel_operands_, map_operands_;
+  Strobe valid_;  // the compute units work on a beat
 };
 
 /// Widens `count` bytes of a map and takes the zero point off.

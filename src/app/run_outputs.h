@@ -1,0 +1,63 @@
+#pragma once
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/observe/chrome_timeline.h"
+#include "tilebeat/observe/konata_log.h"
+#include "tilebeat/observe/vcd_writer.h"
+#include "tilebeat/program/plan.h"
+#include "tilebeat/program/program_index.h"
+#include "tilebeat/report/run_result.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "output_files.h"
+#include "output_places.h"
+
+namespace tilebeat {
+
+/// What a run of `plan` is going to write.
+OutputPlaces places_of(const RunCommand& command, const Plan& plan);
+
+/// The observers of a run, and the files that it writes.
+class RunOutputs {
+ public:
+  /// `inputs` are the files that the run has read. Throws UserError when the outputs cannot be written where
+  /// they are to be.
+  RunOutputs(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan,
+             std::vector<std::string> inputs);
+
+  Observers observers();
+  /// Throws UserError when it is certain already that the files cannot be what is asked for.
+  void check() const;
+  /// Writes everything; before that `result` learns what is written.
+  void write(const HardwareConfig& hardware, RunResult& result);
+  /// The single files that are written, each with its option.
+  std::vector<std::pair<const char*, std::string>> files() const { return places_.files(); }
+  /// What a user should know of waveform and timeline, a line each: that one ends early, or shows nothing.
+  std::vector<std::string> remarks(const RunResult& result) const;
+
+ private:
+  void open_waveform(const RunCommand& command);
+  void write_waveform(const RunResult& result);
+  void open_timeline(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan);
+
+  RunCommand command_;
+  OutputPlaces places_;
+  std::vector<std::string> inputs_;
+  Picoseconds period_;
+  OutputFiles files_;
+  std::optional<VcdWriter> vcd_;
+  std::optional<ProgramIndex> programs_;
+  std::optional<ChromeTimeline> timeline_;
+  std::optional<KonataLog> konata_;
+  OutputFile* vcd_file_ = nullptr;
+  OutputFile* view_file_ = nullptr;
+  OutputFile* fst_file_ = nullptr;
+  OutputFile* timeline_file_ = nullptr;
+  OutputFile* konata_file_ = nullptr;
+};
+
+}  // namespace tilebeat

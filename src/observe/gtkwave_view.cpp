@@ -1,0 +1,102 @@
+#include "tilebeat/observe/gtkwave_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+// Flags of a trace in a save file.
+constexpr unsigned kHexadecimal = 0x2, kDecimal = 0x4, kBinary = 0x8, kRight = 0x20, kBlank = 0x200,
+                   kSigned = 0x400, kCollapsed = 0x1000, kClosed = 0x400000, kGroupBegin = 0x800000,
+                   kGroupEnd = 0x1000000;
+enum Colour { kOrange = 2, kYellow = 3, kGreen = 4, kBlue = 5 };
+constexpr std::size_t kMostOpen = 8;    // signals of a group that is open at first
+constexpr double kViewPixels = 1100.0;  // of a window of 1600
+
+struct Look {
+  unsigned flags;
+  Colour colour;
+};
+
+Look look_of(const SignalInfo& signal) {
+  switch (signal.radix) {
+    case Radix::kText:
+      return {kRight | kHexadecimal, kYellow};
+    case Radix::kSigned:
+      return {kRight | kDecimal | kSigned, kOrange};
+    case Radix::kDecimal:
+      return {kRight | kDecimal, kBlue};
+    case Radix::kHexadecimal:
+      break;
+  }
+  return {kRight | (signal.width_bits == 1 ? kBinary : kHexadecimal),
+          signal.width_bits == 1 ? kGreen : kBlue};
+}
+
+std::string group_begin(const std::string& name, bool open) {
+  return fmt::format("@{:x}\n-{}\n", kGroupBegin | kBlank | (open ? 0 : kClosed), name);
+}
+
+std::string group_end(const std::string& name, bool open) {
+  return fmt::format("@{:x}\n-{}\n", kGroupEnd | kBlank | (open ? 0 : kClosed | kCollapsed), name);
+}
+
+// Without the outermost scope.
+std::string short_scope(const std::string& scope) {
+  const std::size_t dot = scope.find('.');
+  return dot == std::string::npos ? scope : scope.substr(dot + 1);
+}
+
+std::string trace(const SignalInfo& signal) {
+  const Look look = look_of(signal);
+  const std::string range = signal.width_bits > 1 ? fmt::format("[{}:0]", signal.width_bits - 1) : "";
+  // The states are all called alike: their units name them.
+  const std::string alias =
+      signal.radix == Radix::kText ? fmt::format("+{{{}}} ", short_scope(signal.scope)) : "";
+  return fmt::format("@{:x}\n[color] {}\n{}{}.{}{}\n", look.flags, static_cast<int>(look.colour), alias,
+                     signal.scope, signal.name, range);
+}
+
+}  // namespace
+
+std::string gtkwave_view(const std::vector<SignalInfo>& signals, const std::string& dump, Picoseconds begin,
+                         Picoseconds end) {
+  const double span = static_cast<double>(std::max<Picoseconds>(end - begin, 1));
+  std::string text =
+      fmt::format("[dumpfile] \"{}\"\n[timestart] {}\n[size] 1600 900\n[pos] -1 -1\n", dump, begin);
+  // Two to the power of the first number are the pixels of a unit of time.
+  text += fmt::format("*{:.6f} {}", -std::log2(span / kViewPixels), begin);
+  for (int marker = 0; marker < 26; ++marker) text += " -1";
+  text += "\n[sst_width] 233\n[signals_width] 330\n[sst_expanded] 1\n[sst_vpaned_height] 400\n";
+  const auto is_text = [](const SignalInfo& signal) { return signal.radix == Radix::kText; };
+  if (!signals.empty()) text += trace(signals.front());  // the clock
+  if (std::any_of(signals.begin(), signals.end(), is_text)) {
+    text += group_begin("states", true);
+    for (const SignalInfo& signal : signals) {
+      if (is_text(signal)) text += trace(signal);
+    }
+    text += group_end("states", true);
+  }
+  for (auto first = signals.empty() ? signals.end() : signals.begin() + 1; first != signals.end();) {
+    const auto last =
+        std::find_if(first, signals.end(), [&](const SignalInfo& s) { return s.scope != first->scope; });
+    const auto shown =
+        static_cast<std::size_t>(std::count_if(first, last, [&](const auto& s) { return !is_text(s); }));
+    if (shown > 0) {
+      const std::string name = short_scope(first->scope);
+      text += group_begin(name, shown <= kMostOpen);
+      for (; first != last; ++first) {
+        if (!is_text(*first)) text += trace(*first);
+      }
+      text += group_end(name, shown <= kMostOpen);
+    }
+    first = last;
+  }
+  return text + "[pattern_trace] 1\n[pattern_trace] 0\n";
+}
+
+}  // namespace tilebeat
