@@ -136,6 +136,18 @@ void define_run(CLI::App& app, RunCommand& c) {
   tilebeat run --config configs/switch16.json --layer models/vgg16_conv3_2.json --timeline timeline.json --out vgg)");
 }
 
+void define_rerun(CLI::App& app, RerunCommand& c) {
+  app.add_option("report", c.report, "report.json of the run")
+      ->required()
+      ->check(kNotEmpty)
+      ->type_name("REPORT.json");
+  app.add_option("--out", c.out, "folder for report.json and outputs/")
+      ->capture_default_str()
+      ->check(kNotEmpty)
+      ->type_name("DIR");
+  app.footer("Example:\n  tilebeat rerun tilebeat-out/report.json");
+}
+
 void define_import(CLI::App& app, ImportCommand& c) {
   app.add_option("model", c.model, "a model: .onnx or .tflite")->required()->check(kNotEmpty);
   app.add_option("--out", c.out, "folder for workload.json, tensors.json and the tensors")
@@ -303,9 +315,13 @@ int dispatch(int argc, char** argv) {
   TablesCommand tables_command;
   ImportCommand import_command;
   ReportCommand report_command;
+  RerunCommand rerun_command;
 
   CLI::App& run_app = *app.add_subcommand("run", "simulate a workload on a hardware configuration");
   define_run(run_app, run_command);
+  CLI::App& rerun_app = *app.add_subcommand(
+      "rerun", "repeat the run of a report from the hardware in it, and compare the reports");
+  define_rerun(rerun_app, rerun_command);
   CLI::App& import_app = *app.add_subcommand("import", "make a workload of an ONNX or TensorFlow Lite model");
   define_import(import_app, import_command);
   CLI::App& plan_app = *app.add_subcommand("plan", "show how a workload is mapped, without simulating");
@@ -332,6 +348,7 @@ int dispatch(int argc, char** argv) {
     refuse(app, error, argc, argv);
   }
   if (run_app.parsed()) return run(run_command);
+  if (rerun_app.parsed()) return rerun(rerun_command);
   if (import_app.parsed()) return import_file(import_command);
   if (plan_app.parsed()) return plan(plan_command);
   if (schema_app.parsed()) return schema(schema_command);

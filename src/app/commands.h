@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/base/types.h"
+#include "tilebeat/config/hardware_config.h"
 #include "tilebeat/program/plan.h"
 
 #include <cstdint>
@@ -35,8 +36,17 @@ struct RunCommand {
 constexpr std::int64_t kCheckedMacs = 40'000'000'000;
 
 int run(const RunCommand& command);
+/// On hardware that was read elsewhere than from `command.config`, whose hash is `config_hash`.
+int run_on(const RunCommand& command, HardwareConfig hardware, const std::optional<std::string>& config_hash);
 /// Throws UserError when the outputs of a run of `plan` cannot be written where they are to be.
 void check_run_places(const RunCommand& command, const Plan& plan);
+
+/// `tilebeat rerun`: repeats the run of a report.
+struct RerunCommand {
+  std::string report;
+  std::string out = "tilebeat-rerun";
+};
+int rerun(const RerunCommand& command);
 
 /// `tilebeat import`: a model file as a workload.
 struct ImportCommand {

@@ -6,6 +6,7 @@
 #include "tilebeat/system/simulation.h"
 #include "tilebeat/workload/npy.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -23,6 +24,7 @@
 #include "interruption.h"
 #include "messages.h"
 #include "planning.h"
+#include "provenance.h"
 #include "run_outputs.h"
 
 namespace tilebeat {
@@ -136,9 +138,14 @@ void check_run_places(const RunCommand& command, const Plan& plan) {
 
 int run(const RunCommand& command) {
   check_command(command);
+  granularity_of(command);
+  HardwareConfig hardware = load_hardware(command.config);
+  return run_on(command, std::move(hardware), hashes_of({command.config}).at(command.config));
+}
+
+int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional<std::string>& config_hash) {
   SimulationOptions options;
   options.granularity = granularity_of(command);
-  HardwareConfig loaded = load_hardware(command.config);
   std::shared_ptr<CompiledAhead> ahead;
   if (!command.tables.empty()) {
     ahead = ahead_of(loaded);
@@ -173,6 +180,10 @@ int run(const RunCommand& command) {
   options.jitter_seed = command.jitter_seed;
   options.build_order_seed = command.build_order_seed;
 
+  InputHashes inputs{{command.config, config_hash}};
+  made.files.erase(std::remove(made.files.begin(), made.files.end(), command.config), made.files.end());
+  inputs.merge(hashes_of(made.files));
+  made.files.push_back(command.config);
   RunResult result;
   std::vector<std::string> remarks, written;
   {
@@ -197,7 +208,7 @@ int run(const RunCommand& command) {
         "\ntilebeat: interrupted after the simulation of {} clocks, before its outputs were written\n",
         result.cycles));
     if (check) check_outputs(*workload, result);
-    outputs.write(hardware, result);
+    outputs.write(hardware, provenance_json(command, inputs), result);
     remarks = outputs.remarks(result);
     for (const auto& [option, file] : outputs.files()) written.push_back(file);
   }

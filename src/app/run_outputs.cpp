@@ -102,7 +102,7 @@ void RunOutputs::write_waveform(const RunResult& result) {
   if (fst_file_ != nullptr) convert_to_fst(*vcd_file_, *fst_file_);
 }
 
-void RunOutputs::write(const HardwareConfig& hardware, RunResult& result) {
+void RunOutputs::write(const HardwareConfig& hardware, nlohmann::ordered_json provenance, RunResult& result) {
   if (vcd_) write_waveform(result);
   if (konata_) konata_->finish();
   if (timeline_) timeline_->write([this](std::string_view text) { timeline_file_->write(text); });
@@ -112,7 +112,9 @@ void RunOutputs::write(const HardwareConfig& hardware, RunResult& result) {
     files_.write(places_.tensor(name), npy_bytes(output->second));
     result.written.push_back(name);
   }
-  files_.write(places_.report(), report_json(result, hardware_to_json(hardware)).dump(1) + "\n");
+  nlohmann::ordered_json report = report_json(result, hardware_to_json(hardware));
+  report["provenance"] = std::move(provenance);
+  files_.write(places_.report(), report.dump(1) + "\n");
   files_.commit(obsolete_outputs(places_, inputs_));
 }
 

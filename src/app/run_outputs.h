@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "commands.h"
 #include "output_files.h"
 #include "output_places.h"
@@ -32,8 +34,8 @@ class RunOutputs {
   Observers observers();
   /// Throws UserError when it is certain already that the files cannot be what is asked for.
   void check() const;
-  /// Writes everything; before that `result` learns what is written.
-  void write(const HardwareConfig& hardware, RunResult& result);
+  /// Writes everything; before that `result` learns what is written. `provenance` is a part of the report.
+  void write(const HardwareConfig& hardware, nlohmann::ordered_json provenance, RunResult& result);
   /// The single files that are written, each with its option.
   std::vector<std::pair<const char*, std::string>> files() const { return places_.files(); }
   /// What a user should know of waveform and timeline, a line each: that one ends early, or shows nothing.

@@ -86,6 +86,27 @@ Json layer() {
        {"check", {{"enum", {"passed", "failed", "off"}}, {"description", "output against the reference"}}}});
 }
 
+// Where a report comes from; version and revision may differ between builds that give the same results.
+Json provenance() {
+  Json run = object("options that the results follow from, as typed; those that were not given are left out",
+                    {{"config", text("--config")},
+                     {"layer", text("--layer")},
+                     {"program", text("--program")},
+                     {"mapping", text("--mapping")},
+                     {"tables", text("--tables")},
+                     {"check", text("--check")},
+                     {"inputs", list("--input", text("NAME=FILE"))},
+                     {"faults", list("--fault", text("a broken cell"))}});
+  run["required"] = {"config"};
+  Json file = object("a file", {{"file", text("path as typed, or as another file names it")},
+                                {"sha256", text("of its bytes; left out where it is no regular file")}});
+  file["required"] = {"file"};
+  return object("where the report comes from", {{"version", text("of tilebeat")},
+                                                {"revision", text("of its sources")},
+                                                {"run", run},
+                                                {"inputs", list("files that the run read", file)}});
+}
+
 Json fields() {
   return {
       {"tilebeat_report", {{"const", kReportVersion}, {"description", "version of this schema"}}},
@@ -130,15 +151,17 @@ Json fields() {
                                     {"wanted", {{"type", "integer"}, {"description", "value that is right"}}},
                                     {"got", {{"type", "integer"}, {"description", "value of the run"}}}}))},
       {"failures", list("errors of the simulation and broken invariants", text("a message"))},
-      {"configuration", {{"type", "object"}, {"description", "the effective hardware configuration"}}}};
+      {"configuration", {{"type", "object"}, {"description", "the effective hardware configuration"}}},
+      {"provenance", provenance()}};
 }
 
 }  // namespace
 
 nlohmann::ordered_json report_schema() {
   Json schema = object("What a run measured, written as report.json.", fields());
-  // Files of this version from before there was `outputs` are reports as well.
-  schema["required"].erase(std::find(schema["required"].begin(), schema["required"].end(), "outputs"));
+  // Files of this version from before there were these are reports as well.
+  for (const char* later : {"outputs", "provenance"})
+    schema["required"].erase(std::find(schema["required"].begin(), schema["required"].end(), later));
   Json result{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "tilebeat report"}};
   result.update(schema);
   return result;

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+
+namespace tilebeat {
+
+/// SHA-256 of each file that a run reads, in hexadecimal, by the path as typed; nothing for what is no
+/// regular file, such as a pipe.
+using InputHashes = std::map<std::string, std::optional<std::string>>;
+
+/// Throws UserError when a file cannot be read.
+InputHashes hashes_of(const std::vector<std::string>& files);
+
+/// The part of a report that says where it comes from (SPEC UI-11): version and source revision of the build,
+/// the files that were read, and what of the command line the results follow from.
+nlohmann::ordered_json provenance_json(const RunCommand& command, const InputHashes& inputs);
+
+/// The command and the files of a report that has passed `check_report`. Throws UserError when `file` has no
+/// provenance.
+RunCommand recorded_command(const nlohmann::ordered_json& report, const std::string& file);
+InputHashes recorded_inputs(const nlohmann::ordered_json& report);
+
+}  // namespace tilebeat
