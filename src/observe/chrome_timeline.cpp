@@ -12,9 +12,9 @@ namespace tilebeat {
 namespace {
 
 // Shares of the file, in per cent; the rest is for the events that name what there is.
-constexpr std::int64_t kSliceShare = 45, kActivityShare = 40, kCounterShare = 10;
+constexpr std::int64_t kSliceShare = 35, kActivityShare = 50, kCounterShare = 10;
 // More bytes than an event of the file takes.
-constexpr std::int64_t kActivityBytes = 130, kCounterBytes = 140, kRowBytes = 260, kSliceBytes = 190;
+constexpr std::int64_t kActivityBytes = 110, kCounterBytes = 140, kRowBytes = 260, kSliceBytes = 190;
 
 using Sink = std::function<void(std::string_view)>;
 

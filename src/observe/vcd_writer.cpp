@@ -103,6 +103,14 @@ void VcdWriter::text(SignalId signal, Picoseconds at, std::string_view text) {
   if (signal < 0 || closed_ || over_ || at >= filter_.end) return;
   late_.push_back({at, signal, *words_.emplace(text).first});
   late_bytes_ += static_cast<std::int64_t>(text.size()) + kLateOverhead;
+  stop_when_full();
+}
+
+// Together with the texts, what is kept would go beyond the cap: nothing more is taken.
+void VcdWriter::stop_when_full() {
+  if (over_ || bytes_ + late_bytes_ <= filter_.max_bytes) return;
+  over_ = true;
+  cut_at_ = now_();
 }
 
 void VcdWriter::record(SignalId signal, Picoseconds at, std::uint64_t value, bool known) {
@@ -122,12 +130,8 @@ void VcdWriter::put(std::string_view text) {
     put_out(text);
     return;
   }
-  if (truncated_) return;
   bytes_ += static_cast<std::int64_t>(text.size());
-  if (bytes_ + late_bytes_ + kReserve > filter_.max_bytes) {
-    truncated_ = over_ = true;
-    return;
-  }
+  stop_when_full();
   std::fwrite(text.data(), 1, text.size(), spool_.get());
 }
 
@@ -252,7 +256,7 @@ void VcdWriter::write_value(const Signal& signal) {
 void VcdWriter::finish(Picoseconds end) {
   if (closed_) return;
   if (!header_written_) write_header();
-  const Picoseconds last = std::min(end, filter_.end - 1);
+  const Picoseconds last = std::min({end, filter_.end - 1, cut_at_.value_or(end)});
   flush_before(last + 1);
   if (last >= filter_.begin) {
     open_window();
@@ -269,7 +273,6 @@ void VcdWriter::join() {
   std::stable_sort(late_.begin(), late_.end(), [&](const Late& a, const Late& b) {
     return a.at != b.at ? a.at < b.at : rank(a) < rank(b);
   });
-  const bool was_cut = std::exchange(truncated_, false);
   bytes_ = 0;
   auto next = late_.cbegin();
   const auto put_text = [this](const Late& late) {
@@ -302,7 +305,7 @@ void VcdWriter::join() {
     for (; next != late_.cend() && next->at <= filter_.begin; ++next) held[rank(*next)] = &*next;
     for (const auto& [unused, late] : held) put_text(*late);
   }
-  if (was_cut && !truncated_) end_early();
+  if (cut_at_ && !truncated_) end_early();
   spool_.reset();
 }
 

@@ -373,6 +373,9 @@ TEST_P(Interrupted, UI_5_a_signal_removes_what_is_not_complete) {
   const CommandResult result = run.finish();
   EXPECT_EQ(result.status, 128 + GetParam()) << result.err;
   EXPECT_EQ(folder.files(), before);
+  const bool said = result.err.find("tilebeat: interrupted behind clock ") != std::string::npos &&
+                    result.err.find(" of 1 layers complete; nothing was written\n") != std::string::npos;
+  EXPECT_EQ(said, GetParam() == SIGINT) << result.err;
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, Interrupted, ::testing::Values(SIGINT, SIGTERM, SIGHUP),
