@@ -189,7 +189,7 @@ std::string ChromeTimeline::event(const StoredSlice& slice) const {
                      slice.end - slice.begin);
 }
 
-void ChromeTimeline::write_row(const Row& row, int number, const Sink& sink) const {
+void ChromeTimeline::write_row(const Row& row, int number, Cycle run_end, const Sink& sink) const {
   const auto begin_event = [&](Cycle begin, Cycle end) {
     return fmt::format(",\n{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},", row.process + 1,
                        number, begin, end - begin);
@@ -198,7 +198,11 @@ void ChromeTimeline::write_row(const Row& row, int number, const Sink& sink) con
   if (row.activities == nullptr) return;
   const Picoseconds period = row.activities->period;
   const bool own_clock = period != options_.clock_period;
+  // Units go on for some cycles behind the last layer; reports end with it.
+  const Cycle last = run_end * options_.clock_period / period;
   row.activities->track->for_each([&](Activity activity, Cycle begin, Cycle end) {
+    end = std::min(end, last);
+    if (begin >= end) return;
     std::string text = begin_event(cycle(begin * period), cycle(end * period));
     text += fmt::format("\"name\":\"{}\"", activity_name(activity));
     // What counts in a clock of its own says so: its cycles are no whole numbers of the viewer's.
@@ -228,7 +232,7 @@ void ChromeTimeline::write_counters(const Sink& sink) {
   }
 }
 
-void ChromeTimeline::write(const Sink& sink) {
+void ChromeTimeline::write(Cycle end, const Sink& sink) {
   tracks_.finish();
   if (ended_at_) {
     const Cycle at = *ended_at_;
@@ -237,7 +241,7 @@ void ChromeTimeline::write(const Sink& sink) {
   }
   const std::vector<Row> all = rows();
   sink(header(all));
-  for (std::size_t i = 0; i < all.size(); ++i) write_row(all[i], static_cast<int>(i) + 1, sink);
+  for (std::size_t i = 0; i < all.size(); ++i) write_row(all[i], static_cast<int>(i) + 1, end, sink);
   write_counters(sink);
   sink("\n]}\n");
 }

@@ -132,7 +132,9 @@ void VcdWriter::put(std::string_view text) {
   }
   bytes_ += static_cast<std::int64_t>(text.size());
   stop_when_full();
-  std::fwrite(text.data(), 1, text.size(), spool_.get());
+  errno = 0;
+  if (spool_error_ == 0 && std::fwrite(text.data(), 1, text.size(), spool_.get()) != text.size())
+    spool_error_ = errno != 0 ? errno : EIO;
 }
 
 void VcdWriter::put_out(std::string_view text) {
@@ -268,7 +270,11 @@ void VcdWriter::finish(Picoseconds end) {
 
 // The dump that was kept, with the texts where they belong.
 void VcdWriter::join() {
-  if (std::ferror(spool_.get()) != 0) throw UserError("the waveform: a temporary file cannot be written");
+  errno = 0;
+  if (spool_error_ == 0 && std::fflush(spool_.get()) != 0) spool_error_ = errno;
+  if (spool_error_ != 0)
+    throw UserError(
+        fmt::format("a temporary file of the waveform cannot be written: {}", std::strerror(spool_error_)));
   const auto rank = [this](const Late& late) { return rank_[static_cast<std::size_t>(late.signal)]; };
   std::stable_sort(late_.begin(), late_.end(), [&](const Late& a, const Late& b) {
     return a.at != b.at ? a.at < b.at : rank(a) < rank(b);

@@ -84,7 +84,7 @@ TEST_P(ObservedUnits, UI_7_the_timeline_has_the_reports_cycles_causes_and_bytes)
     if (name.find(" utilization") != std::string::npos) macs += read.sum(name) / 100;
   }
   EXPECT_DOUBLE_EQ(bytes, report.at("total").at("dram_read_bytes").get<double>());
-  const std::size_t cores = report.contains("cores") ? report.at("cores").size() : 1;
+  const std::size_t cores = std::max<std::size_t>(report.at("cores").size(), 1);  // a board lists none
   const double peak = report.at("peak_macs_per_clock").get<double>() / static_cast<double>(cores);
   const double wanted = report.at("total").at("macs");
   EXPECT_NEAR(macs * peak, wanted, 1e-6 * wanted);
@@ -122,6 +122,7 @@ TEST_P(ObservedUnits, UI_7_the_waveform_has_the_state_of_every_unit_in_every_cyc
 TEST_P(ObservedUnits, UI_7_the_view_names_every_signal_of_the_waveform) {
   ASSERT_EQ(run({"--vcd", "w.vcd"}).status, 0);
   const Vcd vcd(read_bytes(folder_.path("w.vcd")));
+  const std::set<std::string> paths = vcd.paths();
   std::istringstream lines(read_bytes(folder_.path("w.gtkw")));
   std::set<std::string> named;
   int depth = 0;
@@ -136,7 +137,7 @@ TEST_P(ObservedUnits, UI_7_the_view_names_every_signal_of_the_waveform) {
     std::string name = line.substr(line.front() == '+' ? line.find("} ") + 2 : 0);
     name = name.substr(0, name.find('['));
     named.insert(name);
-    ASSERT_EQ(vcd.paths().count(name), 1U) << name << " is not in the waveform";
+    ASSERT_EQ(paths.count(name), 1U) << name << " is not in the waveform";
     const bool operand =
         name.find(".pe.pe") != std::string::npos || name.find(".kernel.w") != std::string::npos;
     if (operand) {
@@ -144,7 +145,7 @@ TEST_P(ObservedUnits, UI_7_the_view_names_every_signal_of_the_waveform) {
     }
   }
   EXPECT_EQ(depth, 0);
-  EXPECT_EQ(named, vcd.paths());
+  EXPECT_EQ(named, paths);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -176,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ObservedRun, UI_7_a_limit_ends_the_timeline_valid_and_says_so) {
   const CommandFolder folder;
   const CommandResult result =
-      folder.run_layer("configs/cluster16x4.json", "models/alexnet_small.json",
+      folder.run_layer("configs/cluster4.json", "models/mobilenet_v1.json",
                        {"--timeline", "t.json", "--timeline-max-mb", "1", "--check", "off"});
   ASSERT_EQ(result.status, 0) << result.err;
   const std::string text = read_bytes(folder.path("t.json"));
@@ -261,13 +262,16 @@ TEST(ObservedRun, HI_2_every_instruction_of_the_programs_is_in_the_konata_log_on
     stage.erase(words.at(1));
   }
   EXPECT_TRUE(stage.empty()) << "all have come to an end";
+  // "program main of core 0.0 at 0xc000: 76 instructions of 64 bytes"
+  const CommandResult plan = folder.run({"plan", "--config", source_path("configs/cluster4.json"), "--layer",
+                                         source_path("models/small_chain.json"), "--disassemble"});
+  std::istringstream programs(plan.out);
   std::int64_t instructions = 0;
-  const nlohmann::json report = folder.report();
-  for (const auto& module : report.at("counters")) {
-    if (module.at("name") == "instructions") instructions += module.at("value").get<std::int64_t>();
+  while (std::getline(programs, line)) {
+    if (line.rfind("program ", 0) == 0) instructions += std::stoll(line.substr(line.find(": ") + 2));
   }
   EXPECT_EQ(retired, instructions);
-  EXPECT_LE(cycle, report.at("total").at("cycles").get<std::int64_t>() + 1000);
+  EXPECT_NEAR(static_cast<double>(cycle), folder.report().at("total").at("cycles").get<double>(), 100);
 }
 
 }  // namespace

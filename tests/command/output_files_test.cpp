@@ -238,7 +238,7 @@ TEST(OutputFiles, UI_5_traces_may_lie_in_the_output_folder) {
   const CommandResult result =
       folder.run_layer(kConfig, kDilated, {"--out", "o", "--vcd", "o/w.vcd", "--timeline", "o/t.json"});
   EXPECT_EQ(result.status, 0) << result.err;
-  EXPECT_EQ(folder.files("o").size(), 6U);
+  EXPECT_EQ(folder.files("o").size(), 7U);
 }
 
 TEST(OutputFiles, UI_5_files_that_grow_too_large_leave_everything_as_it_was) {

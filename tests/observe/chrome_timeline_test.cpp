@@ -35,9 +35,9 @@ struct Made {
           };
           return options;
         }()) {}
-  std::string text() {
+  std::string text(Cycle end = 1'000'000'000) {
     std::string text;
-    timeline.write([&](std::string_view piece) { text += piece; });
+    timeline.write(end, [&](std::string_view piece) { text += piece; });
     return text;
   }
   void slice(const std::string& track, const std::string& what, Cycle begin, Cycle end) {

@@ -53,8 +53,8 @@ class ChromeTimeline : public Timeline {
   /// The layers: shown even when the timeline has ended before.
   static constexpr const char* kLayers = "layers";
 
-  /// Writes the whole file, piece by piece.
-  void write(const std::function<void(std::string_view)>& sink);
+  /// Writes the whole file, piece by piece; the run that is shown ends with cycle `end`.
+  void write(Cycle end, const std::function<void(std::string_view)>& sink);
   /// The cycle behind which nothing was recorded any more; none: all is there.
   std::optional<Cycle> ended_at() const { return ended_at_; }
 
@@ -88,7 +88,8 @@ class ChromeTimeline : public Timeline {
                       std::vector<Row>& rows) const;
   std::string header(const std::vector<Row>& rows) const;
   std::string event(const StoredSlice& slice) const;
-  void write_row(const Row& row, int number, const std::function<void(std::string_view)>& sink) const;
+  void write_row(const Row& row, int number, Cycle end,
+                 const std::function<void(std::string_view)>& sink) const;
   void write_counters(const std::function<void(std::string_view)>& sink);
 
   TimelineOptions options_;

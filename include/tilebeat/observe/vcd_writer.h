@@ -100,6 +100,7 @@ class VcdWriter : public Trace {
   std::set<std::string, std::less<>> words_;  // all texts that there are
   std::vector<Late> late_;
   std::int64_t late_bytes_ = 0;
+  int spool_error_ = 0;                // errno of the first write that failed
   std::optional<Picoseconds> cut_at_;  // where the cap was reached, before texts and the rest are joined
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> spool_{nullptr, std::fclose};  // null: nothing comes late
   std::uint64_t sequence_ = 0;
