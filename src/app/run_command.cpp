@@ -136,6 +136,9 @@ void check_run_places(const RunCommand& command, const Plan& plan) {
 
 int run(const RunCommand& command) {
   check_command(command);
+  std::optional<Interruption> planning;  // until the outputs are held, which have one of their own
+  planning.emplace();
+  Interruption::say("\ntilebeat: interrupted before the simulation began; nothing was written\n");
   SimulationOptions options;
   options.granularity = granularity_of(command);
   HardwareConfig loaded = load_hardware(command.config);
@@ -176,6 +179,7 @@ int run(const RunCommand& command) {
   RunResult result;
   std::vector<std::string> remarks, written;
   {
+    planning.reset();
     RunOutputs outputs(command, hardware, plan, made.files);
     options.observers = outputs.observers();
     Progress progress(plan.layers.size());

@@ -4,7 +4,7 @@
 #include "tilebeat/config/hardware_file.h"
 #include "tilebeat/observe/gtkwave_view.h"
 #include "tilebeat/report/report.h"
-#include "tilebeat/sim/clock.h"
+#include "tilebeat/system/simulation.h"
 #include "tilebeat/workload/npy.h"
 
 #include <algorithm>

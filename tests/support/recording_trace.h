@@ -63,4 +63,31 @@ class RecordingTrace : public Trace {
   std::vector<std::map<Picoseconds, std::uint64_t>> changes_;
 };
 
+/// A timeline that keeps its slices.
+class RecordingTimeline : public Timeline {
+ public:
+  struct Span {
+    std::string track;
+    std::string what;
+    Picoseconds begin;
+    Picoseconds end;
+  };
+  std::vector<Span> spans;
+  void slice(const std::string& track, const Slice& slice) override {
+    spans.push_back({track, slice.what, slice.begin, slice.end});
+  }
+  ActivityListener& activities(const std::string& /*module*/, Picoseconds /*period*/) override {
+    return nobody_;
+  }
+  CounterId add_counter(const CounterInfo& /*info*/) override { return 0; }
+  void count(CounterId, Picoseconds, Picoseconds, std::int64_t) override {}
+  void level(CounterId, Picoseconds, std::int64_t) override {}
+
+ private:
+  class Nobody : public ActivityListener {
+    void spent(Activity, Cycle, Cycle, CycleOrder) override {}
+  };
+  Nobody nobody_;
+};
+
 }  // namespace tilebeat::testing
