@@ -12,7 +12,7 @@ namespace tilebeat {
 namespace {
 
 // Shares of the file, in per cent; the rest is for the events that name what there is.
-constexpr std::int64_t kSliceShare = 35, kActivityShare = 50, kCounterShare = 10;
+constexpr std::int64_t kSliceShare = 30, kBurstShare = 15, kActivityShare = 40, kCounterShare = 10;
 // More bytes than an event of the file takes.
 constexpr std::int64_t kActivityBytes = 110, kCounterBytes = 140, kRowBytes = 260, kSliceBytes = 190;
 
@@ -82,6 +82,7 @@ std::uint32_t ChromeTimeline::text(std::string_view text) {
 
 void ChromeTimeline::slice(const std::string& track, const Slice& slice) {
   if (!takes() && track != kLayers) return;
+  if (!slice.instruction && track != kLayers) return add_burst(track, slice);
   StoredSlice stored{cycle(slice.begin), cycle(slice.end), text(slice.what), {}, {}, slice.bytes, slice.macs};
   if (slice.instruction && options_.place_of) {
     if (const std::optional<WorkPlace> place = options_.place_of(*slice.instruction)) {
@@ -94,6 +95,17 @@ void ChromeTimeline::slice(const std::string& track, const Slice& slice) {
   all.push_back(stored);
   spend(kSliceBytes + static_cast<std::int64_t>(texts_[stored.what].size()) +
         (stored.layer ? static_cast<std::int64_t>(texts_[*stored.layer].size()) : 0));
+}
+
+// All of them or none: which ones there is room for would depend on when each is told.
+void ChromeTimeline::add_burst(const std::string& track, const Slice& slice) {
+  const std::int64_t most = options_.max_bytes * kBurstShare / 100;
+  if (burst_bytes_ > most) return;
+  std::vector<StoredSlice>& all = bursts_[track];
+  all.push_back({cycle(slice.begin), cycle(slice.end), text(slice.what), {}, {}, slice.bytes, slice.macs});
+  // A track of its own for each is more than there are.
+  burst_bytes_ += kSliceBytes + kRowBytes + static_cast<std::int64_t>(slice.what.size());
+  if (burst_bytes_ > most) bursts_.clear();
 }
 
 ActivityListener& ChromeTimeline::activities(const std::string& module, Picoseconds period) {
@@ -142,6 +154,7 @@ void ChromeTimeline::add_slice_rows(const std::string& track, std::vector<Stored
 std::vector<ChromeTimeline::Row> ChromeTimeline::rows() {
   std::vector<Row> rows;
   for (auto& [track, slices] : slices_) add_slice_rows(track, slices, rows);
+  for (auto& [track, bursts] : bursts_) add_slice_rows(track, bursts, rows);
   for (const ActivityRow& activities : activities_) {
     const Place place = place_of(activities.module);
     rows.push_back({place.process, place.name + " state", {}, &activities});
@@ -159,8 +172,8 @@ std::string ChromeTimeline::header(const std::vector<Row>& rows) const {
   std::string text = fmt::format(
       "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"unit\":\"1 us is 1 cycle of the "
       "NPU\",\"clock_ps\":\"{}\","
-      "\"activity_window_cycles\":\"{}\",\"complete\":\"{}\"}},\n\"traceEvents\":[\n",
-      options_.clock_period, tracks_.window(), ended_at_ ? "no" : "yes");
+      "\"activity_window_cycles\":\"{}\",\"bursts\":\"{}\",\"complete\":\"{}\"}},\n\"traceEvents\":[\n",
+      options_.clock_period, tracks_.window(), bursts_.empty() ? "no" : "yes", ended_at_ ? "no" : "yes");
   text += fmt::format(
       "{{\"ph\":\"M\",\"pid\":1,\"tid\":0,\"name\":\"process_name\",\"args\":{{\"name\":\"{}\"}}}}",
       escaped(options_.system));

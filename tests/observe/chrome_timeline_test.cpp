@@ -41,7 +41,9 @@ struct Made {
     return text;
   }
   void slice(const std::string& track, const std::string& what, Cycle begin, Cycle end) {
-    timeline.slice(track, {what, at(begin), at(end)});
+    Slice slice{what, at(begin), at(end)};
+    slice.instruction = 0;
+    timeline.slice(track, slice);
   }
   Cycle now = 0;
   ChromeTimeline timeline;
@@ -101,6 +103,18 @@ TEST(ChromeTimeline, UI_7_slices_carry_layer_tile_bytes_and_clocks) {
   const nlohmann::json args = read_timeline(made.text()).tracks.at("chip/iodma").at(0).args;
   EXPECT_EQ(args, nlohmann::json::parse(
                       R"({"layer": "conv \"1\"", "tile": 7, "bytes": 640, "macs": 5, "clocks": 7})"));
+}
+
+TEST(ChromeTimeline, UI_7_bursts_are_shown_when_there_is_room_for_all) {
+  for (const int bursts : {100, 10'000}) {
+    Made made;
+    for (int i = 0; i < bursts; ++i) made.timeline.slice("bus.load", {"read 64 B @0x40", at(i), at(i + 1)});
+    made.slice("iodma", "copy", 0, 5);
+    const ReadTimeline read = read_timeline(made.text());
+    EXPECT_TRUE(read.complete);
+    EXPECT_EQ(read.tracks.count("chip/iodma"), 1U);
+    EXPECT_EQ(read.tracks.count("chip/bus.load"), bursts == 100 ? 1U : 0U);
+  }
 }
 
 TEST(ChromeTimeline, UI_7_activities_are_exact_while_there_is_room) {
