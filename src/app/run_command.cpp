@@ -144,6 +144,9 @@ int run(const RunCommand& command) {
 }
 
 int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional<std::string>& config_hash) {
+  std::optional<Interruption> planning;  // until the outputs are held, which have one of their own
+  planning.emplace();
+  Interruption::say("\ntilebeat: interrupted before the simulation began; nothing was written\n");
   SimulationOptions options;
   options.granularity = granularity_of(command);
   std::shared_ptr<CompiledAhead> ahead;
@@ -187,6 +190,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   RunResult result;
   std::vector<std::string> remarks, written;
   {
+    planning.reset();
     RunOutputs outputs(command, hardware, plan, made.files);
     options.observers = outputs.observers();
     Progress progress(plan.layers.size());

@@ -4,7 +4,7 @@
 #include "tilebeat/config/hardware_file.h"
 #include "tilebeat/observe/gtkwave_view.h"
 #include "tilebeat/report/report.h"
-#include "tilebeat/sim/clock.h"
+#include "tilebeat/system/simulation.h"
 #include "tilebeat/workload/npy.h"
 
 #include <algorithm>
@@ -105,7 +105,8 @@ void RunOutputs::write_waveform(const RunResult& result) {
 void RunOutputs::write(const HardwareConfig& hardware, nlohmann::ordered_json provenance, RunResult& result) {
   if (vcd_) write_waveform(result);
   if (konata_) konata_->finish();
-  if (timeline_) timeline_->write([this](std::string_view text) { timeline_file_->write(text); });
+  if (timeline_)
+    timeline_->write(result.cycles, [this](std::string_view text) { timeline_file_->write(text); });
   for (const std::string& name : places_.names) {
     const auto output = result.outputs.find(name);
     if (output == result.outputs.end()) continue;  // never computed: `failures` says why

@@ -1,6 +1,7 @@
 #include "tilebeat/fabric/interconnect.h"
 
 #include "tilebeat/base/error.h"
+#include "tilebeat/sim/work_counter.h"
 
 #include <algorithm>
 #include <functional>
@@ -363,6 +364,20 @@ void Interconnect::delivery_phase() {
   }
 }
 
+namespace {
+
+// From its request to `end`.
+void show_burst(Timeline& timeline, const std::string& track, const tlm::tlm_generic_payload& payload,
+                Picoseconds end) {
+  Slice slice{fmt::format("{} {} B @{:#x}", payload.is_read() ? "read" : "write", payload.get_data_length(),
+                          static_cast<std::uint64_t>(payload.get_address())),
+              BurstPool::extension(payload).issued_at, end};
+  slice.bytes = static_cast<std::int64_t>(payload.get_data_length());
+  timeline.slice(track, slice);
+}
+
+}  // namespace
+
 void Interconnect::deliver(const Delivery& delivery) {
   Port& port = ports_[static_cast<std::size_t>(delivery.port)];
   Payload& payload = *delivery.payload;
@@ -374,6 +389,9 @@ void Interconnect::deliver(const Delivery& delivery) {
   (payload.is_read() ? port.statistics.read_bytes : port.statistics.write_bytes) += bytes;
   ++(payload.is_read() ? port.statistics.read_bursts : port.statistics.write_bursts);
   trace_delivery(port, delivery.at);
+  if (Timeline* timeline = context_.timeline(); timeline != nullptr)
+    show_burst(*timeline, report_name(*this) + "." + port.statistics.name, payload,
+               context_.clock.at(delivery.at));
   if (port.request != nullptr) request_grant_phase(delivery.at);
   tlm::tlm_phase phase = tlm::BEGIN_RESP;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;

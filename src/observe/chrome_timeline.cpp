@@ -12,9 +12,9 @@ namespace tilebeat {
 namespace {
 
 // Shares of the file, in per cent; the rest is for the events that name what there is.
-constexpr std::int64_t kSliceShare = 45, kActivityShare = 40, kCounterShare = 10;
+constexpr std::int64_t kSliceShare = 30, kBurstShare = 15, kActivityShare = 40, kCounterShare = 10;
 // More bytes than an event of the file takes.
-constexpr std::int64_t kActivityBytes = 130, kCounterBytes = 140, kRowBytes = 260, kSliceBytes = 190;
+constexpr std::int64_t kActivityBytes = 110, kCounterBytes = 140, kRowBytes = 260, kSliceBytes = 190;
 
 using Sink = std::function<void(std::string_view)>;
 
@@ -82,6 +82,7 @@ std::uint32_t ChromeTimeline::text(std::string_view text) {
 
 void ChromeTimeline::slice(const std::string& track, const Slice& slice) {
   if (!takes() && track != kLayers) return;
+  if (!slice.instruction && track != kLayers) return add_burst(track, slice);
   StoredSlice stored{cycle(slice.begin), cycle(slice.end), text(slice.what), {}, {}, slice.bytes, slice.macs};
   if (slice.instruction && options_.place_of) {
     if (const std::optional<WorkPlace> place = options_.place_of(*slice.instruction)) {
@@ -94,6 +95,17 @@ void ChromeTimeline::slice(const std::string& track, const Slice& slice) {
   all.push_back(stored);
   spend(kSliceBytes + static_cast<std::int64_t>(texts_[stored.what].size()) +
         (stored.layer ? static_cast<std::int64_t>(texts_[*stored.layer].size()) : 0));
+}
+
+// All of them or none: which ones there is room for would depend on when each is told.
+void ChromeTimeline::add_burst(const std::string& track, const Slice& slice) {
+  const std::int64_t most = options_.max_bytes * kBurstShare / 100;
+  if (burst_bytes_ > most) return;
+  std::vector<StoredSlice>& all = bursts_[track];
+  all.push_back({cycle(slice.begin), cycle(slice.end), text(slice.what), {}, {}, slice.bytes, slice.macs});
+  // A track of its own for each is more than there are.
+  burst_bytes_ += kSliceBytes + kRowBytes + static_cast<std::int64_t>(slice.what.size());
+  if (burst_bytes_ > most) bursts_.clear();
 }
 
 ActivityListener& ChromeTimeline::activities(const std::string& module, Picoseconds period) {
@@ -142,6 +154,7 @@ void ChromeTimeline::add_slice_rows(const std::string& track, std::vector<Stored
 std::vector<ChromeTimeline::Row> ChromeTimeline::rows() {
   std::vector<Row> rows;
   for (auto& [track, slices] : slices_) add_slice_rows(track, slices, rows);
+  for (auto& [track, bursts] : bursts_) add_slice_rows(track, bursts, rows);
   for (const ActivityRow& activities : activities_) {
     const Place place = place_of(activities.module);
     rows.push_back({place.process, place.name + " state", {}, &activities});
@@ -159,8 +172,8 @@ std::string ChromeTimeline::header(const std::vector<Row>& rows) const {
   std::string text = fmt::format(
       "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"unit\":\"1 us is 1 cycle of the "
       "NPU\",\"clock_ps\":\"{}\","
-      "\"activity_window_cycles\":\"{}\",\"complete\":\"{}\"}},\n\"traceEvents\":[\n",
-      options_.clock_period, tracks_.window(), ended_at_ ? "no" : "yes");
+      "\"activity_window_cycles\":\"{}\",\"bursts\":\"{}\",\"complete\":\"{}\"}},\n\"traceEvents\":[\n",
+      options_.clock_period, tracks_.window(), bursts_.empty() ? "no" : "yes", ended_at_ ? "no" : "yes");
   text += fmt::format(
       "{{\"ph\":\"M\",\"pid\":1,\"tid\":0,\"name\":\"process_name\",\"args\":{{\"name\":\"{}\"}}}}",
       escaped(options_.system));
@@ -189,7 +202,7 @@ std::string ChromeTimeline::event(const StoredSlice& slice) const {
                      slice.end - slice.begin);
 }
 
-void ChromeTimeline::write_row(const Row& row, int number, const Sink& sink) const {
+void ChromeTimeline::write_row(const Row& row, int number, Cycle run_end, const Sink& sink) const {
   const auto begin_event = [&](Cycle begin, Cycle end) {
     return fmt::format(",\n{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},", row.process + 1,
                        number, begin, end - begin);
@@ -198,7 +211,11 @@ void ChromeTimeline::write_row(const Row& row, int number, const Sink& sink) con
   if (row.activities == nullptr) return;
   const Picoseconds period = row.activities->period;
   const bool own_clock = period != options_.clock_period;
+  // Units go on for some cycles behind the last layer; reports end with it.
+  const Cycle last = run_end * options_.clock_period / period;
   row.activities->track->for_each([&](Activity activity, Cycle begin, Cycle end) {
+    end = std::min(end, last);
+    if (begin >= end) return;
     std::string text = begin_event(cycle(begin * period), cycle(end * period));
     text += fmt::format("\"name\":\"{}\"", activity_name(activity));
     // What counts in a clock of its own says so: its cycles are no whole numbers of the viewer's.
@@ -228,7 +245,7 @@ void ChromeTimeline::write_counters(const Sink& sink) {
   }
 }
 
-void ChromeTimeline::write(const Sink& sink) {
+void ChromeTimeline::write(Cycle end, const Sink& sink) {
   tracks_.finish();
   if (ended_at_) {
     const Cycle at = *ended_at_;
@@ -237,7 +254,7 @@ void ChromeTimeline::write(const Sink& sink) {
   }
   const std::vector<Row> all = rows();
   sink(header(all));
-  for (std::size_t i = 0; i < all.size(); ++i) write_row(all[i], static_cast<int>(i) + 1, sink);
+  for (std::size_t i = 0; i < all.size(); ++i) write_row(all[i], static_cast<int>(i) + 1, end, sink);
   write_counters(sink);
   sink("\n]}\n");
 }

@@ -14,8 +14,9 @@ constexpr unsigned kHexadecimal = 0x2, kDecimal = 0x4, kBinary = 0x8, kRight = 0
                    kSigned = 0x400, kCollapsed = 0x1000, kClosed = 0x400000, kGroupBegin = 0x800000,
                    kGroupEnd = 0x1000000;
 enum Colour { kOrange = 2, kYellow = 3, kGreen = 4, kBlue = 5 };
-constexpr std::size_t kMostOpen = 8;    // signals of a group that is open at first
-constexpr double kViewPixels = 1100.0;  // of a window of 1600
+constexpr std::size_t kMostOpen = 8;  // signals of a group that is open at first
+constexpr std::size_t kLetterPixels = 9, kValuePixels = 110;
+constexpr double kViewFrames = 1000.0 / 200;  // frames of 200 pixels in a window of 1600
 
 struct Look {
   unsigned flags;
@@ -51,12 +52,19 @@ std::string short_scope(const std::string& scope) {
   return dot == std::string::npos ? scope : scope.substr(dot + 1);
 }
 
+// Of a module below the outermost one. GTKWave shows of a name what is behind its last dot.
+std::string unit_name(const std::string& scope) {
+  std::string name = short_scope(scope);
+  std::replace(name.begin(), name.end(), '.', '/');
+  return name;
+}
+
 std::string trace(const SignalInfo& signal) {
   const Look look = look_of(signal);
   const std::string range = signal.width_bits > 1 ? fmt::format("[{}:0]", signal.width_bits - 1) : "";
   // The states are all called alike: their units name them.
   const std::string alias =
-      signal.radix == Radix::kText ? fmt::format("+{{{}}} ", short_scope(signal.scope)) : "";
+      signal.radix == Radix::kText ? fmt::format("+{{{}}} ", unit_name(signal.scope)) : "";
   return fmt::format("@{:x}\n[color] {}\n{}{}.{}{}\n", look.flags, static_cast<int>(look.colour), alias,
                      signal.scope, signal.name, range);
 }
@@ -68,10 +76,15 @@ std::string gtkwave_view(const std::vector<SignalInfo>& signals, const std::stri
   const double span = static_cast<double>(std::max<Picoseconds>(end - begin, 1));
   std::string text =
       fmt::format("[dumpfile] \"{}\"\n[timestart] {}\n[size] 1600 900\n[pos] -1 -1\n", dump, begin);
-  // Two to the power of the first number are the pixels of a unit of time.
-  text += fmt::format("*{:.6f} {}", -std::log2(span / kViewPixels), begin);
+  // Two to the power of minus the first number is the time that a frame shows.
+  text += fmt::format("*{:.6f} {}", -std::log2(span / kViewFrames), begin);
   for (int marker = 0; marker < 26; ++marker) text += " -1";
-  text += "\n[sst_width] 233\n[signals_width] 330\n[sst_expanded] 1\n[sst_vpaned_height] 400\n";
+  std::size_t longest = 0;
+  for (const SignalInfo& signal : signals) {
+    if (signal.radix == Radix::kText) longest = std::max(longest, signal.scope.size());
+  }
+  text += fmt::format("\n[sst_width] 233\n[signals_width] {}\n[sst_expanded] 1\n[sst_vpaned_height] 400\n",
+                      std::clamp<std::size_t>(kLetterPixels * longest + kValuePixels, 330, 600));
   const auto is_text = [](const SignalInfo& signal) { return signal.radix == Radix::kText; };
   if (!signals.empty()) text += trace(signals.front());  // the clock
   if (std::any_of(signals.begin(), signals.end(), is_text)) {

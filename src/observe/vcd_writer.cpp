@@ -103,6 +103,14 @@ void VcdWriter::text(SignalId signal, Picoseconds at, std::string_view text) {
   if (signal < 0 || closed_ || over_ || at >= filter_.end) return;
   late_.push_back({at, signal, *words_.emplace(text).first});
   late_bytes_ += static_cast<std::int64_t>(text.size()) + kLateOverhead;
+  stop_when_full();
+}
+
+// Together with the texts, what is kept would go beyond the cap: nothing more is taken.
+void VcdWriter::stop_when_full() {
+  if (over_ || bytes_ + late_bytes_ <= filter_.max_bytes) return;
+  over_ = true;
+  cut_at_ = now_();
 }
 
 void VcdWriter::record(SignalId signal, Picoseconds at, std::uint64_t value, bool known) {
@@ -122,13 +130,11 @@ void VcdWriter::put(std::string_view text) {
     put_out(text);
     return;
   }
-  if (truncated_) return;
   bytes_ += static_cast<std::int64_t>(text.size());
-  if (bytes_ + late_bytes_ + kReserve > filter_.max_bytes) {
-    truncated_ = over_ = true;
-    return;
-  }
-  std::fwrite(text.data(), 1, text.size(), spool_.get());
+  stop_when_full();
+  errno = 0;
+  if (spool_error_ == 0 && std::fwrite(text.data(), 1, text.size(), spool_.get()) != text.size())
+    spool_error_ = errno != 0 ? errno : EIO;
 }
 
 void VcdWriter::put_out(std::string_view text) {
@@ -252,7 +258,7 @@ void VcdWriter::write_value(const Signal& signal) {
 void VcdWriter::finish(Picoseconds end) {
   if (closed_) return;
   if (!header_written_) write_header();
-  const Picoseconds last = std::min(end, filter_.end - 1);
+  const Picoseconds last = std::min({end, filter_.end - 1, cut_at_.value_or(end)});
   flush_before(last + 1);
   if (last >= filter_.begin) {
     open_window();
@@ -264,12 +270,15 @@ void VcdWriter::finish(Picoseconds end) {
 
 // The dump that was kept, with the texts where they belong.
 void VcdWriter::join() {
-  if (std::ferror(spool_.get()) != 0) throw UserError("the waveform: a temporary file cannot be written");
+  errno = 0;
+  if (spool_error_ == 0 && std::fflush(spool_.get()) != 0) spool_error_ = errno;
+  if (spool_error_ != 0)
+    throw UserError(
+        fmt::format("a temporary file of the waveform cannot be written: {}", std::strerror(spool_error_)));
   const auto rank = [this](const Late& late) { return rank_[static_cast<std::size_t>(late.signal)]; };
   std::stable_sort(late_.begin(), late_.end(), [&](const Late& a, const Late& b) {
     return a.at != b.at ? a.at < b.at : rank(a) < rank(b);
   });
-  const bool was_cut = std::exchange(truncated_, false);
   bytes_ = 0;
   auto next = late_.cbegin();
   const auto put_text = [this](const Late& late) {
@@ -302,7 +311,7 @@ void VcdWriter::join() {
     for (; next != late_.cend() && next->at <= filter_.begin; ++next) held[rank(*next)] = &*next;
     for (const auto& [unused, late] : held) put_text(*late);
   }
-  if (was_cut && !truncated_) end_early();
+  if (cut_at_ && !truncated_) end_early();
   spool_.reset();
 }
 

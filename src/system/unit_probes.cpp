@@ -10,6 +10,14 @@ void UnitProbes::StateSignal::spent(Activity activity, Cycle begin, Cycle /*end*
   trace_.text(signal_, clock_.at(begin), activity_name(activity));
 }
 
+void UnitProbes::let_go_if_over() {
+  const bool traces = observers_.trace != nullptr && !observers_.trace->is_over();
+  const bool shows = observers_.timeline != nullptr && !observers_.timeline->is_over();
+  if (traces || shows) return;
+  for (CycleLedger* ledger : ledgers_) ledger->report_to(nullptr);
+  ledgers_.clear();
+}
+
 void UnitProbes::dram(const std::string& module, DramController& dram) {
   const ClockDomain clock = dram.clock();
   for (int i = 0; i < dram.channels(); ++i)
@@ -30,7 +38,9 @@ void UnitProbes::listen(const std::string& module, CycleLedger& ledger, const Cl
       heard = true;
     }
   }
-  if (heard) ledger.report_to(&logs_.emplace_back(std::move(log)));
+  if (!heard) return;
+  ledger.report_to(&logs_.emplace_back(std::move(log)));
+  ledgers_.push_back(&ledger);
 }
 
 }  // namespace tilebeat

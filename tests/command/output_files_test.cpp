@@ -238,7 +238,7 @@ TEST(OutputFiles, UI_5_traces_may_lie_in_the_output_folder) {
   const CommandResult result =
       folder.run_layer(kConfig, kDilated, {"--out", "o", "--vcd", "o/w.vcd", "--timeline", "o/t.json"});
   EXPECT_EQ(result.status, 0) << result.err;
-  EXPECT_EQ(folder.files("o").size(), 6U);
+  EXPECT_EQ(folder.files("o").size(), 7U);
 }
 
 TEST(OutputFiles, UI_5_files_that_grow_too_large_leave_everything_as_it_was) {
@@ -373,6 +373,9 @@ TEST_P(Interrupted, UI_5_a_signal_removes_what_is_not_complete) {
   const CommandResult result = run.finish();
   EXPECT_EQ(result.status, 128 + GetParam()) << result.err;
   EXPECT_EQ(folder.files(), before);
+  const bool said = result.err.find("tilebeat: interrupted behind clock ") != std::string::npos &&
+                    result.err.find(" of 1 layers complete; nothing was written\n") != std::string::npos;
+  EXPECT_EQ(said, GetParam() == SIGINT) << result.err;
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, Interrupted, ::testing::Values(SIGINT, SIGTERM, SIGHUP),

@@ -10,6 +10,7 @@
 
 #include "report_schema.h"
 #include "tilebeat_command.h"
+#include "timeline_reader.h"
 
 namespace tilebeat::testing {
 namespace {
@@ -51,7 +52,7 @@ TEST(RunCommand, UI_1_writes_where_it_is_told_and_nowhere_else) {
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(names_of(folder.files()),
             (std::set<std::string>{"a/", "a/b/", "a/b/report.json", "a/b/outputs/", "a/b/outputs/report.json",
-                                   "a/b/outputs/conv1.npy", "w.vcd", "t.json"}));
+                                   "a/b/outputs/conv1.npy", "w.vcd", "w.gtkw", "t.json"}));
 }
 
 TEST(RunCommand, UI_5_a_later_run_replaces_the_outputs_and_keeps_other_files) {
@@ -159,27 +160,11 @@ TEST(RunCommand, SW_7_SW_8_wide_layers_with_groups_run) {
 TEST(RunCommand, UI_3_the_timeline_shows_loads_and_computation_at_the_same_time) {
   const CommandFolder folder;
   ASSERT_EQ(folder.run_layer(kConfig, "models/resnet50_3x3_s2.json", {"--timeline", "t.json"}).status, 0);
-  const nlohmann::json timeline = nlohmann::json::parse(read_bytes(folder.path("t.json")));
-  std::map<int, std::string> tracks;
-  std::map<std::string, std::vector<std::pair<double, double>>> spans;
-  for (const auto& event : timeline.at("traceEvents")) {
-    if (event.at("ph") == "M" && event.at("name") == "thread_name")
-      tracks[event.at("tid")] = event.at("args").at("name");
-    if (event.at("ph") != "X") continue;
-    const double begin = event.at("ts"), duration = event.at("dur");
-    EXPECT_GE(duration, 0);
-    spans[tracks.at(event.at("tid"))].emplace_back(begin, begin + duration);
-  }
-  const auto of = [&](const std::string& part) {
-    for (const auto& [track, list] : spans) {
-      if (track.find(part) != std::string::npos) return list;
-    }
-    ADD_FAILURE() << "no track " << part;
-    return std::vector<std::pair<double, double>>{};
-  };
+  const ReadTimeline timeline = read_timeline(read_bytes(folder.path("t.json")));
   int overlaps = 0;
-  for (const auto& load : of("dma_load")) {
-    for (const auto& run : of("switch")) overlaps += load.first < run.second && run.first < load.second;
+  for (const TimelineSlice& load : timeline.tracks.at("soc/dma_load")) {
+    for (const TimelineSlice& run : timeline.tracks.at("soc/engine.switch"))
+      overlaps += load.begin < run.end && run.begin < load.end ? 1 : 0;
   }
   EXPECT_GT(overlaps, 0) << "the next tile is loaded while this one is computed";
 }

@@ -233,7 +233,8 @@ std::set<std::string> traced(const std::vector<std::string>& options, std::uniqu
 TEST(Waveform, UI_3_signals_are_limited_by_pattern) {
   std::set<std::string> lanes;
   for (int i = 0; i < kTableBanks; ++i) {
-    for (const char* what : {"", "_h", "_w"}) lanes.insert(fmt::format("soc.engine.switch.sw{}{}", i, what));
+    for (const char* what : {"", "_h", "_w", "_valid"})
+      lanes.insert(fmt::format("soc.engine.switch.sw{}{}", i, what));
   }
   EXPECT_EQ(traced({"--vcd-signals", "sw*"}), lanes);
   lanes.insert("soc.engine.pe.pe1500");

@@ -1,4 +1,4 @@
-// Traces and timelines of the memory system (SPEC UI-3, CY-2).
+// Traces of the memory system (SPEC UI-3, CY-2).
 #include <random>
 #include <string>
 #include <utility>
@@ -16,9 +16,8 @@ using Changes = std::vector<std::pair<Picoseconds, std::uint64_t>>;
 
 TEST(FabricTrace, UI_3_shows_requests_beats_and_commands) {
   RecordingTrace trace;
-  RecordingTimeline timeline;
   const DramConfig config = dram_preset(DramPreset::kDdr4_2400);
-  Chip chip(1, config, 1000, nullptr, false, {&trace, &timeline});
+  Chip chip(1, config, 1000, nullptr, false, {&trace});
   Access& access = chip.initiators[0]->read(10, 0x1000, 256);
   chip.run_until(500);
   const Picoseconds last = chip.context.clock.at(access.responded);
@@ -35,11 +34,6 @@ TEST(FabricTrace, UI_3_shows_requests_beats_and_commands) {
   }
   EXPECT_EQ(trace.of("dram.ch0.cmd"), commands);
   EXPECT_EQ(trace.busy("dram.ch0.data", config.clock_ps), 4 * config.burst_length / 2);
-  ASSERT_EQ(timeline.spans.size(), 1U);
-  EXPECT_EQ(timeline.spans[0].track, "bus.p0");
-  EXPECT_EQ(timeline.spans[0].what, "read 256 B @0x1000");
-  EXPECT_EQ(timeline.spans[0].begin, 10000);
-  EXPECT_EQ(timeline.spans[0].end, last);
 }
 
 TEST(FabricTrace, CY_2_beats_drawn_are_beats_counted) {

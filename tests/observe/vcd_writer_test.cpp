@@ -3,8 +3,10 @@
 #include "tilebeat/observe/vcd_writer.h"
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -22,7 +24,7 @@ struct Dump {
   explicit Dump(TraceFilter filter = {})
       : writer(
             std::move(filter), kPeriod, [this] { return now; },
-            [this](const std::string& piece) { text += piece; }) {}
+            [this](std::string_view piece) { text += piece; }) {}
   Picoseconds now = 0;
   std::string text;
   VcdWriter writer;
@@ -63,6 +65,68 @@ TEST(VcdWriter, UI_3_of_two_changes_at_an_instant_the_later_one_stands) {
   int changes = 0;
   for (const auto& [when, value] : vcd.signal("a").changes) changes += value.has_value();
   EXPECT_EQ(changes, 1) << "only what changes is written";
+}
+
+using Texts = std::vector<std::pair<std::int64_t, std::string>>;
+
+TEST(VcdWriter, UI_7_texts_stand_where_they_belong_though_they_come_late) {
+  Dump dump;
+  const SignalId a = dump.writer.add_signal("soc", "a", 8);
+  const SignalId state = dump.writer.add_signal("soc.unit", "state", 1, Radix::kText);
+  const SignalId other = dump.writer.add_signal("soc.other", "state", 1, Radix::kText);
+  for (Picoseconds now = 0; now < 6000; now += kPeriod) {
+    dump.now = now;
+    dump.writer.change(a, now, static_cast<std::uint64_t>(now / kPeriod));
+  }
+  dump.writer.text(state, 0, "no_work");
+  dump.writer.text(state, 1250, "row_miss");
+  dump.writer.text(state, 4000, "busy");
+  dump.writer.text(other, 1250, "busy");
+  dump.writer.finish(7000);
+  const Vcd vcd(dump.text);
+  EXPECT_EQ(vcd.signal("soc.unit.state").texts, (Texts{{0, "no_work"}, {1250, "row_miss"}, {4000, "busy"}}));
+  EXPECT_EQ(vcd.signal("soc.other.state").texts, (Texts{{1250, "busy"}}));
+  EXPECT_EQ(vcd.signal("a").at(3000), 3U);
+  EXPECT_EQ(vcd.last_time(), 7000);
+  const std::vector<SignalInfo> signals = dump.writer.signals();
+  ASSERT_EQ(signals.size(), 4U);
+  EXPECT_EQ(signals[0].scope + "." + signals[0].name, "soc.clk");
+}
+
+TEST(VcdWriter, UI_7_a_window_begins_with_the_texts_that_hold) {
+  TraceFilter filter;
+  filter.begin = 2000, filter.end = 5000;
+  Dump dump(filter);
+  const SignalId state = dump.writer.add_signal("soc.unit", "state", 1, Radix::kText);
+  for (const auto& [at, text] : Texts{{0, "host"}, {1000, "busy"}, {3000, "output_drain"}, {5000, "busy"}})
+    dump.writer.text(state, at, text);
+  dump.now = 8000;
+  dump.writer.finish(8000);
+  const Vcd vcd(dump.text);
+  EXPECT_EQ(vcd.signal("soc.unit.state").texts, (Texts{{2000, "busy"}, {3000, "output_drain"}}));
+  EXPECT_EQ(vcd.signal("soc.unit.state").times(5000),
+            (std::map<std::string, std::int64_t>{{"busy", 1000}, {"output_drain", 2000}}));
+}
+
+TEST(VcdWriter, UI_7_a_cap_counts_texts_and_nothing_is_recorded_behind_it) {
+  TraceFilter filter;
+  filter.max_bytes = 20'000;
+  Dump dump(filter);
+  const SignalId a = dump.writer.add_signal("soc", "a", 32);
+  const SignalId state = dump.writer.add_signal("soc.unit", "state", 1, Radix::kText);
+  // Many more than are kept before they are written.
+  for (; dump.now < 200'000 * kPeriod && !dump.writer.is_over(); dump.now += kPeriod) {
+    dump.writer.change(a, dump.now, static_cast<std::uint64_t>(dump.now));
+    dump.writer.text(state, dump.now, dump.now / kPeriod % 2 == 0 ? "busy" : "no_work");
+  }
+  EXPECT_TRUE(dump.writer.is_over());
+  dump.writer.finish(dump.now);
+  EXPECT_TRUE(dump.writer.truncated());
+  EXPECT_LE(static_cast<std::int64_t>(dump.text.size()), filter.max_bytes);
+  const Vcd vcd(dump.text);
+  ASSERT_EQ(vcd.comments().size(), 1U);
+  EXPECT_NE(vcd.comments()[0].find("size cap"), std::string::npos);
+  EXPECT_FALSE(vcd.signal("soc.unit.state").texts.empty());
 }
 
 TEST(VcdWriter, UI_3_values_are_cut_to_their_width) {

@@ -15,13 +15,17 @@ namespace {
 /// Notes in which order modules declare their signals and record changes.
 class OrderTrace : public Trace {
  public:
-  SignalId add_signal(const std::string& scope, const std::string& name, int /*width_bits*/) override {
-    declared_.push_back(scope + "." + name);
+  SignalId declare(const SignalInfo& info) override {
+    declared_.push_back(info.scope + "." + info.name);
     return static_cast<SignalId>(declared_.size() - 1);
   }
   void change(SignalId signal, Picoseconds at, std::uint64_t value) override {
     changes_.push_back(std::to_string(at) + " " + declared_[static_cast<std::size_t>(signal)] + " " +
                        std::to_string(value));
+  }
+  void text(SignalId signal, Picoseconds at, std::string_view text) override {
+    changes_.push_back(std::to_string(at) + " " + declared_[static_cast<std::size_t>(signal)] + " " +
+                       std::string(text));
   }
   void unknown(SignalId signal, Picoseconds at) override {
     changes_.push_back(std::to_string(at) + " " + declared_[static_cast<std::size_t>(signal)] + " x");

@@ -66,12 +66,16 @@ class RecordingTrace : public Trace {
 /// A timeline that keeps its slices.
 class RecordingTimeline : public Timeline {
  public:
-  struct Shown {
+  struct Span {
     std::string track;
-    Slice slice;
+    std::string what;
+    Picoseconds begin;
+    Picoseconds end;
   };
-  std::vector<Shown> slices;
-  void slice(const std::string& track, const Slice& slice) override { slices.push_back({track, slice}); }
+  std::vector<Span> spans;
+  void slice(const std::string& track, const Slice& slice) override {
+    spans.push_back({track, slice.what, slice.begin, slice.end});
+  }
   ActivityListener& activities(const std::string& /*module*/, Picoseconds /*period*/) override {
     return nobody_;
   }

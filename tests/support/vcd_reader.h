@@ -2,6 +2,7 @@
 
 // A strict reader of Value Change Dumps (IEEE 1364), as much of them as Tilebeat writes.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,6 +20,17 @@ struct VcdSignal {
   std::string path;  ///< scopes and name, dotted
   int width = 1;
   std::vector<std::pair<std::int64_t, std::optional<std::uint64_t>>> changes;
+  bool is_text = false;
+  std::vector<std::pair<std::int64_t, std::string>> texts;  ///< the changes of a text
+
+  /// The time up to `end` by text.
+  std::map<std::string, std::int64_t> times(std::int64_t end) const {
+    std::map<std::string, std::int64_t> sums;
+    for (std::size_t i = 0; i < texts.size() && texts[i].first < end; ++i)
+      sums[texts[i].second] +=
+          std::min(end, i + 1 < texts.size() ? texts[i + 1].first : end) - texts[i].first;
+    return sums;
+  }
 
   /// The value at `time`: that of the latest change not after it.
   std::optional<std::uint64_t> at(std::int64_t time) const {
@@ -124,6 +136,8 @@ class Vcd {
   void declare(const std::vector<std::string>& body) {
     VcdSignal signal;
     signal.width = std::stoi(body.at(1));
+    signal.is_text = body.at(0) == "string";
+    if (!signal.is_text && body.at(0) != "wire") fail("an unknown type");
     for (const std::string& scope : scopes_) signal.path += scope + ".";
     signal.path += body.at(3);
     if (signal.width > 1 && (body.size() != 5 || body[4] != "[" + std::to_string(signal.width - 1) + ":0]"))
@@ -146,8 +160,19 @@ class Vcd {
       if (!next()) fail("a vector without code");
       code = word_;
     }
+    const bool text = value == "s";
+    if (text) {
+      value = code;
+      if (!next()) fail("a text without code");
+      code = word_;
+    }
     const auto found = signals_.find(code);
     if (found == signals_.end()) fail("a change of an undeclared signal");
+    if (text != found->second.is_text) fail("a value of another type");
+    if (text) {
+      found->second.texts.emplace_back(time_, value);
+      return;
+    }
     VcdSignal& signal = found->second;
     if (static_cast<int>(value.size()) > signal.width) fail("a value wider than its signal");
     std::optional<std::uint64_t> to;

@@ -51,55 +51,55 @@ constexpr std::uint64_t kDram = 0x48000;   // in a DRAM bank without programs, w
 
 // The data of a read can be written in the cycle after it arrived.
 const std::vector<Path> kPaths{
-    {"iodma", "chip.cluster0.core0.iodma", 0, kDram, nram_address(0),
+    {"iodma", "cluster0.core0.iodma", 0, kDram, nram_address(0),
      [](const PathTimes& t, Cycle at) {
        return t.write(t.read_dram(at, kBytes) + 1, t.chip().core.bus, t.chip().core.nram, kBytes);
      }},
-    {"iodma", "chip.cluster1.core1.iodma", 4, kDram, wram_address(3),
+    {"iodma", "cluster1.core1.iodma", 4, kDram, wram_address(3),
      [](const PathTimes& t, Cycle at) {
        return t.write(t.read_dram(at, kBytes) + 1, t.chip().core.bus, t.chip().core.wram, kBytes);
      }},
-    {"iodma", "chip.cluster0.core1.iodma", 1, nram_address(1), kDram,
+    {"iodma", "cluster0.core1.iodma", 1, nram_address(1), kDram,
      [](const PathTimes& t, Cycle at) {
        return t.write_dram(t.read(at, t.chip().core.bus, t.chip().core.nram, kBytes) + 1, kBytes);
      }},
-    {"iodma", "chip.cluster1.core0.iodma", 3, wram_address(2), kDram,
+    {"iodma", "cluster1.core0.iodma", 3, wram_address(2), kDram,
      [](const PathTimes& t, Cycle at) {
        return t.write_dram(t.read(at, t.chip().core.bus, t.chip().core.wram, kBytes) + 1, kBytes);
      }},
-    {"gdma", "chip.cluster0.memory.gdma", kMemory0, kDram, sram_address(0),
+    {"gdma", "cluster0.memory.gdma", kMemory0, kDram, sram_address(0),
      [](const PathTimes& t, Cycle at) {
        return t.write(t.read_dram(at, kBytes) + 1, t.chip().cluster_bus, t.chip().sram, kBytes);
      }},
-    {"gdma", "chip.cluster1.memory.gdma", kMemory1, sram_address(1), kDram,
+    {"gdma", "cluster1.memory.gdma", kMemory1, sram_address(1), kDram,
      [](const PathTimes& t, Cycle at) {
        return t.write_dram(t.read(at, t.chip().cluster_bus, t.chip().sram, kBytes) + 1, kBytes);
      }},
-    {"mvdma", "chip.cluster0.core0.mvdma", 0, sram_address(0), wram_address(0),
+    {"mvdma", "cluster0.core0.mvdma", 0, sram_address(0), wram_address(0),
      [](const PathTimes& t, Cycle at) {
        return t.write(t.read(at, t.chip().cluster_bus, t.chip().sram, kBytes) + 1, t.chip().core.bus,
                       t.chip().core.wram, kBytes);
      }},
-    {"mvdma", "chip.cluster0.core1.mvdma", 1, nram_address(1), sram_address(0),
+    {"mvdma", "cluster0.core1.mvdma", 1, nram_address(1), sram_address(0),
      [](const PathTimes& t, Cycle at) {
        return t.write(t.read(at, t.chip().core.bus, t.chip().core.nram, kBytes) + 1, t.chip().cluster_bus,
                       t.chip().sram, kBytes);
      }},
-    {"mvdma", "chip.cluster1.core1.mvdma", 4, sram_address(1), nram_address(3),
+    {"mvdma", "cluster1.core1.mvdma", 4, sram_address(1), nram_address(3),
      [](const PathTimes& t, Cycle at) {
        return t.write(t.read(at, t.chip().cluster_bus, t.chip().sram, kBytes) + 1, t.chip().core.bus,
                       t.chip().core.nram, kBytes);
      }},
-    {"mvdma", "chip.cluster0.core0.mvdma", 0, wram_address(0), sram_address(0),
+    {"mvdma", "cluster0.core0.mvdma", 0, wram_address(0), sram_address(0),
      [](const PathTimes& t, Cycle at) {
        return t.write(t.read(at, t.chip().core.bus, t.chip().core.wram, kBytes) + 1, t.chip().cluster_bus,
                       t.chip().sram, kBytes);
      }},
-    {"mvdma", "chip.cluster1.memory.mvdma", kMemory1, sram_address(1), multicast_address(3, false, 512),
+    {"mvdma", "cluster1.memory.mvdma", kMemory1, sram_address(1), multicast_address(3, false, 512),
      [](const PathTimes& t, Cycle at) {
        return t.broadcast(t.read(at, t.chip().cluster_bus, t.chip().sram, kBytes) + 1, kBytes);
      }},
-    {"cdma", "chip.cluster0.memory.cdma", kMemory0, sram_address(0), sram_address(1),
+    {"cdma", "cluster0.memory.cdma", kMemory0, sram_address(0), sram_address(1),
      [](const PathTimes& t, Cycle at) {
        return t.cdma(t.read(at, t.chip().cluster_bus, t.chip().sram, kBytes) + 1, kBytes);
      }},
@@ -239,12 +239,9 @@ std::pair<Cycle, Cycle> race(const HardwareConfig& hardware, const Path& a, cons
 }
 
 Path sram_read(int core, std::uint64_t offset) {
-  return {"mvdma",
-          fmt::format("chip.cluster0.core{}.mvdma", core),
-          core,
-          sram_address(0) + offset,
-          nram_address(core),
-          nullptr};
+  return {
+      "mvdma", fmt::format("cluster0.core{}.mvdma", core), core, sram_address(0) + offset, nram_address(core),
+      nullptr};
 }
 
 TEST(ChipContention, HI_6_two_cores_read_different_banks_of_one_sram) {
@@ -278,7 +275,7 @@ TEST(ChipContention, HI_3_two_cores_write_the_same_banks_of_one_sram) {
   hardware.chip->sram = {32768, 2, 16, 3};
   const auto put = [](int core) {
     return Path{"mvdma",
-                fmt::format("chip.cluster0.core{}.mvdma", core),
+                fmt::format("cluster0.core{}.mvdma", core),
                 core,
                 nram_address(core),
                 sram_address(0) + 1024U * static_cast<unsigned>(core),
@@ -303,8 +300,8 @@ TEST(ChipContention, HI_2_two_engines_read_the_same_banks_of_one_nram_or_wram) {
     for (const bool wram : {false, true}) {
       (wram ? chip.core.wram : chip.core.nram) = {8192, banks, 16, 1};
       const std::uint64_t memory = wram ? wram_address(0) : nram_address(0);
-      const Path to_dram{"iodma", "chip.cluster0.core0.iodma", 0, memory, kDram, nullptr};
-      const Path to_sram{"mvdma", "chip.cluster0.core0.mvdma", 0, memory + 1024, sram_address(0), nullptr};
+      const Path to_dram{"iodma", "cluster0.core0.iodma", 0, memory, kDram, nullptr};
+      const Path to_sram{"mvdma", "cluster0.core0.mvdma", 0, memory + 1024, sram_address(0), nullptr};
       const std::string times_text = in_child([&] {
         RecordingTimeline timeline;
         SimulationOptions options;
@@ -349,7 +346,7 @@ TEST(ChipContention, HI_3_two_clusters_write_to_the_sram_of_a_third) {
   check_hardware(hardware, "chip of three clusters");
   const auto send = [](int cluster) {
     return Path{"cdma",
-                fmt::format("chip.cluster{}.memory.cdma", cluster),
+                fmt::format("cluster{}.memory.cdma", cluster),
                 3 * cluster + 2,
                 sram_address(cluster),
                 sram_address(2) + 1024U * static_cast<unsigned>(cluster),
@@ -369,7 +366,7 @@ TEST(ChipContention, HI_6_two_cores_read_rows_of_one_dram_bank) {
   hardware.dram.mapping = AddressMapping::kRowBankColumnChannel;
   const DramConfig& dram = hardware.dram;
   Path a = kPaths[0], b = kPaths[0];
-  b.engine = "chip.cluster0.core1.iodma", b.processor = 1, b.destination = nram_address(1);
+  b.engine = "cluster0.core1.iodma", b.processor = 1, b.destination = nram_address(1);
   // The next row of the same bank of the same controller: each controller has every second granule.
   b.source = a.source + static_cast<std::uint64_t>(2 * dram.row_bytes * dram.banks);
   RecordingTimeline timeline;
@@ -419,7 +416,7 @@ TEST(ChipThroughput, HI_3_a_long_copy_runs_at_the_width_of_its_bus) {
   ASSERT_EQ(run.error, "");
   const PathTimes times{hardware};
   const ChipConfig& chip = *hardware.chip;
-  const auto& span = span_of(timeline, "chip.cluster0.core0.mvdma");
+  const auto& span = span_of(timeline, "cluster0.core0.mvdma");
   const Cycle one = times.write(times.read(0, chip.cluster_bus, chip.sram, kBytes) + 1, chip.core.bus,
                                 chip.core.nram, kBytes) +
                     1;

@@ -70,8 +70,7 @@ class FigureFive : public ::testing::Test {
   /// Begin and end of the first instruction on an engine.
   std::pair<Cycle, Cycle> span(const std::string& engine) const {
     for (const auto& span : timeline_.spans) {
-      if (span.track == "chip." + engine)
-        return {span.begin / hardware_.clock_ps(), span.end / hardware_.clock_ps()};
+      if (span.track == engine) return {span.begin / hardware_.clock_ps(), span.end / hardware_.clock_ps()};
     }
     return {-1, -1};
   }

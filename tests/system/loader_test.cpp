@@ -31,6 +31,7 @@ class NotedSystem : public System {
  private:
   Cycle settled_at() override { return 0; }
   Snapshot take_snapshot(Cycle) override { return {}; }
+  void show_ledgers(UnitProbes&) override {}
   unsigned debug_transport(tlm::tlm_generic_payload& payload) override {
     accesses.push_back(
         {payload.get_command(), payload.get_address(), payload.get_data_ptr(), payload.get_data_length()});

@@ -77,7 +77,7 @@ TEST(MergedDma, HI_3_executes_all_copies_of_the_memory_core_in_the_programs_orde
   EXPECT_EQ(run->counter("noc.cluster0.memory.gdma", "read"), kBytes);
   EXPECT_EQ(run->counter("cluster0.memory.broadcast", "taken"), kBytes);
   EXPECT_EQ(run->unbalanced(), "");
-  const auto spans = spans_of(timeline, "chip.cluster0.memory.dma");
+  const auto spans = spans_of(timeline, "cluster0.memory.dma");
   ASSERT_EQ(spans.size(), 3U);
   for (std::size_t i = 1; i < 3; ++i) EXPECT_LE(spans[i - 1].end, spans[i].end) << "in order";
 }
@@ -86,15 +86,15 @@ TEST(MergedDma, HI_3_executes_all_copies_of_the_memory_core_in_the_programs_orde
 TEST(MergedDma, HI_3_engines_that_are_not_merged_work_side_by_side) {
   RecordingTimeline timeline;
   ASSERT_EQ(three_ways(false, timeline)->error, "");
-  EXPECT_LT(spans_of(timeline, "chip.cluster0.memory.cdma").at(0).end,
-            spans_of(timeline, "chip.cluster0.memory.gdma").at(0).end);
+  EXPECT_LT(spans_of(timeline, "cluster0.memory.cdma").at(0).end,
+            spans_of(timeline, "cluster0.memory.gdma").at(0).end);
 }
 
 // Merged, nothing of it is written before all from DRAM is: its beats on the link come on top.
 TEST(MergedDma, HI_3_copies_share_one_engine) {
   RecordingTimeline timeline;
   ASSERT_EQ(three_ways(true, timeline)->error, "");
-  const auto all = spans_of(timeline, "chip.cluster0.memory.dma");
+  const auto all = spans_of(timeline, "cluster0.memory.dma");
   ASSERT_EQ(all.size(), 3U);
   constexpr Picoseconds kPeriod = 1000, kBeats = kBytes / 32, kResponse = 16;
   EXPECT_GE(all[1].end, all[0].end + (kBeats - kResponse) * kPeriod);

@@ -48,7 +48,7 @@ class SignalQueue : public ::testing::Test {
  private:
   const RecordingTimeline::Span& span(const std::string& engine) const {
     const auto found = std::find_if(timeline_.spans.begin(), timeline_.spans.end(),
-                                    [&](const auto& s) { return s.track == "chip.cluster0." + engine; });
+                                    [&](const auto& s) { return s.track == "cluster0." + engine; });
     if (found == timeline_.spans.end()) throw std::runtime_error("nothing ran on " + engine);
     return *found;
   }

@@ -37,6 +37,7 @@ struct TimelineOptions {
 /// in no cluster; its tracks are sorted by name, so that those of a core are together. Slices of a track
 /// follow one another: what overlaps has further tracks `track (2)`. The same run gives the same bytes.
 ///
+/// What no instruction asked for, the bursts of buses, is shown when there is room for all of it.
 /// The file never grows beyond `max_bytes`, and memory stays below it: a long run's activities are joined
 /// into windows, its counters into longer ones, and when the slices alone reach their share nothing more is
 /// recorded behind the cycle in which that happened.
@@ -53,8 +54,8 @@ class ChromeTimeline : public Timeline {
   /// The layers: shown even when the timeline has ended before.
   static constexpr const char* kLayers = "layers";
 
-  /// Writes the whole file, piece by piece.
-  void write(const std::function<void(std::string_view)>& sink);
+  /// Writes the whole file, piece by piece; the run that is shown ends with cycle `end`.
+  void write(Cycle end, const std::function<void(std::string_view)>& sink);
   /// The cycle behind which nothing was recorded any more; none: all is there.
   std::optional<Cycle> ended_at() const { return ended_at_; }
 
@@ -82,19 +83,23 @@ class ChromeTimeline : public Timeline {
   bool takes();
   void spend(std::int64_t bytes);
   std::uint32_t text(std::string_view text);
+  void add_burst(const std::string& track, const Slice& slice);
   Cycle cycle(Picoseconds at) const { return at / options_.clock_period; }
   std::vector<Row> rows();
   void add_slice_rows(const std::string& track, std::vector<StoredSlice>& slices,
                       std::vector<Row>& rows) const;
   std::string header(const std::vector<Row>& rows) const;
   std::string event(const StoredSlice& slice) const;
-  void write_row(const Row& row, int number, const std::function<void(std::string_view)>& sink) const;
+  void write_row(const Row& row, int number, Cycle end,
+                 const std::function<void(std::string_view)>& sink) const;
   void write_counters(const std::function<void(std::string_view)>& sink);
 
   TimelineOptions options_;
   std::int64_t slice_bytes_ = 0;
   std::optional<Cycle> ended_at_;
   std::map<std::string, std::vector<StoredSlice>> slices_;  // by track
+  std::map<std::string, std::vector<StoredSlice>> bursts_;  // likewise, while there is room
+  std::int64_t burst_bytes_ = 0;
   std::map<std::string, std::uint32_t, std::less<>> text_numbers_;
   std::vector<std::string> texts_;
   ActivityTracks tracks_;

@@ -81,6 +81,7 @@ class VcdWriter : public Trace {
   void write_value(const Signal& signal);
   void put(std::string_view text);
   void put_out(std::string_view text);
+  void stop_when_full();
   void end_early();
   void join();
   std::string top() const;
@@ -99,6 +100,8 @@ class VcdWriter : public Trace {
   std::set<std::string, std::less<>> words_;  // all texts that there are
   std::vector<Late> late_;
   std::int64_t late_bytes_ = 0;
+  int spool_error_ = 0;                // errno of the first write that failed
+  std::optional<Picoseconds> cut_at_;  // where the cap was reached, before texts and the rest are joined
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> spool_{nullptr, std::fclose};  // null: nothing comes late
   std::uint64_t sequence_ = 0;
   bool header_written_ = false, window_open_ = false, truncated_ = false, closed_ = false;

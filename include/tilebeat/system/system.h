@@ -45,6 +45,10 @@ class System : public sc_core::sc_module {
   virtual std::string describe_under_way() const = 0;
   /// Lets the observers of the run hear every unit, if there are any. Called once, before the run.
   void probe();
+  /// Lets go of observers that record no more.
+  void let_go_if_over() {
+    if (probes_) probes_->let_go_if_over();
+  }
   Cycle now() const { return context_.clock.cycle_of(now_ps()); }
 
  protected:

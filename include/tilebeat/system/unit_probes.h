@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <string>
+#include <vector>
 
 namespace tilebeat {
 
@@ -28,6 +29,9 @@ class UnitProbes : public StatVisitor {
   void bus(const std::string& module, Interconnect& bus) { bus.visit_ledgers(module, *this); }
   /// The channels count in the DRAM's own cycles.
   void dram(const std::string& module, DramController& dram);
+
+  /// Stops listening when no observer records any more: then ledgers cost what they cost without any.
+  void let_go_if_over();
 
   // There is nothing to hear from these.
   void counter(const std::string&, const std::string&, const std::string&, std::int64_t) override {}
@@ -54,6 +58,7 @@ class UnitProbes : public StatVisitor {
   ClockDomain clock_;
   std::deque<ActivityLog> logs_;  // ledgers and logs keep references
   std::deque<StateSignal> states_;
+  std::vector<CycleLedger*> ledgers_;  // that are listened to
 };
 
 }  // namespace tilebeat

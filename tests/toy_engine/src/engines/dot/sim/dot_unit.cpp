@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/error.h"
 #include "tilebeat/units/post_processing.h"
+#include "tilebeat/units/work_slice.h"
 
 #include <algorithm>
 #include <cstring>
@@ -101,8 +102,7 @@ void DotUnit::begin_run(Cycle now) {
 }
 
 void DotUnit::finish_run(Cycle now) {
-  if (Timeline* timeline = context_.observers.timeline; timeline != nullptr)
-    timeline->span(name(), summary(queue_.front()), context_.clock.at(began_), context_.clock.at(now));
+  show_work(context_, *this, queue_.front(), began_, now, {});
   tell(UnitMessage::Kind::kDone, queue_.front().done_signals);
   queue_.pop_front();
   run_.reset();
