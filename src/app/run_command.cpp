@@ -79,6 +79,16 @@ void check_outputs(const Workload& workload, RunResult& result) {
   }
 }
 
+/// How well the outputs of the run stand for those of the float network (SPEC RN-3).
+void add_qualities(const std::map<std::string, FloatReference>& references, RunResult& result) {
+  for (LayerResult& layer : result.layers) {
+    const auto real = references.find(layer.name);
+    const auto made = result.outputs.find(layer.name);
+    if (real != references.end() && made != result.outputs.end())
+      layer.quality = quality_of(made->second, real->second);
+  }
+}
+
 Granularity granularity_of(const RunCommand& command) {
   if (command.granularity == "tile" && !command.vcd.empty()) {
     throw UserError(
@@ -254,10 +264,13 @@ int run(const RunCommand& command) {
       outputs.check();
       progress(now, done);
     };
+    std::map<std::string, FloatReference> references;
+    if (workload) references = std::move(workload->float_references);
     if (!check) workload.reset();  // weights are large
     result = simulate(hardware, std::move(plan), options);
     progress.clear();
     if (check) check_outputs(*workload, result);
+    add_qualities(references, result);
     outputs.write(hardware, result);
     remark = outputs.remark(command, result);
   }

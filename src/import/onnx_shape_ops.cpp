@@ -242,6 +242,20 @@ void OnnxLowering::resize(const GraphNode& node, Attributes& attributes) {
   set(node, x);
 }
 
+OnnxValue OnnxLowering::reversed(const OnnxValue& value, std::size_t axis, const SliceRange& range,
+                                 const std::string& name) {
+  OnnxValue made = value;
+  made.shape[axis] = range.shape[axis], made.viewed = made.shape;
+  Extents indices;
+  for (std::int64_t i = 0; i < range.shape[axis]; ++i)
+    indices.push_back(range.starts[axis] + i * range.steps[axis]);
+  const auto place = static_cast<std::size_t>(
+      std::find(value.axes.begin(), value.axes.end(), static_cast<std::int64_t>(axis)) - value.axes.begin());
+  made.held = emitter_.movement("gather", {value.held}, held_shape(made.shape, made.axes), name,
+                                {{"axis", map_axis(place, value.axes.size())}, {"indices", indices}});
+  return made;
+}
+
 void OnnxLowering::slice(const GraphNode& node, Attributes& attributes) {
   OnnxValue x = value(node, 0);
   if (x.known()) throw Unsupported("a constant that stands for real numbers");
@@ -250,14 +264,18 @@ void OnnxLowering::slice(const GraphNode& node, Attributes& attributes) {
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr && node.inputs[i]) throw Unsupported("bounds that are not known");
   }
-  const SliceRange range = read_slice(attributes, inputs, x.shape);
+  SliceRange range = read_slice(attributes, inputs, x.shape);
+  const std::string name = graph_.tensors[*node.outputs.at(0)].name;
   for (std::size_t axis = 0; axis < x.shape.size(); ++axis) {
-    if (range.steps[axis] < 1) throw Unsupported("a negative step");
     if (range.shape[axis] < 1) throw Unsupported("a slice without elements");
+    if (range.steps[axis] > 0) continue;
+    x = reversed(x, axis, range, fmt::format("{}_reversed{}", name, axis));
+    range.starts[axis] = 0, range.ends[axis] = range.shape[axis], range.steps[axis] = 1;
   }
+  if (range.shape == x.shape) return set(node, x);
   const Extents held = held_order(range.steps, x.axes, 1);
   x.held = emitter_.movement("slice", {x.held}, held_shape(range.shape, x.axes),
-                             graph_.tensors[*node.outputs.at(0)].name,
+                             name,
                              {{"starts", held_order(range.starts, x.axes, 0)},
                               {"ends", held_order(range.ends, x.axes, 1)},
                               {"steps", held}});

@@ -36,7 +36,7 @@ Json facts_json(const std::vector<std::pair<std::string, std::string>>& facts) {
 
 Json layer_json(const LayerResult& layer) {
   const Cycle conflicts = layer.activity[static_cast<std::size_t>(Activity::kBankConflict)];
-  return {{"name", layer.name},
+  Json made{{"name", layer.name},
           {"op", layer.op},
           {"scene", layer.scene},
           {"layers", layer.layers},
@@ -54,6 +54,9 @@ Json layer_json(const LayerResult& layer) {
           {"facts", facts_json(layer.facts)},
           {"busiest", {{"module", layer.busiest}, {"share", layer.busiest_share}}},
           {"check", layer.check}};
+  if (layer.quality)
+    made["quality"] = {{"sqnr_db", layer.quality->sqnr_db}, {"cosine", layer.quality->cosine}};
+  return made;
 }
 
 }  // namespace
