@@ -1,6 +1,7 @@
 // ONNX operators on single elements, windows and rows.
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -243,6 +244,10 @@ void OnnxLowering::mean(const GraphNode& node, const std::string& op, OnnxValue 
     held_axes.push_back(static_cast<std::int64_t>(map_axis(static_cast<std::size_t>(at), rank)));
   }
   std::sort(held_axes.begin(), held_axes.end());
+  // What lies between them has one index.
+  Extents between(static_cast<std::size_t>(held_axes.back() - held_axes.front() + 1));
+  std::iota(between.begin(), between.end(), held_axes.front());
+  held_axes = between;
   const Extents reduced = held_shape(kept, x.axes);
   const bool moves = op == "reduce_max";  // keeps scale and zero point
   Held made = moves ? emitter_.movement(op, {x.held}, reduced, wanted.name, {{"axes", held_axes}})
@@ -272,22 +277,14 @@ void OnnxLowering::reduce(const GraphNode& node, Attributes& attributes) {
     for (std::size_t axis = 2; axis < rank; ++axis) axes.push_back(static_cast<std::int64_t>(axis));
   } else {
     keep = attributes.integer("keepdims", 1) != 0;
-    const auto wish = axes_of(attributes, known(node));
-    if (has(node, 1) && !wish) throw Unsupported("axes that are not known");
-    for (const std::int64_t axis : wish.value_or(Extents{}))
+    if (has(node, 1) && !value(node, 1).known()) throw Unsupported("axes that are not known");
+    for (const std::int64_t axis : axes_of(attributes, known(node)).value_or(Extents{}))
       axes.push_back(static_cast<std::int64_t>(axis_of(axis, rank)));
-    const bool nothing = attributes.integer("noop_with_empty_axes", 0) != 0;
-    if (axes.empty() && nothing) throw Unsupported("no axes");
-    for (std::size_t axis = 0; axes.empty() && axis < rank; ++axis)
+    if (attributes.integer("noop_with_empty_axes", 0) != 0 && axes.empty())
+      return set(node, x);
+    for (std::size_t axis = 0, all = axes.empty() ? rank : 0; axis < all; ++axis)
       axes.push_back(static_cast<std::int64_t>(axis));
-    if (axes.size() == 1 && rank > 1 && !(wish && !wish->empty()))
-      throw Unsupported("axes that are not known");
   }
-  if (!(node.op == "GlobalAveragePool" || node.op == "ReduceMean" || axes.size() <= rank))
-    throw Unsupported("axes");
-  std::vector<std::int64_t> all(rank);
-  for (std::size_t axis = 0; axis < rank; ++axis) all[axis] = static_cast<std::int64_t>(axis);
-  if (node.op != "GlobalAveragePool" && !attributes.has("axes") && !has(node, 1)) axes = all;
   std::sort(axes.begin(), axes.end());
   if (axes.empty() || std::adjacent_find(axes.begin(), axes.end()) != axes.end())
     throw Unsupported("axes that are said twice, or none");

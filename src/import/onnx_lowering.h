@@ -89,6 +89,8 @@ class OnnxLowering {
   void layer_norm(const GraphNode& node, Attributes& attributes);
   void response_norm(const GraphNode& node, Attributes& attributes);
   void arg_max(const GraphNode& node, Attributes& attributes);
+  /// Indices of the last greatest along the last axis of the holder, as int32.
+  Held last_greatest(const OnnxValue& x, std::size_t axis, const std::string& name);
   /// The value with `axis` of the source as the last axis of its holder.
   OnnxValue with_last(const OnnxValue& value, std::size_t axis);
   void rows_softmax(const GraphNode& node, OnnxValue x, std::int64_t axis, bool one_axis,
@@ -105,8 +107,7 @@ class OnnxLowering {
   void pad(const GraphNode& node, Attributes& attributes);
   void resize(const GraphNode& node, Attributes& attributes);
   void slice(const GraphNode& node, Attributes& attributes);
-  /// What a slice with a step below 0 along `axis` of the source takes.
-  OnnxValue reversed(const OnnxValue& value, std::size_t axis, const SliceRange& range, const std::string& name);
+  OnnxValue gathered(const OnnxValue& value, std::size_t axis, const Extents& indices, const std::string& name);
   void split(const GraphNode& node, Attributes& attributes);
   void gather(const GraphNode& node, Attributes& attributes);
   void same(const GraphNode& node, Attributes& attributes);

@@ -43,6 +43,7 @@ class Rewriter {
     if (node.op == "Softsign") return softsign(node);
     if (node.op == "Max" || node.op == "Min") return bound(node);
     if (node.op == "ConvTranspose") return plain_transposed(node);
+    if (node.op == "Gemm") return product(node);
     if (node.op.rfind("Reduce", 0) == 0) return reduction(node);
     return false;
   }
@@ -143,6 +144,38 @@ class Rewriter {
       return true;
     }
     return false;
+  }
+
+  /// A Gemm of two results, or one that adds a matrix: a product of tensors, and what is added.
+  bool product(const GraphNode& node) {
+    const Constant *b = data(node, 1), *c = data(node, 2);
+    const bool adds = node.inputs.size() > 2 && node.inputs[2];
+    const bool of_results = b == nullptr && node.inputs.size() > 1 && node.inputs[1];
+    const bool matrix = adds && c != nullptr && c->shape.size() == 2 && c->shape[0] != 1;
+    if (!of_results && !matrix) return false;
+    Attributes attributes(node);
+    const float beta = attributes.real("beta", 1);
+    const Operand to = adds ? std::nullopt : node.outputs[0];
+    std::size_t made = 0;
+    if (of_results) {
+      const auto turned = [&](std::size_t i, const char* flag) -> Operand {
+        if (attributes.integer(flag, 0) == 0) return node.inputs[i];
+        return add(node, "Transpose", {node.inputs[i]}, std::nullopt, {{"perm", std::vector<std::int64_t>{1, 0}}});
+      };
+      const Operand left = turned(0, "transA"), right = turned(1, "transB");
+      const float alpha = attributes.real("alpha", 1);
+      made = add(node, "MatMul", {left, right}, alpha == 1 ? to : std::nullopt);
+      if (alpha != 1) made = add(node, "Mul", {made, number(node, static_cast<double>(alpha))}, to);
+    } else {
+      std::map<std::string, AttributeValue> kept = node.attributes;
+      kept.erase("beta");
+      made = add(node, "Gemm", {node.inputs[0], node.inputs[1]}, to, std::move(kept));
+    }
+    if (!adds) return true;
+    Operand addend = node.inputs[2];
+    if (beta != 1) addend = add(node, "Mul", {addend, number(node, static_cast<double>(beta))});
+    add(node, "Add", {made, addend}, node.outputs[0]);
+    return true;
   }
 
   bool reduction(const GraphNode& node) {
