@@ -111,9 +111,9 @@ void OnnxLowering::elementwise(const GraphNode& node, Attributes&) {
   combine(node, node.op == "Sum" ? "add" : lower_case(node.op), a, b, need_result(node));
 }
 
-/// Tensors with one scale, one behind the other, and the greatest along their new axis. A minimum is that of the
-/// complements: element q of zero point z stands for the negative of element low + high - q of zero point low +
-/// high - z, exactly.
+/// Tensors with one scale, one behind the other, and the greatest along their new axis. A minimum is that of
+/// the complements: element q of zero point z stands for the negative of element low + high - q of zero point
+/// low + high - z, exactly.
 void OnnxLowering::extreme(const GraphNode& node, Attributes&) {
   const bool least = node.op == "Min";
   std::vector<OnnxValue> parts;
@@ -134,8 +134,8 @@ void OnnxLowering::extreme(const GraphNode& node, Attributes&) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Held held = laid_out(parts[i], axes).held;
     const Wanted part = complement(fmt::format("{}_part{}", wanted.name, i));
-    const bool same = !least && held.scale == part.scale && held.zero_point == part.zero_point &&
-                      held.type == part.type;
+    const bool same =
+        !least && held.scale == part.scale && held.zero_point == part.zero_point && held.type == part.type;
     const Held made = same    ? held
                       : least ? emitter_.linear(held, {-1}, {0}, part)
                               : emitter_.function("requantize", held, held.shape, part);
@@ -214,7 +214,8 @@ void OnnxLowering::quantised_pool(const GraphNode& node, Attributes& attributes)
           last ? Layout::kPlain : Layout::kMap);
 }
 
-/// The value with `axes` of the source side by side in its holder: they become the last ones where they are not.
+/// The value with `axes` of the source side by side in its holder: they become the last ones where they are
+/// not.
 OnnxValue OnnxLowering::with_neighbours(const OnnxValue& value, const std::vector<std::int64_t>& axes) {
   const auto is_one = [&axes](std::int64_t axis) {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
@@ -280,8 +281,7 @@ void OnnxLowering::reduce(const GraphNode& node, Attributes& attributes) {
     if (has(node, 1) && !value(node, 1).known()) throw Unsupported("axes that are not known");
     for (const std::int64_t axis : axes_of(attributes, known(node)).value_or(Extents{}))
       axes.push_back(static_cast<std::int64_t>(axis_of(axis, rank)));
-    if (attributes.integer("noop_with_empty_axes", 0) != 0 && axes.empty())
-      return set(node, x);
+    if (attributes.integer("noop_with_empty_axes", 0) != 0 && axes.empty()) return set(node, x);
     for (std::size_t axis = 0, all = axes.empty() ? rank : 0; axis < all; ++axis)
       axes.push_back(static_cast<std::int64_t>(axis));
   }

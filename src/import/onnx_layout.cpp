@@ -27,7 +27,8 @@ Extents order_of(const Extents& shape, const Extents& axes) {
 
 }  // namespace
 
-std::vector<double> OnnxLowering::in_held_order(const std::vector<double>& values, const SourceTensor& source) {
+std::vector<double> OnnxLowering::in_held_order(const std::vector<double>& values,
+                                                const SourceTensor& source) {
   if (source.axes.empty()) return values;
   const std::size_t rank = source.axes.size();
   Extents strides(rank, 1), at(rank, 0);

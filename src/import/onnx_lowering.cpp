@@ -170,7 +170,9 @@ void OnnxLowering::add_inputs() {
 
 void OnnxLowering::add_input(std::size_t index) {
   const GraphTensor& tensor = graph_.tensors[index];
-  if (!tensor.shape) throw Unsupported("its shape is not known, only the first axis may be without a number (with --calibrate all)");
+  if (!tensor.shape)
+    throw Unsupported(
+        "its shape is not known, only the first axis may be without a number (with --calibrate all)");
   const std::size_t rank = tensor.shape->size();
   if (rank > 6) throw Unsupported(fmt::format("it has {} axes", rank));
   if (element_count(*tensor.shape) == 0) throw Unsupported("it has no elements");

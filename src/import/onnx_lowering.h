@@ -107,7 +107,8 @@ class OnnxLowering {
   void pad(const GraphNode& node, Attributes& attributes);
   void resize(const GraphNode& node, Attributes& attributes);
   void slice(const GraphNode& node, Attributes& attributes);
-  OnnxValue gathered(const OnnxValue& value, std::size_t axis, const Extents& indices, const std::string& name);
+  OnnxValue gathered(const OnnxValue& value, std::size_t axis, const Extents& indices,
+                     const std::string& name);
   void split(const GraphNode& node, Attributes& attributes);
   void gather(const GraphNode& node, Attributes& attributes);
   void same(const GraphNode& node, Attributes& attributes);

@@ -59,8 +59,8 @@ void OnnxLowering::response_norm(const GraphNode& node, Attributes& attributes) 
               x.shape, x.axes));
 }
 
-/// The first greatest of the reversed row, as a one among zeros; turned round again, it picks its index out of a
-/// column of all of them.
+/// The first greatest of the reversed row, as a one among zeros; turned round again, it picks its index out
+/// of a column of all of them.
 Held OnnxLowering::last_greatest(const OnnxValue& x, std::size_t axis, const std::string& name) {
   const std::int64_t extent = x.shape[axis];
   if (extent > 256) throw Unsupported(fmt::format("select_last_index of {} elements", extent));

@@ -283,8 +283,7 @@ void OnnxLowering::slice(const GraphNode& node, Attributes& attributes) {
   }
   if (range.shape == x.shape) return set(node, x);
   const Extents held = held_order(range.steps, x.axes, 1);
-  x.held = emitter_.movement("slice", {x.held}, held_shape(range.shape, x.axes),
-                             name,
+  x.held = emitter_.movement("slice", {x.held}, held_shape(range.shape, x.axes), name,
                              {{"starts", held_order(range.starts, x.axes, 0)},
                               {"ends", held_order(range.ends, x.axes, 1)},
                               {"steps", held}});

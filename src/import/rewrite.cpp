@@ -88,8 +88,7 @@ class Rewriter {
     if (count == 0 || (!mean && count <= 2)) return false;
     Operand all = node.inputs[0];
     for (std::size_t i = 1; i < count; ++i)
-      all = add(node, "Add", {all, node.inputs[i]},
-                !mean && i + 1 == count ? node.outputs[0] : std::nullopt);
+      all = add(node, "Add", {all, node.inputs[i]}, !mean && i + 1 == count ? node.outputs[0] : std::nullopt);
     if (mean) add(node, "Mul", {all, number(node, 1.0 / static_cast<double>(count))}, node.outputs[0]);
     return true;
   }
@@ -111,8 +110,7 @@ class Rewriter {
     const Constant* slope = data(node, 1);
     if (slope == nullptr || slope->type != ElementType::kFloat32) return false;
     std::vector<double> slopes = slope->values();
-    if (slopes.size() == 1)
-      return unary(node, "LeakyRelu", {{"alpha", static_cast<float>(slopes[0])}});
+    if (slopes.size() == 1) return unary(node, "LeakyRelu", {{"alpha", static_cast<float>(slopes[0])}});
     const Extents shape = slope->shape;
     const Operand x = node.inputs[0], slope_tensor = node.inputs[1];
     for (double& value : slopes) value = 1 - value;
@@ -125,7 +123,8 @@ class Rewriter {
 
   /// x / (1 + |x|).
   bool softsign(const GraphNode& node) {
-    const std::size_t magnitude = add(node, "LeakyRelu", {node.inputs.at(0)}, std::nullopt, {{"alpha", -1.0F}});
+    const std::size_t magnitude =
+        add(node, "LeakyRelu", {node.inputs.at(0)}, std::nullopt, {{"alpha", -1.0F}});
     const std::size_t below = add(node, "Add", {magnitude, number(node, 1)});
     add(node, "Div", {node.inputs[0], below}, node.outputs[0]);
     return true;
@@ -160,7 +159,8 @@ class Rewriter {
     if (of_results) {
       const auto turned = [&](std::size_t i, const char* flag) -> Operand {
         if (attributes.integer(flag, 0) == 0) return node.inputs[i];
-        return add(node, "Transpose", {node.inputs[i]}, std::nullopt, {{"perm", std::vector<std::int64_t>{1, 0}}});
+        return add(node, "Transpose", {node.inputs[i]}, std::nullopt,
+                   {{"perm", std::vector<std::int64_t>{1, 0}}});
       };
       const Operand left = turned(0, "transA"), right = turned(1, "transB");
       const float alpha = attributes.real("alpha", 1);

@@ -77,9 +77,10 @@ void describe(V& v, WorkloadSpec& s) {
                    "layers whose outputs are written; without it those that no layer reads");
   v.special("expected", FilesByLayerValue{s.expected},
             ".npy file by layer that the layer's output must equal");
-  v.objects("float_references", s.float_references, {0, kTensorNames.high},
-            "what a float network computes of the inputs named here: the report says how well the layers' outputs "
-            "stand for it");
+  v.objects(
+      "float_references", s.float_references, {0, kTensorNames.high},
+      "what a float network computes of the inputs named here: the report says how well the layers' outputs "
+      "stand for it");
 }
 
 }  // namespace tilebeat

@@ -219,8 +219,8 @@ TEST(ImportCommand, RN_3_wrong_float_values_are_refused) {
   ASSERT_GE(sound.at("float_references").size(), 2U);
   const auto refusal = [&](const json& workload) {
     folder.write("net/workload.json", workload.dump());
-    const CommandResult result = folder.run(
-        {"run", "--config", source_path("configs/core1.json"), "--layer", "net/workload.json"});
+    const CommandResult result =
+        folder.run({"run", "--config", source_path("configs/core1.json"), "--layer", "net/workload.json"});
     EXPECT_EQ(result.status, 2);
     return result.err;
   };

@@ -49,7 +49,8 @@ class OnnxImport : public ::testing::Test {
     const auto made = run_reference(workload);
     for (const SourceTensor& tensor : network.tensors) {
       if (tensor.name == output)
-        return quality_of(made.at(tensor.holder.value()), workload.float_references.at(*tensor.holder)).cosine;
+        return quality_of(made.at(tensor.holder.value()), workload.float_references.at(*tensor.holder))
+            .cosine;
     }
     return 0;
   }
@@ -266,8 +267,8 @@ TEST_F(OnnxImport, RN_3_constants_are_no_tensors) {
   EXPECT_EQ(workload_of(imported(model, samples({1, 3, 4, 4}, 2)))["inputs"].size(), 1U);
 }
 
-/// One operator, or two, on samples of [2, 3, 4, 5] (or `b`, a second result), that layers are made of though none
-/// is like it.
+/// One operator, or two, on samples of [2, 3, 4, 5] (or `b`, a second result), that layers are made of though
+/// none is like it.
 struct Spelling {
   const char* name;
   void (*build)(OnnxModel&);
@@ -293,7 +294,8 @@ void add_text(onnx::Node& node, const char* name, const char* value) {
 
 std::vector<float> ripples(std::size_t count, double step) {
   std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(std::sin(step * static_cast<double>(i)));
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>(std::sin(step * static_cast<double>(i)));
   return values;
 }
 
@@ -308,34 +310,77 @@ TEST_P(SpelledOtherwise, RN_3_OP_2_gives_what_the_float_network_gives) {
 INSTANTIATE_TEST_SUITE_P(
     Operators, SpelledOtherwise,
     ::testing::Values(
-        Spelling{"sum_of_three", [](OnnxModel& m) { m.node("Sum", {"x", "s", "n"}, {"y"}); }},
-        Spelling{"mean_of_three", [](OnnxModel& m) { m.node("Mean", {"x", "s", "x"}, {"y"}); }},
-        Spelling{"max_of_three", [](OnnxModel& m) { m.node("Max", {"x", "s", "n"}, {"y"}); }},
-        Spelling{"min_of_two", [](OnnxModel& m) { m.node("Min", {"x", "n"}, {"y"}); }},
+        Spelling{"sum_of_three",
+                 [](OnnxModel& m) {
+                   m.node("Sum", {"x", "s", "n"}, {"y"});
+                 }},
+        Spelling{"mean_of_three",
+                 [](OnnxModel& m) {
+                   m.node("Mean", {"x", "s", "x"}, {"y"});
+                 }},
+        Spelling{"max_of_three",
+                 [](OnnxModel& m) {
+                   m.node("Max", {"x", "s", "n"}, {"y"});
+                 }},
+        Spelling{"min_of_two",
+                 [](OnnxModel& m) {
+                   m.node("Min", {"x", "n"}, {"y"});
+                 }},
         Spelling{"max_of_a_number",
-                 [](OnnxModel& m) { m.floats("c", {}, {0.3F}).node("Max", {"c", "x"}, {"y"}); }},
+                 [](OnnxModel& m) {
+                   m.floats("c", {}, {0.3F}).node("Max", {"c", "x"}, {"y"});
+                 }},
         Spelling{"min_of_a_number",
-                 [](OnnxModel& m) { m.floats("c", {1}, {0.3F}).node("Min", {"x", "c"}, {"y"}); }},
-        Spelling{"square", [](OnnxModel& m) { m.floats("c", {}, {2}).node("Pow", {"x", "c"}, {"y"}); }},
-        Spelling{"cube", [](OnnxModel& m) { m.floats("c", {}, {3}).node("Pow", {"x", "c"}, {"y"}); }},
-        Spelling{"root", [](OnnxModel& m) { m.floats("c", {}, {0.5F}).node("Pow", {"s", "c"}, {"y"}); }},
+                 [](OnnxModel& m) {
+                   m.floats("c", {1}, {0.3F}).node("Min", {"x", "c"}, {"y"});
+                 }},
+        Spelling{"square",
+                 [](OnnxModel& m) {
+                   m.floats("c", {}, {2}).node("Pow", {"x", "c"}, {"y"});
+                 }},
+        Spelling{"cube",
+                 [](OnnxModel& m) {
+                   m.floats("c", {}, {3}).node("Pow", {"x", "c"}, {"y"});
+                 }},
+        Spelling{"root",
+                 [](OnnxModel& m) {
+                   m.floats("c", {}, {0.5F}).node("Pow", {"s", "c"}, {"y"});
+                 }},
         Spelling{"magnitude", [](OnnxModel& m) { m.node("Abs", {"x"}, {"y"}); }},
         Spelling{"softsign", [](OnnxModel& m) { m.node("Softsign", {"x"}, {"y"}); }},
         Spelling{"slopes",
                  [](OnnxModel& m) {
                    m.floats("c", {3, 1, 1}, {0.1F, 0.5F, -0.25F}).node("PRelu", {"x", "c"}, {"y"});
                  }},
-        Spelling{"one_slope", [](OnnxModel& m) { m.floats("c", {1}, {0.3F}).node("PRelu", {"x", "c"}, {"y"}); }},
+        Spelling{"one_slope",
+                 [](OnnxModel& m) {
+                   m.floats("c", {1}, {0.3F}).node("PRelu", {"x", "c"}, {"y"});
+                 }},
         Spelling{"quotient_of_a_number",
-                 [](OnnxModel& m) { m.floats("c", {}, {0.7F}).node("Div", {"c", "s"}, {"y"}); }},
-        Spelling{"least", [](OnnxModel& m) { m.attribute(m.node("ReduceMin", {"x"}, {"y"}), "axes", {1, 2}); }},
-        Spelling{"magnitudes", [](OnnxModel& m) { m.attribute(m.node("ReduceL1", {"x"}, {"y"}), "axes", {1, 3}); }},
-        Spelling{"length", [](OnnxModel& m) { m.attribute(m.node("ReduceL2", {"x"}, {"y"}), "axes", {2, 3}); }},
+                 [](OnnxModel& m) {
+                   m.floats("c", {}, {0.7F}).node("Div", {"c", "s"}, {"y"});
+                 }},
+        Spelling{"least",
+                 [](OnnxModel& m) {
+                   m.attribute(m.node("ReduceMin", {"x"}, {"y"}), "axes", {1, 2});
+                 }},
+        Spelling{"magnitudes",
+                 [](OnnxModel& m) {
+                   m.attribute(m.node("ReduceL1", {"x"}, {"y"}), "axes", {1, 3});
+                 }},
+        Spelling{"length",
+                 [](OnnxModel& m) {
+                   m.attribute(m.node("ReduceL2", {"x"}, {"y"}), "axes", {2, 3});
+                 }},
         Spelling{"squares", [](OnnxModel& m) { m.node("ReduceSumSquare", {"x"}, {"y"}); }},
         Spelling{"mean_of_axes_apart",
-                 [](OnnxModel& m) { m.attribute(m.node("ReduceMean", {"s"}, {"y"}), "axes", {1, 3}); }},
+                 [](OnnxModel& m) {
+                   m.attribute(m.node("ReduceMean", {"s"}, {"y"}), "axes", {1, 3});
+                 }},
         Spelling{"greatest_of_axes_apart",
-                 [](OnnxModel& m) { m.attribute(m.node("ReduceMax", {"x"}, {"y"}), "axes", {0, 2}); }},
+                 [](OnnxModel& m) {
+                   m.attribute(m.node("ReduceMax", {"x"}, {"y"}), "axes", {0, 2});
+                 }},
         Spelling{"reversed",
                  [](OnnxModel& m) {
                    m.longs("from", {2}, {-1, 3}).longs("to", {2}, {-9, 0}).longs("on", {2}, {3, 2});
@@ -443,13 +488,16 @@ TEST_F(OnnxImport, OP_2_RN_2_extremes_of_quantised_tensors_are_exact) {
 TEST_F(OnnxImport, RN_3_axes_without_a_number_are_those_of_the_samples) {
   OnnxModel model;
   model.input("x", kFloat, {1, 3, 4, 5}).output("y");
-  auto* shape = model.model().mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  auto* shape =
+      model.model().mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
   for (const int axis : {0, 2, 3}) shape->mutable_dim(axis)->clear_value();
   model.node("Relu", {"x"}, {"y"});
   EXPECT_THAT(reasons(model).at(0), HasSubstr("only the first axis may be without a number"));
   const json workload = workload_of(imported(model, samples({1, 3, 6, 2}, 3)));
   EXPECT_EQ(workload["inputs"][0]["shape"], (json{1, 3, 6, 2}));
-  EXPECT_THAT(refusal([&] { imported(model, samples({1, 4, 6, 2}, 3)); }),
+  EXPECT_THAT(refusal([&] {
+                imported(model, samples({1, 4, 6, 2}, 3));
+              }),
               HasSubstr("samples of [3, 4, 6, 2] float32 for the input x of [1, 3, 6, 2]"));
 }
 
