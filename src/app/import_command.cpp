@@ -76,40 +76,36 @@ Constant samples_in(const std::string& path) {
 }
 
 /// How well the integers of each layer stand for the float network's values, for the first sample (SPEC
-/// RN-3).
-std::vector<LayerFidelity> fidelity(const Workload& workload, const ImportedNetwork& network) {
-  std::vector<LayerFidelity> found;
-  if (network.float_values.empty()) return found;
+/// RN-3), in the order of the layers.
+std::vector<std::pair<std::string, Quality>> qualities(const Workload& workload) {
+  std::vector<std::pair<std::string, Quality>> found;
+  if (workload.float_references.empty()) return found;
   const std::map<std::string, Tensor> reference = run_reference(workload);
-  std::map<std::string, const SourceTensor*> sources;
-  for (const SourceTensor& tensor : network.tensors) {
-    if (tensor.holder) sources.emplace(*tensor.holder, &tensor);
-  }
   for (const Layer& layer : workload.layers) {
-    const auto real = network.float_values.find(layer.name);
-    if (real == network.float_values.end()) continue;
-    found.push_back(compare_with_float(*sources.at(layer.name), reference.at(layer.name), real->second));
+    const auto real = workload.float_references.find(layer.name);
+    if (real != workload.float_references.end())
+      found.emplace_back(layer.name, quality_of(reference.at(layer.name), real->second));
   }
   return found;
 }
 
-/// tensors.json with what was found.
-void add_fidelity(const std::vector<LayerFidelity>& layers, ImportedNetwork& network) {
+/// tensors.json with what was found: for the first tensor that a layer holds.
+void add_qualities(const std::vector<std::pair<std::string, Quality>>& layers, ImportedNetwork& network) {
+  std::map<std::string, Quality> left(layers.begin(), layers.end());
   for (SourceTensor& tensor : network.tensors) {
-    const auto found = std::find_if(layers.begin(), layers.end(), [&](const LayerFidelity& layer) {
-      return layer.layer == tensor.holder && layer.tensor == tensor.name;
-    });
-    if (found != layers.end()) tensor.sqnr_db = found->sqnr_db, tensor.cosine = found->cosine;
+    const auto found = left.find(tensor.holder.value_or(""));
+    if (found == left.end()) continue;
+    tensor.sqnr_db = found->second.sqnr_db, tensor.cosine = found->second.cosine;
+    left.erase(found);
   }
   network.files["tensors.json"] = tensors_json(network.tensors);
 }
 
-void print_fidelity(const std::vector<LayerFidelity>& layers) {
+void print_qualities(const std::vector<std::pair<std::string, Quality>>& layers) {
   if (layers.empty()) return;
   std::vector<std::vector<std::string>> rows{{"layer", "SQNR", "cosine"}};
-  for (const LayerFidelity& layer : layers)
-    rows.push_back(
-        {layer.layer, fmt::format("{:.1f} dB", layer.sqnr_db), fmt::format("{:.5f}", layer.cosine)});
+  for (const auto& [layer, quality] : layers)
+    rows.push_back({layer, fmt::format("{:.1f} dB", quality.sqnr_db), fmt::format("{:.5f}", quality.cosine)});
   fmt::print("\nAgainst the float network, first sample:\n{}\n", format_rows(rows));
 }
 
@@ -153,14 +149,14 @@ int import_file(const ImportCommand& command) {
   try {
     ImportedNetwork network = import_model(command.model, options_of(command));
     const Workload workload = loaded(command, network);
-    const std::vector<LayerFidelity> layers = fidelity(workload, network);
-    add_fidelity(layers, network);
+    const auto layers = qualities(workload);
+    add_qualities(layers, network);
     write_files(command, network);
     fmt::print("{}: {} operators as {} layers\n", command.model, network.nodes, workload.layers.size());
     if (!network.exact_layers.empty())
       fmt::print("Computed exactly, where the runtime's rounding is not specified: {}\n",
                  fmt::join(network.exact_layers, ", "));
-    print_fidelity(layers);
+    print_qualities(layers);
     fmt::print("Wrote {0}/workload.json, {0}/tensors.json and {1} tensors\n", command.out,
                network.files.size() - 2);
     return 0;

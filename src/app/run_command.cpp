@@ -81,6 +81,16 @@ void check_outputs(const Workload& workload, RunResult& result) {
   }
 }
 
+/// How well the outputs of the run stand for those of the float network (SPEC RN-3).
+void add_qualities(const std::map<std::string, FloatReference>& references, RunResult& result) {
+  for (LayerResult& layer : result.layers) {
+    const auto real = references.find(layer.name);
+    const auto made = result.outputs.find(layer.name);
+    if (real != references.end() && made != result.outputs.end())
+      layer.quality = quality_of(made->second, real->second);
+  }
+}
+
 Granularity granularity_of(const RunCommand& command) {
   if (command.granularity == "tile" && !command.vcd.empty()) {
     throw UserError(
@@ -205,6 +215,8 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
       tell(now, done);
       progress(now, done);
     };
+    std::map<std::string, FloatReference> references;
+    if (workload) references = std::move(workload->float_references);
     if (!check) workload.reset();  // weights are large
     result = simulate(hardware, std::move(plan), options);
     progress.clear();
@@ -212,6 +224,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
         "\ntilebeat: interrupted after the simulation of {} clocks, before its outputs were written\n",
         result.cycles));
     if (check) check_outputs(*workload, result);
+    add_qualities(references, result);
     outputs.write(hardware, provenance_json(command, inputs), result);
     remarks = outputs.remarks(result);
     for (const auto& [option, file] : outputs.files()) written.push_back(file);

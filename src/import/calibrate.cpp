@@ -238,6 +238,33 @@ void fold_batch_norms(ModelGraph& graph) {
   graph.nodes = std::move(kept);
 }
 
+namespace {
+
+/// The samples of an input: by its name, or the only ones of the only input.
+const Constant* samples_of(const ModelGraph& graph, const GraphTensor& input, const ImportOptions& options) {
+  auto found = options.calibration.find(input.name);
+  if (found == options.calibration.end() && graph.inputs.size() == 1) found = options.calibration.find("");
+  return found == options.calibration.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+void shape_inputs(ModelGraph& graph, const ImportOptions& options) {
+  for (const std::size_t index : graph.inputs) {
+    GraphTensor& input = graph.tensors[index];
+    const Constant* samples = samples_of(graph, input, options);
+    if (input.shape || input.open_shape.empty() || samples == nullptr) continue;
+    Extents shape = input.open_shape;
+    const std::size_t more = samples->shape.size() - shape.size();  // an axis of samples before the others
+    if (samples->shape.size() < shape.size() || more > 1) continue;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      if (shape[axis] < 0) shape[axis] = samples->shape[axis + more];
+    }
+    element_count(shape);
+    input.shape = std::move(shape);
+  }
+}
+
 Calibration calibrate(const ModelGraph& graph, const ImportOptions& options) {
   Calibration made;
   made.ranges.resize(graph.tensors.size());
@@ -249,13 +276,12 @@ Calibration calibrate(const ModelGraph& graph, const ImportOptions& options) {
     if (!tensor.shape || tensor.type != ElementType::kFloat32)
       throw UserError(
           one_line(fmt::format("{}: input {} is no float32 tensor of known shape", graph.path, tensor.name)));
-    auto found = options.calibration.find(tensor.name);
-    if (found == options.calibration.end() && graph.inputs.size() == 1) found = options.calibration.find("");
-    if (found == options.calibration.end())
+    const Constant* found = samples_of(graph, tensor, options);
+    if (found == nullptr)
       throw UserError(one_line(fmt::format("{}: --calibrate {}=X.npy is missing: it has {} inputs",
                                            graph.path, tensor.name, graph.inputs.size())));
-    given[input] = &found->second;
-    const std::size_t samples = samples_in(found->second, tensor, graph.path);
+    given[input] = found;
+    const std::size_t samples = samples_in(*found, tensor, graph.path);
     count = count == 0 ? samples : std::min(count, samples);
   }
   for (std::size_t number = 0; number < count; ++number) {

@@ -21,6 +21,9 @@ bool is_float_network(const ModelGraph& graph);
 /// Folds batch normalisations into the convolutions before them.
 void fold_batch_norms(ModelGraph& graph);
 
+/// Gives inputs whose axes have no numbers the shape of their samples.
+void shape_inputs(ModelGraph& graph, const ImportOptions& options);
+
 /// Runs the network in float over the samples. `percentile` of the magnitudes of each tensor are covered by
 /// its scale; 100: all. Throws UserError when the samples do not fit, ImportError when an operator is not
 /// computed.

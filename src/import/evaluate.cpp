@@ -154,10 +154,23 @@ std::vector<std::int64_t> read_split(Attributes& attributes, const KnownInputs& 
   return *parts;
 }
 
+Extents PadSides::sources(std::size_t axis, std::int64_t extent) const {
+  Extents made;
+  const bool reflects = mode == "reflect";
+  if (extent < 1 || std::max(before[axis], after[axis]) > extent - (reflects ? 1 : 0))
+    throw Unsupported(fmt::format("pads beyond the tensor in mode {}", mode));
+  for (std::int64_t i = -before[axis]; i < extent + after[axis]; ++i) {
+    const std::int64_t edge = std::clamp<std::int64_t>(i, 0, extent - 1);
+    made.push_back(mode == "edge" ? edge : reflects ? 2 * edge - i : (i + extent) % extent);
+  }
+  return made;
+}
+
 PadSides read_pad(Attributes& attributes, const KnownInputs& inputs, std::size_t rank) {
   const std::string mode = attributes.text("mode", "constant");
-  if (mode != "constant") throw Unsupported(fmt::format("mode {}", mode));
-  PadSides sides{Extents(rank, 0), Extents(rank, 0), static_cast<double>(attributes.real("value", 0))};
+  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
+    throw Unsupported(fmt::format("mode {}", mode));
+  PadSides sides{Extents(rank, 0), Extents(rank, 0), static_cast<double>(attributes.real("value", 0)), mode};
   const auto pads = list_of(attributes, "pads", inputs, 1);
   if (!pads) throw Unsupported("pads that are not known");
   const std::size_t given = pads->size() / 2;

@@ -41,10 +41,14 @@ SliceRange read_slice(Attributes& attributes, const KnownInputs& inputs, const E
 /// The lengths of the parts of a Split.
 std::vector<std::int64_t> read_split(Attributes& attributes, const KnownInputs& inputs, std::int64_t extent,
                                      std::size_t outputs);
-/// Pads before and after each axis of a Pad in mode "constant", with the value.
+/// Pads before and after each axis of a Pad, with the value of mode "constant".
 struct PadSides {
   Extents before, after;
   double value = 0;
+  std::string mode = "constant";  ///< or "edge", "reflect", "wrap"
+
+  /// What stands along `axis` of so many elements, in modes other than "constant": indices of these elements.
+  Extents sources(std::size_t axis, std::int64_t extent) const;
 };
 PadSides read_pad(Attributes& attributes, const KnownInputs& inputs, std::size_t rank);
 

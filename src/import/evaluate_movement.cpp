@@ -111,12 +111,39 @@ Constant concat(const KnownInputs& inputs, Attributes& attributes) {
   return made;
 }
 
+/// Padded with its own elements.
+Constant repeated(const Constant& x, const PadSides& sides) {
+  const std::size_t rank = x.shape.size();
+  std::vector<Extents> sources;
+  Extents shape;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    sources.push_back(sides.sources(axis, x.shape[axis]));
+    shape.push_back(static_cast<std::int64_t>(sources.back().size()));
+  }
+  const Extents strides = strides_of(x.shape);
+  const std::vector<double> values = x.values();
+  std::vector<double> made(room_for(shape));
+  Extents at(rank, 0);
+  for (double& value : made) {
+    std::int64_t from = 0;
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      from += sources[axis][static_cast<std::size_t>(at[axis])] * strides[axis];
+    value = values[static_cast<std::size_t>(from)];
+    for (std::size_t axis = rank; axis-- > 0;) {
+      if (++at[axis] < shape[axis]) break;
+      at[axis] = 0;
+    }
+  }
+  return make_constant(x.type, shape, made);
+}
+
 Constant pad(const KnownInputs& inputs, Attributes& attributes) {
   const Constant& x = need(inputs, 0);
   const PadSides sides = read_pad(attributes, inputs, x.shape.size());
   Extents shape = x.shape;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
     shape[axis] += sides.before[axis] + sides.after[axis];
+  if (sides.mode != "constant") return repeated(x, sides);
   std::vector<double> made(room_for(shape), sides.value);
   const Extents strides = strides_of(shape);
   Extents at(shape.size(), 0);

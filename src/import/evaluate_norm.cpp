@@ -67,7 +67,7 @@ Constant response_norm(const KnownInputs& inputs, Attributes& attributes) {
 Constant arg_max(const KnownInputs& inputs, Attributes& attributes) {
   const Constant& x = need(inputs, 0);
   const std::size_t axis = axis_of(attributes.integer("axis", 0), x.shape.size());
-  if (attributes.integer("select_last_index", 0) != 0) throw Unsupported("select_last_index");
+  const bool last = attributes.integer("select_last_index", 0) != 0;
   const bool keep = attributes.integer("keepdims", 1) != 0;
   const auto count = static_cast<std::size_t>(x.shape[axis]);
   std::size_t inner = 1;
@@ -81,8 +81,10 @@ Constant arg_max(const KnownInputs& inputs, Attributes& attributes) {
   for (std::size_t begin = 0; begin < values.size(); begin += count * inner) {
     for (std::size_t j = begin; j < begin + inner; ++j) {
       std::size_t best = 0;
-      for (std::size_t i = 1; i < count; ++i)
-        best = values[j + i * inner] > values[j + best * inner] ? i : best;
+      for (std::size_t i = 1; i < count; ++i) {
+        const double value = values[j + i * inner], most = values[j + best * inner];
+        best = value > most || (last && value == most) ? i : best;
+      }
       made.push_back(static_cast<double>(best));
     }
   }

@@ -151,6 +151,7 @@ Constant batch_norm(const KnownInputs& inputs, Attributes& attributes) {
   if (attributes.integer("training_mode", 0) != 0) throw Unsupported("training_mode");
   attributes.without_effect("momentum");  // of training
   if (attributes.integer("spatial", 1) != 1) throw Unsupported("spatial 0");
+  if (attributes.integer("is_test", 1) != 1) throw Unsupported("is_test 0");  // before opset 7
   const double epsilon = static_cast<double>(attributes.real("epsilon", 1e-5F));
   if (x.shape.size() < 2) throw Unsupported("a tensor of less than two axes");
   std::array<std::vector<double>, 4> of;  // gamma, beta, mean, variance

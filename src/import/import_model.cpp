@@ -9,6 +9,7 @@
 
 #include "calibrate.h"
 #include "onnx_lowering.h"
+#include "rewrite.h"
 #include "tflite_lowering.h"
 
 namespace tilebeat {
@@ -16,9 +17,12 @@ namespace {
 
 ImportedNetwork import_onnx(const std::string& path, const ImportOptions& options) {
   ModelGraph graph = read_onnx(path);
+  fold_constant_nodes(graph);
   if (options.calibration.empty()) return OnnxLowering(graph, options, nullptr).run();
   if (!is_float_network(graph))
     throw UserError(one_line(fmt::format("{}: --calibrate: is no float network", path)));
+  shape_inputs(graph, options);
+  rewrite_operators(graph);
   fold_batch_norms(graph);
   const Calibration calibration = calibrate(graph, options);
   return OnnxLowering(graph, options, &calibration).run();

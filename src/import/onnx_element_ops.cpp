@@ -1,6 +1,7 @@
 // ONNX operators on single elements, windows and rows.
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -54,11 +55,12 @@ std::array<double, 2> factor_and_offset(const std::string& op, double c, bool fi
   if (op == "Add" || op == "Sum") return {1, c};
   if (op == "Sub") return first ? std::array<double, 2>{-1, c} : std::array<double, 2>{1, -c};
   if (op == "Mul") return {c, 0};
-  if (op == "Div" && !first && c != 0) return {1 / c, 0};
+  if (op == "Div" && c != 0) return {1 / c, 0};
   throw Unsupported("a division of a constant");
 }
 
 bool OnnxLowering::with_constant(const GraphNode& node, std::size_t constant) {
+  if (node.op == "Div" && constant == 0) return false;
   const OnnxValue& c = value(node, constant);
   if (calibration_ == nullptr || !c.known() || c.stands || value(node, 1 - constant).known()) return false;
   OnnxValue x = materialised(real(node, 1 - constant));
@@ -107,6 +109,47 @@ void OnnxLowering::elementwise(const GraphNode& node, Attributes&) {
   if (with_constant(node, 0) || with_constant(node, 1)) return;
   const OnnxValue a = real(node, 0), b = real(node, 1);
   combine(node, node.op == "Sum" ? "add" : lower_case(node.op), a, b, need_result(node));
+}
+
+/// Tensors with one scale, one behind the other, and the greatest along their new axis. A minimum is that of
+/// the complements: element q of zero point z stands for the negative of element low + high - q of zero point
+/// low + high - z, exactly.
+void OnnxLowering::extreme(const GraphNode& node, Attributes&) {
+  const bool least = node.op == "Min";
+  std::vector<OnnxValue> parts;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) parts.push_back(real(node, i));
+  Extents shape = parts.at(0).shape;
+  for (const OnnxValue& part : parts) {
+    if (part.shape != shape) throw Unsupported("operands of several shapes");
+  }
+  const Wanted wanted = need_result(node);
+  const auto limits = byte_range(wanted.type);
+  const auto complement = [&](const std::string& name) {
+    return Wanted{name, wanted.type, wanted.scale,
+                  least ? limits[0] + limits[1] - wanted.zero_point : wanted.zero_point};
+  };
+  const Extents axes = materialised(parts[0]).axes;
+  const std::int64_t all = element_count(shape);
+  std::vector<Held> rows;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Held held = laid_out(parts[i], axes).held;
+    const Wanted part = complement(fmt::format("{}_part{}", wanted.name, i));
+    const bool same =
+        !least && held.scale == part.scale && held.zero_point == part.zero_point && held.type == part.type;
+    const Held made = same    ? held
+                      : least ? emitter_.linear(held, {-1}, {0}, part)
+                              : emitter_.function("requantize", held, held.shape, part);
+    rows.push_back(emitter_.reshape(made, {1, 1, 1, all}, part.name + "_row"));
+  }
+  const Extents stacked{static_cast<std::int64_t>(rows.size()), 1, 1, all}, one{1, 1, 1, all};
+  Held held = emitter_.movement("concat", rows, stacked, wanted.name + "_stack", {{"axis", 0}});
+  held = emitter_.movement("reduce_max", {held}, one, wanted.name + "_most", {{"axes", {0}}});
+  if (least) {
+    held = emitter_.linear(held, {-1}, {0}, wanted);
+  } else if (wanted.range) {
+    held = emitter_.function("requantize", held, one, wanted);
+  }
+  set(node, made_of(emitter_.reshape(held, held_shape(shape, axes), wanted.name + "_map"), shape, axes));
 }
 
 void OnnxLowering::quantised_elementwise(const GraphNode& node, Attributes&) {
@@ -171,10 +214,29 @@ void OnnxLowering::quantised_pool(const GraphNode& node, Attributes& attributes)
           last ? Layout::kPlain : Layout::kMap);
 }
 
+/// The value with `axes` of the source side by side in its holder: they become the last ones where they are
+/// not.
+OnnxValue OnnxLowering::with_neighbours(const OnnxValue& value, const std::vector<std::int64_t>& axes) {
+  const auto is_one = [&axes](std::int64_t axis) {
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  };
+  Extents order;
+  for (const std::int64_t axis : value.axes) {
+    // Axes of one index are nowhere between others.
+    if (value.shape[static_cast<std::size_t>(axis)] != 1 || is_one(axis)) order.push_back(is_one(axis));
+  }
+  const auto first = std::find(order.begin(), order.end(), 1);
+  const auto end = std::find(first, order.end(), 0);
+  if (std::find(end, order.end(), 1) == order.end()) return value;
+  Extents wanted = value.axes;
+  std::stable_partition(wanted.begin(), wanted.end(), [&](std::int64_t axis) { return !is_one(axis); });
+  return laid_out(value, wanted);
+}
+
 /// `axes` of the source, which rise.
 void OnnxLowering::mean(const GraphNode& node, const std::string& op, OnnxValue x,
                         std::vector<std::int64_t> axes, bool keep, const Wanted& wanted) {
-  x = materialised(x);
+  x = with_neighbours(materialised(x), axes);
   const std::size_t rank = x.shape.size();
   Extents kept = x.shape, shape, order, held_axes;
   for (const std::int64_t axis : axes) {
@@ -183,6 +245,10 @@ void OnnxLowering::mean(const GraphNode& node, const std::string& op, OnnxValue 
     held_axes.push_back(static_cast<std::int64_t>(map_axis(static_cast<std::size_t>(at), rank)));
   }
   std::sort(held_axes.begin(), held_axes.end());
+  // What lies between them has one index.
+  Extents between(static_cast<std::size_t>(held_axes.back() - held_axes.front() + 1));
+  std::iota(between.begin(), between.end(), held_axes.front());
+  held_axes = between;
   const Extents reduced = held_shape(kept, x.axes);
   const bool moves = op == "reduce_max";  // keeps scale and zero point
   Held made = moves ? emitter_.movement(op, {x.held}, reduced, wanted.name, {{"axes", held_axes}})
@@ -212,22 +278,13 @@ void OnnxLowering::reduce(const GraphNode& node, Attributes& attributes) {
     for (std::size_t axis = 2; axis < rank; ++axis) axes.push_back(static_cast<std::int64_t>(axis));
   } else {
     keep = attributes.integer("keepdims", 1) != 0;
-    const auto wish = axes_of(attributes, known(node));
-    if (has(node, 1) && !wish) throw Unsupported("axes that are not known");
-    for (const std::int64_t axis : wish.value_or(Extents{}))
+    if (has(node, 1) && !value(node, 1).known()) throw Unsupported("axes that are not known");
+    for (const std::int64_t axis : axes_of(attributes, known(node)).value_or(Extents{}))
       axes.push_back(static_cast<std::int64_t>(axis_of(axis, rank)));
-    const bool nothing = attributes.integer("noop_with_empty_axes", 0) != 0;
-    if (axes.empty() && nothing) throw Unsupported("no axes");
-    for (std::size_t axis = 0; axes.empty() && axis < rank; ++axis)
+    if (attributes.integer("noop_with_empty_axes", 0) != 0 && axes.empty()) return set(node, x);
+    for (std::size_t axis = 0, all = axes.empty() ? rank : 0; axis < all; ++axis)
       axes.push_back(static_cast<std::int64_t>(axis));
-    if (axes.size() == 1 && rank > 1 && !(wish && !wish->empty()))
-      throw Unsupported("axes that are not known");
   }
-  if (!(node.op == "GlobalAveragePool" || node.op == "ReduceMean" || axes.size() <= rank))
-    throw Unsupported("axes");
-  std::vector<std::int64_t> all(rank);
-  for (std::size_t axis = 0; axis < rank; ++axis) all[axis] = static_cast<std::int64_t>(axis);
-  if (node.op != "GlobalAveragePool" && !attributes.has("axes") && !has(node, 1)) axes = all;
   std::sort(axes.begin(), axes.end());
   if (axes.empty() || std::adjacent_find(axes.begin(), axes.end()) != axes.end())
     throw Unsupported("axes that are said twice, or none");

@@ -27,6 +27,25 @@ Extents order_of(const Extents& shape, const Extents& axes) {
 
 }  // namespace
 
+std::vector<double> OnnxLowering::in_held_order(const std::vector<double>& values,
+                                                const SourceTensor& source) {
+  if (source.axes.empty()) return values;
+  const std::size_t rank = source.axes.size();
+  Extents strides(rank, 1), at(rank, 0);
+  for (std::size_t axis = rank; axis-- > 1;) strides[axis - 1] = strides[axis] * source.viewed[axis];
+  std::vector<double> made;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::int64_t from = 0;
+    for (std::size_t k = 0; k < rank; ++k) from += at[k] * strides[static_cast<std::size_t>(source.axes[k])];
+    made.push_back(values[static_cast<std::size_t>(from)]);
+    for (std::size_t k = rank; k-- > 0;) {
+      if (++at[k] < source.viewed[static_cast<std::size_t>(source.axes[k])]) break;
+      at[k] = 0;
+    }
+  }
+  return made;
+}
+
 Extents OnnxLowering::layout_axes(Layout layout, std::size_t rank) {
   Extents axes(rank);
   std::iota(axes.begin(), axes.end(), 0);

@@ -64,6 +64,8 @@ const std::map<std::string, OnnxLowering::Lower>& OnnxLowering::table() {
       {"Mul", &T::elementwise},
       {"Div", &T::elementwise},
       {"Sum", &T::elementwise},
+      {"Max", &T::extreme},
+      {"Min", &T::extreme},
       {"Neg", &T::linear},
       {"HardSigmoid", &T::linear},
       {"com.microsoft.QLinearAdd", &T::quantised_elementwise},
@@ -168,7 +170,9 @@ void OnnxLowering::add_inputs() {
 
 void OnnxLowering::add_input(std::size_t index) {
   const GraphTensor& tensor = graph_.tensors[index];
-  if (!tensor.shape) throw Unsupported("its shape is not known, only the first axis may be without a number");
+  if (!tensor.shape)
+    throw Unsupported(
+        "its shape is not known, only the first axis may be without a number (with --calibrate all)");
   const std::size_t rank = tensor.shape->size();
   if (rank > 6) throw Unsupported(fmt::format("it has {} axes", rank));
   if (element_count(*tensor.shape) == 0) throw Unsupported("it has no elements");
@@ -318,6 +322,18 @@ void OnnxLowering::write_output(std::size_t index, std::size_t& copies) {
   builder_.add_output(found->held.holder);
 }
 
+/// What the float network computes for the first sample, in the order of the layer that stands for it: the
+/// tensor of the source that came first where there are several.
+void OnnxLowering::add_float_reference(std::size_t index, const SourceTensor& tensor) {
+  const Held& held = values_[index]->held;
+  if (calibration_ == nullptr || !calibration_->first[index] || !builder_.is_layer(held.holder)) return;
+  if (!referenced_.insert(held.holder).second) return;
+  const std::vector<double> values = in_held_order(calibration_->first[index]->values(), tensor);
+  if (static_cast<std::int64_t>(values.size()) != element_count(held.shape)) return;
+  builder_.add_float_reference(held.holder, make_constant(ElementType::kFloat32, held.shape, values),
+                               is_byte(held.type) ? static_cast<double>(held.scale) : 1.0);
+}
+
 void OnnxLowering::finish(ImportedNetwork& network) {
   std::size_t copies = 0;
   for (const std::size_t index : graph_.outputs) {
@@ -340,8 +356,7 @@ void OnnxLowering::finish(ImportedNetwork& network) {
       if (is_byte(value->held.type))
         tensor.scale = value->held.scale, tensor.zero_point = value->held.zero_point;
       if (options_.keep_all && builder_.is_layer(value->held.holder)) builder_.add_output(value->held.holder);
-      if (calibration_ != nullptr && calibration_->first[i])
-        network.float_values[*tensor.holder] = *calibration_->first[i];
+      add_float_reference(i, tensor);
     }
     network.tensors.push_back(std::move(tensor));
   }

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,10 +70,13 @@ class OnnxLowering {
   /// An operand of a float network that is a number, or one a channel: no tensor is made of it.
   bool with_constant(const GraphNode& node, std::size_t constant);
   void linear(const GraphNode& node, Attributes& attributes);
+  /// The greatest or the least of tensors of one shape.
+  void extreme(const GraphNode& node, Attributes& attributes);
   void quantised_elementwise(const GraphNode& node, Attributes& attributes);
   void pool(const GraphNode& node, Attributes& attributes);
   void quantised_pool(const GraphNode& node, Attributes& attributes);
   void reduce(const GraphNode& node, Attributes& attributes);
+  OnnxValue with_neighbours(const OnnxValue& value, const std::vector<std::int64_t>& axes);
   void quantised_global_pool(const GraphNode& node, Attributes& attributes);
   void softmax(const GraphNode& node, Attributes& attributes);
   void function(const GraphNode& node, Attributes& attributes);
@@ -85,6 +89,8 @@ class OnnxLowering {
   void layer_norm(const GraphNode& node, Attributes& attributes);
   void response_norm(const GraphNode& node, Attributes& attributes);
   void arg_max(const GraphNode& node, Attributes& attributes);
+  /// Indices of the last greatest along the last axis of the holder, as int32.
+  Held last_greatest(const OnnxValue& x, std::size_t axis, const std::string& name);
   /// The value with `axis` of the source as the last axis of its holder.
   OnnxValue with_last(const OnnxValue& value, std::size_t axis);
   void rows_softmax(const GraphNode& node, OnnxValue x, std::int64_t axis, bool one_axis,
@@ -101,6 +107,8 @@ class OnnxLowering {
   void pad(const GraphNode& node, Attributes& attributes);
   void resize(const GraphNode& node, Attributes& attributes);
   void slice(const GraphNode& node, Attributes& attributes);
+  OnnxValue gathered(const OnnxValue& value, std::size_t axis, const Extents& indices,
+                     const std::string& name);
   void split(const GraphNode& node, Attributes& attributes);
   void gather(const GraphNode& node, Attributes& attributes);
   void same(const GraphNode& node, Attributes& attributes);
@@ -134,6 +142,8 @@ class OnnxLowering {
 
   // onnx_layout.cpp
   static Extents layout_axes(Layout layout, std::size_t rank);
+  /// `values` of the source in the order in which its holder has them.
+  static std::vector<double> in_held_order(const std::vector<double>& values, const SourceTensor& source);
   OnnxValue laid_out(OnnxValue value, const Extents& axes);
   OnnxValue laid_out(const OnnxValue& value, Layout layout);
   OnnxValue materialised(const OnnxValue& value);
@@ -148,6 +158,7 @@ class OnnxLowering {
   void lower(std::size_t index);
   bool folded(const GraphNode& node);
   void finish(ImportedNetwork& network);
+  void add_float_reference(std::size_t index, const SourceTensor& tensor);
   void write_output(std::size_t index, std::size_t& copies);
 
   const ModelGraph& graph_;
@@ -159,6 +170,7 @@ class OnnxLowering {
   Layout input_layout_ = Layout::kPlain;
   std::vector<std::optional<OnnxValue>> values_;
   std::vector<std::vector<std::size_t>> readers_;  ///< nodes, by tensor
+  std::set<std::string> referenced_;               ///< layers with values of the float network
   std::vector<bool> is_output_, done_;             ///< by tensor; by node
   std::optional<std::size_t> result_;              ///< tensor behind the activations that the last result has
 };

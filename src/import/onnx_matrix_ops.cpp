@@ -128,7 +128,8 @@ void OnnxLowering::batch_norm(const GraphNode& node, Attributes& attributes) {
   if (calibration_ == nullptr) throw Unsupported("a batch normalisation between quantised tensors");
   if (attributes.integer("training_mode", 0) != 0) throw Unsupported("training_mode");
   if (attributes.integer("spatial", 1) != 1) throw Unsupported("spatial 0");
-  attributes.without_effect("momentum");  // of training
+  if (attributes.integer("is_test", 1) != 1) throw Unsupported("is_test 0");  // before opset 7
+  attributes.without_effect("momentum");                                      // of training
   const double epsilon = static_cast<double>(attributes.real("epsilon", 1e-5F));
   const std::vector<double> gamma = numbers(node, 1), beta = numbers(node, 2), mean = numbers(node, 3),
                             variance = numbers(node, 4);

@@ -59,8 +59,31 @@ void OnnxLowering::response_norm(const GraphNode& node, Attributes& attributes) 
               x.shape, x.axes));
 }
 
+/// The first greatest of the reversed row, as a one among zeros; turned round again, it picks its index out
+/// of a column of all of them.
+Held OnnxLowering::last_greatest(const OnnxValue& x, std::size_t axis, const std::string& name) {
+  const std::int64_t extent = x.shape[axis];
+  if (extent > 256) throw Unsupported(fmt::format("select_last_index of {} elements", extent));
+  Extents backwards;
+  std::vector<double> indices;
+  for (std::int64_t i = 0; i < extent; ++i) {
+    backwards.push_back(extent - 1 - i);
+    indices.push_back(static_cast<double>(i));
+  }
+  OnnxValue row = gathered(x, axis, backwards, name + "_backwards");
+  row.held.holder = builder_.add_layer(name + "_ones", "argmax", {row.held.holder}, {{"result", "one_hot"}});
+  row.held.type = ElementType::kUint8, row.held.scale = 1, row.held.zero_point = 0;
+  row = gathered(row, axis, backwards, name + "_forwards");
+  Kernels column;
+  column.weights = make_constant(ElementType::kUint8, {extent, 1}, indices);
+  column.scales = {1};
+  Extents shape = row.held.shape;
+  shape.back() = 1;
+  return emitter_.matmul(row.held, column, shape, name, std::nullopt);
+}
+
 void OnnxLowering::arg_max(const GraphNode& node, Attributes& attributes) {
-  if (attributes.integer("select_last_index", 0) != 0) throw Unsupported("select_last_index");
+  const bool last = attributes.integer("select_last_index", 0) != 0;
   OnnxValue x = value(node, 0);
   if (x.known() || x.held.type == ElementType::kFloat32) x = real(node, 0);
   const std::size_t axis = axis_of(attributes.integer("axis", 0), x.shape.size());
@@ -68,8 +91,9 @@ void OnnxLowering::arg_max(const GraphNode& node, Attributes& attributes) {
   x = with_last(x, axis);
   Held held = x.held;
   held.shape.back() = 1;
-  held.holder = builder_.add_layer(graph_.tensors[*node.outputs.at(0)].name, "argmax", {x.held.holder},
-                                   FieldsJson::object());
+  const std::string name = graph_.tensors[*node.outputs.at(0)].name;
+  held.holder = last ? last_greatest(x, axis, name).holder
+                     : builder_.add_layer(name, "argmax", {x.held.holder}, FieldsJson::object());
   held.type = ElementType::kInt32, held.scale = 1, held.zero_point = 0;
   OnnxValue made = made_of(held, x.shape, x.axes);
   made.shape[axis] = 1;

@@ -102,12 +102,17 @@ class OnnxReader {
     tensor.type = onnx_type(type.elem_type());
     if (!type.has_shape()) return;
     Extents shape;
+    bool open = false;
     for (const auto& dim : type.shape().dim()) {
       const bool known = dim.value_case() == onnx::Shape::Dimension::kDimValue;
-      if (!known && !shape.empty()) return;
-      shape.push_back(known ? dim.dim_value() : 1);
-      if (shape.back() < 0 || shape.back() > kMaxDimension)
+      open = open || (!known && !shape.empty());
+      shape.push_back(known ? dim.dim_value() : shape.empty() ? 1 : -1);
+      if (known && (shape.back() < 0 || shape.back() > kMaxDimension))
         fail(fmt::format("tensor {} has an extent of {}", info.name(), shape.back()));
+    }
+    if (open) {
+      tensor.open_shape = std::move(shape);
+      return;
     }
     element_count(shape);
     tensor.shape = std::move(shape);

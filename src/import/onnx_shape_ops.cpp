@@ -212,6 +212,14 @@ void OnnxLowering::pad(const GraphNode& node, Attributes& attributes) {
     if (inputs[i] == nullptr && node.inputs[i]) throw Unsupported("pads that are not known");
   }
   const PadSides sides = read_pad(attributes, inputs, rank);
+  if (sides.mode != "constant") {
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      if (sides.before[axis] != 0 || sides.after[axis] != 0)
+        x = gathered(x, axis, sides.sources(axis, x.shape[axis]),
+                     fmt::format("{}_{}{}", graph_.tensors[*node.outputs.at(0)].name, sides.mode, axis));
+    }
+    return set(node, x);
+  }
   const Extents before = held_order(sides.before, x.axes, 0), after = held_order(sides.after, x.axes, 0);
   if (before[0] != 0 || after[0] != 0) throw Unsupported("a padding of the batch");
   FieldsJson fields{{"pads", {before[1], before[2], after[1], after[2]}}};
@@ -242,6 +250,18 @@ void OnnxLowering::resize(const GraphNode& node, Attributes& attributes) {
   set(node, x);
 }
 
+/// Elements `indices` along `axis` of the source.
+OnnxValue OnnxLowering::gathered(const OnnxValue& value, std::size_t axis, const Extents& indices,
+                                 const std::string& name) {
+  OnnxValue made = value;
+  made.shape[axis] = static_cast<std::int64_t>(indices.size()), made.viewed = made.shape;
+  const auto place = static_cast<std::size_t>(
+      std::find(value.axes.begin(), value.axes.end(), static_cast<std::int64_t>(axis)) - value.axes.begin());
+  made.held = emitter_.movement("gather", {value.held}, held_shape(made.shape, made.axes), name,
+                                {{"axis", map_axis(place, value.axes.size())}, {"indices", indices}});
+  return made;
+}
+
 void OnnxLowering::slice(const GraphNode& node, Attributes& attributes) {
   OnnxValue x = value(node, 0);
   if (x.known()) throw Unsupported("a constant that stands for real numbers");
@@ -250,14 +270,20 @@ void OnnxLowering::slice(const GraphNode& node, Attributes& attributes) {
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr && node.inputs[i]) throw Unsupported("bounds that are not known");
   }
-  const SliceRange range = read_slice(attributes, inputs, x.shape);
+  SliceRange range = read_slice(attributes, inputs, x.shape);
+  const std::string name = graph_.tensors[*node.outputs.at(0)].name;
   for (std::size_t axis = 0; axis < x.shape.size(); ++axis) {
-    if (range.steps[axis] < 1) throw Unsupported("a negative step");
     if (range.shape[axis] < 1) throw Unsupported("a slice without elements");
+    if (range.steps[axis] > 0) continue;
+    Extents indices;
+    for (std::int64_t i = 0; i < range.shape[axis]; ++i)
+      indices.push_back(range.starts[axis] + i * range.steps[axis]);
+    x = gathered(x, axis, indices, fmt::format("{}_reversed{}", name, axis));
+    range.starts[axis] = 0, range.ends[axis] = range.shape[axis], range.steps[axis] = 1;
   }
+  if (range.shape == x.shape) return set(node, x);
   const Extents held = held_order(range.steps, x.axes, 1);
-  x.held = emitter_.movement("slice", {x.held}, held_shape(range.shape, x.axes),
-                             graph_.tensors[*node.outputs.at(0)].name,
+  x.held = emitter_.movement("slice", {x.held}, held_shape(range.shape, x.axes), name,
                              {{"starts", held_order(range.starts, x.axes, 0)},
                               {"ends", held_order(range.ends, x.axes, 1)},
                               {"steps", held}});

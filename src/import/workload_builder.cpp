@@ -89,6 +89,13 @@ void WorkloadBuilder::add_output(const std::string& layer) {
   if (written_.insert(layer).second) outputs_.push_back(layer);
 }
 
+void WorkloadBuilder::add_float_reference(const std::string& layer, const Constant& values, double scale) {
+  FieldsJson reference{{"layer", layer}};
+  reference.update(add_tensor(layer + "_float", values));
+  reference["scale"] = scale;
+  float_references_.push_back(std::move(reference));
+}
+
 std::map<std::string, std::string> WorkloadBuilder::files(const std::string& name) const {
   FieldsJson workload{{"name", workload_name(name)}};
   if (arithmetic_ != Arithmetic::kExact)
@@ -96,6 +103,7 @@ std::map<std::string, std::string> WorkloadBuilder::files(const std::string& nam
   workload["inputs"] = inputs_;
   workload["layers"] = layer_list_;
   workload["outputs"] = outputs_;
+  if (!float_references_.empty()) workload["float_references"] = float_references_;
   std::map<std::string, std::string> files = tensors_;
   files["workload.json"] = workload.dump(1) + "\n";
   return files;

@@ -32,6 +32,8 @@ class WorkloadBuilder {
   /// A tensor file; returns the object {"file": name} that names it.
   FieldsJson add_tensor(const std::string& wish, const Constant& tensor);
   void add_output(const std::string& layer);
+  /// What the float network computes where `layer` has elements of `scale`, in the layer's order.
+  void add_float_reference(const std::string& layer, const Constant& values, double scale);
   bool is_layer(const std::string& name) const { return layers_.count(name) != 0; }
   std::size_t layers() const { return layers_.size(); }
 
@@ -42,7 +44,8 @@ class WorkloadBuilder {
   std::string unique(const std::string& wish);
 
   Arithmetic arithmetic_;
-  FieldsJson inputs_ = FieldsJson::array(), layer_list_ = FieldsJson::array(), outputs_ = FieldsJson::array();
+  FieldsJson inputs_ = FieldsJson::array(), layer_list_ = FieldsJson::array(), outputs_ = FieldsJson::array(),
+             float_references_ = FieldsJson::array();
   std::set<std::string> names_, layers_, written_;
   std::map<std::string, std::string> tensors_;
 };

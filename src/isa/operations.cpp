@@ -62,6 +62,7 @@ void Copy::describe(FieldVisitor& visit) {
   visit("destination_outer_stride", destination_outer_stride, 32);
   visit("pad_top", pad_top, 8), visit("pad_left", pad_left, 8), visit("pad_bottom", pad_bottom, 8);
   visit("pad_right", pad_right, 8), visit("fill", fill, 8);
+  visit("turned_columns", turned_columns, 16), visit("turned_stride", turned_stride, 32);
 }
 
 std::string transfer_fault(std::int64_t outer_count, std::int64_t inner_count, std::int64_t run_bytes) {
@@ -72,6 +73,13 @@ std::string transfer_fault(std::int64_t outer_count, std::int64_t inner_count, s
 }
 
 std::string Copy::fault() const {
+  if (turns()) {
+    if (pad_top + pad_left + pad_bottom + pad_right != 0) return "a copy that turns its blocks has no border";
+    if (unit == Unit::kFold) return "fold.copy turns no blocks";
+    if (run_bytes % turned_columns != 0)
+      return fmt::format("turned_columns is {}, which does not divide run_bytes, {}", turned_columns,
+                         run_bytes);
+  }
   return transfer_fault(outer_count + pad_top + pad_bottom, inner_count + pad_left + pad_right, run_bytes);
 }
 

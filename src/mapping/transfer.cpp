@@ -1,6 +1,7 @@
 #include "tilebeat/mapping/transfer.h"
 
 #include "tilebeat/isa/address_map.h"
+#include "tilebeat/mapping/turned_transfers.h"
 
 #include <algorithm>
 #include <numeric>
@@ -33,6 +34,10 @@ class Packer {
       const std::int64_t most = bytes_ / row;
       for (std::int64_t r = 0; r < s.rows; r += most)
         put(runs_of(transfer, r, std::min(most, s.rows - r), 0, s.columns));
+      return;
+    }
+    if (s.turned > 0) {
+      for (const Transfer& block : cut_blocks(transfer, bytes_)) add(block);
       return;
     }
     for (std::int64_t r = 0; r < s.rows; ++r) {
@@ -103,6 +108,8 @@ std::vector<Copy> copies_of(Unit unit, const Transfer& transfer) {
       copy.source_outer_stride = static_cast<std::uint32_t>(shape.source_row);
       copy.destination_inner_stride = static_cast<std::uint32_t>(shape.destination_column);
       copy.destination_outer_stride = static_cast<std::uint32_t>(shape.destination_row);
+      copy.turned_columns = static_cast<std::uint16_t>(shape.turned);
+      copy.turned_stride = static_cast<std::uint32_t>(shape.turned_row);
       copies.push_back(copy);
     }
   }
@@ -121,6 +128,7 @@ std::vector<Transfer> into_buffer(const std::vector<Transfer>& part, std::uint64
     leg.destination = address;
     leg.shape.destination_column = leg.shape.run;
     leg.shape.destination_row = leg.shape.run * leg.shape.columns;
+    leg.shape.turned = leg.shape.turned_row = 0;  // on the way out
     address += static_cast<std::uint64_t>(leg.shape.bytes());
   }
   return legs;
@@ -222,6 +230,15 @@ double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address) 
   return static_cast<double>(runs.count * (atoms * step + path.lost_by_run));
 }
 
+namespace {
+
+// Bytes from one group of columns of a copy that turns its blocks to the next one.
+std::int64_t turned_step(const Copy& copy) {
+  return copy.run_bytes > copy.turned_columns ? copy.turned_stride : copy.destination_outer_stride;
+}
+
+}  // namespace
+
 TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
   const ChipConfig& chip = *hardware.chip;
   const DmaConfig& dma = copy.unit == Unit::kIodma || copy.unit == Unit::kFold ? chip.core.copy : chip.copy;
@@ -240,8 +257,11 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
   const std::int64_t rows = std::int64_t{copy.pad_top} + copy.outer_count + copy.pad_bottom;
   const Runs read = merged_runs(copy.run_bytes, copy.inner_count, copy.source_inner_stride, copy.outer_count,
                                 copy.source_outer_stride);
-  const Runs written = merged_runs(copy.run_bytes, columns, copy.destination_inner_stride, rows,
-                                   copy.destination_outer_stride);
+  const Runs written = copy.turns()
+                           ? merged_runs(copy.inner_count, copy.turned_columns, copy.destination_inner_stride,
+                                         rows * (copy.run_bytes / copy.turned_columns), turned_step(copy))
+                           : merged_runs(copy.run_bytes, columns, copy.destination_inner_stride, rows,
+                                         copy.destination_outer_stride);
   const PortPath from = path_of(copy.source, Direction::kRead),
                  to = copy.unit == Unit::kCdma ? link_path(chip)
                                                : path_of(copy.destination, Direction::kWrite);
@@ -252,6 +272,8 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
   cost.release = round_trip(read, from);
   cost.latency = cost.release + round_trip(written, to) +
                  (reading > writing ? burst_beats(written, to) : burst_beats(read, from));
+  // A block is written when all of it has been read.
+  cost.latency += static_cast<double>(copy.block_bytes()) / from.width;
   const auto uses_dram = [&](const Runs& runs, const PortPath& path, std::uint64_t address,
                              std::int64_t extent) {
     cost.dram_bytes = bus_bytes(runs, path, address);

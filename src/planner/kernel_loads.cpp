@@ -1,6 +1,7 @@
 #include "kernel_loads.h"
 
 #include "tilebeat/base/math.h"
+#include "tilebeat/mapping/turned_transfers.h"
 
 #include <algorithm>
 
@@ -87,15 +88,19 @@ void add_elements(std::uint64_t source, std::uint64_t destination, Axis run, con
   for (std::int64_t i = 0; i < run.count; ++i) add(i, 1);
 }
 
-void add_part(const KernelTensor& tensor, std::uint64_t address, const KernelPart& part,
-              std::uint64_t destination, std::vector<Transfer>& transfers) {
-  const std::uint64_t source =
-      address + static_cast<std::uint64_t>(part.kernels.begin * tensor.kernel_stride +
-                                           part.channels.begin * tensor.channel_stride);
-  const std::uint64_t to = destination + static_cast<std::uint64_t>(part.offset);
+// A part of a block, and where it goes.
+struct PlacedPart {
+  KernelPart part;
+  std::uint64_t destination = 0;
+};
+
+void add_part(const KernelTensor& tensor, std::uint64_t source, const PlacedPart& placed,
+              std::vector<Transfer>& transfers) {
+  const KernelPart& part = placed.part;
   const Axis kernels{part.kernels.size(), tensor.kernel_stride, part.kernel_stride};
   const Axis chunks{part.channels.size() / part.chunk, part.chunk * tensor.channel_stride, part.chunk_stride};
   const Axis channels{part.chunk, tensor.channel_stride, part.channel_stride};
+  const std::uint64_t to = placed.destination;
   if (tensor.channel_stride == 1) {
     if (part.channel_stride == 1) return add_elements(source, to, channels, chunks, kernels, transfers);
     return add_elements(source, to, chunks, channels, kernels, transfers);
@@ -106,14 +111,96 @@ void add_part(const KernelTensor& tensor, std::uint64_t address, const KernelPar
   add_elements(source, to, chunks, kernels, channels, transfers);
 }
 
-void add_tensor(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group,
-                const std::vector<BlockLoad>& loads, std::vector<Transfer>& transfers) {
-  const Problem& p = layer.problem();
-  const KernelTensor& tensor = *p.kernel_tensor;
-  const std::uint64_t address = *w.tensor + static_cast<std::uint64_t>(group.set * tensor.set_stride);
+// Whether a part has elements side by side that lie below each other in the tensor.
+bool is_turned(const KernelTensor& tensor, const KernelPart& part) {
+  if (tensor.channel_stride == 1)
+    return part.kernel_stride == 1 && part.channel_stride != 1 && part.chunk == part.channels.size();
+  return tensor.kernel_stride == 1 && part.channel_stride == 1 && part.kernel_stride != 1;
+}
+
+// Blocks of channels, of all kernels of `count` parts that lie `step` bytes apart: the rows of the tensor are
+// read once, as far as their kernels go.
+void add_turned_channels(const KernelTensor& tensor, std::uint64_t source, const PlacedPart& first,
+                         std::int64_t count, std::int64_t step, std::int64_t bytes,
+                         std::vector<Transfer>& transfers) {
+  const KernelPart& part = first.part;
+  Transfer transfer{source, first.destination, {}};
+  CopyShape& s = transfer.shape;
+  s.run = count * part.kernels.size(), s.columns = part.chunk, s.rows = part.channels.size() / part.chunk;
+  s.source_column = tensor.channel_stride, s.source_row = part.chunk * tensor.channel_stride;
+  s.destination_column = part.kernel_stride, s.destination_row = part.chunk_stride;
+  s.turned = part.kernels.size(), s.turned_row = step;
+  for (const Transfer& cut : cut_blocks(transfer, bytes)) transfers.push_back(cut);
+}
+
+void add_turned_kernels(const KernelTensor& tensor, std::uint64_t source, const PlacedPart& placed,
+                        std::int64_t bytes, std::vector<Transfer>& transfers) {
+  const KernelPart& part = placed.part;
+  Transfer transfer{source, placed.destination, {}};
+  CopyShape& s = transfer.shape;
+  s.run = part.channels.size(), s.columns = part.kernels.size();
+  s.source_column = tensor.kernel_stride, s.destination_column = part.channel_stride;
+  s.turned = s.run;
+  for (const Transfer& cut : cut_blocks(transfer, bytes)) transfers.push_back(cut);
+}
+
+// Parts with the same channels, one after the other: of neighbouring kernels.
+std::vector<PlacedPart> placed_parts(const MatrixLayer& layer, const KernelGroup& group,
+                                     const std::vector<BlockLoad>& loads) {
+  std::vector<PlacedPart> parts;
   for (const BlockLoad& load : loads) {
     for (const KernelPart& part : layer.kernel_parts(load.block, group.reduction.channels))
-      add_part(tensor, address, part, load.destination, transfers);
+      parts.push_back({part, load.destination + static_cast<std::uint64_t>(part.offset)});
+  }
+  return parts;
+}
+
+// How many parts from `first` on are one block of neighbouring kernels at equal distances.
+std::size_t alike(const std::vector<PlacedPart>& parts, std::size_t first) {
+  std::size_t end = first + 1;
+  for (; end < parts.size(); ++end) {
+    const KernelPart &a = parts[end - 1].part, &b = parts[end].part;
+    const bool same = a.channels == b.channels && a.kernels.end == b.kernels.begin &&
+                      a.kernels.size() == b.kernels.size() && a.chunk_stride == b.chunk_stride &&
+                      parts[end].destination > parts[end - 1].destination;
+    if (!same || parts[end].destination - parts[end - 1].destination !=
+                     parts[first + 1].destination - parts[first].destination)
+      break;
+  }
+  return end - first;
+}
+
+void add_tensor(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group,
+                const std::vector<BlockLoad>& loads, std::vector<Transfer>& transfers) {
+  const KernelTensor& tensor = *layer.problem().kernel_tensor;
+  const std::uint64_t address = *w.tensor + static_cast<std::uint64_t>(group.set * tensor.set_stride);
+  std::vector<PlacedPart> parts = placed_parts(layer, group, loads);
+  const auto turns = [&](const PlacedPart& placed) {
+    return w.turned_bytes > 0 && is_turned(tensor, placed.part);
+  };
+  if (std::any_of(parts.begin(), parts.end(), turns)) {
+    std::stable_sort(parts.begin(), parts.end(), [](const PlacedPart& a, const PlacedPart& b) {
+      return a.part.channels.begin < b.part.channels.begin;
+    });
+  }
+  for (std::size_t i = 0; i < parts.size();) {
+    const KernelPart& part = parts[i].part;
+    const std::uint64_t source =
+        address + static_cast<std::uint64_t>(part.kernels.begin * tensor.kernel_stride +
+                                             part.channels.begin * tensor.channel_stride);
+    std::size_t count = 1;
+    if (!turns(parts[i])) {
+      add_part(tensor, source, parts[i], transfers);
+    } else if (tensor.channel_stride == 1) {
+      add_turned_kernels(tensor, source, parts[i], w.turned_bytes, transfers);
+    } else {
+      count = alike(parts, i);
+      const auto step = count > 1 ? static_cast<std::int64_t>(parts[i + 1].destination - parts[i].destination)
+                                  : std::int64_t{0};
+      add_turned_channels(tensor, source, parts[i], static_cast<std::int64_t>(count), step, w.turned_bytes,
+                          transfers);
+    }
+    i += count;
   }
 }
 

@@ -20,7 +20,7 @@ std::vector<KernelGroup> kernel_groups(const Problem& problem, const LayerMappin
 
 /// The weights of a group: from DRAM to a buffer of WRAM, which begins at `destination`; post-parameters that
 /// lie apart come last. Kernels that are a tensor are read as they lie there and written where the engine
-/// wants them, in the worst case byte by byte (SPEC OP-1).
+/// wants them, turned on the way where that needs it (SPEC OP-1).
 std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPlace& weights,
                                        const KernelGroup& group, std::uint64_t destination);
 /// What a core does before these transfers: where a tensor leaves places of kernels or channels free, it sets

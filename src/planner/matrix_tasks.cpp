@@ -3,6 +3,7 @@
 #include "tilebeat/base/math.h"
 #include "tilebeat/isa/address_map.h"
 #include "tilebeat/mapping/moved_transfers.h"
+#include "tilebeat/mapping/turned_transfers.h"
 
 #include <algorithm>
 #include <map>
@@ -346,7 +347,8 @@ class MatrixTasks {
     tile.h.in = rows.begin, tile.h.ins = rows.size();
     const TensorLayout& input = core.share->input;
     MapLoad load = core.share->layer->load_map(tile, input, address);
-    load.transfers = moved(input.stored, std::move(load.transfers), TransferEnd::kSource);
+    load.transfers = turned(moved(input.stored, std::move(load.transfers), TransferEnd::kSource),
+                            turned_bytes(*work_.hardware.chip));
     return load;
   }
   void begin_map(const Core& core, const MapLoad& load) {

@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/math.h"
 #include "tilebeat/isa/address_map.h"
+#include "tilebeat/mapping/turned_transfers.h"
 
 #include <algorithm>
 
@@ -59,6 +60,7 @@ WeightPlace unplaced(const WeightImage& image, const HardwareConfig& hardware) {
   if (hardware.chip) {
     const MemoryConfig& wram = hardware.chip->core.wram;
     made.region_bytes = wram.size_bytes / wram.banks;
+    made.turned_bytes = turned_bytes(*hardware.chip);
   }
   return made;
 }

@@ -3,6 +3,7 @@
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
 #include "tilebeat/mapping/moved_transfers.h"
+#include "tilebeat/mapping/turned_transfers.h"
 
 #include <algorithm>
 #include <variant>
@@ -46,10 +47,11 @@ std::vector<Transfer> VectorWork::loads_of(const VectorPiece& piece, std::uint64
     const Transfer load{fetch.source, to + static_cast<std::uint64_t>(fetch.offset), fetch.shape};
     for (const Transfer& part : moved(input->stored, {load}, TransferEnd::kSource)) loads.push_back(part);
   }
-  return loads;
+  return turned(loads, turned_bytes(chip_));
 }
 std::vector<Transfer> VectorWork::stores_of(const VectorPiece& piece, std::uint64_t from) const {
-  return moved(result_.stored, {{from, piece.destination, piece.store}}, TransferEnd::kDestination);
+  return turned(moved(result_.stored, {{from, piece.destination, piece.store}}, TransferEnd::kDestination),
+                turned_bytes(chip_));
 }
 
 void VectorWork::cannot_fit(const std::string& what) const {

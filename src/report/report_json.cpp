@@ -36,24 +36,27 @@ Json facts_json(const std::vector<std::pair<std::string, std::string>>& facts) {
 
 Json layer_json(const LayerResult& layer) {
   const Cycle conflicts = layer.activity[static_cast<std::size_t>(Activity::kBankConflict)];
-  return {{"name", layer.name},
-          {"op", layer.op},
-          {"scene", layer.scene},
-          {"layers", layer.layers},
-          {"dataflow", layer.dataflow},
-          {"cycles", layer.cycles},
-          {"beats", layer.beats},
-          {"bank_conflict_cycles", conflicts},
-          {"stall_cycles", stalls_json(layer.activity)},
-          {"macs", layer.macs},
-          {"utilization", layer.utilization},
-          {"bytes", bytes_json(layer.bytes)},
-          {"bound_cycles",
-           {{"compute", layer.bound.compute}, {"beats", layer.bound.beats}, {"dram", layer.bound.dram}}},
-          {"estimated_cycles", layer.estimated_cycles},
-          {"facts", facts_json(layer.facts)},
-          {"busiest", {{"module", layer.busiest}, {"share", layer.busiest_share}}},
-          {"check", layer.check}};
+  Json made{{"name", layer.name},
+            {"op", layer.op},
+            {"scene", layer.scene},
+            {"layers", layer.layers},
+            {"dataflow", layer.dataflow},
+            {"cycles", layer.cycles},
+            {"beats", layer.beats},
+            {"bank_conflict_cycles", conflicts},
+            {"stall_cycles", stalls_json(layer.activity)},
+            {"macs", layer.macs},
+            {"utilization", layer.utilization},
+            {"bytes", bytes_json(layer.bytes)},
+            {"bound_cycles",
+             {{"compute", layer.bound.compute}, {"beats", layer.bound.beats}, {"dram", layer.bound.dram}}},
+            {"estimated_cycles", layer.estimated_cycles},
+            {"facts", facts_json(layer.facts)},
+            {"busiest", {{"module", layer.busiest}, {"share", layer.busiest_share}}},
+            {"check", layer.check}};
+  if (layer.quality)
+    made["quality"] = {{"sqnr_db", layer.quality->sqnr_db}, {"cosine", layer.quality->cosine}};
+  return made;
 }
 
 }  // namespace

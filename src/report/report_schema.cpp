@@ -59,8 +59,19 @@ Json bytes() {
   return object("bytes by memory, of all cores and clusters together", memories);
 }
 
+// Of a float network that the workload stands for; other layers have none.
+Json quality() {
+  return object("how well the output stands for the float network's",
+                {{"sqnr_db", {{"type", "number"}, {"description", "signal to quantisation noise in dB"}}},
+                 {"cosine",
+                  {{"type", "number"},
+                   {"minimum", -1.001},
+                   {"maximum", 1.001},
+                   {"description", "of the angle between the two"}}}});
+}
+
 Json layer() {
-  return object(
+  Json layer = object(
       "a layer, or a fused unit",
       {{"name", text("of the layer, of a unit its last layer's")},
        {"op", text("operator of the workload, or \"fused\"")},
@@ -84,6 +95,8 @@ Json layer() {
        {"busiest", object("the module that was busy for the largest share of its own cycles",
                           {{"module", text("name, as in modules[]")}, {"share", share("of its cycles")}})},
        {"check", {{"enum", {"passed", "failed", "off"}}, {"description", "output against the reference"}}}});
+  layer["properties"]["quality"] = quality();
+  return layer;
 }
 
 // Where a report comes from; version and revision may differ between builds that give the same results.

@@ -23,6 +23,18 @@ const char* limit_of(const BoundCycles& bound) {
   return bound.beats == bound.cycles() ? "beat" : "mem";
 }
 
+// Two columns more where a layer stands for one of a float network.
+void add_qualities(const RunResult& run, std::vector<std::vector<std::string>>& rows) {
+  if (std::none_of(run.layers.begin(), run.layers.end(), [](const LayerResult& l) { return l.quality; }))
+    return;
+  rows[0].insert(rows[0].end(), {"SQNR", "cosine"});
+  for (std::size_t i = 0; i < run.layers.size(); ++i) {
+    const std::optional<Quality>& quality = run.layers[i].quality;
+    rows[i + 1].push_back(quality ? fmt::format("{:.1f} dB", quality->sqnr_db) : "");
+    rows[i + 1].push_back(quality ? fmt::format("{:.5f}", quality->cosine) : "");
+  }
+}
+
 std::string layers_table(const RunResult& run) {
   std::vector<std::vector<std::string>> rows{{"layer", "cycles", "bound", "estimate", "beats", "stalls",
                                               "MACs", "util", "DRAM read", "DRAM write", "busiest", "check"}};
@@ -34,6 +46,7 @@ std::string layers_table(const RunResult& run) {
                     grouped(l.bytes.dram_write), fmt::format("{} {:.0f} %", l.busiest, 100 * l.busiest_share),
                     l.check});
   }
+  add_qualities(run, rows);
   rows.push_back({"total", grouped(run.cycles), "", "", "", "", grouped(run.macs),
                   fmt::format("{:.1f} %", 100 * run.utilization), grouped(run.bytes.dram_read),
                   grouped(run.bytes.dram_write), "", run.passed() ? "" : "FAILED"});

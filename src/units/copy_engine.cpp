@@ -65,6 +65,15 @@ StridedBlock CopyStream::destination(const Copy& c) {
           c.destination_outer_stride};
 }
 
+StridedBlock CopyStream::turned_block(const Copy& c, int block) {
+  return {c.destination + static_cast<std::uint64_t>(block) * c.destination_outer_stride,
+          c.inner_count,
+          c.turned_columns,
+          c.destination_inner_stride,
+          c.run_bytes / c.turned_columns,
+          c.turned_stride};
+}
+
 // The next run of the destination: of the source or of the border.
 void CopyStream::enter_run() {
   const std::int64_t columns = std::int64_t{copy_.pad_left} + copy_.inner_count + copy_.pad_right;
@@ -163,8 +172,16 @@ void CopyEngine::check(const Copy& copy) const {
     throw SimulationError(
         fmt::format("{}.copy: {:#x} and {:#x} lie on the same side", unit, copy.source, copy.destination));
   }
+  if (copy.block_bytes() + (copy.turns() ? config_.burst_bytes : 0) > config_.buffer_bytes)
+    throw SimulationError(fmt::format(
+        "{}.copy: a block of {} bytes to turn and a burst of {} do not fit the buffer of {} bytes", unit,
+        copy.block_bytes(), config_.burst_bytes, config_.buffer_bytes));
   if (is_inner(copy.source)) check_inside("source", CopyStream::source(copy));
-  if (is_inner(copy.destination)) check_inside("destination", CopyStream::destination(copy));
+  if (!is_inner(copy.destination)) return;
+  if (!copy.turns()) return check_inside("destination", CopyStream::destination(copy));
+  // Blocks one behind the other: the last one ends where the copy does.
+  for (const int block : {0, copy.outer_count - 1})
+    check_inside("destination", CopyStream::turned_block(copy, block));
 }
 
 void CopyEngine::check_inside(const char* what, const StridedBlock& block) const {
@@ -279,16 +296,38 @@ bool CopyEngine::read(Cycle now) {
 bool CopyEngine::begin_write() {
   if (cutter_) return true;
   if (to_write_ == jobs_.size()) return false;
-  cutter_.emplace(CopyStream::destination(jobs_[to_write_].instruction.operation.get<Copy>()),
-                  config_.burst_bytes);
+  const auto& copy = jobs_[to_write_].instruction.operation.get<Copy>();
+  if (copy.turns()) {
+    to_turn_ = copy;
+    cutter_.emplace(CopyStream::turned_block(copy, next_block_), config_.burst_bytes);
+    if (++next_block_ < copy.outer_count) return true;
+    next_block_ = 0;
+  } else {
+    cutter_.emplace(CopyStream::destination(copy), config_.burst_bytes);
+  }
   ++to_write_;
+  return true;
+}
+
+// Puts the block at the front of the buffer into the order in which it is written; false while it is not
+// complete.
+bool CopyEngine::turn_block() {
+  if (!to_turn_) return true;
+  if (data_.size() < static_cast<std::size_t>(to_turn_->block_bytes())) return false;
+  const std::size_t columns = to_turn_->run_bytes, rows = to_turn_->inner_count;
+  const std::vector<std::uint8_t> block(data_.begin(), data_.begin() + to_turn_->block_bytes());
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t column = 0; column < columns; ++column)
+      data_[column * rows + row] = block[row * columns + column];
+  }
+  to_turn_.reset();
   return true;
 }
 
 Activity CopyEngine::write_blocker(Cycle now) {
   if (!begin_write()) return writes_.empty() ? blocker_ : Activity::kMemory;
   BurstPort& port = write_port(cutter_->address());
-  if (data_.size() < static_cast<std::size_t>(cutter_->bytes())) return Activity::kStaging;
+  if (!turn_block() || data_.size() < static_cast<std::size_t>(cutter_->bytes())) return Activity::kStaging;
   if (!port.granted(now)) return port.waits_for();
   return port.has_room() ? Activity::kBusy : Activity::kOutstanding;
 }

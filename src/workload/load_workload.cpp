@@ -118,6 +118,23 @@ void load_expected(const WorkloadSpec& spec, const Place& root, Workload& worklo
   }
 }
 
+void load_float_references(const WorkloadSpec& spec, const Place& root, Workload& workload) {
+  for (std::size_t i = 0; i < spec.float_references.size(); ++i) {
+    const FloatReferenceSpec& reference = spec.float_references[i];
+    const Place place = root.key("float_references").item(i);
+    const TensorInfo& output = need_layer(workload, reference.layer, place.key("layer")).output;
+    Tensor tensor = load_npy(*reference.file, place.key("file"));
+    if (!same_but_ones(tensor.shape, output.shape) || tensor.dtype != DType::kFloat32)
+      place.key("file").refuse(
+          fmt::format("{} with {}", shown(*reference.file), tensor_text(tensor.shape, tensor.dtype)),
+          tensor_text(output.shape, DType::kFloat32));
+    tensor.shape = output.shape;
+    const FloatReference made{std::move(tensor), reference.scale, output.zero_point};
+    if (!workload.float_references.emplace(reference.layer, made).second)
+      place.key("layer").refuse(shown(reference.layer), "each layer once");
+  }
+}
+
 }  // namespace
 
 Workload load_workload(const std::string& path, const InputFiles& given) {
@@ -135,6 +152,8 @@ Workload load_workload(const std::string& path, const InputFiles& given) {
   load_layers(spec, order, root, workload);
   name_outputs(spec, root, workload);
   load_expected(spec, root, workload);
+  // They belong to the inputs that the file names.
+  if (given.empty()) load_float_references(spec, root, workload);
   return workload;
 }
 

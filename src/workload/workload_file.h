@@ -24,6 +24,12 @@ struct InputSpec {
   SourceSpec source;
 };
 
+struct FloatReferenceSpec {
+  std::string layer;
+  std::optional<std::string> file;
+  double scale = 1;
+};
+
 struct WorkloadSpec {
   std::string name = "workload";
   Arithmetic arithmetic = Arithmetic::kExact;
@@ -31,6 +37,7 @@ struct WorkloadSpec {
   std::vector<LayerSpec> layers;
   std::optional<std::vector<std::string>> outputs;
   std::map<std::string, std::string> expected;
+  std::vector<FloatReferenceSpec> float_references;
 };
 
 constexpr Count kTensorNames{1, 65536};
@@ -53,6 +60,13 @@ void describe(V& v, InputSpec& s) {
 }
 
 template <class V>
+void describe(V& v, FloatReferenceSpec& s) {
+  v.required().name("layer", s.layer, "layer whose output stands for these numbers");
+  v.required().optional_text("file", s.file, ".npy file of float32 in the layer's shape");
+  v.number("scale", s.scale, kPositiveScale, "real value of one step of the layer's output");
+}
+
+template <class V>
 void describe(V& v, WorkloadSpec& s) {
   v.name("name", s.name, "name of the workload, shown in reports");
   v.choice("arithmetic", s.arithmetic, kArithmeticNames,
@@ -63,6 +77,10 @@ void describe(V& v, WorkloadSpec& s) {
                    "layers whose outputs are written; without it those that no layer reads");
   v.special("expected", FilesByLayerValue{s.expected},
             ".npy file by layer that the layer's output must equal");
+  v.objects(
+      "float_references", s.float_references, {0, kTensorNames.high},
+      "what a float network computes of the inputs named here: the report says how well the layers' outputs "
+      "stand for it");
 }
 
 }  // namespace tilebeat

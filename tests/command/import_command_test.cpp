@@ -166,12 +166,77 @@ TEST(ImportCommand, RN_3_networks_of_real_shape_stay_within_a_cosine_of_0_99) {
     ASSERT_TRUE(std::regex_search(result.out, cosine, std::regex("logits\\S* +\\S+ dB +(\\S+)")))
         << result.out;
     EXPECT_GE(std::stod(cosine[1]), 0.99) << network;
-    EXPECT_EQ(
-        folder.run({"run", "--config", source_path("configs/cluster4.json"), "--layer", "net/workload.json"})
-            .status,
-        0)
-        << network << ": the chip computes what the reference does";
+    const CommandResult run =
+        folder.run({"run", "--config", source_path("configs/cluster4.json"), "--layer", "net/workload.json"});
+    ASSERT_EQ(run.status, 0) << network << ": the chip computes what the reference does";
+    // The report says it of the chip's own outputs, layer by layer.
+    EXPECT_THAT(run.out, HasSubstr("SQNR   cosine"));
+    const json report = folder.report();
+    int layers = 0;
+    for (const json& layer : report.at("layers")) {
+      if (!layer.contains("quality")) continue;
+      ++layers;
+      EXPECT_GE(layer.at("quality").at("cosine"), 0.98) << network << ", " << layer.at("name");
+    }
+    EXPECT_GE(layers, 20) << network;
+    const json& output = report.at("layers").back();
+    EXPECT_NEAR(output.at("quality").at("cosine").get<double>(), std::stod(cosine[1]), 1e-5);
   }
+}
+
+TEST(ImportCommand, RN_3_quality_is_of_the_inputs_that_the_file_names) {
+  const CommandFolder folder;
+  const std::string model = source_path("tests/data/models/qdq_cnn/float.onnx"),
+                    samples = source_path("tests/data/models/qdq_cnn/input0.npy");
+  ASSERT_EQ(folder.run({"import", model, "--out", "net", "--calibrate", samples}).status, 0);
+  const std::vector<std::string> run{"run", "--config", source_path("configs/core1.json"), "--layer",
+                                     "net/workload.json"};
+  const json workload = json::parse(read_bytes(folder.path("net/workload.json")));
+  ASSERT_EQ(folder.run(run).status, 0);
+  EXPECT_TRUE(folder.report().at("layers").back().contains("quality"));
+  // A bit that is flipped in the engine: the quality is that of what was computed, not of the reference.
+  const double sound = folder.report().at("layers").back().at("quality").at("sqnr_db");
+  std::vector<std::string> faulty = run;
+  for (const char* word : {"--fault", "0:0:255", "--fault", "1:0:255", "--fault", "2:1:255"})
+    faulty.emplace_back(word);
+  ASSERT_EQ(folder.run(faulty).status, 1);
+  EXPECT_NE(folder.report().at("layers").back().at("quality").at("sqnr_db"), sound);
+  // Another input has no float values.
+  std::vector<std::string> other = run;
+  other.emplace_back("--input");
+  other.push_back(workload.at("inputs").at(0).at("name").get<std::string>() + "=" + samples);
+  const CommandResult replaced = folder.run(other);
+  ASSERT_EQ(replaced.status, 0) << replaced.err;
+  EXPECT_FALSE(folder.report().at("layers").back().contains("quality"));
+}
+
+TEST(ImportCommand, RN_3_wrong_float_values_are_refused) {
+  const CommandFolder folder;
+  const std::string model = source_path("tests/data/models/qdq_cnn/float.onnx"),
+                    samples = source_path("tests/data/models/qdq_cnn/input0.npy");
+  ASSERT_EQ(folder.run({"import", model, "--out", "net", "--calibrate", samples}).status, 0);
+  const json sound = json::parse(read_bytes(folder.path("net/workload.json")));
+  ASSERT_GE(sound.at("float_references").size(), 2U);
+  const auto refusal = [&](const json& workload) {
+    folder.write("net/workload.json", workload.dump());
+    const CommandResult result =
+        folder.run({"run", "--config", source_path("configs/core1.json"), "--layer", "net/workload.json"});
+    EXPECT_EQ(result.status, 2);
+    return result.err;
+  };
+  json wrong = sound;
+  wrong["float_references"][0]["layer"] = "nothing";
+  EXPECT_THAT(refusal(wrong), HasSubstr("/float_references/0/layer: \"nothing\""));
+  wrong = sound;
+  wrong["float_references"][1]["layer"] = sound["float_references"][0]["layer"];
+  wrong["float_references"][1]["file"] = sound["float_references"][0]["file"];
+  EXPECT_THAT(refusal(wrong), HasSubstr("each layer once"));
+  wrong = sound;
+  wrong["float_references"][0]["scale"] = 0;
+  EXPECT_THAT(refusal(wrong), HasSubstr("/float_references/0/scale: 0"));
+  wrong = sound;
+  wrong["float_references"][0]["file"] = sound["layers"][1].value("weights", json{{"file", "x"}})["file"];
+  EXPECT_THAT(refusal(wrong), HasSubstr("/float_references/0/file: "));
 }
 
 TEST(ImportCommand, RN_1_a_changed_file_leaves_nothing_behind) {

@@ -45,6 +45,33 @@ INSTANTIATE_TEST_SUITE_P(Configs, AttentionOn,
                                            "configs/offset16.json", "configs/offset_cluster4x4.json"),
                          config_name);
 
+// SPEC OP-1: 512 x 512 x 512, both operands tensors, in every order of their axes.
+TEST(Products, OP_1_keep_the_switch_array_at_least_85_percent_busy) {
+  for (const bool transpose_a : {false, true}) {
+    for (const bool transpose_b : {false, true}) {
+      const CommandFolder folder;
+      const json tensor{{"shape", {512, 512}}, {"random", {{"seed", 1}}}};
+      json a = tensor, b = tensor;
+      a["name"] = "a", b["name"] = "b", b["random"]["seed"] = 2;
+      const json product{{"name", "y"},
+                         {"op", "matmul"},
+                         {"inputs", {"a", "b"}},
+                         {"transpose_a", transpose_a},
+                         {"transpose_b", transpose_b},
+                         {"requant", {{"scale", 0.0001}}}};
+      const json model{{"inputs", {a, b}}, {"layers", {product}}};
+      const CommandResult result =
+          folder.run({"run", "--config", source_path("configs/core1.json"), "--layer",
+                      folder.write("product.json", model.dump()), "--check", "on"});
+      ASSERT_EQ(result.status, 0) << result.out << result.err;
+      const json layer = folder.report().at("layers").at(0);
+      EXPECT_EQ(layer.at("beats"), 512 * 512 * 512 / 1024);
+      EXPECT_GE(layer.at("beats").get<double>(), 0.85 * layer.at("cycles").get<double>())
+          << transpose_a << transpose_b;
+    }
+  }
+}
+
 /// y = a x b, or with weights instead of b.
 json product_model(json layer) {
   layer["name"] = "y", layer["op"] = "matmul";

@@ -20,7 +20,7 @@ PlacedCopy place_copy(const ChipConfig& chip) {
   const std::int64_t local_bytes = wram ? chip.core.wram.size_bytes : chip.core.nram.size_bytes;
   const auto between = [&](Unit unit, std::uint64_t from, std::int64_t from_bytes, std::uint64_t to,
                            std::int64_t to_bytes) {
-    placed.copy = random_copy(from_bytes, to_bytes);
+    placed.copy = one_in(4) ? random_turned_copy(from_bytes, to_bytes) : random_copy(from_bytes, to_bytes);
     placed.copy.unit = unit;
     placed.copy.source += from;
     placed.copy.destination += to;

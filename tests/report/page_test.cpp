@@ -122,6 +122,19 @@ TEST(Page, UI_8_numbers_equal_the_report) {
     EXPECT_EQ(places.count(wanted), 1U) << wanted << " is on the page";
 }
 
+TEST(Page, UI_8_RN_3_layers_say_how_close_they_are_to_the_float_network) {
+  EXPECT_EQ(report_page({page_report(run_result())}).find("against float"), std::string::npos);
+  RunResult run = run_result();
+  run.layers[1].quality = Quality{23.456, 0.987654321};
+  const std::string html = report_page({page_report(run)});
+  EXPECT_NE(html.find("against float"), std::string::npos);
+  std::map<std::string, std::string> shown;
+  for (const Shown& number : numbers_of(html)) shown[number.at] = number.text;
+  EXPECT_EQ(shown["0:/layers/1/quality/sqnr_db"], "23.5 dB");
+  EXPECT_EQ(shown["0:/layers/1/quality/cosine"], "0.98765");
+  EXPECT_EQ(shown.count("0:/layers/0/quality/cosine"), 0U);
+}
+
 TEST(Page, UI_8_computed_numbers_follow_from_the_report) {
   const RunResult run = run_result();
   const auto values = computed_of(report_page({page_report(run)}));

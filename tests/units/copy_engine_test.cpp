@@ -209,6 +209,95 @@ TEST_F(CopyEngineTest, WF_5_without_a_source_the_border_fills_the_destination) {
   EXPECT_EQ(inner_->bytes[kInner + 100], 0);
 }
 
+/// Two blocks of four runs of 32 bytes each, 16 columns together.
+Copy turned_copy() {
+  Copy turned;
+  turned.source = 0, turned.destination = kInner;
+  turned.run_bytes = 32, turned.inner_count = 4, turned.outer_count = 2;
+  turned.source_inner_stride = 1024, turned.source_outer_stride = 4096;
+  turned.turned_columns = 16, turned.destination_inner_stride = 4, turned.turned_stride = 64;
+  turned.destination_outer_stride = 1024;
+  return turned;
+}
+
+TEST_F(CopyEngineTest, OP_1_blocks_arrive_turned_in_the_cycle_after_their_last_byte) {
+  build();
+  outer_->respond_cycles = 7;
+  inner_->respond_cycles = 5;
+  for (std::uint64_t i = 0; i < 8192; ++i) outer_->bytes[i] = static_cast<std::uint8_t>(i * 7 + i / 1024);
+  driver_->send(kSent, turned_copy());
+  run(100);
+  ASSERT_EQ(outer_->arrivals.size(), 8U) << "a request for each run";
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(outer_->arrivals[i].cycle, kFirst + static_cast<Cycle>(i)) << "one a clock, also across blocks";
+    EXPECT_EQ(outer_->arrivals[i].address, 1024 * i);
+  }
+  // 128 bytes of a block lie together: two bursts of 64, one a clock.
+  ASSERT_EQ(inner_->arrivals.size(), 4U);
+  const Cycle first_block = kFirst + 3 + 7, second_block = kFirst + 7 + 7;
+  EXPECT_EQ(inner_->arrivals[0].cycle, first_block + 1);
+  EXPECT_EQ(inner_->arrivals[1].cycle, first_block + 2);
+  EXPECT_EQ(inner_->arrivals[2].cycle, second_block + 1);
+  EXPECT_EQ(inner_->arrivals[3].address, kInner + 1024 + 64);
+  EXPECT_EQ(driver_->done(1), second_block + 2 + 5 + 1);
+  for (std::uint64_t block = 0; block < 2; ++block) {
+    for (std::uint64_t column = 0; column < 32; ++column) {
+      for (std::uint64_t row = 0; row < 4; ++row)
+        ASSERT_EQ(inner_->bytes[kInner + block * 1024 + column * 4 + row],
+                  outer_->bytes[block * 4096 + row * 1024 + column]);
+    }
+  }
+  EXPECT_EQ(engine_->bytes, 256);
+  EXPECT_EQ(cycles_of(engine_->write_ledger.cycles(), Activity::kStaging), (7 + 4) + 2)
+      << "until the first block is there, and between the blocks";
+}
+
+TEST_F(CopyEngineTest, OP_1_no_burst_has_bytes_of_two_blocks) {
+  build();
+  Copy turned = turned_copy();
+  turned.run_bytes = turned.turned_columns = 4, turned.destination_outer_stride = 16;  // blocks that touch
+  driver_->send(kSent, turned);
+  run(100);
+  ASSERT_EQ(inner_->arrivals.size(), 2U);
+  EXPECT_EQ(inner_->arrivals[1].address, kInner + 16);
+}
+
+TEST_F(CopyEngineTest, OP_1_a_block_and_a_burst_fill_the_buffer) {
+  config_.buffer_bytes = 128 + 64;
+  EXPECT_EQ(refusal(turned_copy()), "");
+  EXPECT_GT(driver_->done(1), 0);
+}
+TEST_F(CopyEngineTest, OP_1_refuses_a_block_beyond_the_buffer) {
+  config_.buffer_bytes = 128 + 63;
+  EXPECT_THAT(
+      refusal(turned_copy()),
+      ::testing::HasSubstr("iodma.copy: a block of 128 bytes to turn and a burst of 64 do not fit the "
+                           "buffer of 191 bytes"));
+}
+TEST_F(CopyEngineTest, OP_1_refuses_turned_bytes_beyond_the_memory) {
+  Copy turned = turned_copy();
+  turned.destination = kInner + kInnerBytes - 1024 - 127;
+  EXPECT_THAT(refusal(turned), ::testing::HasSubstr("leaves the memory"));
+}
+TEST_F(CopyEngineTest, OP_1_takes_turned_bytes_to_the_end_of_the_memory) {
+  Copy turned = turned_copy();
+  turned.destination = kInner + kInnerBytes - 1024 - 128;
+  EXPECT_EQ(refusal(turned), "");
+}
+TEST(TurnedCopies, OP_1_border_and_columns_that_do_not_divide_are_no_instruction) {
+  Copy turned = turned_copy();
+  EXPECT_EQ(turned.fault(), "");
+  turned.turned_columns = 5;
+  EXPECT_THAT(turned.fault(),
+              ::testing::HasSubstr("turned_columns is 5, which does not divide run_bytes, 32"));
+  turned = turned_copy();
+  turned.pad_left = 1;
+  EXPECT_THAT(turned.fault(), ::testing::HasSubstr("no border"));
+  turned = turned_copy();
+  turned.unit = Unit::kFold;
+  EXPECT_THAT(turned.fault(), ::testing::HasSubstr("fold.copy"));
+}
+
 TEST_F(CopyEngineTest, HI_2_refuses_a_copy_of_nothing) {
   EXPECT_THAT(refusal(copy(0, kInner, 0)), ::testing::HasSubstr("iodma.copy: nothing to copy"));
 }

@@ -65,6 +65,7 @@ struct GraphTensor {
   std::string name;
   ElementType type = ElementType::kOther;
   std::optional<Extents> shape;
+  Extents open_shape;  ///< where the shape is not known: with -1 for axes without a number; empty: no rank
   Quantisation quantisation;
   std::optional<Constant> data;
 };

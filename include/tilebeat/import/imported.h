@@ -24,13 +24,6 @@ struct SourceTensor {
   std::optional<double> sqnr_db = std::nullopt, cosine = std::nullopt;
 };
 
-/// How well a layer's integers stand for the float network's numbers (SPEC RN-3).
-struct LayerFidelity {
-  std::string layer, tensor;
-  double sqnr_db = 0;  ///< signal to quantisation noise
-  double cosine = 0;
-};
-
 /// What an import makes.
 struct ImportedNetwork {
   std::map<std::string, std::string> files;  ///< by name: workload.json, tensors.json, .npy files
@@ -38,13 +31,7 @@ struct ImportedNetwork {
   std::size_t nodes = 0, layers = 0;
   std::vector<std::string>
       exact_layers;  ///< whose bytes may differ from the runtime's, which NU-6 does not state
-  /// Of float networks: the float value of each tensor that a layer holds, for the first calibration input.
-  std::map<std::string, Constant> float_values;
 };
-
-/// Compares what a layer holds with the float network's values of the tensor. SQNR in dB; two tensors that
-/// are the same have 200.
-LayerFidelity compare_with_float(const SourceTensor& source, const Tensor& held, const Constant& real);
 
 /// The text of tensors.json.
 std::string tensors_json(const std::vector<SourceTensor>& tensors);

@@ -11,10 +11,13 @@
 
 namespace tilebeat {
 
-/// A copy of `rows` x `columns` runs of bytes between memories; strides in bytes.
+/// A copy of `rows` x `columns` runs of bytes between memories; strides in bytes. With `turned` each row is a
+/// block that arrives turned (Copy::turned_columns): byte j of its run i at i + (j mod turned) *
+/// destination_column + (j div turned) * turned_row.
 struct CopyShape {
   std::int64_t run = 0, columns = 1, rows = 1;
   std::int64_t source_column = 0, source_row = 0, destination_column = 0, destination_row = 0;
+  std::int64_t turned = 0, turned_row = 0;
   std::int64_t bytes() const { return run * columns * rows; }
 };
 /// One run of bytes.

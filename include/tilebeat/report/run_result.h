@@ -55,8 +55,9 @@ struct LayerResult {
   std::vector<std::string> layers;  ///< of the workload, of a fused unit
   std::vector<std::pair<std::string, std::string>> facts;  ///< what its engine tells of it: name and text
   std::string check = "off";                               ///< "passed", "failed" or "off"
-  std::string busiest;       ///< the module that was busy for the greatest share of the layer's cycles
-  double busiest_share = 0;  ///< that share
+  std::optional<Quality> quality;  ///< of its output against a float network's, where the workload has one
+  std::string busiest;             ///< the module that was busy for the greatest share of the layer's cycles
+  double busiest_share = 0;        ///< that share
 
   Cycle array_cycles() const { return std::accumulate(activity.begin(), activity.end(), Cycle{0}); }
 };

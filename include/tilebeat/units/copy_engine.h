@@ -35,6 +35,8 @@ class CopyStream {
   /// Where they come from, and where they go.
   static StridedBlock source(const Copy& copy);
   static StridedBlock destination(const Copy& copy);
+  /// Where block `block` of a copy that turns its blocks goes.
+  static StridedBlock turned_block(const Copy& copy, int block);
 
  private:
   void enter_run();
@@ -67,12 +69,17 @@ struct CopySide {
 /// run that it comes from: every byte is read before its place is written (SPEC WF-5, document 003 [0212]).
 /// With `outer_count` 0 a copy is border alone and fills its destination.
 ///
+/// A copy that turns its blocks (Copy::turned_columns) reads them as any other. The buffer is byte-wide
+/// banks, turned by one from run to run, so that a burst of what lies below each other leaves it like one of
+/// what lies side by side: the first write of a block is requested in the cycle after the block's last byte
+/// arrived, no burst has bytes of two blocks. A block and a burst must fit the buffer together.
+///
 /// A merged engine (SPEC HI-3) stands for several: it has a port for each of their outer sides and executes
 /// their copies in the order of the program, with one buffer and one request a cycle for all.
 ///
-/// A copy of nothing, one between addresses of the same side (fold: of different sides, or onto bytes that
-/// are still to be read) and one that leaves a memory of the inner side is refused when it is dispatched; one
-/// that leaves a memory of the outer side when its bus answers.
+/// A copy of nothing, one of blocks that do not fit the buffer, one between addresses of the same side (fold:
+/// of different sides, or onto bytes that are still to be read) and one that leaves a memory of the inner
+/// side is refused when it is dispatched; one that leaves a memory of the outer side when its bus answers.
 class CopyEngine : public CommandedUnit {
  public:
   BurstPort outer, inner;
@@ -112,6 +119,7 @@ class CopyEngine : public CommandedUnit {
   Activity write_blocker(Cycle now);
   bool begin_stream();
   bool begin_write();
+  bool turn_block();
   bool is_inner(std::uint64_t address) const;
   // The fold engine has both ends inside: it reads by the one port and writes by the other.
   BurstPort& read_port(std::uint64_t address) {
@@ -137,6 +145,8 @@ class CopyEngine : public CommandedUnit {
   std::deque<std::uint8_t> data_;  // arrived, not written
   int reserved_ = 0;               // bytes of the buffer in use or promised
   std::size_t to_write_ = 0;
+  int next_block_ = 0;           // of the job to write, if it turns its blocks
+  std::optional<Copy> to_turn_;  // its block is at the front of `data_` and not turned yet
   std::optional<BurstCutter> cutter_;
   std::deque<std::pair<BurstPort*, int>> writes_;  // under way, oldest first
   SignalId buffer_signal_ = -1, read_signal_ = -1, write_signal_ = -1;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/workload/operators.h"
+#include "tilebeat/workload/quality.h"
 #include "tilebeat/workload/tensor.h"
 
 #include <cstdint>
@@ -29,6 +30,8 @@ struct Workload {
   std::vector<Layer> layers;
   std::vector<std::string> outputs;        ///< names of the tensors that a run writes
   std::map<std::string, Tensor> expected;  ///< by layer name
+  std::map<std::string, FloatReference>
+      float_references;  ///< by layer name; of the inputs that the file names
 
   /// The description of a workload input or of a layer's output. Throws SimulationError when there is none.
   const TensorInfo& tensor(const std::string& name) const;

@@ -86,6 +86,22 @@ std::string largest_stall(const RunFacts& run, const std::string& pointer) {
   return escaped(largest) + " " + run.cited.computed(pointer + "/largest_stall", share, percent(share));
 }
 
+// Whether a layer stands for one of a float network (SPEC RN-3).
+bool has_quality(const Json& layers) {
+  return std::any_of(layers.begin(), layers.end(), [](const Json& l) { return l.contains("quality"); });
+}
+
+std::string quality_cell(const RunFacts& run, const std::string& pointer) {
+  const Json& layers = run.cited.report()["layers"];
+  if (!has_quality(layers)) return "";
+  if (!run.cited.at(pointer).contains("quality")) return "<td></td>";
+  const std::string ratio_at = pointer + "/quality/sqnr_db", cosine_at = pointer + "/quality/cosine";
+  return fmt::format(
+      "<td class=\"n\"><span{}>{:.1f} dB</span><div class=\"note\">cosine <span{}>{:.5f}</span></div></td>",
+      run.cited.attributes(ratio_at), run.cited.number(ratio_at), run.cited.attributes(cosine_at),
+      run.cited.number(cosine_at));
+}
+
 std::string cycles_row(const RunFacts& run, std::size_t index, double most,
                        const std::vector<std::string>& coloured) {
   const std::string pointer = layer_at(index);
@@ -98,10 +114,11 @@ std::string cycles_row(const RunFacts& run, std::size_t index, double most,
   return fmt::format(
       "<tr><td class=\"name\">{}<div class=\"note\">{}</div></td><td class=\"n\">{}</td><td "
       "class=\"bar\">{}</td><td "
-      "class=\"n\">{}</td><td class=\"n\">{}<div class=\"note\">{}</div></td><td>{}</td></tr>\n",
+      "class=\"n\">{}</td><td class=\"n\">{}<div class=\"note\">{}</div></td><td>{}</td>{}</tr>\n",
       escaped(layer_name(layer)), escaped(layer_kind(layer)), run.cited.count(pointer + "/cycles"),
       bar_of(bar), run.cited.share(pointer + "/utilization"),
-      run.cited.count(pointer + "/bound_cycles/" + bound), bound, largest_stall(run, pointer));
+      run.cited.count(pointer + "/bound_cycles/" + bound), bound, largest_stall(run, pointer),
+      quality_cell(run, pointer));
 }
 
 struct Memory {
@@ -150,7 +167,9 @@ std::string cycles_by_layer(const RunFacts& run) {
   html +=
       "</p>\n<table class=\"layers\"><thead><tr><th>layer</th><th class=\"n\">cycles</th><th "
       "class=\"wide\"></th><th class=\"n\">utilisation</th><th class=\"n\">lower bound</th><th>largest "
-      "stall</th></tr></thead><tbody>\n";
+      "stall</th>";
+  if (has_quality(layers)) html += "<th class=\"n\">against float</th>";
+  html += "</tr></thead><tbody>\n";
   for (std::size_t i = 0; i < layers.size(); ++i) html += cycles_row(run, i, most, coloured);
   return html + "</tbody></table>\n";
 }

@@ -1,0 +1,271 @@
+#include "rewrite.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attributes.h"
+#include "evaluate.h"
+#include "onnx_window.h"
+#include "problems.h"
+
+namespace tilebeat {
+namespace {
+
+using Operand = std::optional<std::size_t>;
+
+/// Puts nodes into the place of others.
+class Rewriter {
+ public:
+  explicit Rewriter(ModelGraph& graph) : graph_(graph) {}
+
+  void run() {
+    std::vector<GraphNode> nodes;
+    nodes.swap(graph_.nodes);
+    for (GraphNode& node : nodes) {
+      const std::size_t before = graph_.nodes.size();
+      if (node.outputs.size() == 1 && node.outputs[0] && rewritten(node)) continue;
+      graph_.nodes.resize(before);
+      graph_.nodes.push_back(std::move(node));
+    }
+  }
+
+ private:
+  /// Whether nodes that make the same have been added.
+  bool rewritten(const GraphNode& node) {
+    if (node.op == "Sum" || node.op == "Mean") return sum(node);
+    if (node.op == "Pow") return power(node);
+    if (node.op == "Abs") return unary(node, "LeakyRelu", {{"alpha", -1.0F}});
+    if (node.op == "PRelu") return prelu(node);
+    if (node.op == "Softsign") return softsign(node);
+    if (node.op == "Max" || node.op == "Min") return bound(node);
+    if (node.op == "ConvTranspose") return plain_transposed(node);
+    if (node.op == "Gemm") return product(node);
+    if (node.op.rfind("Reduce", 0) == 0) return reduction(node);
+    return false;
+  }
+
+  const Constant* data(const GraphNode& node, std::size_t i) const {
+    if (i >= node.inputs.size() || !node.inputs[i]) return nullptr;
+    const auto& found = graph_.tensors[*node.inputs[i]].data;
+    return found ? &*found : nullptr;
+  }
+  std::size_t tensor(const GraphNode& node, std::optional<Constant> values = std::nullopt) {
+    GraphTensor made;
+    made.name = graph_.tensors[*node.outputs[0]].name + "_part" + std::to_string(++parts_);
+    made.type = ElementType::kFloat32;
+    if (values) made.shape = values->shape;
+    made.data = std::move(values);
+    graph_.tensors.push_back(std::move(made));
+    return graph_.tensors.size() - 1;
+  }
+  std::size_t number(const GraphNode& node, double value) {
+    return tensor(node, make_constant(ElementType::kFloat32, {}, {value}));
+  }
+  /// A node of `node`'s name; its result goes to `output`, or to a tensor of its own.
+  std::size_t add(const GraphNode& node, const std::string& op, const std::vector<Operand>& inputs,
+                  Operand output = std::nullopt, std::map<std::string, AttributeValue> attributes = {}) {
+    const std::size_t to = output ? *output : tensor(node);
+    GraphNode made;
+    made.name = node.name, made.op = op;
+    made.inputs = inputs, made.outputs = {to};
+    made.attributes = std::move(attributes);
+    graph_.nodes.push_back(std::move(made));
+    return to;
+  }
+  bool unary(const GraphNode& node, const std::string& op, std::map<std::string, AttributeValue> attributes) {
+    add(node, op, {node.inputs.at(0)}, node.outputs[0], std::move(attributes));
+    return true;
+  }
+
+  /// Two at a time, in their order.
+  bool sum(const GraphNode& node) {
+    const bool mean = node.op == "Mean";
+    const std::size_t count = node.inputs.size();
+    if (count == 0 || (!mean && count <= 2)) return false;
+    Operand all = node.inputs[0];
+    for (std::size_t i = 1; i < count; ++i)
+      all = add(node, "Add", {all, node.inputs[i]}, !mean && i + 1 == count ? node.outputs[0] : std::nullopt);
+    if (mean) add(node, "Mul", {all, number(node, 1.0 / static_cast<double>(count))}, node.outputs[0]);
+    return true;
+  }
+
+  bool power(const GraphNode& node) {
+    const Constant* exponent = data(node, 1);
+    if (exponent == nullptr || exponent->elements() != 1) return false;
+    const double by = exponent->values()[0];
+    const Operand x = node.inputs[0];
+    if (by == 0.5) return unary(node, "Sqrt", {});
+    if (by == 1) return unary(node, "Identity", {});
+    if (by == 2) return add(node, "Mul", {x, x}, node.outputs[0]), true;
+    if (by == 3) return add(node, "Mul", {add(node, "Mul", {x, x}), x}, node.outputs[0]), true;
+    return false;
+  }
+
+  /// x * slope + (1 - slope) * relu(x), with one slope a LeakyRelu.
+  bool prelu(const GraphNode& node) {
+    const Constant* slope = data(node, 1);
+    if (slope == nullptr || slope->type != ElementType::kFloat32) return false;
+    std::vector<double> slopes = slope->values();
+    if (slopes.size() == 1) return unary(node, "LeakyRelu", {{"alpha", static_cast<float>(slopes[0])}});
+    const Extents shape = slope->shape;
+    const Operand x = node.inputs[0], slope_tensor = node.inputs[1];
+    for (double& value : slopes) value = 1 - value;
+    const std::size_t rest = tensor(node, make_constant(ElementType::kFloat32, shape, slopes));
+    const std::size_t scaled = add(node, "Mul", {x, slope_tensor});
+    const std::size_t positive = add(node, "Mul", {add(node, "Relu", {x}), rest});
+    add(node, "Add", {scaled, positive}, node.outputs[0]);
+    return true;
+  }
+
+  /// x / (1 + |x|).
+  bool softsign(const GraphNode& node) {
+    const std::size_t magnitude =
+        add(node, "LeakyRelu", {node.inputs.at(0)}, std::nullopt, {{"alpha", -1.0F}});
+    const std::size_t below = add(node, "Add", {magnitude, number(node, 1)});
+    add(node, "Div", {node.inputs[0], below}, node.outputs[0]);
+    return true;
+  }
+
+  /// A maximum or minimum of one tensor is that tensor; with a number it is a bound.
+  bool bound(const GraphNode& node) {
+    if (node.inputs.size() == 1) return unary(node, "Identity", {});
+    if (node.inputs.size() != 2) return false;
+    for (const std::size_t i : {0, 1}) {
+      const Constant* limit = data(node, i);
+      if (limit == nullptr || limit->elements() != 1 || limit->shape.size() > 1) continue;
+      const Operand low = node.op == "Max" ? node.inputs[i] : std::nullopt,
+                    high = node.op == "Max" ? std::nullopt : node.inputs[i];
+      add(node, "Clip", {node.inputs[1 - i], low, high}, node.outputs[0]);
+      return true;
+    }
+    return false;
+  }
+
+  /// A Gemm of two results, or one that adds a matrix: a product of tensors, and what is added.
+  bool product(const GraphNode& node) {
+    const Constant *b = data(node, 1), *c = data(node, 2);
+    const bool adds = node.inputs.size() > 2 && node.inputs[2];
+    const bool of_results = b == nullptr && node.inputs.size() > 1 && node.inputs[1];
+    const bool matrix = adds && c != nullptr && c->shape.size() == 2 && c->shape[0] != 1;
+    if (!of_results && !matrix) return false;
+    Attributes attributes(node);
+    const float beta = attributes.real("beta", 1);
+    const Operand to = adds ? std::nullopt : node.outputs[0];
+    std::size_t made = 0;
+    if (of_results) {
+      const auto turned = [&](std::size_t i, const char* flag) -> Operand {
+        if (attributes.integer(flag, 0) == 0) return node.inputs[i];
+        return add(node, "Transpose", {node.inputs[i]}, std::nullopt,
+                   {{"perm", std::vector<std::int64_t>{1, 0}}});
+      };
+      const Operand left = turned(0, "transA"), right = turned(1, "transB");
+      const float alpha = attributes.real("alpha", 1);
+      made = add(node, "MatMul", {left, right}, alpha == 1 ? to : std::nullopt);
+      if (alpha != 1) made = add(node, "Mul", {made, number(node, static_cast<double>(alpha))}, to);
+    } else {
+      std::map<std::string, AttributeValue> kept = node.attributes;
+      kept.erase("beta");
+      made = add(node, "Gemm", {node.inputs[0], node.inputs[1]}, to, std::move(kept));
+    }
+    if (!adds) return true;
+    Operand addend = node.inputs[2];
+    if (beta != 1) addend = add(node, "Mul", {addend, number(node, static_cast<double>(beta))});
+    add(node, "Add", {made, addend}, node.outputs[0]);
+    return true;
+  }
+
+  bool reduction(const GraphNode& node) {
+    std::vector<Operand> inputs = node.inputs;
+    if (inputs.empty()) return false;
+    const Operand x = inputs[0];
+    const auto reduce = [&](const std::string& op, std::size_t of, Operand output = std::nullopt) {
+      inputs[0] = of;
+      return add(node, op, inputs, output, node.attributes);
+    };
+    if (node.op == "ReduceMin") {
+      add(node, "Neg", {reduce("ReduceMax", add(node, "Neg", {x}))}, node.outputs[0]);
+      return true;
+    }
+    if (node.op == "ReduceL1") {
+      reduce("ReduceSum", add(node, "LeakyRelu", {x}, std::nullopt, {{"alpha", -1.0F}}), node.outputs[0]);
+      return true;
+    }
+    if (node.op != "ReduceSumSquare" && node.op != "ReduceL2") return false;
+    const std::size_t squares = add(node, "Mul", {x, x});
+    if (node.op == "ReduceSumSquare") return reduce("ReduceSum", squares, node.outputs[0]), true;
+    add(node, "Sqrt", {reduce("ReduceSum", squares)}, node.outputs[0]);
+    return true;
+  }
+
+  /// With zeros for the taps between those of a dilated kernel, and for the channels of other groups.
+  bool plain_transposed(const GraphNode& node) {
+    const Constant* weights = data(node, 1);
+    if (weights == nullptr || weights->type != ElementType::kFloat32) return false;
+    if (weights->shape.size() != 3 && weights->shape.size() != 4) return false;
+    Attributes attributes(node);
+    const std::size_t spatial = weights->shape.size() - 2;
+    const std::int64_t groups = attributes.integer("group", 1);
+    Extents dilation = attributes.integers("dilations").value_or(Extents(spatial, 1));
+    if (dilation.size() != spatial || groups < 1 || weights->shape[0] % groups != 0) return false;
+    if (spatial == 1) dilation.insert(dilation.begin(), 1);
+    if (groups == 1 && dilation == Extents{1, 1}) return false;
+    if (std::any_of(dilation.begin(), dilation.end(), [](auto d) { return d < 1 || d > 255; })) return false;
+    std::map<std::string, AttributeValue> kept = node.attributes;
+    for (const char* name : {"group", "dilations", "kernel_shape"}) kept.erase(name);
+    const std::size_t dense = tensor(node, dense_kernels(*weights, groups, dilation));
+    std::vector<Operand> inputs = node.inputs;
+    inputs[1] = dense;
+    add(node, "ConvTranspose", inputs, node.outputs[0], std::move(kept));
+    return true;
+  }
+  /// [C, Co of a group, Kh, Kw] as [C, Co, dilated Kh, dilated Kw].
+  static Constant dense_kernels(const Constant& weights, std::int64_t groups, const Extents& dilation) {
+    const Extents k = as_map(weights.shape);
+    const Extents shape{k[0], k[1] * groups, (k[2] - 1) * dilation[0] + 1, (k[3] - 1) * dilation[1] + 1};
+    const std::vector<double> values = weights.values();
+    std::vector<double> made(room_for(shape), 0);
+    std::size_t from = 0;
+    for (std::int64_t c = 0; c < k[0]; ++c) {
+      const std::int64_t first = c / (k[0] / groups) * k[1];
+      for (std::int64_t co = first; co < first + k[1]; ++co) {
+        for (std::int64_t i = 0; i < k[2]; ++i) {
+          for (std::int64_t j = 0; j < k[3]; ++j)
+            made[static_cast<std::size_t>(((c * shape[1] + co) * shape[2] + i * dilation[0]) * shape[3] +
+                                          j * dilation[1])] = values[from++];
+        }
+      }
+    }
+    return make_constant(ElementType::kFloat32, from_map(shape, weights.shape.size()), made);
+  }
+
+  ModelGraph& graph_;
+  int parts_ = 0;
+};
+
+}  // namespace
+
+void fold_constant_nodes(ModelGraph& graph) {
+  const auto folds = [&graph](const GraphNode& node) {
+    if (node.op != "Constant" || node.outputs.size() != 1 || !node.outputs[0]) return false;
+    try {
+      GraphTensor& tensor = graph.tensors[*node.outputs[0]];
+      Evaluated made = evaluate(node, {}, graph.opset);
+      tensor.type = made.at(0).type, tensor.shape = made[0].shape;
+      tensor.data = std::move(made[0]);
+      return true;
+    } catch (const Unsupported&) {
+      return false;  // it is listed with all others
+    }
+  };
+  graph.nodes.erase(std::remove_if(graph.nodes.begin(), graph.nodes.end(), folds), graph.nodes.end());
+}
+
+void rewrite_operators(ModelGraph& graph) {
+  Rewriter(graph).run();
+}
+
+}  // namespace tilebeat
