@@ -607,11 +607,7 @@ class NetworkPlanner {
     d.plan.estimated_cycles =
         std::max<Cycle>(std::llround(times.cycles) + end_cycles(hardware_, static_cast<int>(workers.size())),
                         d.plan.bound.cycles());
-    const bool first = made_.plan.layers.empty() || made_.plan.layers.back().scene != d.layer->scene;
-    const bool barrier =
-        workers.size() > 1 && barrier_before(d, works_apart(graph, dependencies, *hardware_.chip));
-    d.plan.overlaps = workers.size() > 1 && !first && !barrier;
-    if (barrier) add_barrier(d.layer->scene, number - 1, workers);
+    if (workers.size() > 1) separate(d, works_apart(graph, dependencies, *hardware_.chip), number, workers);
     for (auto& [processor, instructions] :
          synchronise(graph, dependencies, times, is_board() ? 1 : cluster_size(*hardware_.chip))) {
       std::vector<Instruction>& program = program_of(d.layer->scene, processor);
@@ -626,15 +622,16 @@ class NetworkPlanner {
 
   // A layer ends when all processors have ended their parts. Where a barrier stands in front of the next one,
   // nobody reads what others have not stored, or touches what they use.
-  bool barrier_before(const DecidedLayer& d, bool apart) {
-    if (std::holds_alternative<Reshape>(d.layer->operation)) return false;  // it does nothing
+  void separate(const DecidedLayer& d, bool apart, std::uint32_t number, const std::set<int>& workers) {
+    if (std::holds_alternative<Reshape>(d.layer->operation)) return;  // it does nothing
     Borders::Next next{d.layer->name, d.unit != nullptr ? d.unit->inputs() : d.layer->inputs, apart};
     if (d.mapping.kernels_ahead > 0) next.reads.push_back(d.mapping.kernels_during);
-    return borders_.try_emplace(d.layer->scene, workload_).first->second.barrier_before(next);
-  }
-  void add_barrier(const std::string& scene, std::uint32_t number, const std::set<int>& workers) {
-    const Barrier barrier{static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(workers.size())};
-    for (const int processor : workers) program_of(scene, processor).push_back({{}, {}, {}, barrier});
+    Borders& borders = borders_.try_emplace(d.layer->scene, workload_).first->second;
+    if (!borders.barrier_before(next)) return;
+    const auto participants = static_cast<std::uint16_t>(workers.size());
+    for (const int processor : workers)
+      program_of(d.layer->scene, processor)
+          .push_back({{}, {}, {}, Barrier{static_cast<std::uint16_t>(number - 1), participants}});
   }
   std::vector<Instruction>& program_of(const std::string& scene, int processor) {
     auto& programs = made_.plan.programs;
