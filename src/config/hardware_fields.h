@@ -9,6 +9,7 @@ namespace tilebeat {
 
 /// Periods of 100 ps to 1 us.
 constexpr Bounds kClockMhz{1.0, 10000.0};
+constexpr Bounds kEnergy{0.0, 1e9};
 constexpr Range kCycles{0, 1024};
 constexpr Range kDramPicoseconds{0, 1000000};
 constexpr Range kTileExtent{0, std::int64_t{1} << 20};
@@ -234,6 +235,33 @@ void describe(V& v, FusionConfig& c) {
 }
 
 template <class V>
+void describe(V& v, MemoryEnergy& c) {
+  v.required().integer("bytes", c.bytes, {1, std::int64_t{1} << 40}, "size of a bank");
+  v.required().number("pj_per_byte", c.pj_per_byte, kEnergy,
+                      "energy of a byte that is read or written, in pJ");
+}
+
+template <class V>
+void describe(V& v, TechnologyConfig& c) {
+  v.name("name", c.name, "name of the technology, shown in reports");
+  v.text("source", c.source, "where the numbers are from");
+  v.number("mac_pj", c.mac_pj, kEnergy, "energy of a multiply-accumulate of bytes, in pJ");
+  v.number("result_pj", c.result_pj, kEnergy,
+           "energy of a result of post-processing or of the vector unit, in pJ");
+  v.objects("memories", c.memories, {1, 64},
+            "energies of banks of on-chip memories by rising size; between them on the line through the "
+            "logarithms");
+  v.number("dram_pj_per_byte", c.dram_pj_per_byte, kEnergy, "energy of a byte over a DRAM bus, in pJ");
+  v.number("dram_pj_per_activation", c.dram_pj_per_activation, kEnergy,
+           "energy of opening a row of DRAM, in pJ; 0: it is in dram_pj_per_byte");
+  v.number("bus_pj_per_byte", c.bus_pj_per_byte, kEnergy, "energy of a byte over a bus on chip, in pJ");
+  v.number("leakage_mw_per_mm2", c.leakage_mw_per_mm2, kEnergy, "power of idle area, in mW a mm2");
+  v.number("mac_um2", c.mac_um2, kEnergy, "area of a multiply-accumulate unit, in um2");
+  v.number("lane_um2", c.lane_um2, kEnergy, "area of a lane of a vector unit, in um2");
+  v.number("memory_um2_per_byte", c.memory_um2_per_byte, kEnergy, "area of a byte of on-chip memory, in um2");
+}
+
+template <class V>
 void describe(V& v, HardwareConfig& c) {
   v.name("name", c.name, "name of the hardware, shown in reports");
   v.number("clock_mhz", c.clock_mhz, kClockMhz, "clock of the NPU in MHz");
@@ -252,6 +280,8 @@ void describe(V& v, HardwareConfig& c) {
       "chip", c.chip,
       "clusters of cores with NRAM, WRAM and SRAM; without it the system on chip of one engine");
   v.object("planner", c.planner, "how work is mapped");
+  v.object("technology", c.technology,
+           "what operations, bytes and area cost: energies of reports follow from it");
 }
 
 }  // namespace tilebeat

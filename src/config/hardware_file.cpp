@@ -105,6 +105,13 @@ void check_sum_of_memories(const HardwareConfig& config, const Place& root) {
                    bytes, kMost));
 }
 
+void check_technology(const TechnologyConfig& c, const Place& place) {
+  for (std::size_t i = 1; i < c.memories.size(); ++i) {
+    need(c.memories[i].bytes > c.memories[i - 1].bytes, place.key("memories").item(i).key("bytes"),
+         c.memories[i].bytes, fmt::format("more than {}, the size before", c.memories[i - 1].bytes));
+  }
+}
+
 }  // namespace
 
 std::string processor_name(const std::optional<ChipConfig>& chip, int processor) {
@@ -141,6 +148,7 @@ void check_hardware(const HardwareConfig& config, const std::string& file) {
   check_sum_of_memories(config, root);
   check_transfers(config, root);
   check_dram(config.dram, root.key("dram"));
+  check_technology(config.technology, root.key("technology"));
   if (config.chip) check_chip(*config.chip, root.key("chip"));
 }
 

@@ -1,5 +1,7 @@
 #include "tilebeat/report/report.h"
 
+#include <string>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -25,13 +27,37 @@ Json bytes_json(const MemoryBytes& b) {
           {"output_buffer", {{"read", b.output_buffer_read}, {"write", b.output_buffer_write}}},
           {"nram", {{"read", b.nram_read}, {"write", b.nram_write}}},
           {"wram", {{"read", b.wram_read}, {"write", b.wram_write}}},
-          {"sram", {{"read", b.sram_read}, {"write", b.sram_write}}}};
+          {"sram", {{"read", b.sram_read}, {"write", b.sram_write}}},
+          {"bus", {{"read", b.bus_read}, {"write", b.bus_write}}}};
 }
 
 Json facts_json(const std::vector<std::pair<std::string, std::string>>& facts) {
   Json list = Json::array();
   for (const auto& [name, text] : facts) list.push_back({{"name", name}, {"text", text}});
   return list;
+}
+
+Json energy_json(const EnergyParts& parts) {
+  Json energy = Json::object();
+  for (const EnergyPart& part : kEnergyParts) energy[std::string(part.name)] = parts.*part.value;
+  energy["total"] = parts.total();
+  return energy;
+}
+
+Json energy_json(const EnergyResult& energy) {
+  Json modules = Json::array();
+  for (const ModuleEnergy& module : energy.modules)
+    modules.push_back({{"name", module.name}, {"pj", module.pj}});
+  return {{"technology", energy.technology},
+          {"pj", energy_json(energy.parts)},
+          {"modules", modules},
+          {"watts", energy.watts()},
+          {"edp_joule_seconds", energy.edp()},
+          {"area_mm2",
+           {{"macs", energy.area.macs},
+            {"lanes", energy.area.lanes},
+            {"memories", energy.area.memories},
+            {"total", energy.area.total()}}}};
 }
 
 Json layer_json(const LayerResult& layer) {
@@ -54,6 +80,7 @@ Json layer_json(const LayerResult& layer) {
             {"facts", facts_json(layer.facts)},
             {"busiest", {{"module", layer.busiest}, {"share", layer.busiest_share}}},
             {"check", layer.check}};
+  made["energy_pj"] = energy_json(layer.energy);
   if (layer.quality)
     made["quality"] = {{"sqnr_db", layer.quality->sqnr_db}, {"cosine", layer.quality->cosine}};
   return made;
@@ -101,6 +128,7 @@ nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered
                                   {"value", counter.value},
                                   {"unit", counter.unit}});
   }
+  report["energy"] = energy_json(run.energy);
   report["outputs"] = run.written;
   report["differences"] = Json::array();
   for (const CheckDifference& d : run.differences) {

@@ -54,9 +54,45 @@ Json bytes() {
         std::pair("parameter_buffer", "buffers of the engine for kernels"),
         std::pair("output_buffer", "buffers of the engine for results"),
         std::pair("nram", "a core's memory for maps and results"),
-        std::pair("wram", "a core's memory for kernels"), std::pair("sram", "the memory of a cluster")})
+        std::pair("wram", "a core's memory for kernels"), std::pair("sram", "the memory of a cluster"),
+        std::pair("bus", "interconnects on chip, each of them")})
     memories[name] = object(meaning, {{"read", count("bytes read")}, {"write", count("bytes written")}});
-  return object("bytes by memory, of all cores and clusters together", memories);
+  Json bytes = object("bytes by memory, of all cores and clusters together", memories);
+  // Reports from before there was `bus` are reports as well.
+  Json& required = bytes["required"];
+  required.erase(std::find(required.begin(), required.end(), "bus"));
+  return bytes;
+}
+
+Json amount(const std::string& description) {
+  return {{"type", "number"}, {"minimum", 0}, {"description", description}};
+}
+
+// Picojoules by what they went into.
+Json energy_parts() {
+  Json parts = Json::object();
+  for (const EnergyPart& part : kEnergyParts)
+    parts[std::string(part.name)] = amount("pJ: " + std::string(part.meaning));
+  parts["total"] = amount("pJ: their sum");
+  return object("energy by what it went into", parts);
+}
+
+Json energy() {
+  return object(
+      "energy and area by the technology of the configuration",
+      {{"technology", text("its name")},
+       {"pj", energy_parts()},
+       {"modules",
+        list("memories, ports of buses, DRAM channels and the multiply-accumulate units of cores that "
+             "took some; what has no single module is in pj alone",
+             object("a module", {{"name", text("path of the module")}, {"pj", amount("pJ of the run")}}))},
+       {"watts", amount("mean power")},
+       {"edp_joule_seconds", amount("energy times time")},
+       {"area_mm2", object("area, without interconnects, control and controllers of DRAM",
+                           {{"macs", amount("mm2 of multiply-accumulate units")},
+                            {"lanes", amount("mm2 of lanes of vector units")},
+                            {"memories", amount("mm2 of memories and buffers")},
+                            {"total", amount("mm2 of all three")}})}});
 }
 
 // Of a float network that the workload stands for; other layers have none.
@@ -95,6 +131,8 @@ Json layer() {
        {"busiest", object("the module that was busy for the largest share of its own cycles",
                           {{"module", text("name, as in modules[]")}, {"share", share("of its cycles")}})},
        {"check", {{"enum", {"passed", "failed", "off"}}, {"description", "output against the reference"}}}});
+  // Reports from before there was `energy_pj` are reports as well.
+  layer["properties"]["energy_pj"] = energy_parts();
   layer["properties"]["quality"] = quality();
   return layer;
 }
@@ -155,6 +193,7 @@ Json fields() {
                                                        {"name", text("what is counted")},
                                                        {"value", count("the count")},
                                                        {"unit", text("what it is counted in")}}))},
+      {"energy", energy()},
       {"outputs", list("layers whose outputs are in the folder outputs", text("name"))},
       {"differences",
        list("the first element that is wrong of each wrong tensor",
@@ -173,7 +212,7 @@ Json fields() {
 nlohmann::ordered_json report_schema() {
   Json schema = object("What a run measured, written as report.json.", fields());
   // Files of this version from before there were these are reports as well.
-  for (const char* later : {"outputs", "provenance"})
+  for (const char* later : {"outputs", "provenance", "energy"})
     schema["required"].erase(std::find(schema["required"].begin(), schema["required"].end(), later));
   Json result{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "tilebeat report"}};
   result.update(schema);

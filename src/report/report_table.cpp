@@ -77,6 +77,22 @@ std::string activity_table(const RunResult& run) {
   return text;
 }
 
+// The energy and its three largest parts.
+std::string energy_line(const EnergyResult& energy) {
+  const double total = energy.parts.total();
+  if (total <= 0) return "";
+  std::vector<EnergyPart> parts(kEnergyParts.begin(), kEnergyParts.end());
+  std::stable_sort(parts.begin(), parts.end(), [&](const EnergyPart& a, const EnergyPart& b) {
+    return energy.parts.*a.value > energy.parts.*b.value;
+  });
+  std::vector<std::string> largest;
+  for (std::size_t i = 0; i < 3; ++i)
+    largest.push_back(fmt::format("{} {:.0f} %", parts[i].name, 100 * energy.parts.*parts[i].value / total));
+  return fmt::format("\nEnergy ({}): {:.4g} uJ ({}), {:.3g} W, {:.3g} J s; {:.2f} mm2.\n", energy.technology,
+                     total * 1e-6, fmt::join(largest, ", "), energy.watts(), energy.edp(),
+                     energy.area.total());
+}
+
 }  // namespace
 
 std::string report_table(const RunResult& run) {
@@ -101,6 +117,7 @@ std::string report_table(const RunResult& run) {
         100 * least->utilization, least->name, 100 * most->utilization, most->name, wait->name,
         grouped(wait->barrier));
   }
+  text += energy_line(run.energy);
   for (const CheckDifference& d : run.differences) {
     text += fmt::format("\nCHECK FAILED: layer '{}', element [{}]: {} says {}, simulated {}", d.layer,
                         fmt::join(d.index, ", "), d.against, d.wanted, d.got);

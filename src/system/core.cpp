@@ -133,6 +133,7 @@ void Core::count(Snapshot& snapshot) {
   visitor.scratchpad("wram", *wram_, &MemoryBytes::wram_read, &MemoryBytes::wram_write);
   visitor.control_counters(*control);
   visitor.counter("vector", "results", "elements", vector_->results);
+  visitor.results(vector_->results);
   visitor.counter("vector", "lane_clocks", "cycles", vector_->lane_clocks);
   visitor.counter("iodma", "written", "bytes", iodma->bytes);
   visitor.counter("iodma", "filled", "bytes", iodma->filled);

@@ -153,6 +153,7 @@ void MemoryCore::collect(Snapshot& snapshot) {
   }
   if (scalar_) {
     visitor.counter("scalar", "results", "elements", scalar_->results);
+    visitor.results(scalar_->results);
     visitor.counter("scalar", "lane_clocks", "cycles", scalar_->lane_clocks);
   }
   for (const auto& [module, bridge] :

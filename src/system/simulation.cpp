@@ -29,6 +29,7 @@ LayerResult layer_result(const LayerPlan& plan, const LayerMark& before, const L
                  std::minus<>());
   layer.utilization = utilization_of(layer.macs, layer.array_cycles(), run.peak_macs_per_clock / run.cores);
   layer.bytes = after.bytes - before.bytes;
+  layer.results = after.results - before.results, layer.activations = after.activations - before.activations;
   layer.busiest = after.busiest, layer.busiest_share = after.busiest_share;
   layer.estimated_cycles = plan.estimated_cycles, layer.facts = plan.facts, layer.layers = plan.layers;
   layer.bound = plan.bound;
@@ -47,7 +48,7 @@ bool worked(const LayerMark& before, const LayerMark& after) {
   const MemoryBytes moved = after.bytes - before.bytes;
   return after.beats > before.beats ||
          std::any_of(kMemoryCounts.begin(), kMemoryCounts.end(), [&](std::int64_t MemoryBytes::*count) {
-           return count != &MemoryBytes::dram_read && moved.*count != 0;
+           return count != &MemoryBytes::dram_read && count != &MemoryBytes::bus_read && moved.*count != 0;
          });
 }
 
@@ -142,6 +143,7 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
   run.cycles = last.at;
   run.macs = last.macs;
   run.bytes = last.bytes;
+  run.results = last.results, run.activations = last.activations;
   run.utilization = utilization_of(run.macs, run.cycles, run.peak_macs_per_clock);
   run.modules = last.modules;
   run.counters = last.counters;
@@ -191,6 +193,7 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
     run.failures.push_back(failure(system, report.get_msg()));
   }
   collect(plan, system, options.observers.timeline, ClockDomain(hardware.clock_ps()), run);
+  add_energy(hardware, run);
   if (run.failures.empty()) assert_invariants(hardware, plan, run);
   return run;
 }

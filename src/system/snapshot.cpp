@@ -12,6 +12,8 @@ void Snapshot::add(const Snapshot& part) {
   for (std::size_t i = 0; i < array.size(); ++i) array[i] += part.array[i];
   beats += part.beats;
   macs += part.macs;
+  results += part.results;
+  activations += part.activations;
 }
 
 void Snapshot::add(const Snapshot& part, const std::string& prefix, const std::string& as) {
@@ -28,7 +30,9 @@ LayerMark::LayerMark(const Snapshot& snapshot, const Snapshot& before)
       bytes(snapshot.bytes),
       array(snapshot.array),
       beats(snapshot.beats),
-      macs(snapshot.macs) {
+      macs(snapshot.macs),
+      results(snapshot.results),
+      activations(snapshot.activations) {
   constexpr auto kBusy = static_cast<std::size_t>(Activity::kBusy);
   for (std::size_t i = 0; i < snapshot.modules.size(); ++i) {
     const ModuleCycles& now = snapshot.modules[i];
@@ -70,6 +74,8 @@ void SnapshotVisitor::bus(const std::string& module, Interconnect& bus) {
     counter(name, "written", "bytes", port.write_bytes);
     counter(name, "read_bursts", "bursts", port.read_bursts);
     counter(name, "write_bursts", "bursts", port.write_bursts);
+    bytes(&MemoryBytes::bus_read, port.read_bytes);
+    bytes(&MemoryBytes::bus_write, port.write_bytes);
   }
 }
 
@@ -90,6 +96,7 @@ void SnapshotVisitor::dram(const std::string& module, DramController& dram, Pico
     // Bytes a picosecond times 10^6 are megabytes a second.
     const std::int64_t payload = channel.read_bytes + channel.write_bytes;
     counter(name, "achieved_bandwidth", "MB/s", at > 0 ? payload * 1'000'000 / at : 0);
+    snapshot_.activations += channel.row_misses + channel.row_conflicts;
     bytes(&MemoryBytes::dram_read, channel.read_bytes);
     bytes(&MemoryBytes::dram_write, channel.write_bytes);
   }

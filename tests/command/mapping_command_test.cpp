@@ -33,7 +33,7 @@ TEST(MappingFile, MA_1_what_plan_writes_gives_the_same_run) {
     if (out == "given") options.insert(options.end(), {"--mapping", mapping});
     ASSERT_EQ(folder.run_layer(kConfig, kLayer, options).status, 0);
   }
-  EXPECT_EQ(read_bytes(folder.path("chosen/report.json")), read_bytes(folder.path("given/report.json")));
+  EXPECT_EQ(folder.results("chosen"), folder.results("given"));
 }
 
 TEST(MappingFile, MA_1_a_field_that_is_changed_is_obeyed_and_outputs_stay) {
@@ -76,7 +76,7 @@ TEST(MappingFile, MA_1_OP_1_choices_of_the_rolling_unit_by_layer) {
       folder.run_layer(config, layer, {"--out", folder.path("asked"), "--mapping", asked, "--check", "on"})
           .status,
       0);
-  EXPECT_EQ(read_bytes(folder.path("chosen/report.json")), read_bytes(folder.path("written/report.json")));
+  EXPECT_EQ(folder.results("chosen"), folder.results("written"));
   // 16 x 16 x 16 block pairs of 16 beats; a roll through the buffer takes 2 cycles, and two cuts roll at
   // once.
   EXPECT_GE(folder.report("asked").at("total").at("cycles"), 4096 * 16 + 4096 / 2 * 15 * 2);
@@ -98,7 +98,7 @@ TEST(MappingFile, MA_3_a_search_finds_a_mapping_that_is_no_slower_and_the_same_e
   }
   EXPECT_LE(folder.report("first").at("total").at("cycles"),
             folder.report("estimated").at("total").at("cycles"));
-  EXPECT_EQ(read_bytes(folder.path("first/report.json")), read_bytes(folder.path("second/report.json")));
+  EXPECT_EQ(folder.results("first"), folder.results("second"));
   EXPECT_EQ(read_bytes(folder.path("first/outputs/conv.npy")),
             read_bytes(folder.path("estimated/outputs/conv.npy")));
 }
@@ -170,7 +170,7 @@ TEST(MappingFile, MA_1_FU_4_kernels_are_loaded_while_an_earlier_layer_runs) {
       folder.run_layer(config, network, {"--out", folder.path("none"), "--mapping", without, "--check", "on"})
           .status,
       0);
-  EXPECT_EQ(read_bytes(folder.path("chosen/report.json")), read_bytes(folder.path("given/report.json")));
+  EXPECT_EQ(folder.results("chosen"), folder.results("given"));
   const nlohmann::json chosen = folder.report("chosen").at("total"), own = folder.report("none").at("total");
   EXPECT_LT(chosen.at("cycles"), own.at("cycles"));
   EXPECT_EQ(chosen.at("dram_write_bytes"), own.at("dram_write_bytes"));

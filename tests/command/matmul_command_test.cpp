@@ -18,8 +18,8 @@ class AttentionOn : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AttentionOn, OP_1_CY_3_results_of_layers_are_multiplied_in_both_granularities) {
   std::map<std::string, std::map<std::string, std::string>> files;
+  const CommandFolder folder;
   for (const std::string granularity : {"tile", "clock"}) {
-    const CommandFolder folder;
     const CommandResult result = folder.run_layer(GetParam(), "models/attention_scores.json",
                                                   {"--check", "on", "--granularity", granularity});
     ASSERT_EQ(result.status, 0) << result.out << result.err;

@@ -24,8 +24,8 @@ TEST(PoolingCommand, HI_2_CY_3_channels_of_large_windows_are_pooled_in_parts) {
                      {"pads", {0, 1, 0, 0}}}}},
                   {"outputs", {"mean", "peaks"}}};
   std::map<std::string, std::map<std::string, std::string>> files;
+  const CommandFolder folder;
   for (const std::string granularity : {"tile", "clock"}) {
-    const CommandFolder folder;
     const std::string chip = folder.write(
         "small.json", R"({"chip": {"cores_per_cluster": 2, "core": {"nram": {"size_bytes": 32768}}}})");
     const CommandResult result =

@@ -33,9 +33,9 @@ TEST(TablesCommand, OT_3_UI_1_tables_are_compiled_shown_and_used) {
     const CommandResult run =
         folder.run_layer(kConfig, kLayer, {"--tables", file, "--granularity", granularity});
     ASSERT_EQ(run.status, 0) << run.err;
-    const auto with = folder.report();
+    const std::string with = folder.results();
     ASSERT_EQ(folder.run_layer(kConfig, kLayer, {"--granularity", granularity}).status, 0);
-    EXPECT_EQ(with, folder.report()) << "tables that were compiled before are the same tables";
+    EXPECT_EQ(with, folder.results()) << "tables that were compiled before are the same tables";
   }
 }
 

@@ -42,8 +42,8 @@ class UpsamplingOn : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(UpsamplingOn, OP_2_CY_3_writes_the_same_results_in_both_granularities) {
   std::map<std::string, std::map<std::string, std::string>> files;
+  const CommandFolder folder;
   for (const std::string granularity : {"tile", "clock"}) {
-    const CommandFolder folder;
     const CommandResult result = folder.run({"run", "--config", source_path(GetParam()), "--layer",
                                              folder.write("model.json", model().dump()), "--check", "on",
                                              "--granularity", granularity});

@@ -145,6 +145,12 @@ class CommandFolder {
     found.erase("report.json");
     return found;
   }
+  /// The report without its provenance, which names the files that a run was given.
+  std::string results(const std::string& out = "tilebeat-out") const {
+    nlohmann::ordered_json report = nlohmann::ordered_json::parse(read_bytes(path(out + "/report.json")));
+    report.erase("provenance");
+    return report.dump();
+  }
   nlohmann::json report(const std::string& out = "tilebeat-out") const {
     return nlohmann::json::parse(read_bytes(path(out + "/report.json")));
   }

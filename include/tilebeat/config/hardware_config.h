@@ -4,6 +4,7 @@
 #include "tilebeat/config/dram_config.h"
 #include "tilebeat/config/engine_config.h"
 #include "tilebeat/config/fusion_config.h"
+#include "tilebeat/config/technology_config.h"
 
 #include <array>
 #include <cstdint>
@@ -134,6 +135,7 @@ struct HardwareConfig {
   std::optional<ChipConfig>
       chip;  ///< absent: the system on chip of document 000, without NRAM, WRAM and SRAM
   PlannerConfig planner;
+  TechnologyConfig technology;
 
   /// The configuration of one engine, whether or not `dataflow` names it: `engine<WfoldConfig>().slaves`.
   template <class T>

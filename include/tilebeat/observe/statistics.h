@@ -15,6 +15,7 @@ struct MemoryBytes {
   std::int64_t parameter_buffer_write = 0, parameter_buffer_read = 0;
   std::int64_t output_buffer_write = 0, output_buffer_read = 0;
   std::int64_t nram_write = 0, nram_read = 0, wram_write = 0, wram_read = 0, sram_write = 0, sram_read = 0;
+  std::int64_t bus_read = 0, bus_write = 0;  ///< over interconnects, each of them
 };
 
 /// All counts of MemoryBytes.
@@ -31,7 +32,9 @@ constexpr std::array kMemoryCounts{&MemoryBytes::dram_read,
                                    &MemoryBytes::wram_write,
                                    &MemoryBytes::wram_read,
                                    &MemoryBytes::sram_write,
-                                   &MemoryBytes::sram_read};
+                                   &MemoryBytes::sram_read,
+                                   &MemoryBytes::bus_read,
+                                   &MemoryBytes::bus_write};
 
 inline MemoryBytes operator+(MemoryBytes a, const MemoryBytes& b) {
   for (const auto count : kMemoryCounts) a.*count += b.*count;
@@ -56,6 +59,8 @@ class StatVisitor {
   /// Where the cycles of a PE array went, whose ledger has been visited; its beats and useful
   /// multiply-accumulates.
   virtual void array(const CycleLedger& ledger, std::int64_t beats, std::int64_t macs) = 0;
+  /// Results that were requantised, or that a vector unit made.
+  virtual void results(std::int64_t /*elements*/) {}
 };
 
 }  // namespace tilebeat

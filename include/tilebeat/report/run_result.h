@@ -3,6 +3,7 @@
 #include "tilebeat/base/activity.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/observe/statistics.h"
+#include "tilebeat/report/energy.h"
 #include "tilebeat/workload/bound_cycles.h"
 #include "tilebeat/workload/workload.h"
 
@@ -50,6 +51,9 @@ struct LayerResult {
   /// before.
   ActivityCycles activity{};
   MemoryBytes bytes;
+  std::int64_t results = 0;      ///< that were requantised, or that vector units made
+  std::int64_t activations = 0;  ///< of rows of DRAM
+  EnergyParts energy;
   BoundCycles bound;                ///< analytical
   Cycle estimated_cycles = 0;       ///< what the planner expected (SPEC MA-3); 0: nothing was known
   std::vector<std::string> layers;  ///< of the workload, of a fused unit
@@ -81,6 +85,8 @@ struct RunResult {
   std::int64_t macs = 0;
   double utilization = 0;
   MemoryBytes bytes;
+  std::int64_t results = 0, activations = 0;  ///< likewise
+  EnergyResult energy;
   std::vector<LayerResult> layers;
   std::vector<CoreResult> core_results;  ///< of a chip
   std::vector<ModuleCycles> modules;

@@ -29,6 +29,7 @@ class Fields {
   }
   void boolean(const char* key, bool& value, const char* doc) { add(key, doc, BooleanValue{value}); }
   void name(const char* key, std::string& value, const char* doc) { add(key, doc, NameValue{value}); }
+  void text(const char* key, std::string& value, const char* doc) { add(key, doc, TextValue{value}); }
   template <class E, std::size_t N>
   void choice(const char* key, E& value, const std::array<std::string_view, N>& names, const char* doc) {
     add(key, doc, ChoiceValue<E>{value, {names.begin(), names.end()}});

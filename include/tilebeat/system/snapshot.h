@@ -26,6 +26,7 @@ struct Snapshot {
   MemoryBytes bytes;
   ActivityCycles array{};  ///< of all PE arrays together
   std::int64_t beats = 0, macs = 0;
+  std::int64_t results = 0, activations = 0;  ///< results made, rows of DRAM opened
 
   /// Adds what a part of the system has counted.
   void add(const Snapshot& part);
@@ -39,7 +40,7 @@ struct LayerMark {
   Cycle at = 0;
   MemoryBytes bytes;
   ActivityCycles array{};
-  std::int64_t beats = 0, macs = 0;
+  std::int64_t beats = 0, macs = 0, results = 0, activations = 0;
   std::string busiest;       ///< module with the largest share of busy cycles since the mark before
   double busiest_share = 0;  ///< 0 to 1
 
@@ -62,6 +63,7 @@ class SnapshotVisitor : public StatVisitor {
     snapshot_.bytes.*level += moved;
   }
   void array(const CycleLedger& ledger, std::int64_t beats, std::int64_t macs) override;
+  void results(std::int64_t elements) override { snapshot_.results += elements; }
 
   // What every system has, whatever its engines.
   void bus(const std::string& module, Interconnect& bus);

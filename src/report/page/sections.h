@@ -18,6 +18,8 @@ std::string floor_plan(const RunFacts& run);
 std::string cycles_by_layer(const RunFacts& run);
 /// Bars for each layer: bytes of every memory.
 std::string bytes_by_layer(const RunFacts& run);
+/// What the energy went into, in all and for each layer; empty where the report has none.
+std::string energy_by_layer(const RunFacts& run);
 /// How much DRAM moves from layer to layer.
 std::string traffic_over_time(const RunFacts& run);
 /// A dot for each layer: MACs a second over MACs a byte.

@@ -293,6 +293,40 @@ TEST(RollingUnit, MA_1_sums_stay_in_the_result_buffer_over_runs) {
   }
 }
 
+TEST(RollingUnit, CY_3_a_run_without_records_takes_none_of_the_run_before) {
+  for (const Granularity granularity : {Granularity::kClock, Granularity::kTile}) {
+    const std::string text = testing::in_child([&] {
+      Work work = work_of(3, 3, 3, 4, 4, Variant::kRightBUp);
+      work.a.assign(9, 1);  // columns of B: sums of -3, 0 and 3
+      for (int i = 0; i < 9; ++i) work.b[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(i - 4);
+      work.conv.post_parameters = work.conv.requantise = true;
+      work.conv.output_type = DType::kInt8;
+      Bench bench(work, granularity);
+      PostParameter half;
+      half.scale = 0.5;
+      const auto bytes = encode(half);
+      for (std::uint64_t column = 0; column < 3; ++column) {
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+          bench.b.bytes[kRecords + column * bytes.size() + i] = bytes[i];
+      }
+      bench.send(work);
+      ConvSetup plain = work.conv;
+      plain.post_parameters = false;
+      RollingRun again = work.run();
+      again.result += kPixel * 8;
+      bench.driver.send(0, plain);
+      bench.driver.send(0, again);
+      std::string said = bench.run(400);
+      for (const std::uint64_t result : {kResult, again.result}) {
+        for (std::uint64_t column = 0; column < 3; ++column)
+          said += fmt::format("{} ", static_cast<std::int8_t>(bench.results.bytes[result + column]));
+      }
+      return said;
+    });
+    EXPECT_EQ(text, "-2 0 2 -3 0 3 ");
+  }
+}
+
 TEST(RollingUnit, CY_3_a_register_that_flips_bits_spoils_its_products) {
   for (const Granularity granularity : {Granularity::kClock, Granularity::kTile}) {
     const std::string text = testing::in_child([&] {

@@ -30,6 +30,7 @@ class OffsetMatrixUnit : public MatrixUnit {
     visitor.counter("offset.lanes", "runs", "runs", lanes.runs);
     visitor.counter("offset.lanes", "useful_macs", "multiply-accumulates", lanes.useful_macs);
     visitor.counter("offset.lanes", "results", "results", lanes.results);
+    visitor.results(lanes.results);
     const CacheStats& cache = unit_.pipeline().cache.stats;
     visitor.counter("offset.cache", "hits", "lines", cache.hits);
     visitor.counter("offset.cache", "misses", "lines", cache.misses);

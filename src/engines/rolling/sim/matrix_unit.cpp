@@ -53,6 +53,7 @@ class RollingMatrixUnit : public MatrixUnit {
     visitor.counter("rolling.array", "operands", "elements", elements);
     visitor.counter("rolling.array", "operands_reloading", "elements", stats.elements_reloading);
     visitor.counter("rolling.results", "results", "results", unit_.results.stats.results);
+    visitor.results(unit_.results.stats.results);
     visitor.counter("rolling.results", "realign", "cycles", unit_.results.stats.realign_clocks);
     visitor.counter("rolling.results", "write_requests", "requests", unit_.results.stats.requests);
     visitor.counter("rolling.results", "written", "bytes", unit_.results.stats.bytes);

@@ -290,6 +290,7 @@ void RollingUnit::end_round(Cycle last) {
   count_reloading(round);
   if (round.records == Records::kLoaded)
     records_ = std::move(arriving_[static_cast<std::size_t>(set_of(round))]);
+  if (!round.job->conv.post_parameters) records_.clear();  // those of an earlier run are not this one's
   const Cycle added = last + tree_clocks(round);
   if (round.round + 1 == schedule.rounds_per_block()) {
     const std::int64_t macs = std::int64_t{round.block.rows.size} * round.block.columns.size *

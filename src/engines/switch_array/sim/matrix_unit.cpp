@@ -86,6 +86,7 @@ class SwitchArrayUnit : public MatrixUnit {
     visitor.counter("engine.switch", "bank_reads", "words", stats.bank_read_words);
     visitor.counter("engine.pe", "useful_macs", "multiply-accumulates", stats.useful_macs);
     visitor.counter("engine.post", "results", "results", post.stats.results);
+    visitor.results(post.stats.results);
     visitor.counter("engine.post", "lane_drains", "lanes", post.stats.lane_drains);
     visit_banks(visitor, "engine.b", engine_->input_banks, &MemoryBytes::input_buffer_read,
                 &MemoryBytes::input_buffer_write);

@@ -83,6 +83,7 @@ class WfoldUnit : public MatrixUnit {
     visitor.counter("engine.master", "read_requests", "requests", reader.requests);
     visitor.counter("engine.master", "read", "bytes", reader.bytes);
     visitor.counter("engine.writer", "results", "results", writer.results);
+    visitor.results(writer.results);
     visitor.counter("engine.writer", "write_requests", "requests", writer.requests);
     visitor.counter("engine.writer", "written", "bytes", writer.bytes);
   }

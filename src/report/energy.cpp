@@ -1,0 +1,168 @@
+#include "tilebeat/report/energy.h"
+
+#include "tilebeat/config/hardware_config.h"
+#include "tilebeat/report/run_result.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace tilebeat {
+namespace {
+
+constexpr double kUm2PerMm2 = 1e6;
+
+// Bytes of the buffers of the engines, of a core's memories, and of a cluster's.
+struct MemorySizes {
+  std::int64_t buffers = 0, nram = 0, wram = 0, sram = 0;
+};
+
+MemorySizes sizes_of(const HardwareConfig& hardware) {
+  MemorySizes sizes;
+  sizes.buffers = hardware.matrix_engine().buffer_bytes();
+  if (!hardware.chip) return sizes;
+  sizes.nram = hardware.chip->core.nram.size_bytes, sizes.wram = hardware.chip->core.wram.size_bytes;
+  sizes.sram = hardware.chip->sram_bytes();
+  return sizes;
+}
+
+// A byte costs what it costs in the bank that holds it.
+double bank_pj_per_byte(const HardwareConfig& hardware, const MemoryConfig& memory, std::int64_t bytes) {
+  return memory_pj_per_byte(hardware, std::max<std::int64_t>(1, bytes / memory.banks));
+}
+double engine_pj_per_byte(const HardwareConfig& hardware) {
+  const std::int64_t bank = hardware.matrix_engine().fault_space(hardware).bytes;
+  return memory_pj_per_byte(hardware, std::max<std::int64_t>(1, bank));
+}
+
+double number(std::int64_t count) {
+  return static_cast<double>(count);
+}
+
+// What of a run or a layer has been counted.
+struct Counts {
+  std::int64_t macs = 0, results = 0, activations = 0;
+  Cycle cycles = 0;
+  const MemoryBytes& bytes;
+};
+
+class Model {
+ public:
+  explicit Model(const HardwareConfig& hardware)
+      : t_(hardware.technology),
+        buffers_(engine_pj_per_byte(hardware)),
+        // mW are pJ a nanosecond.
+        leakage_(area_of(hardware).total() * t_.leakage_mw_per_mm2 * number(hardware.clock_ps()) / 1000) {
+    if (!hardware.chip) return;
+    const ChipConfig& chip = *hardware.chip;
+    nram_ = bank_pj_per_byte(hardware, chip.core.nram, chip.core.nram.size_bytes);
+    wram_ = bank_pj_per_byte(hardware, chip.core.wram, chip.core.wram.size_bytes);
+    sram_ = bank_pj_per_byte(hardware, chip.sram, chip.sram_bytes());
+  }
+
+  EnergyParts parts_of(const Counts& c) const {
+    const MemoryBytes& b = c.bytes;
+    EnergyParts parts;
+    parts.macs = t_.mac_pj * number(c.macs);
+    parts.results = t_.result_pj * number(c.results);
+    parts.buffers =
+        buffers_ * number(b.input_buffer_read + b.input_buffer_write + b.parameter_buffer_read +
+                          b.parameter_buffer_write + b.output_buffer_read + b.output_buffer_write);
+    parts.nram = nram_ * number(b.nram_read + b.nram_write);
+    parts.wram = wram_ * number(b.wram_read + b.wram_write);
+    parts.sram = sram_ * number(b.sram_read + b.sram_write);
+    parts.bus = t_.bus_pj_per_byte * number(b.bus_read + b.bus_write);
+    parts.dram = t_.dram_pj_per_byte * number(b.dram_read + b.dram_write) +
+                 t_.dram_pj_per_activation * number(c.activations);
+    parts.leakage = leakage_ * number(c.cycles);
+    return parts;
+  }
+
+  // By their counters, in the order in which modules first appear.
+  std::vector<ModuleEnergy> modules_of(const RunResult& run) const {
+    std::vector<ModuleEnergy> modules;
+    std::map<std::string, std::size_t> known;
+    const auto add = [&](const std::string& name, double pj) {
+      if (pj == 0) return;
+      const auto [found, added] = known.try_emplace(name, modules.size());
+      if (added) modules.push_back({name, 0});
+      modules[found->second].pj += pj;
+    };
+    for (const CoreResult& core : run.core_results) add(core.name + ".macs", t_.mac_pj * number(core.macs));
+    for (const Counter& c : run.counters) {
+      const double pj = pj_of(c);
+      add(c.module, pj * number(c.value));
+    }
+    return modules;
+  }
+
+ private:
+  static bool ends_with(const std::string& text, std::string_view end) {
+    return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+  }
+  // Of one that the counter counts.
+  double pj_of(const Counter& c) const {
+    const bool dram = c.module.compare(0, 4, "dram") == 0;
+    if (dram && (c.name == "row_misses" || c.name == "row_conflicts")) return t_.dram_pj_per_activation;
+    if (c.unit != "bytes" || (c.name != "read" && c.name != "written")) return 0;
+    if (dram) return t_.dram_pj_per_byte;
+    if (ends_with(c.module, ".nram")) return nram_;
+    if (ends_with(c.module, ".wram")) return wram_;
+    if (ends_with(c.module, ".sram")) return sram_;
+    const bool bus = c.module.compare(0, 4, "noc.") == 0 || c.module.compare(0, 5, "link.") == 0 ||
+                     c.module.compare(0, 4, "bus.") == 0 || c.module.find(".bus.") != std::string::npos;
+    return bus ? t_.bus_pj_per_byte : 0;
+  }
+
+  const TechnologyConfig& t_;
+  double buffers_, leakage_, nram_ = 0, wram_ = 0, sram_ = 0;
+};
+
+}  // namespace
+
+double EnergyParts::total() const {
+  double sum = 0;
+  for (const EnergyPart& part : kEnergyParts) sum += this->*part.value;
+  return sum;
+}
+
+double memory_pj_per_byte(const HardwareConfig& hardware, std::int64_t bytes) {
+  const std::vector<MemoryEnergy>& table = hardware.technology.memories;
+  if (table.size() == 1) return table.front().pj_per_byte;
+  // The piece that holds `bytes`, or the one at that end.
+  std::size_t upper = 1;
+  while (upper + 1 < table.size() && bytes > table[upper].bytes) ++upper;
+  const MemoryEnergy &a = table[upper - 1], &b = table[upper];
+  if (a.pj_per_byte <= 0 || b.pj_per_byte <= 0) return b.pj_per_byte;
+  const double slope = std::log(b.pj_per_byte / a.pj_per_byte) / std::log(number(b.bytes) / number(a.bytes));
+  return a.pj_per_byte * std::pow(number(bytes) / number(a.bytes), slope);
+}
+
+Area area_of(const HardwareConfig& hardware) {
+  const TechnologyConfig& t = hardware.technology;
+  const MemorySizes sizes = sizes_of(hardware);
+  const double cores = hardware.chip ? hardware.chip->cores() : 1;
+  Area area;
+  area.macs = cores * number(hardware.macs_per_clock()) * t.mac_um2 / kUm2PerMm2;
+  double bytes = cores * number(sizes.buffers + sizes.nram + sizes.wram);
+  if (hardware.chip) {
+    area.lanes = cores * hardware.chip->core.vector.lanes * t.lane_um2 / kUm2PerMm2;
+    bytes += hardware.chip->clusters * number(sizes.sram);
+  }
+  area.memories = bytes * t.memory_um2_per_byte / kUm2PerMm2;
+  return area;
+}
+
+void add_energy(const HardwareConfig& hardware, RunResult& run) {
+  const Model model(hardware);
+  for (LayerResult& layer : run.layers)
+    layer.energy = model.parts_of({layer.macs, layer.results, layer.activations, layer.cycles, layer.bytes});
+  EnergyResult& energy = run.energy;
+  energy.technology = hardware.technology.name;
+  energy.parts = model.parts_of({run.macs, run.results, run.activations, run.cycles, run.bytes});
+  energy.modules = model.modules_of(run);
+  energy.area = area_of(hardware);
+  energy.seconds = number(run.cycles) * number(hardware.clock_ps()) * 1e-12;
+}
+
+}  // namespace tilebeat
