@@ -54,7 +54,7 @@ _tilebeat() {{
 {options}    esac
   fi
   # Without words bash completes the names of files.
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
 complete -o bashdefault -o default -F _tilebeat tilebeat
 )",
