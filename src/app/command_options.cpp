@@ -41,7 +41,7 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
 }
 
 std::string value_name(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
+  std::string type = option.get_type_name();
   // A name such as [PLACE:]BANK:BYTE:MASK has colons of its own; what CLI11 adds begins like these.
   for (const char* check : {":{", ":INT in", ":UINT in", ":FLOAT in", ":NONNEGATIVE", ":POSITIVE"}) {
     if (const std::size_t at = type.find(check); at != std::string::npos) return type.substr(0, at);

@@ -162,6 +162,10 @@ json parse_json(const std::string& text, const std::string& file) {
 
 json read_json_file(const std::string& path) {
   const std::string text = read_file(path, kMaxJsonBytes);
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending == ".onnx" || ending == ".tflite")
+    fail(path,
+         "is a model, JSON is read here; `tilebeat import` makes a workload of it, the value of --layer");
   if (is_yaml(text))
     fail(path,
          "is YAML, JSON is read here; convert it: python3 -c 'import json, sys, yaml; "

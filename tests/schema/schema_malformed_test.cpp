@@ -72,6 +72,12 @@ TEST_F(MalformedFile, UI_2_yaml_is_told_from_broken_json_whatever_the_file_is_ca
     expect_refused(text, folder_.write("hw.json", text), *text == 'x' ? "is YAML" : "line ", load_hardware);
 }
 
+TEST_F(MalformedFile, UI_2_a_model_is_no_hardware_file) {
+  for (const char* name : {"net.onnx", "net.tflite"})
+    expect_refused(name, folder_.write(name, "\x1c\0TFL3"s),
+                   "is a model, JSON is read here; `tilebeat import`", load_hardware);
+}
+
 TEST_F(MalformedFile, UI_2_yaml_that_is_json_as_well_is_read) {
   EXPECT_EQ(load_hardware(folder_.write("hw.yaml", "{\"name\": \"a\"}")).name, "a");
 }
