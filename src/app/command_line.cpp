@@ -16,6 +16,8 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "completion.h"
+#include "manual.h"
 #include "messages.h"
 #include "unknown_option.h"
 #include "version.h"
@@ -271,6 +273,21 @@ void define_report(CLI::App& app, ReportCommand& c) {
   tilebeat report dense/report.json fused/report.json --html both.html)");
 }
 
+// What a shell and man ask for.
+void define_completion(CLI::App& app, std::string& shell) {
+  app.add_option("shell", shell, "the shell")->required()->check(CLI::IsMember({"bash", "zsh"}));
+  app.footer("Example:\n  tilebeat completion bash > ~/.local/share/bash-completion/completions/tilebeat");
+}
+
+void define_manual(CLI::App& app) {
+  app.footer("Example:\n  tilebeat manual > tilebeat.1 && man ./tilebeat.1");
+}
+
+int print_text(const std::string& text) {
+  fmt::print("{}", text);
+  return 0;
+}
+
 // The parser itself would only say that a subcommand is missing.
 void check_command_name(const CLI::App& app, const std::string& name) {
   std::vector<std::string> known;
@@ -339,6 +356,12 @@ int dispatch(int argc, char** argv) {
   define_report(report_app, report_command);
   define_compare(*app.add_subcommand("compare", "two reports side by side, or one workload on two chips"),
                  compare_command);
+  std::string shell;
+  CLI::App& completion_app =
+      *app.add_subcommand("completion", "print a script that completes commands in a shell");
+  define_completion(completion_app, shell);
+  CLI::App& manual_app = *app.add_subcommand("manual", "print the manual page");
+  define_manual(manual_app);
 
   if (argc > 1) check_command_name(app, argv[1]);
   try {
@@ -354,6 +377,8 @@ int dispatch(int argc, char** argv) {
   if (schema_app.parsed()) return schema(schema_command);
   if (report_app.parsed()) return report(report_command);
   if (tables_app.parsed()) return tables(tables_command);
+  if (completion_app.parsed()) return print_text(completion_script(app, shell));
+  if (manual_app.parsed()) return print_text(manual_page(app));
   return compare(compare_command);
 }
 

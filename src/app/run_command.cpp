@@ -7,7 +7,6 @@
 #include "tilebeat/workload/npy.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <numeric>
@@ -15,7 +14,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "commands.h"
 #include "compiled_files.h"
@@ -24,39 +22,12 @@
 #include "interruption.h"
 #include "messages.h"
 #include "planning.h"
+#include "progress.h"
 #include "provenance.h"
 #include "run_outputs.h"
 
 namespace tilebeat {
 namespace {
-
-// A line that tells how far the run is, on a terminal and after a second.
-class Progress {
- public:
-  explicit Progress(std::size_t layers) : layers_(layers), shown_(isatty(STDERR_FILENO) != 0) {}
-  ~Progress() { clear(); }
-  void clear() {
-    if (printed_) show(fmt::format("\r{:60}\r", ""));
-    printed_ = false;
-  }
-  void operator()(Cycle now, std::size_t done) {
-    const auto time = std::chrono::steady_clock::now();
-    if (!shown_ || time - last_ < std::chrono::seconds(1)) return;
-    last_ = time;
-    printed_ = true;
-    show(fmt::format("\r  clock {}, {} of {} layers complete", now, done, layers_));
-  }
-
- private:
-  static void show(const std::string& text) {
-    std::fputs(text.c_str(), stderr);
-    std::fflush(stderr);
-  }
-
-  std::size_t layers_;
-  bool shown_, printed_ = false;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 void compare_tensors(const char* against, const std::string& layer, const Tensor& wanted, RunResult& result) {
   const auto got = result.outputs.find(layer);
@@ -66,8 +37,22 @@ void compare_tensors(const char* against, const std::string& layer, const Tensor
   }
 }
 
-void check_outputs(const Workload& workload, RunResult& result) {
-  const std::map<std::string, Tensor> reference = run_reference(workload);
+std::map<std::string, Tensor> reference_of(const Workload& workload, Progress& progress) {
+  std::vector<std::int64_t> macs;
+  for (const Layer& layer : workload.layers) macs.push_back(useful_macs(workload, layer) + 1);
+  const auto all = static_cast<double>(std::accumulate(macs.begin(), macs.end(), std::int64_t{0}));
+  std::int64_t sum = 0;
+  progress.begin();
+  return run_reference(workload, [&](std::size_t done) {
+    sum += macs[done - 1];
+    progress.tell(fmt::format("checking outputs, {} of {} layers", done, macs.size()),
+                  static_cast<double>(sum) / all);
+  });
+}
+
+void check_outputs(const Workload& workload, Progress& progress, RunResult& result) {
+  const std::map<std::string, Tensor> reference = reference_of(workload, progress);
+  progress.clear();
   for (const Layer& layer : workload.layers) {
     compare_tensors("reference", layer.name, reference.at(layer.name), result);
     if (const auto expected = workload.expected.find(layer.name); expected != workload.expected.end()) {
@@ -89,6 +74,15 @@ void add_qualities(const std::map<std::string, FloatReference>& references, RunR
     if (real != references.end() && made != result.outputs.end())
       layer.quality = quality_of(made->second, real->second);
   }
+}
+
+// Planning a workload of more multiply-accumulates may take longer than a second.
+constexpr std::int64_t kAnnouncedMacs = 1'000'000'000;
+
+std::int64_t macs_of(const Workload& workload) {
+  return std::accumulate(
+      workload.layers.begin(), workload.layers.end(), std::int64_t{0},
+      [&](std::int64_t sum, const Layer& layer) { return sum + useful_macs(workload, layer); });
 }
 
 Granularity granularity_of(const RunCommand& command) {
@@ -173,6 +167,9 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   const InputFiles given = input_files(command.inputs);
   if (command.program.empty()) workload = load_workload(command.layer, given);
   const NetworkMapping asked = command.mapping.empty() ? NetworkMapping{} : load_mapping(command.mapping);
+  Progress progress;
+  if (workload && macs_of(*workload) > kAnnouncedMacs)
+    progress.announce(fmt::format("planning {} layers", workload->layers.size()));
   HandPrograms made = workload ? HandPrograms{plan_workload(*workload, hardware, command.layer, asked).plan,
                                               files_read(command.config, command.layer)}
                                : load_programs(command.program, hardware);
@@ -203,17 +200,19 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     planning.reset();
     RunOutputs outputs(command, hardware, plan, made.files);
     options.observers = outputs.observers();
-    Progress progress(plan.layers.size());
+    SimulatedShare share(plan.layers);
+    progress.begin();
     const auto tell = [layers = plan.layers.size()](Cycle now, std::size_t done) {
       Interruption::say(fmt::format(
           "\ntilebeat: interrupted behind clock {}, {} of {} layers complete; nothing was written\n", now,
           done, layers));
     };
     tell(0, 0);
-    options.progress = [&](Cycle now, std::size_t done) {
+    options.progress = [&, layers = plan.layers.size()](Cycle now, std::size_t done) {
       outputs.check();
       tell(now, done);
-      progress(now, done);
+      progress.tell(fmt::format("clock {}, {} of {} layers complete", now, done, layers),
+                    share.at(now, done));
     };
     std::map<std::string, FloatReference> references;
     if (workload) references = std::move(workload->float_references);
@@ -223,7 +222,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     Interruption::say(fmt::format(
         "\ntilebeat: interrupted after the simulation of {} clocks, before its outputs were written\n",
         result.cycles));
-    if (check) check_outputs(*workload, result);
+    if (check) check_outputs(*workload, progress, result);
     add_qualities(references, result);
     outputs.write(hardware, provenance_json(command, inputs), result);
     remarks = outputs.remarks(result);

@@ -6,25 +6,16 @@
 
 #include <fmt/format.h>
 
+#include "command_options.h"
+
 namespace tilebeat {
-namespace {
-
-// Also those of groups, which are commands without a name.
-void collect_options(const CLI::App& command, std::vector<std::string>& names) {
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  for (const CLI::App* group : command.get_subcommands({})) {
-    if (group->get_name().empty()) collect_options(*group, names);
-  }
-}
-
-}  // namespace
 
 std::optional<std::string> unknown_option(const CLI::App& command,
                                           const std::vector<std::string>& arguments) {
   std::vector<std::string> names;
-  collect_options(command, names);
+  for (const CLI::Option* option : options_of(command)) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
   for (const std::string& argument : arguments) {
     if (argument == "--") break;
     if (argument.compare(0, 2, "--") != 0) continue;

@@ -66,7 +66,8 @@ Tensor reference_layer(const Layer& layer, const std::vector<Operand>& inputs) {
   return std::visit(Dispatch(inputs, layer.output), layer.operation);
 }
 
-std::map<std::string, Tensor> run_reference(const Workload& workload) {
+std::map<std::string, Tensor> run_reference(const Workload& workload,
+                                            const std::function<void(std::size_t)>& progress) {
   std::map<std::string, Tensor> outputs;
   for (const Layer& layer : workload.layers) {
     std::vector<Operand> inputs;
@@ -76,6 +77,7 @@ std::map<std::string, Tensor> run_reference(const Workload& workload) {
           {made == outputs.end() ? workload.input_data.at(name) : made->second, workload.tensor(name)});
     }
     outputs[layer.name] = reference_layer(layer, inputs);
+    if (progress) progress(outputs.size());
   }
   return outputs;
 }

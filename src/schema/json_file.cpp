@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <vector>
 
 #include <fmt/format.h>
@@ -34,6 +35,24 @@ std::string quoted(const std::string& message) {
 std::string without_identifier(const std::string& message) {
   const std::size_t end = message.find("] ");
   return end == std::string::npos ? message : message.substr(end + 2);
+}
+
+/// The text is YAML and not JSON as well: its first line, behind comments and `---`, is `key: value` or `-
+/// item`.
+bool is_yaml(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find_first_not_of(" \t\r");
+    if (first == std::string::npos || line[first] == '#') continue;
+    line.erase(0, first);
+    if (line.compare(0, 3, "---") == 0 || line.compare(0, 5, "%YAML") == 0 || line.compare(0, 2, "- ") == 0)
+      return true;
+    const std::size_t key =
+        line.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+    return key != 0 && key != std::string::npos && line[key] == ':' &&
+           std::strchr(" \t\r", line[std::min(key + 1, line.size())]) != nullptr;
+  }
+  return false;
 }
 
 /// Follows the parser through the document and refuses what nlohmann::json lets pass: keys that appear twice,
@@ -143,11 +162,14 @@ json parse_json(const std::string& text, const std::string& file) {
 
 json read_json_file(const std::string& path) {
   const std::string text = read_file(path, kMaxJsonBytes);
-  // YAML that is JSON as well is read.
   const std::string ending = std::filesystem::path(path).extension().string();
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if ((ending == ".yaml" || ending == ".yml") && first != std::string::npos && text[first] != '{')
-    fail(path, "is YAML, JSON is read here; convert it first");
+  if (ending == ".onnx" || ending == ".tflite")
+    fail(path,
+         "is a model, JSON is read here; `tilebeat import` makes a workload of it, the value of --layer");
+  if (is_yaml(text))
+    fail(path,
+         "is YAML, JSON is read here; convert it: python3 -c 'import json, sys, yaml; "
+         "json.dump(yaml.safe_load(sys.stdin), sys.stdout)' < FILE.yaml > FILE.json");
   return parse_json(text, path);
 }
 

@@ -37,10 +37,13 @@ void Board::build(const HardwareConfig& hardware, const Plan& plan, const Simula
             {context_, hardware, order_, options.granularity, options.trace_accumulators, "dma_"});
       },
       [&] { dram_ = std::make_unique<DramController>("dram", hardware.dram, context_); },
-      [&] { host_ = std::make_unique<Host>("host", context_, hardware.host, program_sets(plan), 1); },
+      [&] {
+        host_ = std::make_unique<Host>("host", context_, hardware.host, program_sets(plan), 1,
+                                       options.started_by);
+      },
   });
-  const std::vector<NamedPort> ports =
-      joined({{"host", &host_->port.socket}, {"fetch"}}, matrix_->memory_ports());
+  std::vector<NamedPort> ports = joined({{"host", &host_->port.socket}, {"fetch"}}, matrix_->memory_ports());
+  if (options.started_by == StartedBy::kOutside) ports.push_back({"external"});
   const std::vector<UnitSockets> units = matrix_->units();
   order_.run({
       [&] {
@@ -60,6 +63,7 @@ void Board::build(const HardwareConfig& hardware, const Plan& plan, const Simula
   interconnect_->target_ports[kDramTarget].bind(dram_->socket);
   interconnect_->target_ports[kRegisterTarget].bind(control_->registers);
   control_->interrupt.bind(host_->interrupts[0]);
+  if (options.started_by == StartedBy::kOutside) offer(interconnect_->initiator_ports[ports.size() - 1]);
 }
 
 void Board::visit(StatVisitor& visitor) {

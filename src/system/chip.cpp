@@ -32,8 +32,8 @@ bool has_start_unit(const HardwareConfig& hardware) {
   return hardware.host.start == HostStart::kTable;
 }
 
-// The last of them is the start unit's, if there is one.
-std::vector<std::string> noc_ports(const HardwareConfig& hardware) {
+// The last of them are the start unit's and that of a master outside, if there are these.
+std::vector<std::string> noc_ports(const HardwareConfig& hardware, StartedBy started_by) {
   const ChipConfig& chip = *hardware.chip;
   std::vector<std::string> names{"host"};
   for (int cluster = 0; cluster < chip.clusters; ++cluster) {
@@ -51,6 +51,7 @@ std::vector<std::string> noc_ports(const HardwareConfig& hardware) {
                                   core % chip.cores_per_cluster, port));
   }
   if (has_start_unit(hardware)) names.emplace_back("start");
+  if (started_by == StartedBy::kOutside) names.emplace_back("external");
   return names;
 }
 
@@ -144,7 +145,7 @@ Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const P
            const SimulationOptions& options, DeltaJitter* jitter)
     : System(name, hardware, plan, options, jitter) {
   build(hardware, plan, options);
-  bind(*hardware.chip);
+  bind(*hardware.chip, options.started_by);
   for (const MemoryFault& fault : options.faults) {
     const ClusterParts& cluster = clusters_.at(static_cast<std::size_t>(fault.cluster));
     if (fault.memory == FaultMemory::kSram)
@@ -163,8 +164,8 @@ void Chip::build(const HardwareConfig& hardware, const Plan& plan, const Simulat
   drams_.resize(static_cast<std::size_t>(chip.memory_controllers));
   std::vector<std::function<void()>> steps{
       [&] {
-        noc_ = std::make_unique<Interconnect>("noc", hardware.interconnect, context_, noc_ports(hardware),
-                                              noc_map(hardware));
+        noc_ = std::make_unique<Interconnect>("noc", hardware.interconnect, context_,
+                                              noc_ports(hardware, options.started_by), noc_map(hardware));
       },
       [&] {
         link_ = std::make_unique<Interconnect>("link", chip.cluster_link, context_, link_ports(chip),
@@ -172,7 +173,7 @@ void Chip::build(const HardwareConfig& hardware, const Plan& plan, const Simulat
       },
       [&] {
         host_ = std::make_unique<Host>("host", context_, hardware.host, program_sets(plan, chip.processors()),
-                                       chip.processors());
+                                       chip.processors(), options.started_by);
       },
       [&] {
         if (!has_start_unit(hardware)) return;
@@ -230,11 +231,14 @@ void Chip::bind_processor(CommandProcessor& control, int processor) {
   if (start_) start_->to[p].bind(control.start_in);
 }
 
-void Chip::bind(const ChipConfig& chip) {
+void Chip::bind(const ChipConfig& chip, StartedBy started_by) {
   host_->port.socket.bind(noc_->initiator_ports[0]);
   for (std::size_t i = 0; i < drams_.size(); ++i) noc_->target_ports[i].bind(drams_[i]->socket);
   // Behind the processors' ports those that the matrix units of each cluster have of their own.
-  const std::size_t behind = noc_->initiator_ports.size() - (start_ ? 1 : 0);
+  const bool outside = started_by == StartedBy::kOutside;
+  const std::size_t inside = noc_->initiator_ports.size() - (outside ? 1 : 0);
+  if (outside) offer(noc_->initiator_ports[inside]);
+  const std::size_t behind = inside - (start_ ? 1 : 0);
   const std::size_t all_of_them = behind - fetch_port(chip.processors());
   const std::size_t of_a_cluster = all_of_them / static_cast<std::size_t>(chip.clusters);
   for (int k = 0; k < chip.clusters; ++k) {
@@ -248,7 +252,7 @@ void Chip::bind(const ChipConfig& chip) {
       unconnected_->out.bind(noc_->initiator_ports[port]);
   }
   if (!start_) return;
-  start_->port.socket.bind(noc_->initiator_ports[noc_->initiator_ports.size() - 1]);
+  start_->port.socket.bind(noc_->initiator_ports[behind]);
   noc_->target_ports[drams_.size() + static_cast<std::size_t>(chip.processors())].bind(start_->registers);
 }
 

@@ -20,6 +20,9 @@ System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, con
   SC_METHOD(record_layers);
   sensitive << record_;
   dont_initialize();
+  SC_METHOD(begin_run);
+  sensitive << begin_;
+  dont_initialize();
 }
 
 void System::probe() {
@@ -32,7 +35,21 @@ void System::observe(CommandProcessor& control) {
 }
 
 void System::observe(Host& host) {
-  host.on_finished = [this](Cycle at) { run_end_ = take_snapshot(at); };
+  host_observed_ = &host;
+  host.on_finished = [this](Cycle at) {
+    run_end_ = take_snapshot(at);
+    run_ended_.notify(sc_core::SC_ZERO_TIME);
+  };
+}
+
+void System::start() {
+  begin_.notify(to_sc_time(context_.clock.at(now(), Phase::kRecord) - now_ps()));
+}
+
+void System::begin_run() {
+  run_begin_ = take_snapshot(now());
+  last_layer_end_ = run_begin_;
+  host_observed_->start(now());
 }
 
 void System::end_layer(std::uint32_t layer, Cycle at) {

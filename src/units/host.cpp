@@ -29,19 +29,27 @@ RegisterWrite register_write(const ProgramSet& set, std::size_t number) {
 }  // namespace
 
 Host::Host(sc_core::sc_module_name name, const SimContext& context, const HostConfig& config,
-           std::vector<ProgramSet> sets, int processors)
+           std::vector<ProgramSet> sets, int processors, StartedBy started_by)
     : sc_module(name),
       port("port", context, 1, wake_),
       interrupts("interrupt", static_cast<std::size_t>(processors)),
       context_(context),
       config_(config),
       sets_(std::move(sets)),
+      started_(started_by == StartedBy::kItself),
       write_at_(config.register_write_cycles) {
   for (int i = 0; i < processors; ++i)
     interrupts[static_cast<std::size_t>(i)].register_b_transport(this, &Host::take_interrupt, i);
   SC_METHOD(step);
   sensitive << wake_;
-  ledger.enter(Activity::kBusy, 0);
+  ledger.enter(started_ ? Activity::kBusy : Activity::kNoWork, 0);
+}
+
+void Host::start(Cycle now) {
+  started_ = true;
+  write_at_ = now + config_.register_write_cycles;
+  ledger.enter(Activity::kBusy, now);
+  notify_at(wake_, context_.clock, now + 1);
 }
 
 void Host::take_interrupt(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
@@ -52,7 +60,7 @@ void Host::take_interrupt(int processor, tlm::tlm_generic_payload& payload, sc_c
 }
 
 void Host::step() {
-  if (gate_.hold(context_.jitter)) return;
+  if (!started_ || gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
   if (!finished() && interrupted_ == sets_[next_].processors) {
     interrupted_ = 0;

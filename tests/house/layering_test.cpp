@@ -42,12 +42,13 @@ const Edges kAllowed{
     {"engine_units", {"config", "engine_list", "units", "engines_sim"}},
     {"system",
      {"base", "config", "workload", "isa", "program", "observe", "report", "sim", "fabric", "units"}},
+    {"embed", {"base", "config", "workload", "program", "report", "sim", "fabric", "system"}},
     {"app",
      {"base", "schema", "workload", "config", "reference", "import", "program", "mapping", "planner",
       "observe", "report", "system"}},
 };
 const std::set<std::string> kWithSystemC{"sim",          "fabric", "units", "engines_sim",
-                                         "engine_units", "system", "app"};
+                                         "engine_units", "system", "embed", "app"};
 
 /// The level that a file belongs to: its folder; of an engine's folder sim/ apart, and the list of engines.
 std::string level_of(const fs::path& relative) {

@@ -59,6 +59,29 @@ TEST_F(MalformedFile, UI_2_texts_that_are_not_json) {
   for (const auto& [text, wanted] : texts) expect_hardware_refused(text, wanted);
 }
 
+TEST_F(MalformedFile, UI_2_yaml_is_told_from_broken_json_whatever_the_file_is_called) {
+  for (const char* text :
+       {"name: chip\nclock_mhz: 1000\n", "---\nname: chip\n", "# a chip\n\nchip:\n  clusters: 4\n",
+        "- name: chip\n", "%YAML 1.2\n---\nname: a\n", "clock_mhz:\r\n"}) {
+    for (const char* name : {"hw.yaml", "hw.yml", "hw.json"})
+      expect_refused(text, folder_.write(name, text), "is YAML, JSON is read here; convert it: python3",
+                     load_hardware);
+    expect_refused(text, folder_.write("w.yaml", text), "is YAML, JSON is read here", load_file);
+  }
+  for (const char* text : {"name", ":", "name:chip", "// a comment\n{", "x: {"})
+    expect_refused(text, folder_.write("hw.json", text), *text == 'x' ? "is YAML" : "line ", load_hardware);
+}
+
+TEST_F(MalformedFile, UI_2_a_model_is_no_hardware_file) {
+  for (const char* name : {"net.onnx", "net.tflite"})
+    expect_refused(name, folder_.write(name, "\x1c\0TFL3"s),
+                   "is a model, JSON is read here; `tilebeat import`", load_hardware);
+}
+
+TEST_F(MalformedFile, UI_2_yaml_that_is_json_as_well_is_read) {
+  EXPECT_EQ(load_hardware(folder_.write("hw.yaml", "{\"name\": \"a\"}")).name, "a");
+}
+
 // With a parser whose time grows with the square of a list's length this takes a minute.
 TEST_F(MalformedFile, UI_2_a_long_list_of_objects) {
   std::string text = R"({"layers": [{})";

@@ -2,6 +2,7 @@
 
 #include "tilebeat/workload/workload.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,8 +28,10 @@ Tensor reference_conv2d(const Tensor& input, const TensorInfo& info, const Conv2
 /// names, in their order.
 Tensor reference_layer(const Layer& layer, const std::vector<Operand>& inputs);
 
-/// The outputs of all layers, by layer name.
-std::map<std::string, Tensor> run_reference(const Workload& workload);
+/// The outputs of all layers, by layer name. `progress`, if there is one, is told after each layer how many
+/// are done.
+std::map<std::string, Tensor> run_reference(const Workload& workload,
+                                            const std::function<void(std::size_t done)>& progress = {});
 
 /// The first element, in C order, in which a layer's output is wrong.
 struct Mismatch {

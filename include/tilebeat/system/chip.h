@@ -39,7 +39,7 @@ class Chip : public System {
   void build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options);
   void build_clusters(const HardwareConfig& hardware, const SimulationOptions& options,
                       const std::vector<bool>& idle);
-  void bind(const ChipConfig& chip);
+  void bind(const ChipConfig& chip, StartedBy started_by);
   void bind_cluster(int cluster, const ChipConfig& chip, std::size_t matrix_port);
   void bind_nothing(int cluster, const ChipConfig& chip);
   void bind_processor(CommandProcessor& control, int processor);

@@ -2,6 +2,7 @@
 
 #include "tilebeat/sim/context.h"
 #include "tilebeat/sim/granularity.h"
+#include "tilebeat/units/host.h"
 #include "tilebeat/units/matrix_unit.h"
 
 #include <cstdint>
@@ -26,6 +27,9 @@ struct SimulationOptions {
   Observers observers;
   bool trace_accumulators = false;
   std::vector<MemoryFault> faults;
+  /// kOutside: the interconnect has one more port, `System::external_port`, and the programs begin with
+  /// `System::start`.
+  StartedBy started_by = StartedBy::kItself;
   std::uint32_t jitter_seed = 0;       ///< 0: no random delta delays (SPEC CY-4)
   std::uint32_t build_order_seed = 0;  ///< 0: modules are built in their usual order
   std::function<void(Cycle now, std::size_t layers_done)> progress;  ///< called now and then; may be empty

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <systemc>
+#include <tlm>
 
 namespace tilebeat {
 
@@ -37,6 +38,16 @@ class System : public sc_core::sc_module {
   const Snapshot& last_layer_end() const { return last_layer_end_; }
   /// A snapshot of the cycle in which all programs had run; nothing before that.
   const std::optional<Snapshot>& run_end() const { return run_end_; }
+  /// Lets the programs begin in this cycle, where `SimulationOptions::started_by` is kOutside; called once,
+  /// in a process.
+  void start();
+  /// A snapshot of the cycle in which they began: empty where the host begins by itself.
+  const Snapshot& run_begin() const { return run_begin_; }
+  /// Notified when all programs have run.
+  const sc_core::sc_event& run_ended() const { return run_ended_; }
+  /// The port of the interconnect for a master outside the system, which has to be bound; null: there is
+  /// none.
+  tlm::tlm_target_socket<>* external_port() const { return external_port_; }
   /// The counters and ledgers as they stand, up to the cycle to which every ledger is settled.
   Snapshot snapshot_now() { return take_snapshot(std::max(now(), settled_at())); }
   /// What every unit holds and waits for.
@@ -63,6 +74,7 @@ class System : public sc_core::sc_module {
   /// Follows the ends of layers on a processor, and the end of the run.
   void observe(CommandProcessor& control);
   void observe(Host& host);
+  void offer(tlm::tlm_target_socket<>& external_port) { external_port_ = &external_port; }
   /// A processor's line of `describe_under_way`.
   static std::string under_way_line(const CommandProcessor& control);
   /// Bytes that a debug transport through the host's port moved, at most up to the end of one memory's part.
@@ -76,12 +88,17 @@ class System : public sc_core::sc_module {
   /// A processor has executed `layer.end`; the layer is complete when all have whose programs name it. Throws
   /// SimulationError when no program does, or not so often.
   void end_layer(std::uint32_t layer, Cycle at);
+  /// Lets the host begin when all has acted that acts in this cycle.
+  void begin_run();
   /// Takes the snapshot of the layers that ended in this cycle, when all processors have dealt with it.
   void record_layers();
 
   std::vector<int> ends_left_;        ///< by layer: processors that have not ended it yet
   std::vector<std::uint32_t> ended_;  ///< in this cycle, not recorded yet
-  sc_core::sc_event record_;
+  sc_core::sc_event record_, begin_, run_ended_;
+  Host* host_observed_ = nullptr;
+  tlm::tlm_target_socket<>* external_port_ = nullptr;
+  Snapshot run_begin_;
   std::vector<std::pair<std::uint32_t, LayerMark>> layer_ends_;
   Snapshot last_layer_end_;
   std::optional<Snapshot> run_end_;

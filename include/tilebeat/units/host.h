@@ -30,6 +30,12 @@ struct ProgramSet {
   std::size_t processors = 0;          ///< that interrupt at the end
 };
 
+/// Who lets a host begin.
+enum class StartedBy : std::uint8_t {
+  kItself,   ///< it begins in cycle 0
+  kOutside,  ///< it begins when `Host::start` is called
+};
+
 /// The host CPU (document 000 [0227], 310): starts programs by writing the command processors' registers over
 /// the interconnect, one set after the other, each when all programs of the previous one have interrupted.
 ///
@@ -44,8 +50,11 @@ class Host : public sc_core::sc_module {
 
   /// The sets run in this order.
   Host(sc_core::sc_module_name name, const SimContext& context, const HostConfig& config,
-       std::vector<ProgramSet> sets, int processors);
+       std::vector<ProgramSet> sets, int processors, StartedBy started_by = StartedBy::kItself);
   SC_HAS_PROCESS(Host);
+
+  /// Begins in cycle `now`; of hosts that do not begin by themselves, once.
+  void start(Cycle now);
 
   /// Observer: in the cycle `at` the last program had run.
   std::function<void(Cycle at)> on_finished;
@@ -62,6 +71,7 @@ class Host : public sc_core::sc_module {
   HostConfig config_;
   std::vector<ProgramSet> sets_;
   MethodGate gate_;
+  bool started_;
   std::size_t next_ = 0;         // set
   std::size_t writes_done_ = 0;  // of the three of each of its entries
   std::size_t interrupted_ = 0;  // its programs that have ended

@@ -1,0 +1,80 @@
+# What `cmake --install` puts where, and the Debian packages that CPack makes of it (docs/installing.md). Two components: `tilebeat`
+# is what a user runs, `development` what a C++ program is built with.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(TILEBEAT_BASH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/bash-completion/completions CACHE STRING
+  "Folder for the completion of bash, below the prefix")
+set(TILEBEAT_ZSH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING
+  "Folder for the completion of zsh, below the prefix")
+
+# Manual page and completion are what the program prints.
+set(printed ${PROJECT_BINARY_DIR}/printed)
+file(MAKE_DIRECTORY ${printed})
+set(page ${printed}/tilebeat.1)
+add_custom_command(OUTPUT ${page} ${printed}/tilebeat.bash ${printed}/_tilebeat
+  COMMAND tilebeat manual > ${page}
+  COMMAND tilebeat completion bash > ${printed}/tilebeat.bash
+  COMMAND tilebeat completion zsh > ${printed}/_tilebeat
+  DEPENDS tilebeat VERBATIM)
+add_custom_target(tilebeat_printed ALL DEPENDS ${page} ${printed}/tilebeat.bash ${printed}/_tilebeat)
+
+install(TARGETS tilebeat COMPONENT tilebeat)
+install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tilebeat)
+install(FILES ${printed}/tilebeat.bash DESTINATION ${TILEBEAT_BASH_COMPLETIONS} RENAME tilebeat COMPONENT tilebeat)
+install(FILES ${printed}/_tilebeat DESTINATION ${TILEBEAT_ZSH_COMPLETIONS} COMPONENT tilebeat)
+install(DIRECTORY configs models DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat COMPONENT tilebeat)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tilebeat)
+install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tilebeat)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT tilebeat)
+
+# The library: the levels from `base` to `embed` in one archive, without the command line and the readers of model files.
+set(library_levels base schema workload config reference isa program mapping engines engine_list planner kernels observe report sim
+  fabric units engines_sim engine_units system embed)
+set(objects)
+foreach(level IN LISTS library_levels)
+  get_target_property(type tilebeat_${level} TYPE)
+  if(type STREQUAL STATIC_LIBRARY)
+    list(APPEND objects $<TARGET_OBJECTS:tilebeat_${level}>)
+  endif()
+endforeach()
+add_library(tilebeat_library STATIC ${objects})
+set_target_properties(tilebeat_library PROPERTIES OUTPUT_NAME tilebeat EXPORT_NAME tilebeat LINKER_LANGUAGE CXX)
+target_compile_features(tilebeat_library INTERFACE cxx_std_17)
+target_include_directories(tilebeat_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(tilebeat_library INTERFACE
+  fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SYSTEMC Threads::Threads)
+
+install(TARGETS tilebeat_library EXPORT tilebeat-targets ARCHIVE COMPONENT development)
+install(DIRECTORY include/tilebeat DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
+  PATTERN app EXCLUDE PATTERN import EXCLUDE)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat COMPONENT development)
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tilebeat)
+install(EXPORT tilebeat-targets NAMESPACE tilebeat:: DESTINATION ${package} COMPONENT development)
+configure_package_config_file(cmake/tilebeat-config.cmake.in ${PROJECT_BINARY_DIR}/tilebeat-config.cmake
+  INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_DATADIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tilebeat-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tilebeat-config.cmake ${PROJECT_BINARY_DIR}/tilebeat-config-version.cmake
+  DESTINATION ${package} COMPONENT development)
+
+set(CPACK_PACKAGE_NAME tilebeat)
+set(CPACK_PACKAGE_VENDOR Tilebeat)
+set(CPACK_PACKAGE_CONTACT "The Tilebeat authors <tilebeat@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "cycle-accurate, bit-exact simulator of a neural-network processor")
+set(CPACK_GENERATOR DEB)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL tilebeat development)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_DEBIAN_TILEBEAT_PACKAGE_NAME tilebeat)
+set(CPACK_DEBIAN_TILEBEAT_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_TILEBEAT_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtilebeat-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libsystemc-dev, libfmt-dev, nlohmann-json3-dev, pkg-config")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "tilebeat, cmake, g++")
+set(CPACK_DEBIAN_TILEBEAT_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY}
+Two JSON files go in, hardware and a layer or network; out come results, the cycles of every module, a waveform and a timeline.")
+set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "headers and library of Tilebeat
+A simulated neural-network processor as a module of a SystemC top level of one's own.")
+include(CPack)
