@@ -271,6 +271,36 @@ void define_report(CLI::App& app, ReportCommand& c) {
   tilebeat report dense/report.json fused/report.json --html both.html)");
 }
 
+void define_sweep(CLI::App& app, SweepCommand& c) {
+  app.add_option("sweep", c.sweep, "sweep JSON: which files, and what changes from point to point")
+      ->required()
+      ->check(kNotEmpty)
+      ->type_name("SWEEP.json");
+  app.add_option("--out", c.out, "folder for sweep.csv, sweep.html and points/; a sweep goes on where it was")
+      ->capture_default_str()
+      ->check(kNotEmpty)
+      ->type_name("DIR");
+  CLI::Option* jobs = app.add_option("--jobs", c.jobs, "runs at the same time (default: one a processor)")
+                          ->check(CLI::Range(1, 4096))
+                          ->type_name("N");
+  app.add_option("--pareto", c.pareto, "the two columns that the Pareto front is of, less is better")
+      ->capture_default_str()
+      ->check(kNotEmpty)
+      ->type_name("A,B");
+  CLI::Option* collect =
+      app.add_flag("--collect", c.collect, "run nothing: make the table and the page of what is there");
+  app.add_option("--snakemake", c.snakemake, "run nothing: write the sweep as a Snakemake workflow")
+      ->check(kNotEmpty)
+      ->excludes(collect)
+      ->excludes(jobs)
+      ->type_name("FILE");
+  collect->excludes(jobs);
+  app.footer(R"(Examples:
+  tilebeat sweep sweep.json --out sweep
+  tilebeat sweep sweep.json --out sweep --jobs 4 --pareto time_us,dram_bytes
+  tilebeat sweep sweep.json --out sweep --snakemake Snakefile)");
+}
+
 // The parser itself would only say that a subcommand is missing.
 void check_command_name(const CLI::App& app, const std::string& name) {
   std::vector<std::string> known;
@@ -316,6 +346,7 @@ int dispatch(int argc, char** argv) {
   ImportCommand import_command;
   ReportCommand report_command;
   RerunCommand rerun_command;
+  SweepCommand sweep_command;
 
   CLI::App& run_app = *app.add_subcommand("run", "simulate a workload on a hardware configuration");
   define_run(run_app, run_command);
@@ -327,9 +358,9 @@ int dispatch(int argc, char** argv) {
   CLI::App& plan_app = *app.add_subcommand("plan", "show how a workload is mapped, without simulating");
   define_plan(plan_app, plan_command);
   CLI::App& schema_app = *app.add_subcommand("schema", "print the JSON Schema of a kind of file");
-  schema_app.add_option("kind", schema_command.kind, "hardware, workload, mapping or report")
+  schema_app.add_option("kind", schema_command.kind, "hardware, workload, mapping, report or sweep")
       ->required()
-      ->check(CLI::IsMember({"hardware", "workload", "mapping", "report"}));
+      ->check(CLI::IsMember({"hardware", "workload", "mapping", "report", "sweep"}));
   schema_app.add_flag("--markdown", schema_command.markdown, "a Markdown table instead");
   schema_app.footer("Example:\n  tilebeat schema hardware --markdown");
   CLI::App& tables_app =
@@ -337,6 +368,8 @@ int dispatch(int argc, char** argv) {
   define_tables(tables_app, tables_command);
   CLI::App& report_app = *app.add_subcommand("report", "make an HTML page of the reports of runs");
   define_report(report_app, report_command);
+  CLI::App& sweep_app = *app.add_subcommand("sweep", "run many points, each with other values, and compare");
+  define_sweep(sweep_app, sweep_command);
   define_compare(*app.add_subcommand("compare", "two reports side by side, or one workload on two chips"),
                  compare_command);
 
@@ -353,6 +386,7 @@ int dispatch(int argc, char** argv) {
   if (plan_app.parsed()) return plan(plan_command);
   if (schema_app.parsed()) return schema(schema_command);
   if (report_app.parsed()) return report(report_command);
+  if (sweep_app.parsed()) return sweep(sweep_command);
   if (tables_app.parsed()) return tables(tables_command);
   return compare(compare_command);
 }

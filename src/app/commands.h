@@ -101,4 +101,15 @@ struct CompareCommand {
 };
 int compare(const CompareCommand& command);
 
+/// `tilebeat sweep`: many runs, each with other values in its files.
+struct SweepCommand {
+  std::string sweep;
+  std::string out = "tilebeat-sweep";
+  std::string pareto = "cycles,dram_bytes";
+  std::string snakemake;  ///< a workflow is written there instead; empty: the points run
+  bool collect = false;   ///< nothing runs, results are put together
+  int jobs = 0;           ///< 0: as many as there are processors
+};
+int sweep(const SweepCommand& command);
+
 }  // namespace tilebeat
