@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostPoints = 100'000, kLongestName = 200;
+constexpr auto kMappingFile = static_cast<std::size_t>(SweepTarget::kMapping);
 constexpr auto kLayerFile = static_cast<std::size_t>(SweepTarget::kLayer);
 
 // A change and where it stands in the sweep file.
@@ -118,6 +119,10 @@ class Maker {
         folder_(fs::path(path).parent_path()),
         points_(std::move(points)),
         axes_(placed_axes(file, Place(path))) {
+    for (const PlacedAxis& axis : axes_) {
+      for (const auto& [change, place] : axis)
+        any_mapping_ = any_mapping_ || change.files[kMappingFile] || !change.set[kMappingFile].empty();
+    }
     parse_hardware(base(SweepTarget::kConfig, file.config), beside(file.config));
   }
 
@@ -167,7 +172,7 @@ class Maker {
       const std::string& label = changes[a]->change.label;
       if (!file_.axes.empty()) point.labels.push_back(label);
       point.name +=
-          file_.axes.empty() ? label : fmt::format("{}{}={}", a == 0 ? "" : ",", file_.axes[a].name, label);
+          file_.axes.empty() ? label : fmt::format("{}{}={}", a == 0 ? "" : "+", file_.axes[a].name, label);
     }
     if (point.name.size() > kLongestName)
       changes.back()->place.fail(fmt::format("the name of the point '{}' has {} characters, allowed are {}",
@@ -187,7 +192,7 @@ class Maker {
       if (placed->change.files[t]) path = placed->change.files[t];
       changed = changed || !placed->change.set[t].empty();
     }
-    if (!path && !changed) return {};
+    if (!path && !changed && !(t == kMappingFile && any_mapping_)) return {};
     Json json = path ? base(static_cast<SweepTarget>(t), *path) : Json{{"tilebeat_mapping", kMappingVersion}};
     const std::string shown_path = path ? beside(*path) : "a new mapping file";
     for (const PlacedChange* placed : changes) {
@@ -225,6 +230,7 @@ class Maker {
   fs::path folder_;
   std::string points_;
   std::vector<PlacedAxis> axes_;
+  bool any_mapping_ = false;  // then every point has one, so that all are the same kind of run
   std::map<std::string, Json> files_;
   std::map<const PlacedChange*, std::string> problems_;  ///< empty: one point is right
 };

@@ -21,7 +21,7 @@ struct SweepPoint {
 std::vector<std::string> axis_names(const SweepFile& file);
 
 /// All points of the sweep that was read from `path`, in their order, for folders below `points`: of a
-/// product the last axis changes first, and a name is `axis=label,axis=label`, which no other point can have.
+/// product the last axis changes first, and a name is `axis=label+axis=label`, which no other point can have.
 /// Throws UserError for a file that cannot be read, a pointer that leads nowhere, a hardware file that is
 /// wrong without changes, a change that no point with it has a right hardware file with, names that are too
 /// long for a folder, too many points, and files that lie where the points' files are written.
