@@ -10,6 +10,7 @@ readonly run_packages=(g++ cmake ninja-build pkg-config libsystemc-dev libfmt-de
 readonly test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libvalijson-dev libdnnl-dev libbenchmark-dev)
 readonly lint_packages=(clang-format clang-tidy)
 readonly fuzz_packages=(clang)
+readonly cluster_packages=(munge slurm-client slurmctld slurmd snakemake)
 
 fail() {
   echo "${0##*/}: $*" >&2

@@ -32,7 +32,7 @@ std::string duration(double seconds) {
   return fmt::format("{} h {} min", whole / kHour, whole % kHour / kMinute);
 }
 
-// A line that tells how far the sweep is, on a terminal.
+// A line that tells how far the sweep is, on a terminal and after a second.
 class SweepProgress {
  public:
   SweepProgress(std::size_t points, std::size_t before) : points_(points), before_(before) {}
@@ -44,8 +44,8 @@ class SweepProgress {
   SweepProgress& operator=(const SweepProgress&) = delete;
 
   void operator()(std::size_t ended, std::size_t running) {
-    if (!terminal_) return;
     const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin_;
+    if (!terminal_ || gone < std::chrono::seconds(1)) return;
     const std::size_t done = before_ + ended, left = points_ - done;
     std::string text = fmt::format("{} of {} points done, {} running", done, points_, running);
     if (ended > 0)

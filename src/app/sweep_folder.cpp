@@ -60,7 +60,7 @@ std::string failure_of(const OrderedJson& report) {
 }  // namespace
 
 SweepLock::SweepLock(const std::string& folder) {
-  constexpr int kTries = 100;
+  constexpr int kTries = 40;
   constexpr std::chrono::milliseconds kPause(50);
   descriptor_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor_ < 0) refuse_to_write(folder, errno);

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "../sweep_cells.h"
-#include "axis.h"
-#include "frame.h"
-#include "markup.h"
+#include "page/axis.h"
+#include "page/frame.h"
+#include "page/markup.h"
+#include "sweep_cells.h"
 
 namespace tilebeat {
 namespace {
