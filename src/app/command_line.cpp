@@ -229,31 +229,37 @@ void define_tables(CLI::App& app, TablesCommand& c) {
 }
 
 void define_compare(CLI::App& app, CompareCommand& c) {
-  CLI::Option* left = app.add_option("left", c.left, "a report.json")->check(kNotEmpty);
-  CLI::Option* right = app.add_option("right", c.right, "another report.json")->check(kNotEmpty);
-  left->needs(right);
-  CLI::Option* configs = app.add_option("--config", c.configs, "hardware JSON, said twice: run on both")
-                             ->type_name("HW.json")
-                             ->expected(2)
-                             ->excludes(left);
-  CLI::Option* layer = app.add_option("--layer", c.layer, "workload JSON that both run")
+  CLI::Option* reports = app.add_option("reports", c.reports, "report.json of two or more runs")
+                             ->check(kNotEmpty)
+                             ->type_name("REPORT.json");
+  CLI::Option* configs =
+      app.add_option("--config", c.configs, "hardware JSON, said twice or more: run on all")
+          ->type_name("HW.json")
+          ->expected(2, 1000)
+          ->excludes(reports);
+  CLI::Option* layer = app.add_option("--layer", c.layer, "workload JSON that all run")
                            ->type_name("WORKLOAD.json")
                            ->needs(configs);
   configs->needs(layer);
-  app.add_option("--out", c.out, "folder for the two runs' folders")
+  app.add_option("--out", c.out, "folder for the runs' folders")
       ->capture_default_str()
       ->check(kNotEmpty)
       ->needs(configs)
       ->type_name("DIR");
-  app.add_option("--granularity", c.granularity, "of both runs, as for tilebeat run")
+  app.add_option("--granularity", c.granularity, "of all runs, as for tilebeat run")
       ->needs(configs)
       ->check(CLI::IsMember({"clock", "tile"}));
+  app.add_flag("--layers", c.layers, "every layer besides the totals");
+  app.add_option("--format", c.format, "text, or a table for other programs")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"text", "csv", "markdown"}));
   app.callback([&c] {
-    if (c.right.empty() && c.configs.empty())
-      throw CLI::ValidationError("two reports, or --config twice and --layer, are expected");
+    if (c.reports.size() < 2 && c.configs.empty())
+      throw CLI::ValidationError("two or more reports, or --config twice and --layer, are expected");
   });
   app.footer(R"(Examples:
   tilebeat compare dense/report.json dilated/report.json
+  tilebeat compare a/report.json b/report.json c/report.json --layers --format csv
   tilebeat compare --config configs/core1.json --config configs/wfold16x4.json --layer models/vgg16_conv3_2.json)");
 }
 
@@ -370,7 +376,7 @@ int dispatch(int argc, char** argv) {
   define_report(report_app, report_command);
   CLI::App& sweep_app = *app.add_subcommand("sweep", "run many points, each with other values, and compare");
   define_sweep(sweep_app, sweep_command);
-  define_compare(*app.add_subcommand("compare", "two reports side by side, or one workload on two chips"),
+  define_compare(*app.add_subcommand("compare", "reports side by side, or one workload on several chips"),
                  compare_command);
 
   if (argc > 1) check_command_name(app, argv[1]);

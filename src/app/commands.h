@@ -91,13 +91,15 @@ struct ReportCommand {
 };
 int report(const ReportCommand& command);
 
-/// `tilebeat compare`: two reports, or one workload run on two configurations.
+/// `tilebeat compare`: reports, or one workload run on several configurations.
 struct CompareCommand {
-  std::string left, right;
-  std::vector<std::string> configs;  ///< two of them, instead of the reports
+  std::vector<std::string> reports;
+  std::vector<std::string> configs;  ///< instead of the reports
   std::string layer;
   std::string out = "tilebeat-compare";
   std::string granularity;
+  bool layers = false;  ///< every layer besides the totals
+  std::string format = "text";
 };
 int compare(const CompareCommand& command);
 

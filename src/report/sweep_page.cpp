@@ -128,7 +128,8 @@ std::string labels(const Drawing& d) {
     const double x = d.x.at(dot->a), y = d.y.at(dot->b);
     for (const auto& [left, top] :
          {std::pair(x + kGap, y - kLine - 1), std::pair(x + kGap, y + 2), std::pair(x - kGap - width, y + 2),
-          std::pair(x - kGap - width, y - kLine - 1)}) {
+          std::pair(x - kGap - width, y - kLine - 1), std::pair(x, y - kLine - kGap),
+          std::pair(x, y + kGap)}) {
       const Box box{left, top, left + width, top + kLine};
       const bool free =
           box.left > kLeft && box.right < kWidth && box.top > 0 && box.bottom < kHeight - kBottom &&

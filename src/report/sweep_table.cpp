@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "csv.h"
 #include "sweep_cells.h"
 
 namespace tilebeat {
@@ -37,27 +38,6 @@ std::pair<std::string, double> largest_stall(const Json& report) {
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == causes.end() || cycles == 0) return {"none", 0};
   return {most->first, most->second / cycles};
-}
-
-// As RFC 4180 has it.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string made = "\"";
-  for (const char c : text) made += c == '"' ? "\"\"" : std::string(1, c);
-  return made + "\"";
-}
-
-std::string csv_cell(const Json& row, const std::string& column) {
-  if (!row.contains(column)) return "";
-  const Json& value = row[column];
-  if (value.is_string()) return quoted(value.get<std::string>());
-  return value.is_number_float() ? fmt::format("{}", value.get<double>()) : value.dump();
-}
-
-std::string joined(const std::vector<std::string>& cells) {
-  std::string line;
-  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + cell;
-  return line + "\n";
 }
 
 }  // namespace
@@ -154,14 +134,15 @@ std::vector<std::size_t> pareto_front(const SweepTable& table, const ParetoAxes&
 std::string sweep_csv(const SweepTable& table, const ParetoAxes& axes) {
   const std::vector<std::size_t> front = pareto_front(table, axes);
   const std::vector<std::string> columns = shown_columns(table);
-  std::string text = joined(columns);
+  std::string text = csv_line(columns);
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     std::vector<std::string> cells;
     for (const std::string& column : columns) {
       const bool best = std::find(front.begin(), front.end(), i) != front.end();
-      cells.push_back(column == "pareto" ? (best ? "yes" : "no") : csv_cell(table.rows[i], column));
+      cells.push_back(column == "pareto" ? (best ? "yes" : "no")
+                                         : csv_value(table.rows[i].value(column, Json())));
     }
-    text += joined(cells);
+    text += csv_line(cells);
   }
   return text;
 }

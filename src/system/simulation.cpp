@@ -184,6 +184,7 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
   run.dataflow = hardware.dataflow;
   run.cores = hardware.chip ? hardware.chip->cores() : 1;
   run.peak_macs_per_clock = hardware.macs_per_clock() * run.cores;
+  run.clock_mhz = hardware.clock_mhz;
 
   DeltaJitter jitter(options.jitter_seed);
   sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);

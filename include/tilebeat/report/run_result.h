@@ -76,6 +76,7 @@ struct CoreResult {
 struct RunResult {
   std::string workload, hardware, granularity, dataflow;
   std::int64_t peak_macs_per_clock = 0;
+  double clock_mhz = 1000;  ///< of the NPU
   int cores = 1;
   Cycle cycles = 0;
   std::int64_t macs = 0;
