@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -25,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string duration(double seconds) {
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  const std::int64_t whole = std::llround(seconds);
   constexpr std::int64_t kMinute = 60, kHour = 3600;
   if (whole < kMinute) return fmt::format("{} s", whole);
   if (whole < kHour) return fmt::format("{} min {} s", whole / kMinute, whole % kMinute);
@@ -69,7 +70,7 @@ class SweepProgress {
 // The two columns; of an axis all labels must be numbers.
 ParetoAxes pareto_axes(const std::string& text, const SweepFile& file) {
   const std::size_t comma = text.find(',');
-  const ParetoAxes axes{text.substr(0, comma), comma == std::string::npos ? "" : text.substr(comma + 1)};
+  ParetoAxes axes{text.substr(0, comma), comma == std::string::npos ? "" : text.substr(comma + 1)};
   std::vector<std::string> known = sweep_costs();
   for (const SweepAxis& axis : file.axes) {
     const bool numbers = std::all_of(axis.choices.begin(), axis.choices.end(), [](const SweepChange& c) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -87,6 +88,7 @@ class Comparison {
                                         {"area_mm2", "area mm2"},
                                         {"passed", "checks"}})
       add("", quantity, values, [&key = key](const Json& total) { return total.value(key, Json()); });
+    add_losses("", values);
   }
 
   // Of each report a layer, or several taken together; null where it has none.
@@ -95,6 +97,7 @@ class Comparison {
     const std::string name = named["name"].get<std::string>();
     for (const char* key : {"cycles", "beats", "bank_conflict_cycles", "macs", "utilization"})
       add(name, key, layers, [key](const Json& layer) { return layer[key]; });
+    add_losses(name, layers);
     for (int i = 1; i < kActivityCount; ++i) {
       const std::string cause(activity_name(static_cast<Activity>(i)));
       const bool there = std::any_of(layers.begin(), layers.end(), [&](const Json& layer) {
@@ -137,6 +140,15 @@ class Comparison {
     return *named;
   }
 
+  void add_losses(const std::string& layer, const std::vector<Json>& from) {
+    for (const std::string_view loss : kMacLossNames) {
+      const std::string name(loss);
+      add(layer, "lost macs, " + name, from, [&name](const Json& source) {
+        return source.contains("lost_macs") ? source["lost_macs"][name] : Json();
+      });
+    }
+  }
+
   static Json total_of(const Json& report) {
     Json total = sweep_values(report);
     const double seconds = total["time_us"].get<double>() * 1e-6;
@@ -144,6 +156,7 @@ class Comparison {
       return seconds > 0 ? count.get<double>() * scale / seconds : 0.0;
     };
     total["tops"] = rate(total["macs"], 2e-12), total["dram_gb_s"] = rate(total["dram_bytes"], 1e-9);
+    if (report["total"].contains("lost_macs")) total["lost_macs"] = report["total"]["lost_macs"];
     total["passed"] = report["passed"].get<bool>() ? "passed" : "FAILED";
     return total;
   }
@@ -246,6 +259,7 @@ Json together(const std::vector<const Json*>& layers) {
   for (const Json* layer : layers) {
     for (const char* key : {"cycles", "beats", "bank_conflict_cycles", "macs", "stall_cycles", "bytes"})
       add_numbers(sum[key], (*layer)[key]);
+    if (layer->contains("lost_macs")) add_numbers(sum["lost_macs"], (*layer)["lost_macs"]);
     used += layer->at("utilization").get<double>() * array_cycles(*layer);
   }
   const double cycles = array_cycles(sum);

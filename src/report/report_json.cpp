@@ -34,6 +34,12 @@ Json facts_json(const std::vector<std::pair<std::string, std::string>>& facts) {
   return list;
 }
 
+Json losses_json(const MacLosses& losses) {
+  Json made = Json::object();
+  for (std::size_t i = 0; i < losses.size(); ++i) made[std::string(kMacLossNames[i])] = losses[i];
+  return made;
+}
+
 Json layer_json(const LayerResult& layer) {
   const Cycle conflicts = layer.activity[static_cast<std::size_t>(Activity::kBankConflict)];
   Json made{{"name", layer.name},
@@ -54,6 +60,7 @@ Json layer_json(const LayerResult& layer) {
             {"facts", facts_json(layer.facts)},
             {"busiest", {{"module", layer.busiest}, {"share", layer.busiest_share}}},
             {"check", layer.check}};
+  if (layer.losses) made["lost_macs"] = losses_json(*layer.losses);
   if (layer.quality)
     made["quality"] = {{"sqnr_db", layer.quality->sqnr_db}, {"cosine", layer.quality->cosine}};
   return made;
@@ -75,6 +82,7 @@ nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered
                 {"dram_read_bytes", run.bytes.dram_read},
                 {"dram_write_bytes", run.bytes.dram_write},
                 {"bytes", bytes_json(run.bytes)}}}};
+  if (run.losses) report["total"]["lost_macs"] = losses_json(*run.losses);
   report["layers"] = Json::array();
   for (const LayerResult& layer : run.layers) report["layers"].push_back(layer_json(layer));
   report["cores"] = Json::array();

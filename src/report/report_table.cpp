@@ -2,6 +2,7 @@
 #include "tilebeat/report/text_table.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -104,6 +105,25 @@ std::string activity_table(const RunResult& run) {
   return text;
 }
 
+// Why "busy" is not "util": what the beats could have multiplied.
+std::string beats_table(const RunResult& run) {
+  constexpr std::array<const char*, kMacLossNames.size()> kMeanings{
+      "lanes, threads or lines without an output element", "columns without a kernel",
+      "fill of channels, other groups, inserted zeros"};
+  const std::int64_t all = std::accumulate(run.losses->begin(), run.losses->end(), run.macs);
+  if (all == 0) return "";
+  std::string text = fmt::format("\nWhat {} multiply-accumulates in their beats were:\n", grouped(all));
+  const auto add = [&](std::string_view name, std::int64_t count, const char* meaning) {
+    text += fmt::format("  {:<14}{:>18}  {:>5.1f} %   {}\n", name, grouped(count),
+                        100.0 * static_cast<double>(count) / static_cast<double>(all), meaning);
+  };
+  add("useful", run.macs, "the layers' own");
+  for (std::size_t i = 0; i < run.losses->size(); ++i) {
+    if ((*run.losses)[i] != 0) add(kMacLossNames[i], (*run.losses)[i], kMeanings[i]);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string report_table(const RunResult& run) {
@@ -114,6 +134,7 @@ std::string report_table(const RunResult& run) {
   const std::string arrays = run.cores == 1 ? fmt::format("array's {}", grouped(run.cycles))
                                             : fmt::format("arrays' {} x {}", run.cores, grouped(run.cycles));
   text += fmt::format("\nWhere the PE {} cycles went:\n", arrays) + activity_table(run);
+  if (run.losses) text += beats_table(run);
   if (run.core_results.size() > 1) {
     const auto by = [](double (*value)(const CoreResult&)) {
       return [value](const CoreResult& a, const CoreResult& b) { return value(a) < value(b); };

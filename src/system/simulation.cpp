@@ -25,6 +25,7 @@ LayerResult layer_result(const LayerPlan& plan, const LayerMark& before, const L
   layer.cycles = after.at - before.at;
   layer.beats = after.beats - before.beats;
   layer.macs = after.macs - before.macs;
+  if (after.losses) layer.losses = *after.losses - before.losses.value_or(MacLosses{});
   std::transform(after.array.begin(), after.array.end(), before.array.begin(), layer.activity.begin(),
                  std::minus<>());
   layer.utilization = utilization_of(layer.macs, layer.array_cycles(), run.peak_macs_per_clock / run.cores);
@@ -70,6 +71,21 @@ void assert_group_invariants(const Plan& plan, const RunResult& run, const Expec
   }
 }
 
+// What a beat could multiply is useful or lost by name, exactly.
+template <class Expect>
+void assert_losses(const RunResult& run, const Expect& expect) {
+  const std::int64_t peak = run.peak_macs_per_clock / run.cores;
+  for (const LayerResult& layer : run.layers) {
+    if (!layer.losses) continue;
+    const std::int64_t lost = std::accumulate(layer.losses->begin(), layer.losses->end(), std::int64_t{0});
+    const std::int64_t least = *std::min_element(layer.losses->begin(), layer.losses->end());
+    expect(layer.macs + lost == layer.beats * peak && least >= 0,
+           fmt::format("layer '{}': {} useful multiply-accumulates and {} lost ones are not {} beats of {}, "
+                       "or some are negative",
+                       layer.name, layer.macs, lost, layer.beats, peak));
+  }
+}
+
 // What must hold at the end of every run (SPEC CY-1).
 void assert_invariants(const HardwareConfig& hardware, const Plan& plan, RunResult& run) {
   const auto expect = [&](bool holds, const std::string& text) {
@@ -100,6 +116,7 @@ void assert_invariants(const HardwareConfig& hardware, const Plan& plan, RunResu
            fmt::format("layer '{}': the array was busy in {} cycles, with {} beats", layer.name,
                        layer.activity[static_cast<std::size_t>(Activity::kBusy)], layer.beats));
   }
+  assert_losses(run, expect);
   if (!plan.hand_written) assert_group_invariants(plan, run, expect);
   expect(layer_cycles == run.cycles,
          fmt::format("the layers' cycles sum to {}, the run took {}", layer_cycles, run.cycles));
@@ -155,6 +172,7 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
   if (!run.failures.empty()) last = system.snapshot_now();
   run.cycles = last.at;
   run.macs = last.macs;
+  run.losses = last.losses;
   run.bytes = last.bytes;
   run.utilization = utilization_of(run.macs, run.cycles, run.peak_macs_per_clock);
   run.modules = last.modules;

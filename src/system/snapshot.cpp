@@ -12,6 +12,7 @@ void Snapshot::add(const Snapshot& part) {
   for (std::size_t i = 0; i < array.size(); ++i) array[i] += part.array[i];
   beats += part.beats;
   macs += part.macs;
+  if (part.losses) losses = losses.value_or(MacLosses{}) + *part.losses;
 }
 
 void Snapshot::add(const Snapshot& part, const std::string& prefix, const std::string& as) {
@@ -28,7 +29,8 @@ LayerMark::LayerMark(const Snapshot& snapshot, const Snapshot& before)
       bytes(snapshot.bytes),
       array(snapshot.array),
       beats(snapshot.beats),
-      macs(snapshot.macs) {
+      macs(snapshot.macs),
+      losses(snapshot.losses) {
   constexpr auto kBusy = static_cast<std::size_t>(Activity::kBusy);
   for (std::size_t i = 0; i < snapshot.modules.size(); ++i) {
     const ModuleCycles& now = snapshot.modules[i];
@@ -57,6 +59,10 @@ void SnapshotVisitor::array(const CycleLedger& ledger, std::int64_t beats, std::
   for (std::size_t i = 0; i < snapshot_.array.size(); ++i) snapshot_.array[i] += ledger.cycles()[i];
   snapshot_.beats += beats;
   snapshot_.macs += macs;
+}
+
+void SnapshotVisitor::losses(const MacLosses& losses) {
+  snapshot_.losses = snapshot_.losses.value_or(MacLosses{}) + losses;
 }
 
 void SnapshotVisitor::bus(const std::string& module, Interconnect& bus) {

@@ -10,6 +10,7 @@
 #include "tilebeat/units/copy_engine.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Snapshot {
   MemoryBytes bytes;
   ActivityCycles array{};  ///< of all PE arrays together
   std::int64_t beats = 0, macs = 0;
+  std::optional<MacLosses> losses;  ///< of the PE arrays that tell them
 
   /// Adds what a part of the system has counted.
   void add(const Snapshot& part);
@@ -40,6 +42,7 @@ struct LayerMark {
   MemoryBytes bytes;
   ActivityCycles array{};
   std::int64_t beats = 0, macs = 0;
+  std::optional<MacLosses> losses;
   std::string busiest;       ///< module with the largest share of busy cycles since the mark before
   double busiest_share = 0;  ///< 0 to 1
 
@@ -62,6 +65,7 @@ class SnapshotVisitor : public StatVisitor {
     snapshot_.bytes.*level += moved;
   }
   void array(const CycleLedger& ledger, std::int64_t beats, std::int64_t macs) override;
+  void losses(const MacLosses& losses) override;
 
   // What every system has, whatever its engines.
   void bus(const std::string& module, Interconnect& bus);
