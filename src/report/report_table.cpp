@@ -112,7 +112,11 @@ std::string beats_table(const RunResult& run) {
       "fill of channels, other groups, inserted zeros"};
   const std::int64_t all = std::accumulate(run.losses->begin(), run.losses->end(), run.macs);
   if (all == 0) return "";
-  std::string text = fmt::format("\nWhat {} multiply-accumulates in their beats were:\n", grouped(all));
+  std::int64_t beats = 0;
+  for (const LayerResult& layer : run.layers) beats += layer.beats;
+  std::string text =
+      fmt::format("\nWhat the multipliers did in {} beats, {} multiply-accumulates at the peak:\n",
+                  grouped(beats), grouped(all));
   const auto add = [&](std::string_view name, std::int64_t count, const char* meaning) {
     text += fmt::format("  {:<14}{:>18}  {:>5.1f} %   {}\n", name, grouped(count),
                         100.0 * static_cast<double>(count) / static_cast<double>(all), meaning);
