@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 
 #include "board_job.h"
-#include "borders.h"
 #include "choose_layer.h"
 #include "choose_units.h"
 #include "estimate.h"
@@ -607,34 +606,30 @@ class NetworkPlanner {
     d.plan.estimated_cycles =
         std::max<Cycle>(std::llround(times.cycles) + end_cycles(hardware_, static_cast<int>(workers.size())),
                         d.plan.bound.cycles());
-    const bool first = made_.plan.layers.empty() || made_.plan.layers.back().scene != d.layer->scene;
-    const bool barrier =
-        workers.size() > 1 && barrier_before(d, works_apart(graph, dependencies, *hardware_.chip));
-    d.plan.overlaps = workers.size() > 1 && !first && !barrier;
-    if (barrier) add_barrier(d.layer->scene, number - 1, workers);
     for (auto& [processor, instructions] :
          synchronise(graph, dependencies, times, is_board() ? 1 : cluster_size(*hardware_.chip))) {
       std::vector<Instruction>& program = program_of(d.layer->scene, processor);
       program.insert(program.end(), instructions.begin(), instructions.end());
     }
-    d.plan.ends = static_cast<int>(workers.size());
-    for (const int processor : workers)
-      program_of(d.layer->scene, processor).push_back({{}, {}, {}, LayerEnd{number}});
+    end_layer(d, number, workers);
     made_.plan.layers.push_back(std::move(d.plan));
     d.matrix.reset(), d.vector.reset(), d.shared = {};
   }
 
-  // A layer ends when all processors have ended their parts. Where a barrier stands in front of the next one,
-  // nobody reads what others have not stored, or touches what they use.
-  bool barrier_before(const DecidedLayer& d, bool apart) {
-    if (std::holds_alternative<Reshape>(d.layer->operation)) return false;  // it does nothing
-    Borders::Next next{d.layer->name, d.unit != nullptr ? d.unit->inputs() : d.layer->inputs, apart};
-    if (d.mapping.kernels_ahead > 0) next.reads.push_back(d.mapping.kernels_during);
-    return borders_.try_emplace(d.layer->scene, workload_).first->second.barrier_before(next);
-  }
-  void add_barrier(const std::string& scene, std::uint32_t number, const std::set<int>& workers) {
-    const Barrier barrier{static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(workers.size())};
-    for (const int processor : workers) program_of(scene, processor).push_back({{}, {}, {}, barrier});
+  // A layer ends when all processors have ended their parts. The barrier behind it lets nobody read what
+  // others have not stored, and keeps the next layer out of its statistics; behind the last one no one waits.
+  void end_layer(DecidedLayer& d, std::uint32_t number, const std::set<int>& workers) {
+    const auto participants = static_cast<std::uint16_t>(workers.size());
+    d.plan.ends = participants;
+    const auto last = std::find_if(decided_.rbegin(), decided_.rend(), [&](const DecidedLayer& other) {
+      return other.layer->scene == d.layer->scene;
+    });
+    for (const int processor : workers) {
+      std::vector<Instruction>& program = program_of(d.layer->scene, processor);
+      program.push_back({{}, {}, {}, LayerEnd{number}});
+      if (&*last != &d && participants > 1)
+        program.push_back({{}, {}, {}, Barrier{static_cast<std::uint16_t>(number), participants}});
+    }
   }
   std::vector<Instruction>& program_of(const std::string& scene, int processor) {
     auto& programs = made_.plan.programs;
@@ -662,7 +657,6 @@ class NetworkPlanner {
   std::map<std::vector<std::uint8_t>, std::uint64_t> constants_;  // that instructions name: their places
   std::map<std::string, std::int64_t> bytes_before_;  // by layer: of kernels that an earlier one loads
   std::map<std::string, std::set<int>> workers_;      // by scene: the processors that have a program
-  std::map<std::string, Borders> borders_;            // by scene
 };
 
 }  // namespace

@@ -52,25 +52,6 @@ bool worked(const LayerMark& before, const LayerMark& after) {
          });
 }
 
-// Of layers of which each may begin before the one before has ended: what they move and take together.
-template <class Expect>
-void assert_group_invariants(const Plan& plan, const RunResult& run, const Expect& expect) {
-  std::int64_t written = 0, outputs = 0;
-  Cycle cycles = 0;
-  BoundCycles bound;
-  for (std::size_t i = 0; i < run.layers.size(); ++i) {
-    const LayerResult& layer = run.layers[i];
-    written += layer.bytes.dram_write, outputs += plan.layers[i].output_bytes;
-    cycles += layer.cycles, bound += layer.bound;
-    if (i + 1 < run.layers.size() && plan.layers[i + 1].overlaps) continue;
-    expect(written == outputs, fmt::format("layers up to '{}' wrote {} bytes to DRAM, their outputs have {}",
-                                           layer.name, written, outputs));
-    expect(cycles >= bound.cycles(), fmt::format("layers up to '{}' took {} cycles, the lower bound is {}",
-                                                 layer.name, cycles, bound.cycles()));
-    written = outputs = 0, cycles = 0, bound = {};
-  }
-}
-
 // What a beat could multiply is useful or lost by name, exactly.
 template <class Expect>
 void assert_losses(const RunResult& run, const Expect& expect) {
@@ -110,6 +91,12 @@ void assert_invariants(const HardwareConfig& hardware, const Plan& plan, RunResu
     if (plan.hand_written) continue;
     expect(layer.macs == planned.macs, fmt::format("layer '{}' did {} useful multiply-accumulates of {}",
                                                    layer.name, layer.macs, planned.macs));
+    expect(layer.bytes.dram_write == planned.output_bytes,
+           fmt::format("layer '{}' wrote {} bytes to DRAM, its output has {}", layer.name,
+                       layer.bytes.dram_write, planned.output_bytes));
+    const Cycle bound = layer.bound.cycles();
+    expect(layer.cycles >= bound,
+           fmt::format("layer '{}' took {} cycles, the lower bound is {}", layer.name, layer.cycles, bound));
     expect(layer.beats == planned.beats, fmt::format("layer '{}' took {} beats, its schedules have {}",
                                                      layer.name, layer.beats, planned.beats));
     expect(layer.activity[static_cast<std::size_t>(Activity::kBusy)] == layer.beats,
@@ -117,7 +104,6 @@ void assert_invariants(const HardwareConfig& hardware, const Plan& plan, RunResu
                        layer.activity[static_cast<std::size_t>(Activity::kBusy)], layer.beats));
   }
   assert_losses(run, expect);
-  if (!plan.hand_written) assert_group_invariants(plan, run, expect);
   expect(layer_cycles == run.cycles,
          fmt::format("the layers' cycles sum to {}, the run took {}", layer_cycles, run.cycles));
 }
