@@ -11,6 +11,7 @@ readonly test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libvalijson-
 readonly lint_packages=(clang-format clang-tidy)
 readonly fuzz_packages=(clang)
 readonly package_packages=(dpkg-dev file debootstrap)
+readonly cluster_packages=(munge slurm-client slurmctld slurmd snakemake)
 
 fail() {
   echo "${0##*/}: $*" >&2

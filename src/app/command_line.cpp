@@ -231,31 +231,37 @@ void define_tables(CLI::App& app, TablesCommand& c) {
 }
 
 void define_compare(CLI::App& app, CompareCommand& c) {
-  CLI::Option* left = app.add_option("left", c.left, "a report.json")->check(kNotEmpty);
-  CLI::Option* right = app.add_option("right", c.right, "another report.json")->check(kNotEmpty);
-  left->needs(right);
-  CLI::Option* configs = app.add_option("--config", c.configs, "hardware JSON, said twice: run on both")
-                             ->type_name("HW.json")
-                             ->expected(2)
-                             ->excludes(left);
-  CLI::Option* layer = app.add_option("--layer", c.layer, "workload JSON that both run")
+  CLI::Option* reports = app.add_option("reports", c.reports, "report.json of two or more runs")
+                             ->check(kNotEmpty)
+                             ->type_name("REPORT.json");
+  CLI::Option* configs =
+      app.add_option("--config", c.configs, "hardware JSON, said twice or more: run on all")
+          ->type_name("HW.json")
+          ->expected(2, 1000)
+          ->excludes(reports);
+  CLI::Option* layer = app.add_option("--layer", c.layer, "workload JSON that all run")
                            ->type_name("WORKLOAD.json")
                            ->needs(configs);
   configs->needs(layer);
-  app.add_option("--out", c.out, "folder for the two runs' folders")
+  app.add_option("--out", c.out, "folder for the runs' folders")
       ->capture_default_str()
       ->check(kNotEmpty)
       ->needs(configs)
       ->type_name("DIR");
-  app.add_option("--granularity", c.granularity, "of both runs, as for tilebeat run")
+  app.add_option("--granularity", c.granularity, "of all runs, as for tilebeat run")
       ->needs(configs)
       ->check(CLI::IsMember({"clock", "tile"}));
+  app.add_flag("--layers", c.layers, "every layer besides the totals");
+  app.add_option("--format", c.format, "text, or a table for other programs")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"text", "csv", "markdown"}));
   app.callback([&c] {
-    if (c.right.empty() && c.configs.empty())
-      throw CLI::ValidationError("two reports, or --config twice and --layer, are expected");
+    if (c.reports.size() < 2 && c.configs.empty())
+      throw CLI::ValidationError("two or more reports, or --config twice and --layer, are expected");
   });
   app.footer(R"(Examples:
   tilebeat compare dense/report.json dilated/report.json
+  tilebeat compare a/report.json b/report.json c/report.json --layers --format csv
   tilebeat compare --config configs/core1.json --config configs/wfold16x4.json --layer models/vgg16_conv3_2.json)");
 }
 
@@ -286,6 +292,36 @@ void define_manual(CLI::App& app) {
 int print_text(const std::string& text) {
   fmt::print("{}", text);
   return 0;
+}
+
+void define_sweep(CLI::App& app, SweepCommand& c) {
+  app.add_option("sweep", c.sweep, "sweep JSON: which files, and what changes from point to point")
+      ->required()
+      ->check(kNotEmpty)
+      ->type_name("SWEEP.json");
+  app.add_option("--out", c.out, "folder for sweep.csv, sweep.html and points/; a sweep goes on where it was")
+      ->capture_default_str()
+      ->check(kNotEmpty)
+      ->type_name("DIR");
+  CLI::Option* jobs = app.add_option("--jobs", c.jobs, "runs at the same time (default: one a processor)")
+                          ->check(CLI::Range(1, 4096))
+                          ->type_name("N");
+  app.add_option("--pareto", c.pareto, "the two columns that the Pareto front is of, less is better")
+      ->capture_default_str()
+      ->check(kNotEmpty)
+      ->type_name("A,B");
+  CLI::Option* collect =
+      app.add_flag("--collect", c.collect, "run nothing: make the table and the page of what is there");
+  app.add_option("--snakemake", c.snakemake, "run nothing: write the sweep as a Snakemake workflow")
+      ->check(kNotEmpty)
+      ->excludes(collect)
+      ->excludes(jobs)
+      ->type_name("FILE");
+  collect->excludes(jobs);
+  app.footer(R"(Examples:
+  tilebeat sweep sweep.json --out sweep
+  tilebeat sweep sweep.json --out sweep --jobs 4 --pareto time_us,dram_bytes
+  tilebeat sweep sweep.json --out sweep --snakemake Snakefile)");
 }
 
 // The parser itself would only say that a subcommand is missing.
@@ -333,6 +369,7 @@ int dispatch(int argc, char** argv) {
   ImportCommand import_command;
   ReportCommand report_command;
   RerunCommand rerun_command;
+  SweepCommand sweep_command;
 
   CLI::App& run_app = *app.add_subcommand("run", "simulate a workload on a hardware configuration");
   define_run(run_app, run_command);
@@ -344,9 +381,9 @@ int dispatch(int argc, char** argv) {
   CLI::App& plan_app = *app.add_subcommand("plan", "show how a workload is mapped, without simulating");
   define_plan(plan_app, plan_command);
   CLI::App& schema_app = *app.add_subcommand("schema", "print the JSON Schema of a kind of file");
-  schema_app.add_option("kind", schema_command.kind, "hardware, workload, mapping or report")
+  schema_app.add_option("kind", schema_command.kind, "hardware, workload, mapping, report or sweep")
       ->required()
-      ->check(CLI::IsMember({"hardware", "workload", "mapping", "report"}));
+      ->check(CLI::IsMember({"hardware", "workload", "mapping", "report", "sweep"}));
   schema_app.add_flag("--markdown", schema_command.markdown, "a Markdown table instead");
   schema_app.footer("Example:\n  tilebeat schema hardware --markdown");
   CLI::App& tables_app =
@@ -354,7 +391,9 @@ int dispatch(int argc, char** argv) {
   define_tables(tables_app, tables_command);
   CLI::App& report_app = *app.add_subcommand("report", "make an HTML page of the reports of runs");
   define_report(report_app, report_command);
-  define_compare(*app.add_subcommand("compare", "two reports side by side, or one workload on two chips"),
+  CLI::App& sweep_app = *app.add_subcommand("sweep", "run many points, each with other values, and compare");
+  define_sweep(sweep_app, sweep_command);
+  define_compare(*app.add_subcommand("compare", "reports side by side, or one workload on several chips"),
                  compare_command);
   std::string shell;
   CLI::App& completion_app =
@@ -376,6 +415,7 @@ int dispatch(int argc, char** argv) {
   if (plan_app.parsed()) return plan(plan_command);
   if (schema_app.parsed()) return schema(schema_command);
   if (report_app.parsed()) return report(report_command);
+  if (sweep_app.parsed()) return sweep(sweep_command);
   if (tables_app.parsed()) return tables(tables_command);
   if (completion_app.parsed()) return print_text(completion_script(app, shell));
   if (manual_app.parsed()) return print_text(manual_page(app));

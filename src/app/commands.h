@@ -91,14 +91,27 @@ struct ReportCommand {
 };
 int report(const ReportCommand& command);
 
-/// `tilebeat compare`: two reports, or one workload run on two configurations.
+/// `tilebeat compare`: reports, or one workload run on several configurations.
 struct CompareCommand {
-  std::string left, right;
-  std::vector<std::string> configs;  ///< two of them, instead of the reports
+  std::vector<std::string> reports;
+  std::vector<std::string> configs;  ///< instead of the reports
   std::string layer;
   std::string out = "tilebeat-compare";
   std::string granularity;
+  bool layers = false;  ///< every layer besides the totals
+  std::string format = "text";
 };
 int compare(const CompareCommand& command);
+
+/// `tilebeat sweep`: many runs, each with other values in its files.
+struct SweepCommand {
+  std::string sweep;
+  std::string out = "tilebeat-sweep";
+  std::string pareto = "cycles,dram_bytes";
+  std::string snakemake;  ///< a workflow is written there instead; empty: the points run
+  bool collect = false;   ///< nothing runs, results are put together
+  int jobs = 0;           ///< 0: as many as there are processors
+};
+int sweep(const SweepCommand& command);
 
 }  // namespace tilebeat

@@ -2,6 +2,7 @@
 #include "tilebeat/config/hardware_file.h"
 #include "tilebeat/report/report.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -23,10 +24,14 @@
 namespace tilebeat {
 namespace {
 
-void print_comparison(const std::string& left, const std::string& right, const std::string& left_name,
-                      const std::string& right_name) {
-  const nlohmann::ordered_json l = read_report(left), r = read_report(right);
-  fmt::print("{}", compare_reports(l, r, left_name, right_name));
+void print_comparison(const CompareCommand& command, const std::vector<std::string>& files,
+                      const std::vector<std::string>& names) {
+  std::vector<NamedReport> reports;
+  for (std::size_t i = 0; i < files.size(); ++i) reports.push_back({names[i], read_report(files[i])});
+  fmt::print("{}", compare_reports(reports, command.layers ? CompareDetail::kLayers : CompareDetail::kTotals,
+                                   command.format == "csv"        ? TableFormat::kCsv
+                                   : command.format == "markdown" ? TableFormat::kMarkdown
+                                                                  : TableFormat::kText));
 }
 
 // Runs in a process of its own, because a process builds one chip; its table is not printed. Returns the exit
@@ -63,18 +68,21 @@ int run_apart(const RunCommand& command) {
 
 int run_and_compare(const CompareCommand& command) {
   const Workload workload = load_workload(command.layer);
-  RunCommand runs[2];
-  std::string names[2];
-  for (std::size_t i = 0; i < 2; ++i) {
-    const HardwareConfig hardware = load_hardware(command.configs[i]);
+  std::vector<RunCommand> runs;
+  std::vector<std::string> names, reports;
+  for (const std::string& config : command.configs) {
+    const HardwareConfig hardware = load_hardware(config);
     const Plan plan =
         plan_workload(workload, hardware, command.layer).plan;  // before anything runs or is written
-    names[i] = hardware.name;
-    if (i == 1 && names[1] == names[0]) names[1] += "-2";
-    runs[i].config = command.configs[i], runs[i].layer = command.layer;
-    runs[i].granularity = command.granularity;
-    runs[i].out = (std::filesystem::path(command.out) / names[i]).string();
-    check_run_places(runs[i], plan);
+    std::string name = hardware.name;
+    for (int i = 2; std::find(names.begin(), names.end(), name) != names.end(); ++i)
+      name = fmt::format("{}-{}", hardware.name, i);
+    names.push_back(name);
+    RunCommand& run = runs.emplace_back();
+    run.config = config, run.layer = command.layer, run.granularity = command.granularity;
+    run.out = (std::filesystem::path(command.out) / name).string();
+    reports.push_back(run.out + "/report.json");
+    check_run_places(run, plan);
   }
   int worst = 0;
   for (const RunCommand& one : runs) {
@@ -82,9 +90,10 @@ int run_and_compare(const CompareCommand& command) {
     if (status == 2) return 2;
     worst = std::max(worst, status);
   }
-  print_comparison(runs[0].out + "/report.json", runs[1].out + "/report.json", names[0], names[1]);
-  fmt::print("\nWrote {0}/{{report.json,outputs/}}, {1}/{{report.json,outputs/}}\n", runs[0].out,
-             runs[1].out);
+  print_comparison(command, reports, names);
+  // A table for another program is not followed by anything.
+  if (command.format == "text")
+    fmt::print("\nWrote {}/{{{}}}/{{report.json,outputs/}}\n", command.out, fmt::join(names, ","));
   if (worst != 0) print_message("a check or a simulation failed, see the reports");
   return worst;
 }
@@ -93,7 +102,7 @@ int run_and_compare(const CompareCommand& command) {
 
 int compare(const CompareCommand& command) {
   if (!command.configs.empty()) return run_and_compare(command);
-  print_comparison(command.left, command.right, command.left, command.right);
+  print_comparison(command, command.reports, command.reports);
   return 0;
 }
 

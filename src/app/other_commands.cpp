@@ -20,6 +20,7 @@
 #include "output_places.h"
 #include "planning.h"
 #include "sram_curve.h"
+#include "sweep_file.h"
 
 namespace tilebeat {
 namespace {
@@ -123,6 +124,7 @@ int schema(const SchemaCommand& command) {
   const nlohmann::ordered_json json = command.kind == "hardware"   ? hardware_schema()
                                       : command.kind == "workload" ? workload_schema()
                                       : command.kind == "mapping"  ? mapping_schema()
+                                      : command.kind == "sweep"    ? sweep_schema()
                                                                    : report_schema();
   fmt::print("{}\n", command.markdown ? schema_markdown(json) : json.dump(2));
   return 0;

@@ -1,15 +1,21 @@
 #include "tilebeat/report/report.h"
+#include "tilebeat/report/sweep_table.h"
 #include "tilebeat/report/text_table.h"
 #include "tilebeat/schema/place.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "csv.h"
 
 namespace tilebeat {
 namespace {
@@ -52,58 +58,172 @@ void check_value(const Json& value, const Json& schema, const Place& place) {
   }
 }
 
+// A quantity of several reports. Values are null where a report has none.
+struct Row {
+  std::string layer;  ///< empty: of the whole run
+  std::string quantity;
+  std::vector<Json> values;
+};
+
+// Rows of which some report has something.
 class Comparison {
  public:
-  Comparison(const std::string& a, const std::string& b) : rows_{{"", a, b, "ratio"}} {}
+  explicit Comparison(const std::vector<NamedReport>& reports) : reports_(reports) {}
 
-  void count(const std::string& what, const Json& left, const Json& right) { add(what, left, right, false); }
-  void share(const std::string& what, const Json& left, const Json& right) { add(what, left, right, true); }
+  void totals() {
+    std::vector<Json> values;
+    for (const NamedReport& report : reports_) values.push_back(total_of(report.report));
+    for (const auto& [key, quantity] : {std::pair("cycles", "cycles"),
+                                        {"time_us", "microseconds"},
+                                        {"macs", "macs"},
+                                        {"utilization", "utilization"},
+                                        {"tops", "TOPS"},
+                                        {"dram_read_bytes", "DRAM read bytes"},
+                                        {"dram_write_bytes", "DRAM write bytes"},
+                                        {"dram_gb_s", "DRAM GB/s"},
+                                        {"largest_stall", "largest stall"},
+                                        {"largest_stall_share", "largest stall's share"},
+                                        {"energy_pj", "energy pJ"},
+                                        {"edp_pj_s", "energy-delay pJ s"},
+                                        {"area_mm2", "area mm2"},
+                                        {"passed", "checks"}})
+      add("", quantity, values, [&key = key](const Json& total) { return total.value(key, Json()); });
+    add_losses("", values);
+  }
 
-  // A layer that one of the reports does not have is null there.
-  void layer(const Json& left, const Json& right) {
-    // What stands for several layers has their names.
-    const Json& there = left.is_null() || (!right.is_null() && !right.contains("op")) ? right : left;
-    const std::string prefix = there["name"].get<std::string>() + ": ";
-    const auto of = [](const Json& layer, const char* key) { return layer.is_null() ? Json() : layer[key]; };
-    for (const char* key : {"cycles", "beats", "bank_conflict_cycles", "macs"})
-      count(prefix + key, of(left, key), of(right, key));
-    share(prefix + "utilization", of(left, "utilization"), of(right, "utilization"));
-    const auto stall = [](const Json& layer, const std::string& cause) {
-      return layer.is_null() ? Json() : Json(layer["stall_cycles"].value(cause, std::int64_t{0}));
-    };
+  // Of each report a layer, or several taken together; null where it has none.
+  void layer(const std::vector<Json>& layers) {
+    const Json& named = named_of(layers);
+    const std::string name = named["name"].get<std::string>();
+    for (const char* key : {"cycles", "beats", "bank_conflict_cycles", "macs", "utilization"})
+      add(name, key, layers, [key](const Json& layer) { return layer[key]; });
+    add_losses(name, layers);
     for (int i = 1; i < kActivityCount; ++i) {
       const std::string cause(activity_name(static_cast<Activity>(i)));
-      const Json l = stall(left, cause), r = stall(right, cause);
-      if ((!l.is_null() && l != 0) || (!r.is_null() && r != 0)) count(prefix + "stall " + cause, l, r);
+      const bool there = std::any_of(layers.begin(), layers.end(), [&](const Json& layer) {
+        return !layer.is_null() && layer["stall_cycles"].value(cause, 0) != 0;
+      });
+      if (there)
+        add(name, "stall " + cause, layers,
+            [&](const Json& layer) { return Json(layer["stall_cycles"].value(cause, std::int64_t{0})); });
     }
-    for (const auto& [level, directions] : there["bytes"].items()) {
-      for (const auto& [direction, ignored] : directions.items()) {
-        const auto bytes = [&level = level, &direction = direction](const Json& layer) {
-          return layer.is_null() ? Json() : layer["bytes"][level][direction];
-        };
-        count(fmt::format("{}{} {} bytes", prefix, level, direction), bytes(left), bytes(right));
-      }
+    for (const auto& [level, directions] : named["bytes"].items()) {
+      for (const auto& [direction, ignored] : directions.items())
+        add(name, fmt::format("{} {} bytes", level, direction), layers,
+            [&level = level, &direction = direction](const Json& layer) {
+              return layer["bytes"][level][direction];
+            });
     }
   }
 
-  std::string table() const { return format_rows(rows_); }
+  std::string table(TableFormat format) const {
+    if (format == TableFormat::kCsv) return csv();
+    std::vector<std::vector<std::string>> rows{{""}};
+    for (const NamedReport& report : reports_) rows[0].push_back(one_line(report.name));
+    for (std::size_t i = 1; i < reports_.size(); ++i)
+      rows[0].push_back(reports_.size() == 2 ? "ratio" : fmt::format("ratio {}", i + 1));
+    for (const Row& row : rows_) {
+      rows.push_back({row.layer.empty() ? "total " + row.quantity : row.layer + ": " + row.quantity});
+      for (const Json& value : row.values) rows.back().push_back(shown_value(row, value));
+      for (std::size_t i = 1; i < row.values.size(); ++i) rows.back().push_back(ratio(row, i, "-"));
+    }
+    return format == TableFormat::kText ? format_rows(rows) : markdown_rows(rows);
+  }
 
  private:
-  void add(const std::string& what, const Json& left, const Json& right, bool percent) {
-    const auto show = [percent](const Json& value) {
-      if (value.is_null()) return std::string("no layer");
-      return percent ? fmt::format("{:.2f} %", 100 * value.get<double>())
-                     : grouped(value.get<std::int64_t>());
-    };
-    std::string ratio;
-    if (!left.is_null() && !right.is_null()) {
-      const auto l = left.get<double>(), r = right.get<double>();
-      ratio = l != 0 ? fmt::format("{:.3f}", r / l) : (r == 0 ? "" : "-");
+  // What has the names of all of a row's layers stands for several.
+  static const Json& named_of(const std::vector<Json>& layers) {
+    const Json* named = nullptr;
+    for (const Json& layer : layers) {
+      if (!layer.is_null() && (named == nullptr || !layer.contains("op"))) named = &layer;
     }
-    rows_.push_back({what, show(left), show(right), ratio});
+    return *named;
   }
 
-  std::vector<std::vector<std::string>> rows_;
+  void add_losses(const std::string& layer, const std::vector<Json>& from) {
+    for (const std::string_view loss : kMacLossNames) {
+      const std::string name(loss);
+      add(layer, "lost macs, " + name, from, [&name](const Json& source) {
+        return source.contains("lost_macs") ? source["lost_macs"][name] : Json();
+      });
+    }
+  }
+
+  static Json total_of(const Json& report) {
+    Json total = sweep_values(report);
+    const double seconds = total["time_us"].get<double>() * 1e-6;
+    const auto rate = [seconds](const Json& count, double scale) {
+      return seconds > 0 ? count.get<double>() * scale / seconds : 0.0;
+    };
+    total["tops"] = rate(total["macs"], 2e-12), total["dram_gb_s"] = rate(total["dram_bytes"], 1e-9);
+    if (report["total"].contains("lost_macs")) total["lost_macs"] = report["total"]["lost_macs"];
+    total["passed"] = report["passed"].get<bool>() ? "passed" : "FAILED";
+    return total;
+  }
+
+  template <class Get>
+  void add(const std::string& layer, const std::string& quantity, const std::vector<Json>& from,
+           const Get& get) {
+    Row row{layer, quantity, {}};
+    for (const Json& source : from) row.values.push_back(source.is_null() ? Json() : get(source));
+    // What no report has, and what is zero in a layer of all, tells nothing.
+    const bool told = std::any_of(row.values.begin(), row.values.end(), [&layer](const Json& value) {
+      return !value.is_null() && (layer.empty() || value != 0);
+    });
+    if (told) rows_.push_back(std::move(row));
+  }
+
+  static std::string shown_value(const Row& row, const Json& value) {
+    if (value.is_null()) return row.layer.empty() ? "-" : "no layer";
+    if (value.is_string()) return value.get<std::string>();
+    if (row.quantity == "utilization" || row.quantity == "largest stall's share")
+      return fmt::format("{:.2f} %", 100 * value.get<double>());
+    if (value.is_number_integer()) return grouped(value.get<std::int64_t>());
+    const auto number = value.get<double>();
+    return number != 0 && std::abs(number) < 0.01 ? fmt::format("{:.3g}", number)
+                                                  : fmt::format("{:.3f}", number);
+  }
+
+  // Of value `i` to the first one.
+  static std::string ratio(const Row& row, std::size_t i, const char* none) {
+    if (!row.values[0].is_number() || !row.values[i].is_number()) return "";
+    const auto first = row.values[0].get<double>(), value = row.values[i].get<double>();
+    return first != 0 ? fmt::format("{:.3f}", value / first) : (value == 0 ? "" : none);
+  }
+
+  static std::string markdown_rows(const std::vector<std::vector<std::string>>& rows) {
+    std::string text;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      for (const std::string& cell : rows[r]) {
+        std::string escaped;
+        for (const char c : cell) escaped += c == '|' ? "\\|" : std::string(1, c);
+        text += "| " + escaped + " ";
+      }
+      text += "|\n";
+      if (r > 0) continue;
+      text += "| --- |";
+      for (std::size_t c = 1; c < rows[r].size(); ++c) text += " ---: |";
+      text += "\n";
+    }
+    return text;
+  }
+
+  std::string csv() const {
+    std::vector<std::string> cells{"layer", "quantity"};
+    for (const NamedReport& report : reports_) cells.push_back(one_line(report.name));
+    for (std::size_t i = 1; i < reports_.size(); ++i) cells.push_back(fmt::format("ratio {}", i + 1));
+    std::string text = csv_line(cells);
+    for (const Row& row : rows_) {
+      cells = {row.layer, row.quantity};
+      for (const Json& value : row.values) cells.push_back(csv_value(value));
+      for (std::size_t i = 1; i < row.values.size(); ++i) cells.push_back(ratio(row, i, ""));
+      text += csv_line(cells);
+    }
+    return text;
+  }
+
+  const std::vector<NamedReport>& reports_;
+  std::vector<Row> rows_;
 };
 
 // Layers of the workload that a layer of a report stands for: a fused unit for several.
@@ -139,6 +259,7 @@ Json together(const std::vector<const Json*>& layers) {
   for (const Json* layer : layers) {
     for (const char* key : {"cycles", "beats", "bank_conflict_cycles", "macs", "stall_cycles", "bytes"})
       add_numbers(sum[key], (*layer)[key]);
+    if (layer->contains("lost_macs")) add_numbers(sum["lost_macs"], (*layer)["lost_macs"]);
     used += layer->at("utilization").get<double>() * array_cycles(*layer);
   }
   const double cycles = array_cycles(sum);
@@ -146,40 +267,40 @@ Json together(const std::vector<const Json*>& layers) {
   return sum;
 }
 
-// Layers of both reports that stand for the same layers of the workload: one and one, or where one of the
-// reports has fused them a unit and what the other one has of it.
+// Layers of the reports that stand for the same layers of the workload: one each, or where one of the reports
+// has fused them a unit and what the others have of it.
 struct Group {
   std::set<std::string> layers;
-  std::vector<const Json*> left, right;
+  std::vector<std::vector<const Json*>> sides;  ///< by report
 };
-std::vector<Group> groups_of(const Json& left, const Json& right) {
-  std::vector<Group> groups;
-  const auto add = [&](const Json& layer, std::vector<const Json*> Group::*side) {
-    const std::set<std::string> names = layers_of(layer);
-    const auto shares = [&](const Group& group) {
-      return std::any_of(group.layers.begin(), group.layers.end(),
-                         [&](const std::string& name) { return names.count(name) > 0; });
-    };
-    Group made{names, {}, {}};
-    std::vector<Group> others;
-    std::optional<std::size_t> place;
-    for (Group& group : groups) {
-      if (!shares(group)) {
-        others.push_back(std::move(group));
-        continue;
-      }
-      if (!place) place = others.size();
-      made.layers.merge(group.layers);
-      made.left.insert(made.left.end(), group.left.begin(), group.left.end());
-      made.right.insert(made.right.end(), group.right.begin(), group.right.end());
+
+void add_layer(std::vector<Group>& groups, const Json& layer, std::size_t side, std::size_t reports) {
+  Group made{layers_of(layer), std::vector<std::vector<const Json*>>(reports)};
+  const std::set<std::string> names = made.layers;
+  std::vector<Group> others;
+  std::optional<std::size_t> place;
+  for (Group& group : groups) {
+    const bool shares = std::any_of(group.layers.begin(), group.layers.end(),
+                                    [&](const std::string& name) { return names.count(name) > 0; });
+    if (!shares) {
+      others.push_back(std::move(group));
+      continue;
     }
-    (made.*side).push_back(&layer);
-    others.insert(others.begin() + static_cast<std::ptrdiff_t>(place.value_or(others.size())),
-                  std::move(made));
-    groups = std::move(others);
-  };
-  for (const Json& layer : left["layers"]) add(layer, &Group::left);
-  for (const Json& layer : right["layers"]) add(layer, &Group::right);
+    if (!place) place = others.size();
+    made.layers.merge(group.layers);
+    for (std::size_t i = 0; i < reports; ++i)
+      made.sides[i].insert(made.sides[i].end(), group.sides[i].begin(), group.sides[i].end());
+  }
+  made.sides[side].push_back(&layer);
+  others.insert(others.begin() + static_cast<std::ptrdiff_t>(place.value_or(others.size())), std::move(made));
+  groups = std::move(others);
+}
+
+std::vector<Group> groups_of(const std::vector<NamedReport>& reports) {
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    for (const Json& layer : reports[i].report["layers"]) add_layer(groups, layer, i, reports.size());
+  }
   return groups;
 }
 
@@ -189,17 +310,17 @@ void check_report(const Json& report, const std::string& file) {
   check_value(report, report_schema(), Place(file));
 }
 
-std::string compare_reports(const Json& left, const Json& right, const std::string& a, const std::string& b) {
-  Comparison comparison(a, b);
-  const Json &l = left["total"], &r = right["total"];
-  comparison.count("total cycles", l["cycles"], r["cycles"]);
-  comparison.count("total macs", l["macs"], r["macs"]);
-  comparison.share("total utilization", l["utilization"], r["utilization"]);
-  comparison.count("total DRAM read bytes", l["dram_read_bytes"], r["dram_read_bytes"]);
-  comparison.count("total DRAM write bytes", l["dram_write_bytes"], r["dram_write_bytes"]);
-  for (const Group& group : groups_of(left, right))
-    comparison.layer(together(group.left), together(group.right));
-  return comparison.table();
+std::string compare_reports(const std::vector<NamedReport>& reports, CompareDetail detail,
+                            TableFormat format) {
+  Comparison comparison(reports);
+  comparison.totals();
+  if (detail == CompareDetail::kTotals) return comparison.table(format);
+  for (const Group& group : groups_of(reports)) {
+    std::vector<Json> layers;
+    for (const auto& side : group.sides) layers.push_back(together(side));
+    comparison.layer(layers);
+  }
+  return comparison.table(format);
 }
 
 }  // namespace tilebeat

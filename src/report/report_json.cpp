@@ -60,6 +60,12 @@ Json energy_json(const EnergyResult& energy) {
             {"total", energy.area.total()}}}};
 }
 
+Json losses_json(const MacLosses& losses) {
+  Json made = Json::object();
+  for (std::size_t i = 0; i < losses.size(); ++i) made[std::string(kMacLossNames[i])] = losses[i];
+  return made;
+}
+
 Json layer_json(const LayerResult& layer) {
   const Cycle conflicts = layer.activity[static_cast<std::size_t>(Activity::kBankConflict)];
   Json made{{"name", layer.name},
@@ -81,6 +87,7 @@ Json layer_json(const LayerResult& layer) {
             {"busiest", {{"module", layer.busiest}, {"share", layer.busiest_share}}},
             {"check", layer.check}};
   made["energy_pj"] = energy_json(layer.energy);
+  if (layer.losses) made["lost_macs"] = losses_json(*layer.losses);
   if (layer.quality)
     made["quality"] = {{"sqnr_db", layer.quality->sqnr_db}, {"cosine", layer.quality->cosine}};
   return made;
@@ -102,6 +109,7 @@ nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered
                 {"dram_read_bytes", run.bytes.dram_read},
                 {"dram_write_bytes", run.bytes.dram_write},
                 {"bytes", bytes_json(run.bytes)}}}};
+  if (run.losses) report["total"]["lost_macs"] = losses_json(*run.losses);
   report["layers"] = Json::array();
   for (const LayerResult& layer : run.layers) report["layers"].push_back(layer_json(layer));
   report["cores"] = Json::array();

@@ -106,6 +106,17 @@ Json quality() {
                    {"description", "of the angle between the two"}}}});
 }
 
+// Engines that cannot tell have none.
+Json lost_macs() {
+  return object(
+      "multiply-accumulates that beats had room for and did not do: with macs they are the beats at the "
+      "peak of an array",
+      {{"no_pixel", count("of lanes, threads or lines without an output element")},
+       {"no_kernel", count("of columns without a kernel")},
+       {"no_channel", count("of outputs, with products that are none of the layer's: fill of channels, "
+                            "other groups, inserted zeros")}});
+}
+
 Json layer() {
   Json layer = object(
       "a layer, or a fused unit",
@@ -134,6 +145,7 @@ Json layer() {
   // Reports from before there was `energy_pj` are reports as well.
   layer["properties"]["energy_pj"] = energy_parts();
   layer["properties"]["quality"] = quality();
+  layer["properties"]["lost_macs"] = lost_macs();
   return layer;
 }
 
@@ -158,6 +170,17 @@ Json provenance() {
                                                 {"inputs", list("files that the run read", file)}});
 }
 
+Json total() {
+  Json total = object("the whole run", {{"cycles", count("until the last layer is complete")},
+                                        {"macs", count("useful multiply-accumulates")},
+                                        {"utilization", share("macs / (cycles x peak_macs_per_clock)")},
+                                        {"dram_read_bytes", count("bytes read from DRAM")},
+                                        {"dram_write_bytes", count("bytes written to DRAM")},
+                                        {"bytes", bytes()}});
+  total["properties"]["lost_macs"] = lost_macs();
+  return total;
+}
+
 Json fields() {
   return {
       {"tilebeat_report", {{"const", kReportVersion}, {"description", "version of this schema"}}},
@@ -166,12 +189,7 @@ Json fields() {
       {"hardware", text("its name")},
       {"dataflow", text("the engine of the hardware")},
       {"peak_macs_per_clock", count("multiply-accumulates of all arrays in a cycle")},
-      {"total", object("the whole run", {{"cycles", count("until the last layer is complete")},
-                                         {"macs", count("useful multiply-accumulates")},
-                                         {"utilization", share("macs / (cycles x peak_macs_per_clock)")},
-                                         {"dram_read_bytes", count("bytes read from DRAM")},
-                                         {"dram_write_bytes", count("bytes written to DRAM")},
-                                         {"bytes", bytes()}})},
+      {"total", total()},
       {"layers", list("in the order of their completion", layer())},
       {"cores", list("of a chip", object("a core", {{"name", text("clusterK.coreI")},
                                                     {"macs", count("useful multiply-accumulates")},

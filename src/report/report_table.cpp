@@ -2,6 +2,8 @@
 #include "tilebeat/report/text_table.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -35,21 +37,47 @@ void add_qualities(const RunResult& run, std::vector<std::vector<std::string>>& 
   }
 }
 
+// Cycles as time, and counts a second.
+struct Clock {
+  double mhz;
+
+  std::string microseconds(Cycle cycles) const {
+    const double us = static_cast<double>(cycles) / mhz;
+    return us < 100 ? fmt::format("{:.3f}", us) : grouped(std::llround(us));
+  }
+  // In units of 10^`exponent` a second.
+  std::string rate(std::int64_t count, Cycle cycles, int exponent) const {
+    const double seconds = static_cast<double>(cycles) / (mhz * 1e6);
+    const double value = seconds > 0 ? static_cast<double>(count) / seconds / std::pow(10, exponent) : 0;
+    return fmt::format("{:.{}f}", value, value < 10 ? 2 : 1);
+  }
+  // A multiply-accumulate is two operations.
+  std::string tops(std::int64_t macs, Cycle cycles) const { return rate(2 * macs, cycles, 12); }
+  std::string gigabytes(const MemoryBytes& bytes, Cycle cycles) const {
+    return rate(bytes.dram_read + bytes.dram_write, cycles, 9);
+  }
+};
+
 std::string layers_table(const RunResult& run) {
-  std::vector<std::vector<std::string>> rows{{"layer", "cycles", "bound", "estimate", "beats", "stalls",
-                                              "MACs", "util", "DRAM read", "DRAM write", "busiest", "check"}};
+  const Clock clock{run.clock_mhz};
+  std::vector<std::vector<std::string>> rows{{"layer", "cycles", "us", "bound", "estimate", "beats", "stalls",
+                                              "MACs", "util", "TOPS", "DRAM read", "DRAM write", "GB/s",
+                                              "busiest", "check"}};
   for (const LayerResult& l : run.layers) {
-    rows.push_back({l.scene == "main" ? l.name : fmt::format("{}/{}", l.scene, l.name), grouped(l.cycles),
-                    fmt::format("{} {}", grouped(l.bound.cycles()), limit_of(l.bound)), estimate_text(l),
-                    grouped(l.beats), grouped(l.array_cycles() - l.beats), grouped(l.macs),
-                    fmt::format("{:.1f} %", 100 * l.utilization), grouped(l.bytes.dram_read),
-                    grouped(l.bytes.dram_write), fmt::format("{} {:.0f} %", l.busiest, 100 * l.busiest_share),
-                    l.check});
+    rows.push_back(
+        {l.scene == "main" ? l.name : fmt::format("{}/{}", l.scene, l.name), grouped(l.cycles),
+         clock.microseconds(l.cycles), fmt::format("{} {}", grouped(l.bound.cycles()), limit_of(l.bound)),
+         estimate_text(l), grouped(l.beats), grouped(l.array_cycles() - l.beats), grouped(l.macs),
+         fmt::format("{:.1f} %", 100 * l.utilization), clock.tops(l.macs, l.cycles),
+         grouped(l.bytes.dram_read), grouped(l.bytes.dram_write), clock.gigabytes(l.bytes, l.cycles),
+         fmt::format("{} {:.0f} %", l.busiest, 100 * l.busiest_share), l.check});
   }
   add_qualities(run, rows);
-  rows.push_back({"total", grouped(run.cycles), "", "", "", "", grouped(run.macs),
-                  fmt::format("{:.1f} %", 100 * run.utilization), grouped(run.bytes.dram_read),
-                  grouped(run.bytes.dram_write), "", run.passed() ? "" : "FAILED"});
+  rows.push_back({"total", grouped(run.cycles), clock.microseconds(run.cycles), "", "", "", "",
+                  grouped(run.macs), fmt::format("{:.1f} %", 100 * run.utilization),
+                  clock.tops(run.macs, run.cycles), grouped(run.bytes.dram_read),
+                  grouped(run.bytes.dram_write), clock.gigabytes(run.bytes, run.cycles), "",
+                  run.passed() ? "" : "FAILED"});
   return format_rows(rows);
 }
 
@@ -93,6 +121,29 @@ std::string energy_line(const EnergyResult& energy) {
                      energy.area.total());
 }
 
+// Why "busy" is not "util": what the beats could have multiplied.
+std::string beats_table(const RunResult& run) {
+  constexpr std::array<const char*, kMacLossNames.size()> kMeanings{
+      "lanes, threads or lines without an output element", "columns without a kernel",
+      "fill of channels, other groups, inserted zeros"};
+  const std::int64_t all = std::accumulate(run.losses->begin(), run.losses->end(), run.macs);
+  if (all == 0) return "";
+  std::int64_t beats = 0;
+  for (const LayerResult& layer : run.layers) beats += layer.beats;
+  std::string text =
+      fmt::format("\nWhat the multipliers did in {} beats, {} multiply-accumulates at the peak:\n",
+                  grouped(beats), grouped(all));
+  const auto add = [&](std::string_view name, std::int64_t count, const char* meaning) {
+    text += fmt::format("  {:<14}{:>18}  {:>5.1f} %   {}\n", name, grouped(count),
+                        100.0 * static_cast<double>(count) / static_cast<double>(all), meaning);
+  };
+  add("useful", run.macs, "the layers' own");
+  for (std::size_t i = 0; i < run.losses->size(); ++i) {
+    if ((*run.losses)[i] != 0) add(kMacLossNames[i], (*run.losses)[i], kMeanings[i]);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string report_table(const RunResult& run) {
@@ -103,6 +154,7 @@ std::string report_table(const RunResult& run) {
   const std::string arrays = run.cores == 1 ? fmt::format("array's {}", grouped(run.cycles))
                                             : fmt::format("arrays' {} x {}", run.cores, grouped(run.cycles));
   text += fmt::format("\nWhere the PE {} cycles went:\n", arrays) + activity_table(run);
+  if (run.losses) text += beats_table(run);
   if (run.core_results.size() > 1) {
     const auto by = [](double (*value)(const CoreResult&)) {
       return [value](const CoreResult& a, const CoreResult& b) { return value(a) < value(b); };

@@ -17,17 +17,19 @@ struct KindText {
   const char *name, *use;
 };
 // By FileKind.
-constexpr std::array<KindText, 4> kTexts{
+constexpr std::array<KindText, 5> kTexts{
     {{"a hardware file", "it is the value of --config"},
      {"a workload", "it is the value of --layer"},
      {"a mapping", "it is the value of --mapping"},
-     {"the report of a run", "`tilebeat report` and `tilebeat compare` read it"}}};
+     {"the report of a run", "`tilebeat report` and `tilebeat compare` read it"},
+     {"a sweep", "`tilebeat sweep` runs it"}}};
 
 std::optional<FileKind> kind_of(const nlohmann::json& json) {
   if (!json.is_object()) return {};
   const auto has = [&](const char* key) { return json.contains(key); };
   if (has("tilebeat_report")) return FileKind::kReport;
   if (has("tilebeat_mapping")) return FileKind::kMapping;
+  if (has("tilebeat_sweep")) return FileKind::kSweep;
   constexpr std::array<const char*, 6> kOfHardware{"clock_mhz", "dataflow",     "dram",
                                                    "chip",      "interconnect", "switch_array"};
   const bool hardware = std::any_of(kOfHardware.begin(), kOfHardware.end(), has);

@@ -26,6 +26,7 @@ LayerResult layer_result(const LayerPlan& plan, const LayerMark& before, const L
   layer.cycles = after.at - before.at;
   layer.beats = after.beats - before.beats;
   layer.macs = after.macs - before.macs;
+  if (after.losses) layer.losses = *after.losses - before.losses.value_or(MacLosses{});
   std::transform(after.array.begin(), after.array.end(), before.array.begin(), layer.activity.begin(),
                  std::minus<>());
   layer.utilization = utilization_of(layer.macs, layer.array_cycles(), run.peak_macs_per_clock / run.cores);
@@ -51,6 +52,21 @@ bool worked(const LayerMark& before, const LayerMark& after) {
          std::any_of(kMemoryCounts.begin(), kMemoryCounts.end(), [&](std::int64_t MemoryBytes::*count) {
            return count != &MemoryBytes::dram_read && count != &MemoryBytes::bus_read && moved.*count != 0;
          });
+}
+
+// What a beat could multiply is useful or lost by name, exactly.
+template <class Expect>
+void assert_losses(const RunResult& run, const Expect& expect) {
+  const std::int64_t peak = run.peak_macs_per_clock / run.cores;
+  for (const LayerResult& layer : run.layers) {
+    if (!layer.losses) continue;
+    const std::int64_t lost = std::accumulate(layer.losses->begin(), layer.losses->end(), std::int64_t{0});
+    const std::int64_t least = *std::min_element(layer.losses->begin(), layer.losses->end());
+    expect(layer.macs + lost == layer.beats * peak && least >= 0,
+           fmt::format("layer '{}': {} useful multiply-accumulates and {} lost ones are not {} beats of {}, "
+                       "or some are negative",
+                       layer.name, layer.macs, lost, layer.beats, peak));
+  }
 }
 
 // What must hold at the end of every run (SPEC CY-1).
@@ -91,6 +107,7 @@ void assert_invariants(const HardwareConfig& hardware, const Plan& plan, Started
            fmt::format("layer '{}': the array was busy in {} cycles, with {} beats", layer.name,
                        layer.activity[static_cast<std::size_t>(Activity::kBusy)], layer.beats));
   }
+  assert_losses(run, expect);
   expect(layer_cycles == run.cycles,
          fmt::format("the layers' cycles sum to {}, the run took {}", layer_cycles, run.cycles));
 }
@@ -155,6 +172,7 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
   if (!run.failures.empty()) last = system.snapshot_now();
   run.cycles = last.at - system.run_begin().at;
   run.macs = last.macs;
+  run.losses = last.losses;
   run.bytes = last.bytes - system.run_begin().bytes;
   run.results = last.results - system.run_begin().results;
   run.activations = last.activations - system.run_begin().activations;
@@ -212,6 +230,7 @@ RunResult collect_result(const HardwareConfig& hardware, const Plan& plan, const
   run.dataflow = hardware.dataflow;
   run.cores = hardware.chip ? hardware.chip->cores() : 1;
   run.peak_macs_per_clock = hardware.macs_per_clock() * run.cores;
+  run.clock_mhz = hardware.clock_mhz;
   collect(plan, system, options.observers.timeline, ClockDomain(hardware.clock_ps()), run);
   add_energy(hardware, run);
   if (run.failures.empty()) assert_invariants(hardware, plan, options.started_by, run);

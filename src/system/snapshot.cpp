@@ -14,6 +14,7 @@ void Snapshot::add(const Snapshot& part) {
   macs += part.macs;
   results += part.results;
   activations += part.activations;
+  if (part.losses) losses = losses.value_or(MacLosses{}) + *part.losses;
 }
 
 void Snapshot::add(const Snapshot& part, const std::string& prefix, const std::string& as) {
@@ -32,7 +33,8 @@ LayerMark::LayerMark(const Snapshot& snapshot, const Snapshot& before)
       beats(snapshot.beats),
       macs(snapshot.macs),
       results(snapshot.results),
-      activations(snapshot.activations) {
+      activations(snapshot.activations),
+      losses(snapshot.losses) {
   constexpr auto kBusy = static_cast<std::size_t>(Activity::kBusy);
   for (std::size_t i = 0; i < snapshot.modules.size(); ++i) {
     const ModuleCycles& now = snapshot.modules[i];
@@ -61,6 +63,10 @@ void SnapshotVisitor::array(const CycleLedger& ledger, std::int64_t beats, std::
   for (std::size_t i = 0; i < snapshot_.array.size(); ++i) snapshot_.array[i] += ledger.cycles()[i];
   snapshot_.beats += beats;
   snapshot_.macs += macs;
+}
+
+void SnapshotVisitor::losses(const MacLosses& losses) {
+  snapshot_.losses = snapshot_.losses.value_or(MacLosses{}) + losses;
 }
 
 void SnapshotVisitor::bus(const std::string& module, Interconnect& bus) {

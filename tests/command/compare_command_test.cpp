@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -47,7 +48,7 @@ TEST(CompareCommand, UI_1_layers_of_one_report_alone_are_shown) {
   right["layers"][0]["name"] = "only_right", right["layers"][0]["cycles"] = 4567;
   folder.write("l.json", left.dump());
   folder.write("r.json", right.dump());
-  const CommandResult result = folder.run({"compare", "l.json", "r.json"});
+  const CommandResult result = folder.run({"compare", "l.json", "r.json", "--layers"});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(line_of(result.out, "only_left: cycles"), "only_left: cycles 123 no layer");
   EXPECT_EQ(line_of(result.out, "only_right: cycles"), "only_right: cycles no layer 4,567");
@@ -69,8 +70,9 @@ TEST(CompareCommand, FU_9_UI_1_a_fused_unit_stands_beside_its_layers) {
     return alone.at(0).at(key).get<int>() + alone.at(1).at(key).get<int>() + alone.at(2).at(key).get<int>();
   };
   for (const bool swapped : {false, true}) {
-    const CommandResult result = swapped ? folder.run({"compare", "fused/report.json", "alone/report.json"})
-                                         : folder.run({"compare", "alone/report.json", "fused/report.json"});
+    const CommandResult result =
+        swapped ? folder.run({"compare", "fused/report.json", "alone/report.json", "--layers"})
+                : folder.run({"compare", "alone/report.json", "fused/report.json", "--layers"});
     EXPECT_EQ(result.status, 0) << result.err;
     const std::string macs = line_of(result.out, "conv1 to conv2: macs");
     EXPECT_NE(macs.find("conv1 to conv2: macs " + grouped(sum("macs"))), std::string::npos) << macs;
@@ -80,6 +82,54 @@ TEST(CompareCommand, FU_9_UI_1_a_fused_unit_stands_beside_its_layers) {
       EXPECT_NE(cycles.find(" " + grouped(value)), std::string::npos) << cycles;
     EXPECT_NE(line_of(result.out, "fc6: cycles"), "");
   }
+}
+
+// Three runs in the same places of all formats, each with its ratio to the first one.
+TEST(CompareCommand, UI_1_any_number_of_reports_totals_first_and_layers_on_demand) {
+  const CommandFolder folder;
+  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--out", "a"}).status, 0);
+  ASSERT_EQ(folder.run_layer("configs/switch16_zero_inserted.json", kDilated, {"--out", "b"}).status, 0);
+  ASSERT_EQ(folder.run_layer("configs/switch8.json", kDilated, {"--out", "c"}).status, 0);
+  const auto compare = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"compare", "a/report.json", "b/report.json", "c/report.json"});
+    const CommandResult result = folder.run(more);
+    EXPECT_EQ(result.status, 0) << result.err;
+    return result.out;
+  };
+  const auto totals = [&](const char* key) {
+    std::vector<double> values;
+    for (const char* out : {"a", "b", "c"}) values.push_back(folder.report(out).at("total").at(key));
+    return values;
+  };
+  const std::vector<double> cycles = totals("cycles");
+  const std::string text = compare({});
+  EXPECT_EQ(line_of(text, "total cycles"),
+            fmt::format("total cycles {} {} {} {:.3f} {:.3f}", grouped(static_cast<std::int64_t>(cycles[0])),
+                        grouped(static_cast<std::int64_t>(cycles[1])),
+                        grouped(static_cast<std::int64_t>(cycles[2])), cycles[1] / cycles[0],
+                        cycles[2] / cycles[0]));
+  // 1000 MHz: a cycle is a nanosecond.
+  EXPECT_NE(text.find(fmt::format("{:.3f}", cycles[2] / 1000)), std::string::npos) << text;
+  EXPECT_EQ(text.find("conv1"), std::string::npos) << "layers only when they are asked for";
+  EXPECT_NE(compare({"--layers"}).find("conv1: beats"), std::string::npos);
+
+  const std::string csv = compare({"--format", "csv"});
+  EXPECT_EQ(csv.rfind("layer,quantity,a/report.json,b/report.json,c/report.json,ratio 2,ratio 3\n", 0), 0U);
+  EXPECT_NE(csv.find(fmt::format("\n,DRAM read bytes,{},{},{},", totals("dram_read_bytes")[0],
+                                 totals("dram_read_bytes")[1], totals("dram_read_bytes")[2])),
+            std::string::npos)
+      << csv;
+  const auto macs = folder.report("a").at("total").at("macs").get<double>();
+  EXPECT_NE(csv.find(fmt::format("\n,TOPS,{}", 2 * macs / cycles[0] / 1000).substr(0, 12)), std::string::npos)
+      << csv;
+  EXPECT_NE(compare({"--format", "csv", "--layers"}).find("\nconv1,beats,36,100,"), std::string::npos);
+
+  const std::string markdown = compare({"--format", "markdown"});
+  EXPECT_NE(markdown.find("| --- | ---: | ---: | ---: | ---: | ---: |\n"), std::string::npos) << markdown;
+  EXPECT_NE(markdown.find("| total cycles | " + grouped(static_cast<std::int64_t>(cycles[0])) + " | "),
+            std::string::npos);
+  EXPECT_EQ(folder.run({"compare", "a/report.json"}).status, 2);
+  EXPECT_EQ(folder.run({"compare", "a/report.json", "b/report.json", "--format", "xml"}).status, 2);
 }
 
 struct Damage {

@@ -381,7 +381,8 @@ TEST(RunCommand, UI_1_help_everywhere_with_examples) {
                                                   {"run", "--help"},
                                                   {"plan", "--help"},
                                                   {"schema", "--help"},
-                                                  {"compare", "--help"}}) {
+                                                  {"compare", "--help"},
+                                                  {"sweep", "--help"}}) {
     const CommandResult result = folder.run(command);
     EXPECT_EQ(result.status, 0);
     const std::string example = "tilebeat " + (command.size() == 2 ? command[0] : "COMMAND") + " ";

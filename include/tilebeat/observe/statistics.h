@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tilebeat {
 
@@ -45,6 +46,27 @@ inline MemoryBytes operator-(MemoryBytes a, const MemoryBytes& b) {
   return a;
 }
 
+/// Why a multiplier has nothing useful to do in a beat of its array. A multiplier is counted once, under the
+/// first reason that holds.
+enum class MacLoss {
+  kNoPixel,   ///< its lane, thread or line has no output element: edges of maps and blocks
+  kNoKernel,  ///< its column has no kernel
+  kNoChannel  ///< output and kernel exist, the product is none of the layer's: fill of channels, other
+              ///< groups, inserted zeros
+};
+constexpr std::array<std::string_view, 3> kMacLossNames{"no_pixel", "no_kernel", "no_channel"};
+/// Multiply-accumulates by MacLoss.
+using MacLosses = std::array<std::int64_t, kMacLossNames.size()>;
+
+inline MacLosses operator+(MacLosses a, const MacLosses& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+  return a;
+}
+inline MacLosses operator-(MacLosses a, const MacLosses& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
+  return a;
+}
+
 /// To whom a part of the hardware tells what it has counted since reset. Modules are named relative to what
 /// contains the part: "engine.array".
 class StatVisitor {
@@ -61,6 +83,9 @@ class StatVisitor {
   virtual void array(const CycleLedger& ledger, std::int64_t beats, std::int64_t macs) = 0;
   /// Results that were requantised, or that a vector unit made.
   virtual void results(std::int64_t /*elements*/) {}
+  /// What the beats of the same PE array could have multiplied besides the useful multiply-accumulates; told
+  /// by arrays that count it. Both sum to the beats at the array's peak.
+  virtual void losses(const MacLosses& /*losses*/) {}
 };
 
 }  // namespace tilebeat

@@ -3,8 +3,9 @@
 #include "tilebeat/report/run_result.h"
 
 #include <string>
+#include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 namespace tilebeat {
 
@@ -21,9 +22,17 @@ std::string report_table(const RunResult& run);
 /// Throws UserError naming `file` and the JSON path of what does not follow `report_schema`; unknown keys
 /// pass.
 void check_report(const nlohmann::ordered_json& report, const std::string& file);
-/// Two reports side by side (`tilebeat compare`); both have passed `check_report`, `a` and `b` are their
-/// names.
-std::string compare_reports(const nlohmann::ordered_json& left, const nlohmann::ordered_json& right,
-                            const std::string& a, const std::string& b);
+/// A report that stands beside others, and what it is called there.
+struct NamedReport {
+  std::string name;
+  nlohmann::ordered_json report;  ///< has passed `check_report`
+};
+/// How far a comparison goes, and what it is written as.
+enum class CompareDetail { kTotals, kLayers };
+enum class TableFormat { kText, kCsv, kMarkdown };
+/// Reports side by side (`tilebeat compare`), two or more: totals, then on demand every layer; ratios to the
+/// first one. Layers are matched by name, fused units with the layers that they are made of.
+std::string compare_reports(const std::vector<NamedReport>& reports, CompareDetail detail,
+                            TableFormat format);
 
 }  // namespace tilebeat

@@ -44,8 +44,9 @@ struct LayerResult {
   std::string name, op, scene, dataflow;
   Cycle cycles = 0;  ///< from the previous layer's last completion to its own
   std::int64_t beats = 0;
-  std::int64_t macs = 0;   ///< useful ones
-  double utilization = 0;  ///< macs / (array_cycles() * a core's peak)
+  std::int64_t macs = 0;            ///< useful ones
+  std::optional<MacLosses> losses;  ///< of the beats, where the engine tells them
+  double utilization = 0;           ///< macs / (array_cycles() * a core's peak)
   /// Of all cores' PE arrays together: beats are busy, everything else is a stall. Sums to the layer's cycles
   /// of every core: `cycles` where the program lets no core begin a layer before all have ended the one
   /// before.
@@ -80,9 +81,11 @@ struct CoreResult {
 struct RunResult {
   std::string workload, hardware, granularity, dataflow;
   std::int64_t peak_macs_per_clock = 0;
+  double clock_mhz = 1000;  ///< of the NPU
   int cores = 1;
   Cycle cycles = 0;
   std::int64_t macs = 0;
+  std::optional<MacLosses> losses;  ///< as those of layers
   double utilization = 0;
   MemoryBytes bytes;
   std::int64_t results = 0, activations = 0;  ///< likewise

@@ -10,6 +10,7 @@
 #include "tilebeat/units/copy_engine.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Snapshot {
   ActivityCycles array{};  ///< of all PE arrays together
   std::int64_t beats = 0, macs = 0;
   std::int64_t results = 0, activations = 0;  ///< results made, rows of DRAM opened
+  std::optional<MacLosses> losses;  ///< of the PE arrays that tell them
 
   /// Adds what a part of the system has counted.
   void add(const Snapshot& part);
@@ -41,6 +43,7 @@ struct LayerMark {
   MemoryBytes bytes;
   ActivityCycles array{};
   std::int64_t beats = 0, macs = 0, results = 0, activations = 0;
+  std::optional<MacLosses> losses;
   std::string busiest;       ///< module with the largest share of busy cycles since the mark before
   double busiest_share = 0;  ///< 0 to 1
 
@@ -64,6 +67,7 @@ class SnapshotVisitor : public StatVisitor {
   }
   void array(const CycleLedger& ledger, std::int64_t beats, std::int64_t macs) override;
   void results(std::int64_t elements) override { snapshot_.results += elements; }
+  void losses(const MacLosses& losses) override;
 
   // What every system has, whatever its engines.
   void bus(const std::string& module, Interconnect& bus);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "axis.h"
 #include "sections.h"
 
 namespace tilebeat::page {
@@ -35,51 +36,8 @@ std::vector<Dot> dots_of(const RunFacts& run) {
   return dots;
 }
 
-// An axis with a logarithmic scale; `begin` and `end` are exponents of ten.
-struct Axis {
-  double begin = 0, end = 1;
-  double from = 0, to = 0;  ///< pixels
-
-  double at(double value) const { return from + (to - from) * (std::log10(value) - begin) / (end - begin); }
-  double first() const { return std::pow(10, begin); }
-};
-
 // Leaves room around the values, and shows enough for the slope to be seen.
-Axis axis_over(const std::vector<double>& values, double from, double to) {
-  constexpr double kBefore = 0.4, kBehind = 0.3, kLeast = 2;
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  Axis axis{std::log10(*least) - kBefore, std::log10(*most) + kBehind, from, to};
-  axis.begin = std::min(axis.begin, axis.end - kLeast);
-  return axis;
-}
-
-// The decades, of a short axis 2 and 5 times them, too.
-std::vector<double> ticks(const Axis& axis) {
-  constexpr double kShort = 3;
-  std::vector<double> values;
-  for (int e = static_cast<int>(std::floor(axis.begin)); e <= axis.end; ++e) {
-    for (const int step : {1, 2, 5}) {
-      const double value = step * std::pow(10, e), exponent = std::log10(value);
-      const bool wanted = step == 1 || axis.end - axis.begin < kShort;
-      if (wanted && exponent >= axis.begin && exponent <= axis.end) values.push_back(value);
-    }
-  }
-  return values;
-}
-
-std::string line(double x1, double y1, double x2, double y2, const std::string& style) {
-  return fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" {}/>\n", drawn(x1), drawn(y1), drawn(x2),
-                     drawn(y2), style);
-}
-
-// A round number: "10 T".
-std::string tick_text(double value) {
-  std::string text = prefixed(value);
-  const std::size_t point = text.find('.');
-  const std::size_t end = text.find(' ');
-  const bool zeros = point != std::string::npos && text.find_first_not_of(".0", point) == end;
-  return zeros ? text.erase(point, end - point) : text;
-}
+constexpr AxisRoom kRoom{0.4, 0.3, 2};
 
 std::string grid(const Axis& x, const Axis& y) {
   const std::string style = "stroke=\"#ddd\"";
@@ -179,7 +137,7 @@ std::string roofline(const RunFacts& run) {
   const double ridge = run.peak_macs_per_second / run.peak_dram_bytes_per_second;
   std::vector<double> xs{ridge}, ys{run.peak_macs_per_second};
   for (const Dot& dot : dots) xs.push_back(dot.intensity), ys.push_back(dot.rate);
-  const Axis x = axis_over(xs, kLeft, kWidth - kRight), y = axis_over(ys, kHeight - kBottom, kTop);
+  const Axis x = axis_over(xs, kLeft, kWidth - kRight, kRoom), y = axis_over(ys, kHeight - kBottom, kTop, kRoom);
   return heading +
          fmt::format(
              "<p>A dot is a layer, larger with its share of the cycles. Near the slope DRAM limits it, near "

@@ -26,6 +26,7 @@ class OffsetMatrixUnit : public MatrixUnit {
     visitor.ledger("offset.tables", unit_.tables.port.ledger);
     const LaneStats& lanes = unit_.stats;
     visitor.array(unit_.ledger, lanes.beats, lanes.useful_macs);
+    visitor.losses(lanes.losses);
     visitor.counter("offset.lanes", "beats", "beats", lanes.beats);
     visitor.counter("offset.lanes", "runs", "runs", lanes.runs);
     visitor.counter("offset.lanes", "useful_macs", "multiply-accumulates", lanes.useful_macs);

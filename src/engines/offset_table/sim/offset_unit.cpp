@@ -338,6 +338,11 @@ void OffsetUnit::end_slice(const Slice& slice) {
   const std::int64_t macs =
       static_cast<std::int64_t>(threads_.size()) * slice.count * job.setup.useful_taps * job.run.channels;
   stats.useful_macs += macs, job_->macs += macs;
+  const auto threads = static_cast<std::int64_t>(threads_.size());
+  const auto products = static_cast<std::int64_t>(job.schedule.beats(slice.group).size()) * config_.vector;
+  stats.losses = stats.losses + MacLosses{(config_.rows - threads) * config_.columns * products,
+                                          threads * (config_.columns - slice.count) * products,
+                                          threads * slice.count * products - macs};
   work_.count(slice_began_, ledger.settled_at(), macs);
   rows_.clear();
   if (!job.run.last) {

@@ -43,6 +43,7 @@ class RollingMatrixUnit : public MatrixUnit {
     visitor.ledger("rolling.write", unit_.results.request_ledger());
     const ArrayStats& stats = unit_.stats;
     visitor.array(unit_.ledger, stats.beats, stats.useful_macs);
+    visitor.losses(stats.losses);
     visitor.counter("rolling.array", "beats", "beats", stats.beats);
     visitor.counter("rolling.array", "runs", "runs", stats.runs);
     visitor.counter("rolling.array", "rounds", "rounds", stats.rounds);

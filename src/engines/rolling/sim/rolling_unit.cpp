@@ -282,6 +282,19 @@ Cycle RollingUnit::tree_clocks(const Round& round) const {
   return adder_tree_clocks(lines_are_rows(round.job->setup.variant) ? config_.columns : config_.rows);
 }
 
+// Of all rounds of the block, which ends with `round` and has `macs` useful multiply-accumulates.
+void RollingUnit::count_losses(const Round& round, std::int64_t macs) {
+  const RollingSchedule& schedule = round.job->schedule;
+  const std::int64_t beats = stats.beats - beats_counted_;
+  const std::int64_t elements = std::int64_t{round.block.rows.size} * round.block.columns.size;
+  // Output-stationary, a PE has an element in every beat; otherwise a line of PEs has one for a cut of n.
+  const bool plain = round.job->setup.scheme == Scheme::kOutputStationary;
+  const std::int64_t products = plain ? elements * beats : elements * schedule.cuts() * schedule.lanes();
+  stats.losses =
+      stats.losses + MacLosses{beats * config_.rows * config_.columns - products, 0, products - macs};
+  beats_counted_ = stats.beats;
+}
+
 // The front round's last cycle is `last`.
 void RollingUnit::end_round(Cycle last) {
   Round& round = rounds_.front();
@@ -296,6 +309,7 @@ void RollingUnit::end_round(Cycle last) {
     const std::int64_t macs = std::int64_t{round.block.rows.size} * round.block.columns.size *
                               round.job->setup.useful_taps * round.job->run.channels;
     stats.useful_macs += macs, round.job->macs += macs;
+    count_losses(round, macs);
     work_.count(last + 1 - schedule.clocks(round.block, round.round).all, last + 1, macs);
   }
   if (round.ends_sums) {

@@ -80,6 +80,7 @@ class SwitchArrayUnit : public MatrixUnit {
     const SwitchStats& stats = engine_->switch_network->stats;
     const PostProcessor& post = *engine_->post_processor;
     visitor.array(engine_->switch_network->ledger, stats.beats, stats.useful_macs);
+    visitor.losses(stats.losses);
     visitor.counter("engine.switch", "beats", "beats", stats.beats);
     visitor.counter("engine.switch", "chunks", "chunks", stats.chunks);
     visitor.counter("engine.switch", "operation_cycles", "operation cycles", stats.operation_cycles);

@@ -272,6 +272,14 @@ void SwitchNetwork::finish_chunk(Cycle now) {
 
 // ---- clock granularity ----
 
+void SwitchNetwork::count_losses(std::int64_t operation_cycles, std::int64_t active_lanes) {
+  const std::int64_t products = std::int64_t{schedule_->beats_per_cycle()} * config_.port_channels;
+  const std::int64_t idle = operation_cycles * config_.rows - active_lanes;
+  stats.losses = stats.losses + MacLosses{idle * config_.columns * products,
+                                          active_lanes * (config_.columns - run_.kernels) * products,
+                                          active_lanes * (run_.kernels * products - run_.macs_per_pixel)};
+}
+
 // The MAC stage's cycle. False: the array cannot copy its accumulators yet and every stage stands still.
 bool SwitchNetwork::mac_stage(Cycle now) {
   if (!mac_.valid) {
@@ -284,8 +292,9 @@ bool SwitchNetwork::mac_stage(Cycle now) {
   ++stats.beats;
   if (mac_.beat.last_of_cycle) {
     ++stats.operation_cycles;
-    stats.useful_macs += std::int64_t{run_.macs_per_pixel} *
-                         schedule_->active_lanes(mac_.beat.row_block, mac_.beat.column_block);
+    const int lanes = schedule_->active_lanes(mac_.beat.row_block, mac_.beat.column_block);
+    stats.useful_macs += std::int64_t{run_.macs_per_pixel} * lanes;
+    count_losses(1, lanes);
   }
   mac_.valid = false;
   ledger.spend(Activity::kOutputDrain, operands.stalled, CycleOrder::kMixed);
@@ -406,6 +415,7 @@ void SwitchNetwork::run_tile(Cycle now) {
   stats.beats += beats;
   stats.operation_cycles += schedule_->operation_cycles();
   stats.useful_macs += std::int64_t{run_.macs_per_pixel} * run_.rows * run_.columns;
+  count_losses(schedule_->operation_cycles(), std::int64_t{run_.rows} * run_.columns);
   stats.bank_read_words += census_.read_words * run_.planes;
   ledger.spend(Activity::kPipelineFill, kFillClocks, CycleOrder::kMixed);
   ledger.spend(Activity::kBusy, beats, CycleOrder::kMixed);

@@ -73,6 +73,7 @@ class WfoldUnit : public MatrixUnit {
     const LineReaderStats& reader = engine_->master->reader.stats;
     const WfoldWriterStats& writer = engine_->writer->stats;
     visitor.array(engine_->master->slaves_ledger(), stats.beats, stats.useful_macs);
+    visitor.losses(stats.losses);
     visitor.counter("engine.master", "beats", "beats", stats.beats);
     visitor.counter("engine.master", "runs", "runs", stats.runs);
     visitor.counter("engine.master", "tiles", "tiles", stats.tiles);

@@ -234,6 +234,18 @@ void WfoldMaster::finish_run(Cycle now) {
   begin_next(now);
 }
 
+// Of the beats of a tile in one run. All products of its outputs count as lost until they are known to be
+// useful, when its sums end.
+void WfoldMaster::count_losses(const WfoldTile& tile) {
+  const std::int64_t beats = job_->schedule.beats_of(tile);
+  const std::int64_t steps = beats / tile.kernels_per_slave;
+  const std::int64_t lanes = std::int64_t{config_.compute_units} * config_.line_bytes;
+  const std::int64_t used = std::int64_t{tile.columns} * job_->schedule.geometry().granularity;
+  stats.losses = stats.losses + MacLosses{(lanes - used) * config_.slaves * beats,
+                                          used * (config_.slaves * beats - tile.kernels * steps),
+                                          used * tile.kernels * steps};
+}
+
 // The last beat of a step is done in cycle `last_beat`, `next` comes after it. The results of a tile drain
 // from the cycle after its last beat on.
 void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat) {
@@ -244,10 +256,12 @@ void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle l
     state_ = State::kFinishing;
     finish_at_ = last_beat + 1;
   }
+  count_losses(walk.tile);
   if (!job_->run.ends_sums) return;
   ++stats.tiles;
   const std::int64_t macs = std::int64_t{walk.tile.columns} * walk.tile.kernels * job_->run.macs_per_output;
   stats.useful_macs += macs;
+  stats.losses[static_cast<std::size_t>(MacLoss::kNoChannel)] -= macs;
   work_.count(tile_began_, last_beat + 1, macs);
   tile_began_ = last_beat + 1;
   TileResults results;

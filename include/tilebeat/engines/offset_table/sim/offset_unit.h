@@ -7,6 +7,7 @@
 #include "tilebeat/engines/offset_table/sim/table_memory.h"
 #include "tilebeat/engines/rolling/sim/scratchpad_port.h"
 #include "tilebeat/observe/ledger.h"
+#include "tilebeat/observe/statistics.h"
 #include "tilebeat/sim/context.h"
 #include "tilebeat/sim/granularity.h"
 #include "tilebeat/units/commanded_unit.h"
@@ -29,6 +30,7 @@ using rolling::ScratchpadPort;
 /// What the lanes count.
 struct LaneStats {
   std::int64_t runs = 0, beats = 0, useful_macs = 0;
+  MacLosses losses{};
   std::int64_t results = 0;                                     ///< elements stored
   std::int64_t nram_read = 0, nram_written = 0, wram_read = 0;  ///< bytes
   std::int64_t im2col_bytes = 0, pointer_bytes = 0;  ///< that other ways to the maps of all runs would take

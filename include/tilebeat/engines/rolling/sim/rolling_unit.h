@@ -7,6 +7,7 @@
 #include "tilebeat/engines/rolling/sim/result_buffer.h"
 #include "tilebeat/engines/rolling/sim/scratchpad_loader.h"
 #include "tilebeat/observe/ledger.h"
+#include "tilebeat/observe/statistics.h"
 #include "tilebeat/sim/context.h"
 #include "tilebeat/sim/granularity.h"
 #include "tilebeat/units/commanded_unit.h"
@@ -31,6 +32,7 @@ struct ArrayStats {
   std::int64_t exchanges = 0;    ///< of blocks between groups
   std::int64_t corrections = 0;  ///< of blocks that rolled within themselves
   std::int64_t useful_macs = 0;
+  MacLosses losses{};
   std::int64_t elements_reloading = 0;  ///< if every block pair were loaded anew
 };
 
@@ -119,6 +121,7 @@ class RollingUnit : public CommandedUnit {
   std::optional<Cycle> groups_free_from(const Round& round) const;
   Cycle tree_clocks(const Round& round) const;
   void end_round(Cycle last);
+  void count_losses(const Round& round, std::int64_t macs);
   void count_reloading(const Round& round);
 
   // Clock granularity: one call a cycle.
@@ -167,7 +170,8 @@ class RollingUnit : public CommandedUnit {
   std::array<std::vector<PostParameter>, kMostGroups> arriving_;  // by set: records that came with a round
   std::vector<PostParameter> records_;                            // of the columns at work
 
-  std::optional<Step> step_;  // clock granularity: of the front round
+  std::optional<Step> step_;        // clock granularity: of the front round
+  std::int64_t beats_counted_ = 0;  // whose losses are known
   std::deque<Sums> trees_;
   std::vector<std::vector<Sum>> spare_;  // of sums that have arrived
   std::vector<std::int32_t> line_sums_, accumulators_;

@@ -7,6 +7,7 @@
 #include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
+#include "tilebeat/observe/statistics.h"
 #include "tilebeat/sim/granularity.h"
 #include "tilebeat/units/commanded_unit.h"
 #include "tilebeat/units/work_slice.h"
@@ -28,6 +29,7 @@ struct SwitchStats {
   std::int64_t operation_cycles = 0;
   std::int64_t useful_macs = 0;  ///< kernel-channel pairs of existing outputs, padding taps included
   std::int64_t bank_read_words = 0;
+  MacLosses losses{};
 };
 
 /// The switch circuit (document 000 [0090, 0099-0104], 240; SPEC SW-2, SW-5, SW-8) with the chunk control of
@@ -112,6 +114,9 @@ class SwitchNetwork : public CommandedUnit {
   Beat next_beat_;
   bool more_beats_ = false;
   Cycle chunk_begin_ = 0;
+  // What the multipliers lost in operation cycles with so many lanes that have a pixel, all together.
+  void count_losses(std::int64_t operation_cycles, std::int64_t active_lanes);
+
   std::int64_t macs_before_ = 0;  // of the chunk
   WorkCounter work_;
   Stage read_, switch_, mac_;

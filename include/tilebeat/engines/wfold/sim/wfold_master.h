@@ -7,6 +7,7 @@
 #include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/scratchpad.h"
 #include "tilebeat/observe/ledger.h"
+#include "tilebeat/observe/statistics.h"
 #include "tilebeat/sim/granularity.h"
 #include "tilebeat/units/commanded_unit.h"
 #include "tilebeat/units/work_slice.h"
@@ -28,6 +29,7 @@ struct WfoldStats {
   std::int64_t broadcast_lines = 0;  ///< that entered every first buffer
   std::int64_t kernel_lines = 0;     ///< that entered every second buffer
   std::int64_t useful_macs = 0;
+  MacLosses losses{};
 };
 
 /// The master of the W-fold engine (document 003 figure 5, 510; SPEC WF-2, WF-4, WF-8): reads map lines from
@@ -80,6 +82,7 @@ class WfoldMaster : public CommandedUnit {
   void finish_run(Cycle now);
   void idle(Activity cause, Cycle now);
   void end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat);
+  void count_losses(const WfoldTile& tile);
   void hold_kernels(Cycle now);
   // The cycle in which the half that the run's tile `tile` uses was drained.
   Cycle half_drained(std::int64_t tile) const;

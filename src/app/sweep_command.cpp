@@ -1,0 +1,198 @@
+#include "tilebeat/base/error.h"
+#include "tilebeat/report/sweep_table.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "messages.h"
+#include "output_files.h"
+#include "output_places.h"
+#include "sweep_folder.h"
+#include "sweep_processes.h"
+#include "sweep_workflow.h"
+
+namespace tilebeat {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string duration(double seconds) {
+  const std::int64_t whole = std::llround(seconds);
+  constexpr std::int64_t kMinute = 60, kHour = 3600;
+  if (whole < kMinute) return fmt::format("{} s", whole);
+  if (whole < kHour) return fmt::format("{} min {} s", whole / kMinute, whole % kMinute);
+  return fmt::format("{} h {} min", whole / kHour, whole % kHour / kMinute);
+}
+
+// A line that tells how far the sweep is, on a terminal and after a second.
+class SweepProgress {
+ public:
+  SweepProgress(std::size_t points, std::size_t before) : points_(points), before_(before) {}
+  ~SweepProgress() {
+    if (printed_) show("");
+    std::fputs(printed_ ? "\r" : "", stderr);
+  }
+  SweepProgress(const SweepProgress&) = delete;
+  SweepProgress& operator=(const SweepProgress&) = delete;
+
+  void operator()(std::size_t ended, std::size_t running) {
+    const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin_;
+    if (!terminal_ || gone < std::chrono::seconds(1)) return;
+    const std::size_t done = before_ + ended, left = points_ - done;
+    std::string text = fmt::format("{} of {} points done, {} running", done, points_, running);
+    if (ended > 0)
+      text += fmt::format(", about {} left",
+                          duration(gone.count() * static_cast<double>(left) / static_cast<double>(ended)));
+    show(text);
+  }
+
+ private:
+  void show(const std::string& text) {
+    fmt::print(stderr, "\r  {:<70}", text);
+    std::fflush(stderr);
+    printed_ = true;
+  }
+
+  std::size_t points_, before_;
+  bool terminal_ = isatty(STDERR_FILENO) != 0, printed_ = false;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+// The two columns; of an axis all labels must be numbers.
+ParetoAxes pareto_axes(const std::string& text, const SweepFile& file) {
+  const std::size_t comma = text.find(',');
+  ParetoAxes axes{text.substr(0, comma), comma == std::string::npos ? "" : text.substr(comma + 1)};
+  std::vector<std::string> known = sweep_costs();
+  for (const SweepAxis& axis : file.axes) {
+    const bool numbers = std::all_of(axis.choices.begin(), axis.choices.end(), [](const SweepChange& c) {
+      return Json::parse(c.label, nullptr, false).is_number();
+    });
+    if (numbers) known.push_back(axis.name);
+  }
+  for (const std::string& axis : axes) {
+    if (std::find(known.begin(), known.end(), axis) == known.end())
+      throw UserError(
+          fmt::format("--pareto {}: two of {} are expected, as A,B", text, fmt::join(known, ", ")));
+  }
+  if (axes[0] == axes[1])
+    throw UserError(fmt::format("--pareto {}: two different columns are expected", text));
+  return axes;
+}
+
+std::vector<PointFolder> folders_of(const SweepFile& file, const SweepCommand& command) {
+  const std::string points = command.out + "/points";
+  std::vector<PointFolder> folders;
+  for (SweepPoint& point : sweep_points(file, command.sweep, points))
+    folders.emplace_back(points, std::move(point), file.check);
+  return folders;
+}
+
+// Nothing is written when the workflow would take the place of what is read or of a result.
+void check_workflow_place(const SweepCommand& command, const SweepFile& file) {
+  const fs::path folder = fs::path(command.sweep).parent_path();
+  std::vector<std::string> taken{command.sweep, (folder / file.config).string(),
+                                 (folder / file.layer).string(), command.out + "/sweep.csv",
+                                 command.out + "/sweep.html"};
+  for (const std::string& path : taken) {
+    if (place_of(path) == place_of(command.snakemake))
+      throw UserError(
+          fmt::format("--snakemake {}: is a file of the sweep, it cannot be written", command.snakemake));
+  }
+}
+
+int write_workflow(const SweepCommand& command, const SweepFile& file,
+                   const std::vector<PointFolder>& folders) {
+  std::error_code error;
+  const std::string self = fs::read_symlink("/proc/self/exe", error).string();
+  const std::string workflow =
+      snakemake_workflow(file.name, folders,
+                         {error ? "tilebeat" : self, place_of(command.sweep).string(),
+                          place_of(command.out).string(), command.pareto});
+  OutputFiles files;
+  files.write(command.snakemake, workflow);
+  files.commit();
+  fmt::print("Wrote {}, and the files of {} points in {}/points\n", command.snakemake, folders.size(),
+             command.out);
+  return 0;
+}
+
+int write_results(const SweepCommand& command, const SweepTable& table, const ParetoAxes& axes) {
+  OutputFiles files;
+  const std::string csv = command.out + "/sweep.csv", page = command.out + "/sweep.html";
+  files.write(csv, sweep_csv(table, axes));
+  files.write(page, sweep_page(table, axes));
+  files.commit();
+  fmt::print("{}\n", sweep_summary(table, axes));
+  std::size_t shown = 0;
+  constexpr std::size_t kMostShown = 10;
+  for (const auto& row : table.rows) {
+    if (!row.contains("error") || ++shown > kMostShown) continue;
+    print_message(
+        fmt::format("point {}: {}", row["point"].get<std::string>(), row["error"].get<std::string>()));
+  }
+  if (shown > kMostShown)
+    print_message(fmt::format("... and {} more points, see {}", shown - kMostShown, csv));
+  fmt::print("Wrote {}, {}\n", csv, page);
+  return shown == 0 ? 0 : 1;
+}
+
+// Runs what has no result yet. Returns a signal that ended it, or 0.
+int run_missing(const std::vector<PointFolder>& folders, const SweepLock& lock, int jobs) {
+  std::vector<const PointFolder*> missing;
+  for (const PointFolder& folder : folders) {
+    folder.prepare();
+    if (!folder.finished()) missing.push_back(&folder);
+  }
+  const std::size_t before = folders.size() - missing.size();
+  if (before > 0) print_message(fmt::format("{} of {} points are there already", before, folders.size()));
+  SweepProgress progress(folders.size(), before);
+  std::size_t ended = 0;
+  const int signal = run_points(missing, lock, {jobs, [&](std::size_t now, std::size_t running) {
+                                                  ended = now;
+                                                  progress(now, running);
+                                                }});
+  if (signal == SIGINT)
+    fmt::print(stderr,
+               "\ntilebeat: interrupted, {} of {} points are done; the same command goes on from there\n",
+               before + ended, folders.size());
+  return signal;
+}
+
+}  // namespace
+
+int sweep(const SweepCommand& command) {
+  const SweepFile file = load_sweep(command.sweep);
+  const ParetoAxes axes = pareto_axes(command.pareto, file);
+  const std::vector<PointFolder> folders = folders_of(file, command);
+  if (!command.snakemake.empty()) check_workflow_place(command, file);
+  std::error_code error;
+  fs::create_directories(command.out, error);
+  if (error) throw UserError(fmt::format("--out {}: {}", command.out, error.message()));
+  const SweepLock lock(command.out);
+  if (!command.snakemake.empty()) {
+    for (const PointFolder& folder : folders) folder.prepare();
+    return write_workflow(command, file, folders);
+  }
+  const int jobs =
+      command.jobs > 0 ? command.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (!command.collect) {
+    if (const int signal = run_missing(folders, lock, jobs); signal != 0) {
+      std::signal(signal, SIG_DFL);
+      std::raise(signal);
+    }
+  }
+  SweepTable table{file.name, axis_names(file), {}};
+  for (const PointFolder& folder : folders) table.rows.push_back(folder.row(table.axes));
+  return write_results(command, table, axes);
+}
+
+}  // namespace tilebeat
