@@ -84,7 +84,7 @@ class Comparison {
                                         {"largest_stall", "largest stall"},
                                         {"largest_stall_share", "largest stall's share"},
                                         {"energy_pj", "energy pJ"},
-                                        {"edp_pj_s", "energy-delay pJ s"},
+                                        {"edp_joule_seconds", "energy-delay J s"},
                                         {"area_mm2", "area mm2"},
                                         {"passed", "checks"}})
       add("", quantity, values, [&key = key](const Json& total) { return total.value(key, Json()); });

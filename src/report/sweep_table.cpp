@@ -20,8 +20,9 @@ struct Optional {
   const char *column, *pointer;
 };
 // What only reports with a table of energies have.
-constexpr std::array<Optional, 3> kEnergy{
-    {{"energy_pj", "/energy/total_pj"}, {"edp_pj_s", "/energy/edp_pj_s"}, {"area_mm2", "/energy/area_mm2"}}};
+constexpr std::array<Optional, 3> kEnergy{{{"energy_pj", "/energy/pj/total"},
+                                           {"edp_joule_seconds", "/energy/edp_joule_seconds"},
+                                           {"area_mm2", "/energy/area_mm2/total"}}};
 
 // The cause that most cycles of the matrix arrays were lost to, and its share of them.
 std::pair<std::string, double> largest_stall(const Json& report) {
@@ -55,15 +56,15 @@ std::vector<std::string> sweep_columns() {
           "largest_stall",
           "largest_stall_share",
           "energy_pj",
-          "edp_pj_s",
+          "edp_joule_seconds",
           "area_mm2",
           "pareto",
           "error"};
 }
 
 std::vector<std::string> sweep_costs() {
-  return {"cycles",     "time_us",   "dram_read_bytes", "dram_write_bytes",
-          "dram_bytes", "energy_pj", "edp_pj_s",        "area_mm2"};
+  return {"cycles",     "time_us",   "dram_read_bytes",   "dram_write_bytes",
+          "dram_bytes", "energy_pj", "edp_joule_seconds", "area_mm2"};
 }
 
 Json sweep_values(const Json& report) {

@@ -127,8 +127,8 @@ std::string board_name(const ::testing::TestParamInfo<const char*>& info) {
 INSTANTIATE_TEST_SUITE_P(Boards, ProductOnBoard, ::testing::Values("{}", R"({"dataflow": "rolling"})"),
                          board_name);
 
-// B lies as 24 rows of 18: whole rows are read, one byte after the other written to where a PE column wants
-// it.
+// B lies as 24 rows of 18: blocks of 4 x 16 bytes are read, and turned on their way to where PE columns want
+// them.
 TEST(ProductProgram, OP_1_b_is_laid_out_by_the_dma_engine) {
   const CommandFolder folder;
   const std::string model = folder.write("model.json", product_model({{"inputs", {"a", "b"}}}).dump());
@@ -137,9 +137,9 @@ TEST(ProductProgram, OP_1_b_is_laid_out_by_the_dma_engine) {
   ASSERT_EQ(plan.status, 0) << plan.err;
   EXPECT_THAT(plan.out, HasSubstr("weight_zero_point=200"));
   EXPECT_THAT(plan.out, HasSubstr("weight_type=uint8"));
-  EXPECT_THAT(plan.out, HasSubstr("run_bytes=1 inner_count=16 outer_count=6 source_inner_stride=1 "
+  EXPECT_THAT(plan.out, HasSubstr("run_bytes=16 inner_count=4 outer_count=6 source_inner_stride=18 "
                                   "source_outer_stride=72 destination_inner_stride=4 "
-                                  "destination_outer_stride=64"))
+                                  "destination_outer_stride=64 turned_columns=16"))
       << "16 kernels, of each every fourth channel";
   EXPECT_THAT(plan.out, HasSubstr("run_bytes=768 outer_count=0 pad_top=1 fill=200"))
       << "the second block has two kernels: the others are the zero point";

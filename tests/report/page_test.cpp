@@ -112,13 +112,16 @@ TEST(Page, UI_8_numbers_equal_the_report) {
     const bool prefixed = value.is_number_integer() && shown.text.find_first_of("kM") != std::string::npos &&
                           std::abs(std::stod(shown.text) * (shown.text.back() == 'k' ? 1e3 : 1e6) -
                                    value.get<double>()) <= value.get<double>() / 180;
-    EXPECT_TRUE(whole || prefixed || shown.text == percent || shown.text == "800.5 MHz")
+    const bool energy = shown.text == fmt::format("{:.4g}", value.get<double>()) ||
+                        shown.text == fmt::format("{:.4g}", value.get<double>() / 1e6);
+    EXPECT_TRUE(whole || prefixed || energy || shown.text == percent || shown.text == "800.5 MHz")
         << shown.at << ": " << value << " is shown as " << shown.text;
   }
   for (const char* wanted : {"/total/cycles", "/total/utilization", "/total/macs", "/total/dram_read_bytes",
                              "/layers/0/cycles", "/layers/1/utilization", "/layers/2/bound_cycles/dram",
                              "/layers/0/beats", "/layers/0/stall_cycles/barrier", "/layers/1/bytes/dram/read",
-                             "/layers/2/bytes/nram/read", "/cores/0/utilization", "/cores/1/utilization"})
+                             "/layers/2/bytes/nram/read", "/cores/0/utilization", "/cores/1/utilization",
+                             "/energy/pj/total", "/energy/watts", "/layers/1/energy_pj/total"})
     EXPECT_EQ(places.count(wanted), 1U) << wanted << " is on the page";
 }
 

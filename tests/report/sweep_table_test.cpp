@@ -44,12 +44,12 @@ TEST(SweepTable, UI_9_values_are_those_of_the_report) {
 
 TEST(SweepTable, UI_9_energy_is_shown_where_reports_have_it) {
   Json with = report();
-  with["energy"] = {{"total_pj", 12.5}, {"edp_pj_s", 1e-5}, {"area_mm2", 3}};
+  with["energy"] = {{"pj", {{"total", 12.5}}}, {"edp_joule_seconds", 1e-5}, {"area_mm2", {{"total", 3}}}};
   SweepTable table{"energies", {}, {row("a", 1, 1), row("b", 2, 2)}};
   EXPECT_EQ(sweep_csv(table, kAxes).find("energy_pj"), std::string::npos);
   table.rows[1].update(sweep_values(with));
   const std::string csv = sweep_csv(table, kAxes);
-  EXPECT_NE(csv.find(",energy_pj,edp_pj_s,area_mm2,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",energy_pj,edp_joule_seconds,area_mm2,"), std::string::npos) << csv;
   EXPECT_NE(csv.find(",12.5,1e-05,3,"), std::string::npos) << csv;
   EXPECT_EQ(pareto_front(table, {"energy_pj", "area_mm2"}), std::vector<std::size_t>{1});
 }

@@ -137,7 +137,8 @@ std::string roofline(const RunFacts& run) {
   const double ridge = run.peak_macs_per_second / run.peak_dram_bytes_per_second;
   std::vector<double> xs{ridge}, ys{run.peak_macs_per_second};
   for (const Dot& dot : dots) xs.push_back(dot.intensity), ys.push_back(dot.rate);
-  const Axis x = axis_over(xs, kLeft, kWidth - kRight, kRoom), y = axis_over(ys, kHeight - kBottom, kTop, kRoom);
+  const Axis x = axis_over(xs, kLeft, kWidth - kRight, kRoom),
+             y = axis_over(ys, kHeight - kBottom, kTop, kRoom);
   return heading +
          fmt::format(
              "<p>A dot is a layer, larger with its share of the cycles. Near the slope DRAM limits it, near "
