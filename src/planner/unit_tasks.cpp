@@ -299,9 +299,8 @@ class ClusterTasks {
     const Problem& p = work_.layers[l].matrix->problem();
     const int output = unit_.layers[l].output;
     const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(output)];
-    const TensorLayout layout =
-        TensorLayout::dense(address_of(output), tensor.map.height, tensor.map.width,
-                            std::int64_t{tensor.map.channels} * p.element_bytes());
+    const TensorLayout layout = TensorLayout::dense(address_of(output), tensor.map.height, tensor.map.width,
+                                                    std::int64_t{tensor.map.channels} * p.element_bytes());
     Interval rows{made.tile.h.out, made.tile.h.out + made.tile.h.outs};
     if (const SubpixelRows* subpixel = axes_[l].front().subpixel()) {
       rows = subpixel->rows_of(rows, tensor.height());

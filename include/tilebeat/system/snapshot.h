@@ -28,7 +28,7 @@ struct Snapshot {
   ActivityCycles array{};  ///< of all PE arrays together
   std::int64_t beats = 0, macs = 0;
   std::int64_t results = 0, activations = 0;  ///< results made, rows of DRAM opened
-  std::optional<MacLosses> losses;  ///< of the PE arrays that tell them
+  std::optional<MacLosses> losses;            ///< of the PE arrays that tell them
 
   /// Adds what a part of the system has counted.
   void add(const Snapshot& part);
