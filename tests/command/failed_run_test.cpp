@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "changed_program.h"
 #include "report_schema.h"
 #include "systemc_test.h"
 #include "tilebeat_command.h"
@@ -54,19 +55,6 @@ std::size_t find(const ProgramImage& program, int number = 0) {
 }
 std::uint64_t address_of(const ProgramImage& program, std::size_t instruction) {
   return program.address + instruction * kInstructionBytes;
-}
-/// Encodes the program into DRAM again.
-void rewrite(Plan& plan, const ProgramImage& program) {
-  for (MemorySegment& segment : plan.image) {
-    if (segment.address != program.address) continue;
-    segment.bytes.clear();
-    for (const Instruction& instruction : program.instructions) {
-      const InstructionBytes bytes = encode(instruction);
-      segment.bytes.insert(segment.bytes.end(), bytes.begin(), bytes.end());
-    }
-    return;
-  }
-  throw std::runtime_error("the program has no segment");
 }
 
 /// Runs the worked scenes, of which the second one's plan is changed, with everything that can be written.
@@ -141,7 +129,7 @@ TEST_P(FailedScene, UI_5_a_deadlock_names_clock_unit_instruction_and_semaphore) 
     const std::size_t at = find<ConvRun>(program);
     address = address_of(program, at);
     program.instructions[at].waits[3] = map_full(5);  // nobody gives it
-    rewrite(plan, program);
+    write_back(plan, program);
   };
   Plan probe = make_plan(load_workload(source_path("models/worked_scenes.json")), HardwareConfig{});
   change(probe);
@@ -163,7 +151,7 @@ TEST_P(FailedScene, UI_5_an_error_of_a_module) {
   const std::string out = run([](Plan& plan) {
     ProgramImage& program = plan.programs.at(1);
     program.instructions[find<ConvRun>(program)].operation.get<ConvRun>().output_base = 1 << 30;
-    rewrite(plan, program);
+    write_back(plan, program);
   });
   expect_everything_until_then();
   const std::string message = report_.at("failures").at(0);
@@ -176,7 +164,7 @@ TEST_P(FailedScene, UI_5_a_program_without_halt) {
     ProgramImage& program = plan.programs.at(1);
     program.instructions.pop_back();
     program.instructions.pop_back();
-    rewrite(plan, program);
+    write_back(plan, program);
   });
   expect_everything_until_then();
   const std::string message = report_.at("failures").at(0);
@@ -188,7 +176,7 @@ TEST_P(FailedScene, UI_5_a_load_from_nowhere) {
     ProgramImage& program = plan.programs.at(1);
     program.instructions[find<LoadInput>(program)].operation.get<LoadInput>().address = std::uint64_t{1}
                                                                                         << 43;
-    rewrite(plan, program);
+    write_back(plan, program);
   });
   expect_everything_until_then();
   const std::string message = report_.at("failures").at(0);

@@ -5,6 +5,8 @@
 #include "tilebeat/isa/instruction.h"
 #include "tilebeat/program/plan.h"
 
+#include <stdexcept>
+
 namespace tilebeat::testing {
 
 /// Puts `program`, one of `plan`'s with other instructions, in its place in DRAM.
@@ -16,7 +18,9 @@ inline void write_back(Plan& plan, const ProgramImage& program) {
       const InstructionBytes bytes = encode(instruction);
       segment.bytes.insert(segment.bytes.end(), bytes.begin(), bytes.end());
     }
+    return;
   }
+  throw std::runtime_error("the program has no segment");
 }
 
 }  // namespace tilebeat::testing
