@@ -48,12 +48,11 @@ void visit_options(Command& command, const Visit& visit) {
 
 }  // namespace
 
-InputHashes hashes_of(const std::vector<std::string>& files) {
-  InputHashes hashes;
+InputHashes hashes_of(const std::vector<std::string>& files, InputHashes known) {
   for (const std::string& file : files) {
-    if (hashes.count(file) == 0) hashes[file] = sha256_of(file);
+    if (known.count(file) == 0) known[file] = sha256_of(file);
   }
-  return hashes;
+  return known;
 }
 
 Json provenance_json(const RunCommand& command, const InputHashes& inputs) {

@@ -15,8 +15,8 @@ namespace tilebeat {
 /// regular file, such as a pipe.
 using InputHashes = std::map<std::string, std::optional<std::string>>;
 
-/// Throws UserError when a file cannot be read.
-InputHashes hashes_of(const std::vector<std::string>& files);
+/// `known` and the hashes of `files` that are not among them. Throws UserError when a file cannot be read.
+InputHashes hashes_of(const std::vector<std::string>& files, InputHashes known = {});
 
 /// The part of a report that says where it comes from (SPEC UI-11): version and source revision of the build,
 /// the files that were read, and what of the command line the results follow from.

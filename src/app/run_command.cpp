@@ -142,7 +142,6 @@ void check_run_places(const RunCommand& command, const Plan& plan) {
 
 int run(const RunCommand& command) {
   check_command(command);
-  granularity_of(command);
   HardwareConfig hardware = load_hardware(command.config);
   return run_on(command, std::move(hardware), hashes_of({command.config}).at(command.config));
 }
@@ -190,10 +189,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   options.jitter_seed = command.jitter_seed;
   options.build_order_seed = command.build_order_seed;
 
-  InputHashes inputs{{command.config, config_hash}};
-  made.files.erase(std::remove(made.files.begin(), made.files.end(), command.config), made.files.end());
-  inputs.merge(hashes_of(made.files));
-  made.files.push_back(command.config);
+  const InputHashes inputs = hashes_of(made.files, {{command.config, config_hash}});
   RunResult result;
   std::vector<std::string> remarks, written;
   {

@@ -79,6 +79,8 @@ std::string Copy::fault() const {
     if (run_bytes % turned_columns != 0)
       return fmt::format("turned_columns is {}, which does not divide run_bytes, {}", turned_columns,
                          run_bytes);
+  } else if (turned_stride != 0) {
+    return fmt::format("turned_stride is {}, turned_columns is 0: no block is turned", turned_stride);
   }
   return transfer_fault(outer_count + pad_top + pad_bottom, inner_count + pad_left + pad_right, run_bytes);
 }

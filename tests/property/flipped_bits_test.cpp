@@ -68,11 +68,11 @@ enum class Fate { kSame, kOther, kFailed };
 /// Fields that need not have an effect: signals that nobody waits for, strides where there is one run, what a
 /// border is filled with where there is none, a limit that no accumulator reaches, constants of a function
 /// that is not asked for, the number of a barrier that nobody else comes to, a stride of the arrangement
-/// beyond the map, a stride of columns where no block is turned, slices of more channels than there are, rows
+/// beyond the map, slices of more channels than there are, rows
 /// and columns that no tap reaches.
 bool may_be_idle(const Instruction& instruction, std::size_t bit) {
   if (bit >= 64 && bit < 128) return true;
-  if (instruction.operation.is<Copy>()) return (bit >= 288 && bit < 456) || (bit >= 472 && bit < 504);
+  if (instruction.operation.is<Copy>()) return bit >= 288 && bit < 456;
   if (instruction.operation.is<ConvSetup>()) return (bit >= 263 && bit < 327) || bit >= 364;
   if (instruction.operation.is<LoadInput>()) return (bit >= 289 && bit < 321) || (bit >= 329 && bit < 345);
   if (instruction.operation.is<ConvRun>()) return bit >= 163 && bit < 195;
