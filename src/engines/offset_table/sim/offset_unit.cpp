@@ -44,6 +44,12 @@ void check_fields(const ConvSetup& c, const OffsetSetup& s, const OffsetMap& m, 
         fmt::format("biases and scales of {} kernels, the unit holds {}", r.kernels, config.record_kernels));
 }
 
+// The bytes of a map, all channels of all pixels.
+std::uint64_t map_bytes(const OffsetSetup& s, const OffsetMap& m) {
+  const int block = s.layout == MapLayout::kNhwc ? 1 : s.block;
+  return std::uint64_t{m.height} * m.width * static_cast<std::uint64_t>(align_up<int>(s.channels, block));
+}
+
 }  // namespace
 
 Job::Job(const Instruction& i, const ConvSetup& c, const OffsetSetup& s, const OffsetMap& m,
@@ -174,9 +180,7 @@ void OffsetUnit::hold_memories(Job& job, Cycle now) {
   const std::string user = summary(job.instruction);
   const auto kernels = static_cast<std::uint64_t>(run.kernels);
   const auto element = static_cast<std::uint64_t>(dtype_size(job.conv.output_type));
-  const auto channels = static_cast<std::uint64_t>(
-      align_up<int>(job.setup.channels, job.setup.layout == MapLayout::kNhwc ? 1 : job.setup.block));
-  const BytePattern map{run.map, std::uint64_t{job.map.height} * job.map.width * channels};
+  const BytePattern map{run.map, map_bytes(job.setup, job.map)};
   if (!run.same_map) lines_.holds().end_watch();
   if (lines_.holds().changed())
     throw SimulationError("offset.run: same_map, but lines that the cache may hold were written since");
@@ -249,9 +253,11 @@ void OffsetUnit::activate(std::int64_t first, int count) {
   }
 }
 
-// The operands of a beat, by thread.
+// The operands of a beat, by thread. Tables are bytes in DRAM, which may say anything: what they name lies in
+// the map that the run holds, or the run ends.
 void OffsetUnit::gather(const Beat& beat, int group) {
   const Job& job = *job_;
+  const auto map = static_cast<std::int64_t>(map_bytes(job.setup, job.map));
   const bool reads = config_.addresses == Addresses::kTables;
   std::int64_t offset = beat.beyond;
   if (reads)
@@ -272,10 +278,15 @@ void OffsetUnit::gather(const Beat& beat, int group) {
     } else if (masks == MaskKind::kBits) {
       inside = ((thread.rows >> beat.row) & (thread.columns >> beat.column) & 1U) != 0;
     }
-    if (inside)
-      operands_.push_back({job.run.map + static_cast<std::uint64_t>(thread.base + offset), beat.count});
-    else
+    if (!inside) {
       operands_.push_back({});
+      continue;
+    }
+    const std::int64_t at = thread.base + offset;
+    if (at < 0 || at + beat.count > map)
+      throw SimulationError(fmt::format("offset.run: its tables name bytes {} to {} of a map of {} bytes", at,
+                                        at + beat.count - 1, map));
+    operands_.push_back({job.run.map + static_cast<std::uint64_t>(at), beat.count});
   }
 }
 

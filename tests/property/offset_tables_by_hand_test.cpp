@@ -1,0 +1,86 @@
+// Programs whose tables do not fit the map that they name: both granularities refuse them alike (SPEC CY-3,
+// OT-3, HI-2).
+#include "tilebeat/config/hardware_file.h"
+#include "tilebeat/engines/offset_table/operations.h"
+
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "conv_workload.h"
+#include "simulated_run.h"
+
+namespace tilebeat::testing {
+namespace {
+
+using offset_table::OffsetMap;
+
+struct Case {
+  const char* name;
+  std::optional<std::int32_t>
+      first_tap;        ///< bytes from a thread's base to its first operand; none: as planned
+  const char* message;  ///< null: runs
+};
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.name;
+}
+
+/// Overwrites four bytes of what DRAM has in the beginning.
+void put(Plan& plan, std::uint64_t address, std::int32_t value) {
+  for (MemorySegment& segment : plan.image) {
+    if (address < segment.address || address + sizeof value > segment.address + segment.bytes.size())
+      continue;
+    std::memcpy(segment.bytes.data() + (address - segment.address), &value, sizeof value);
+    return;
+  }
+  throw std::runtime_error("nothing lies there");
+}
+
+class OffsetTablesByHand : public ::testing::TestWithParam<Case> {};
+
+TEST_P(OffsetTablesByHand, OT_3_HI_2_CY_3_both_granularities_refuse_alike) {
+  const Case& c = GetParam();
+  ConvShape shape;
+  shape.height = 6, shape.width = 7, shape.channels = 5, shape.out_channels = 3, shape.kernel = {3, 2};
+  const HardwareConfig hardware =
+      parse_hardware({{"dataflow", "offset"}, {"chip", nlohmann::json::object()}}, "test");
+  Plan plan = make_plan(conv_workload(shape), hardware);
+  std::vector<std::uint64_t> tables;
+  for (const Instruction& instruction : plan.programs.front().instructions) {
+    if (const auto* map = instruction.operation.get_if<OffsetMap>()) tables.push_back(map->tables);
+  }
+  ASSERT_THAT(tables, ::testing::SizeIs(1));
+  if (c.first_tap) put(plan, tables.front(), *c.first_tap);  // images begin with the offsets of taps
+  for (const Granularity granularity : {Granularity::kTile, Granularity::kClock}) {
+    SimulationOptions options;
+    options.granularity = granularity;
+    const SimulatedRun run = simulate_in_child(hardware, plan, options);
+    if (c.message == nullptr) {
+      EXPECT_EQ(run.failures, std::vector<std::string>{});
+    } else {
+      ASSERT_THAT(run.failures, ::testing::SizeIs(1));
+      EXPECT_THAT(run.failures.front(), ::testing::HasSubstr(c.message));
+    }
+  }
+}
+
+// The first run's map has 4 x 7 pixels of 5 bytes, of which a beat takes 4 or the fifth; the last thread
+// begins at byte 60.
+INSTANTIATE_TEST_SUITE_P(
+    Offset, OffsetTablesByHand,
+    ::testing::Values(
+        Case{"as_planned", std::nullopt, nullptr},
+        Case{"in_front_of_the_map", -1, "offset.run: its tables name bytes -1 to 2 of a map of 140 bytes"},
+        Case{"up_to_the_last_byte", 75, nullptr},
+        Case{"a_byte_beyond_the_last", 76,
+             "offset.run: its tables name bytes 140 to 140 of a map of 140 bytes"},
+        Case{"far_behind_the_map", 1 << 30, "offset.run: its tables name bytes 1073741824 to "}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace tilebeat::testing
