@@ -68,6 +68,18 @@ int ScratchpadPort::access_bytes(std::uint64_t offset, int bytes) const {
   return std::min({bytes, width_, row});
 }
 
+OpenHold ScratchpadPort::hold(const std::string& user, Holds::Access access, const BytePattern& bytes,
+                              Cycle now) {
+  const std::uint64_t memory_end = base_ + size_, end = bytes.end();
+  const bool outside = bytes.begin < base_ || bytes.begin >= memory_end;
+  if (bytes.count > 0 && bytes.run > 0 && (outside || end > memory_end || end < bytes.begin))
+    throw SimulationError(fmt::format("{}: no memory at address {:#x}, {} {} {:#x} to {:#x}", banks.name(),
+                                      outside ? bytes.begin : memory_end, user,
+                                      access == Holds::Access::kRead ? "reads" : "writes", bytes.begin,
+                                      end - 1));
+  return {&target_->holds, target_->holds.open(user, access, bytes, now)};
+}
+
 int ScratchpadPort::accesses(std::uint64_t address, int bytes) const {
   if (bytes <= width_ && bytes <= (memory_.banks - 1) * memory_.bank_bytes + 1) return 1;
   std::uint64_t offset = offset_of(address, bytes);

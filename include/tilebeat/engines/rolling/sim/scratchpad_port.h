@@ -29,10 +29,10 @@ class ScratchpadPort {
   /// Binds the port to port `port` of the memory's engine ports. The memory outlives it.
   void bind(Scratchpad& memory, int port);
 
-  /// An instruction uses the bytes of the memory from cycle `now` on; see Holds::open.
-  OpenHold hold(const std::string& user, Holds::Access access, const BytePattern& bytes, Cycle now) {
-    return {&target_->holds, target_->holds.open(user, access, bytes, now)};
-  }
+  /// An instruction uses the bytes of the memory from cycle `now` on; see Holds::open. Throws SimulationError
+  /// also when the memory does not hold all of them: when it begins, in both granularities, not when one of
+  /// them gets to the first that is missing.
+  OpenHold hold(const std::string& user, Holds::Access access, const BytePattern& bytes, Cycle now);
   Holds& holds() { return target_->holds; }
 
   int width_bytes() const { return width_; }
