@@ -132,15 +132,18 @@ std::string bounds(const RunFacts& run, const BoundSums& sums) {
 
 // Why the arrays' busy share is not the utilisation.
 std::string useful_part(const RunFacts& run) {
+  const Json& total = run.cited.report()["total"];
   const double arrays = std::max<double>(1, static_cast<double>(run.cited.report()["cores"].size()));
   const double peak = run.cited.number("/peak_macs_per_clock") / arrays;
   const double part = ratio(run.cited.number("/total/macs"), static_cast<double>(run.beats) * peak);
   constexpr double kAll = 0.9995;  // as shown
   if (part <= 0 || part >= kAll) return "";
-  return fmt::format(
-      " While they computed, {} of their multipliers worked on useful operands; the others had the edge of a "
-      "map, channels that only fill up a word, or no kernel for their column.",
-      run.cited.computed("useful", part, percent(part)));
+  const std::string others =
+      total.contains("lost_macs")
+          ? fmt::format("most of the others had {}.", largest_loss(total))
+          : "the others had the edge of a map, channels that only fill up a word, or no kernel for their column.";
+  return fmt::format(" While they computed, {} of their multipliers worked on useful operands; {}",
+                     run.cited.computed("useful", part, percent(part)), others);
 }
 
 // Cores without work show which part of the chip the network does not fill.
