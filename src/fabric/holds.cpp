@@ -82,7 +82,8 @@ void Holds::close(Hold& hold, Cycle end) {
 void Holds::tell(HeldBytes::Access kind, const BytePattern& pattern, Cycle at) const {
   if (held_ == nullptr) return;
   if (pattern.stride == pattern.run || pattern.count == 1)
-    return held_->access(kind, pattern.begin - base_, pattern.begin - base_ + pattern.count * pattern.run, at);
+    return held_->access(kind, pattern.begin - base_, pattern.begin - base_ + pattern.count * pattern.run,
+                         at);
   for (std::uint64_t i = 0; i < pattern.count; ++i) {
     const std::uint64_t from = pattern.begin - base_ + i * pattern.stride;
     held_->access(kind, from, from + pattern.run, at);

@@ -60,7 +60,8 @@ void Scratchpad::declare_signals(Trace& trace) {
   s.port_taken = trace.add_signal(scope, "port_taken", 1);
   for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
     for (std::size_t port = bus_and_region_ports(); port < banks_[bank]->ports.size(); ++port)
-      banks_[bank]->trace_accesses(scope + ".engine", fmt::format("p{}b{}", port - bus_and_region_ports(), bank),
+      banks_[bank]->trace_accesses(scope + ".engine",
+                                   fmt::format("p{}b{}", port - bus_and_region_ports(), bank),
                                    static_cast<int>(port));
     if (layout_ == ScratchpadLayout::kRegions)
       banks_[bank]->trace_accesses(scope + ".engine", fmt::format("b{}", bank), 1);

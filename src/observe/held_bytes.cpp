@@ -63,8 +63,7 @@ std::vector<std::int64_t> HeldBytes::by_slice(Cycle slice_cycles, Cycle begin, C
   for (Cycle at = begin / slice_cycles * slice_cycles; at < end; at += slice_cycles) {
     std::uint64_t bytes = 0;
     if (at >> shift_ < kSlices) {
-      const std::uint64_t slice =
-          bits(at, std::min(at + slice_cycles - 1, (Cycle{kSlices} << shift_) - 1));
+      const std::uint64_t slice = bits(at, std::min(at + slice_cycles - 1, (Cycle{kSlices} << shift_) - 1));
       for (std::size_t i = 0; i < lines_.size(); ++i) {
         if ((lines_[i].slices & slice) != 0) bytes += std::min(line_bytes_, size_ - i * line_bytes_);
       }

@@ -151,8 +151,7 @@ nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered
                                   {"value", counter.value},
                                   {"unit", counter.unit}});
   }
-  if (!run.memory_over_time.memories.empty())
-    report["memory_over_time"] = memory_json(run.memory_over_time);
+  if (!run.memory_over_time.memories.empty()) report["memory_over_time"] = memory_json(run.memory_over_time);
   report["energy"] = energy_json(run.energy);
   report["outputs"] = run.written;
   report["differences"] = Json::array();

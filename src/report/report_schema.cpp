@@ -187,10 +187,11 @@ Json memory_over_time() {
       {{"slice_cycles", {{"type", "integer"}, {"minimum", 1}, {"description", "length of a slice"}}},
        {"memories",
         list("those that held anything",
-             object("a memory", {{"module", text("path of the memory")},
-                                 {"bytes", count("bytes that it has")},
-                                 {"held_bytes", list("by slice", count("bytes that are held at any time of "
-                                                                       "the slice, by lines of the memory"))}}))}});
+             object("a memory",
+                    {{"module", text("path of the memory")},
+                     {"bytes", count("bytes that it has")},
+                     {"held_bytes", list("by slice", count("bytes that are held at any time of "
+                                                           "the slice, by lines of the memory"))}}))}});
 }
 
 Json fields() {
@@ -205,10 +206,10 @@ Json fields() {
       {"layers", list("in the order of their completion", layer())},
       {"graph",
        list("the layers of the workload, each behind those that it reads; programs by hand have none",
-            object("a layer", {{"name", text("its name; layers[] has it, or has it in `layers`")},
-                               {"op", text("operator")},
-                               {"inputs", list("layers and inputs of the workload that it reads",
-                                               text("name"))}}))},
+            object("a layer",
+                   {{"name", text("its name; layers[] has it, or has it in `layers`")},
+                    {"op", text("operator")},
+                    {"inputs", list("layers and inputs of the workload that it reads", text("name"))}}))},
       {"cores", list("of a chip", object("a core", {{"name", text("clusterK.coreI")},
                                                     {"macs", count("useful multiply-accumulates")},
                                                     {"utilization", share("of the core's own peak")},

@@ -37,7 +37,8 @@ class MemoriesOf : public ::testing::TestWithParam<const char*> {
     return sum(signal, end, [](std::uint64_t v) { return static_cast<std::int64_t>(v); });
   }
   // The counters of a module by name.
-  static std::map<std::string, std::int64_t> counters(const nlohmann::json& report, const std::string& module) {
+  static std::map<std::string, std::int64_t> counters(const nlohmann::json& report,
+                                                      const std::string& module) {
     std::map<std::string, std::int64_t> found;
     for (const auto& counter : report.at("counters")) {
       if (counter.at("module") == module) found[counter.at("name")] = counter.at("value");
@@ -114,8 +115,9 @@ INSTANTIATE_TEST_SUITE_P(Configs, MemoriesOf,
 
 TEST(MemoryWaveform, UI_7_ports_of_engines_are_shown_in_their_cycles) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer("configs/wfold16x4.json", "models/worked_dense.json", {"--vcd", "wave.vcd"}).status,
-            0);
+  ASSERT_EQ(
+      folder.run_layer("configs/wfold16x4.json", "models/worked_dense.json", {"--vcd", "wave.vcd"}).status,
+      0);
   const nlohmann::json report = folder.report();
   const Vcd vcd(read_bytes(folder.path("wave.vcd")));
   std::int64_t busy = 0;

@@ -16,10 +16,10 @@ using Series = std::vector<std::int64_t>;
 
 TEST(HeldBytes, UI_8_bytes_are_held_from_their_write_to_their_last_read) {
   HeldBytes held(1024);
-  held.access(kWrite, 0, 128, 20);   // two lines
-  held.access(kRead, 0, 64, 50);     // the first
-  held.access(kWrite, 0, 64, 100);   // is overwritten: between 50 and 100 nobody needs it
-  held.access(kRead, 64, 65, 90);    // the second, of which one byte is enough
+  held.access(kWrite, 0, 128, 20);  // two lines
+  held.access(kRead, 0, 64, 50);    // the first
+  held.access(kWrite, 0, 64, 100);  // is overwritten: between 50 and 100 nobody needs it
+  held.access(kRead, 64, 65, 90);   // the second, of which one byte is enough
   EXPECT_EQ(held.slice_cycles(128), 16);
   EXPECT_EQ(held.by_slice(16, 0, 128), (Series{0, 128, 128, 128, 64, 64, 64, 0}));
 }
@@ -69,10 +69,12 @@ TEST(HeldBytes, UI_8_CY_4_accesses_of_a_cycle_give_the_same_in_any_order) {
     std::mt19937 random(seed);
     std::vector<One> all;
     for (int i = 0; i < 300; ++i)
-      all.push_back({random() % 2 == 0 ? kRead : kWrite, random() % 8 * 64, static_cast<Cycle>(random() % 900)});
+      all.push_back(
+          {random() % 2 == 0 ? kRead : kWrite, random() % 8 * 64, static_cast<Cycle>(random() % 900)});
     std::stable_sort(all.begin(), all.end(), [](const One& a, const One& b) { return a.cycle < b.cycle; });
     std::vector<One> turned(all.rbegin(), all.rend());
-    std::stable_sort(turned.begin(), turned.end(), [](const One& a, const One& b) { return a.cycle < b.cycle; });
+    std::stable_sort(turned.begin(), turned.end(),
+                     [](const One& a, const One& b) { return a.cycle < b.cycle; });
     HeldBytes one(512), other(512);
     for (const One& a : all) one.access(a.kind, a.begin, a.begin + 64, a.cycle);
     for (const One& a : turned) other.access(a.kind, a.begin, a.begin + 64, a.cycle);

@@ -58,9 +58,11 @@ RunResult run_result() {
         1000 + static_cast<Cycle>(run.modules.size());
     run.modules.push_back(module);
   }
-  run.graph = {{"conv1", "conv2d", {"x"}}, {"conv2", "conv2d", {"conv1"}}, {"add", "add", {"conv1", "conv2"}}};
-  run.memory_over_time = {2048, {{"cluster0.core0.nram", 65'536, {1024, 65'536, 0}},
-                                 {"cluster0.sram", 1'048'576, {0, 4096, 128}}}};
+  run.graph = {
+      {"conv1", "conv2d", {"x"}}, {"conv2", "conv2d", {"conv1"}}, {"add", "add", {"conv1", "conv2"}}};
+  run.memory_over_time = {
+      2048,
+      {{"cluster0.core0.nram", 65'536, {1024, 65'536, 0}}, {"cluster0.sram", 1'048'576, {0, 4096, 128}}}};
   run.layers[0].losses = MacLosses{11'000, 2'300, 0};
   run.layers[1].losses = MacLosses{5, 0, 70'123};
   run.losses = *run.layers[0].losses + *run.layers[1].losses;
@@ -126,14 +128,27 @@ TEST(Page, UI_8_numbers_equal_the_report) {
     EXPECT_TRUE(whole || prefixed || energy || shown.text == percent || shown.text == "800.5 MHz")
         << shown.at << ": " << value << " is shown as " << shown.text;
   }
-  for (const char* wanted : {"/total/cycles", "/total/utilization", "/total/macs", "/total/dram_read_bytes",
-                             "/layers/0/cycles", "/layers/1/utilization", "/layers/2/bound_cycles/dram",
-                             "/layers/0/beats", "/layers/0/stall_cycles/barrier", "/layers/1/bytes/dram/read",
-                             "/layers/2/bytes/nram/read", "/cores/0/utilization", "/cores/1/utilization",
-                             "/total/lost_macs/no_pixel", "/layers/1/lost_macs/no_channel",
+  for (const char* wanted : {"/total/cycles",
+                             "/total/utilization",
+                             "/total/macs",
+                             "/total/dram_read_bytes",
+                             "/layers/0/cycles",
+                             "/layers/1/utilization",
+                             "/layers/2/bound_cycles/dram",
+                             "/layers/0/beats",
+                             "/layers/0/stall_cycles/barrier",
+                             "/layers/1/bytes/dram/read",
+                             "/layers/2/bytes/nram/read",
+                             "/cores/0/utilization",
+                             "/cores/1/utilization",
+                             "/total/lost_macs/no_pixel",
+                             "/layers/1/lost_macs/no_channel",
                              "/memory_over_time/memories/0/bytes",
                              "/memory_over_time/memories/0/held_bytes/1",
-                             "/memory_over_time/memories/1/held_bytes/2", "/energy/pj/total", "/energy/watts", "/layers/1/energy_pj/total"})
+                             "/memory_over_time/memories/1/held_bytes/2",
+                             "/energy/pj/total",
+                             "/energy/watts",
+                             "/layers/1/energy_pj/total"})
     EXPECT_EQ(places.count(wanted), 1U) << wanted << " is on the page";
 }
 
@@ -164,7 +179,8 @@ TEST(Page, UI_8_memory_over_time_is_drawn_to_scale) {
   const std::regex bar(
       R"re(<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)" height="([\d.]+)" fill="[^"]*" data-at="0:/memory_over_time/memories/(\d)/held_bytes/(\d)")re");
   std::map<std::string, std::array<double, 3>> bars;
-  for (auto match = std::sregex_iterator(html.begin(), html.end(), bar); match != std::sregex_iterator(); ++match)
+  for (auto match = std::sregex_iterator(html.begin(), html.end(), bar); match != std::sregex_iterator();
+       ++match)
     bars[(*match)[4].str() + "/" + (*match)[5].str()] = {std::stod((*match)[1]), std::stod((*match)[2]),
                                                          std::stod((*match)[3])};
   ASSERT_EQ(bars.size(), 4U) << "slices without bytes have no bar";
@@ -204,14 +220,15 @@ TEST(Page, UI_8_the_graph_has_an_edge_for_every_input_and_marks_units) {
 // Two branches of one layer are beside each other, and a line passes no dot but those of its ends.
 TEST(Page, UI_8_lines_of_branches_pass_no_other_layer) {
   RunResult run = run_result();
-  run.graph = {{"a", "conv2d", {"x"}},      {"b", "conv2d", {"a"}},     {"c", "conv2d", {"a"}},
+  run.graph = {{"a", "conv2d", {"x"}},      {"b", "conv2d", {"a"}},   {"c", "conv2d", {"a"}},
                {"d", "conv2d", {"c", "x"}}, {"e", "add", {"b", "d"}}, {"f", "add", {"e", "a"}}};
   std::string html = report_page({page_report(run)});
   html.erase(0, html.find("<h3>The graph of layers</h3>"));
   html.erase(html.find("</svg>", html.find("aria-label")));
   std::vector<std::pair<double, double>> dots;
   const std::regex dot(R"re(<circle cx="([\d.]+)" cy="([\d.]+)")re");
-  for (auto match = std::sregex_iterator(html.begin(), html.end(), dot); match != std::sregex_iterator(); ++match)
+  for (auto match = std::sregex_iterator(html.begin(), html.end(), dot); match != std::sregex_iterator();
+       ++match)
     dots.emplace_back(std::stod((*match)[1]), std::stod((*match)[2]));
   ASSERT_EQ(dots.size(), 7U);
   const std::regex path(R"re(<path d="M([\d.]+) ([\d.]+)V([\d.]+)(C?)[^"]*")re");

@@ -111,8 +111,8 @@ struct RunResult {
   std::vector<CoreResult> core_results;  ///< of a chip
   std::vector<ModuleCycles> modules;
   std::vector<Counter> counters;
-  std::vector<LayerInputs> graph;   ///< of the workload; empty for programs by hand
-  MemoryOverTime memory_over_time;  ///< of the scratchpads of a chip
+  std::vector<LayerInputs> graph;         ///< of the workload; empty for programs by hand
+  MemoryOverTime memory_over_time;        ///< of the scratchpads of a chip
   std::map<std::string, Tensor> outputs;  ///< every layer's output
   std::vector<std::string> written;       ///< layers whose outputs are written as files
   std::vector<CheckDifference> differences;

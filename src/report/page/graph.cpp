@@ -59,7 +59,8 @@ std::vector<Node> nodes_of(const Json& report) {
 std::size_t assign_lanes(std::vector<Node>& nodes) {
   std::vector<std::size_t> free_from;  // by lane: the first row that may take it
   for (std::size_t row = 0; row < nodes.size(); ++row) {
-    const auto lane = std::find_if(free_from.begin(), free_from.end(), [&](std::size_t r) { return r <= row; });
+    const auto lane =
+        std::find_if(free_from.begin(), free_from.end(), [&](std::size_t r) { return r <= row; });
     nodes[row].lane = static_cast<std::size_t>(lane - free_from.begin());
     if (lane == free_from.end()) free_from.push_back(0);
     free_from[nodes[row].lane] = std::max(nodes[row].last, row + 1);
@@ -83,14 +84,14 @@ std::string edge(const std::vector<Node>& nodes, std::size_t from, std::size_t t
   const Node &a = nodes[from], &b = nodes[to];
   const double x = x_of(a), end = x_of(b), y = y_of(to), turn = y - kRow * 0.8;
   const bool inside = same_unit(a, b);
-  const std::string path = a.lane == b.lane
-                               ? fmt::format("V{}", drawn(y))
-                               : fmt::format("V{0}C{1} {2} {3} {0} {3} {2}", drawn(turn), drawn(x), drawn(y),
-                                             drawn(end));
+  const std::string path = a.lane == b.lane ? fmt::format("V{}", drawn(y))
+                                            : fmt::format("V{0}C{1} {2} {3} {0} {3} {2}", drawn(turn),
+                                                          drawn(x), drawn(y), drawn(end));
   return fmt::format(
-      "<path d=\"M{} {}{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" data-edge=\"{}\"><title>{}</title>"
+      "<path d=\"M{} {}{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" "
+      "data-edge=\"{}\"><title>{}</title>"
       "</path>\n",
-      drawn(x), drawn(y_of(from)), path, inside ? kInside : kBetween, inside ? 2.5 : 1.3,
+      drawn(x), drawn(y_of(from)), path, inside ? kInside : kBetween, inside ? 2.5 : 1.5,
       escaped(a.name + " to " + b.name), escaped(a.name + " to " + b.name));
 }
 
@@ -103,12 +104,13 @@ std::string unit_field(std::size_t from, std::size_t to, double x) {
 std::string row_text(const RunFacts& run, const std::vector<Node>& nodes, std::size_t row, double x) {
   const Node& node = nodes[row];
   const double y = y_of(row) + 4.5;
-  std::string svg = fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\"/>\n",
-                                drawn(x_of(node)), drawn(y_of(row)), kDot, node.op == "input" ? "#fff" : kInk,
-                                kInk);
+  std::string svg =
+      fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\"/>\n", drawn(x_of(node)),
+                  drawn(y_of(row)), kDot, node.op == "input" ? "#fff" : kInk, kInk);
   constexpr std::size_t kMostLetters = 46;
-  const std::string shown =
-      node.name.size() > kMostLetters ? "..." + node.name.substr(node.name.size() - kMostLetters + 3) : node.name;
+  const std::string shown = node.name.size() > kMostLetters
+                                ? "..." + node.name.substr(node.name.size() - kMostLetters + 3)
+                                : node.name;
   svg += text_at(x, y, shown) + text_at(x + kNameWidth, y, node.op, "fill=\"#555\"");
   if (!node.entry) return svg;
   const bool first = std::none_of(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(row),
@@ -119,10 +121,11 @@ std::string row_text(const RunFacts& run, const std::vector<Node>& nodes, std::s
   const double bytes = dram_bytes(layer);
   svg += text_at(x + kNameWidth + kOpWidth + 120, y, grouped(layer["cycles"].get<std::int64_t>()),
                  "text-anchor=\"end\"" + run.cited.attributes(place + "/cycles"));
-  svg += text_at(x + kNameWidth + kOpWidth + 240, y, prefixed(bytes),
+  svg += text_at(x + kNameWidth + kOpWidth + 290, y, prefixed(bytes),
                  "text-anchor=\"end\"" + run.cited.attributes(place + "/dram_bytes", bytes));
   if (const std::size_t size = layer["layers"].size(); size > 0)
-    svg += text_at(x + kNameWidth + kOpWidth + 260, y, fmt::format("unit of {} layers", size), "fill=\"#555\"");
+    svg +=
+        text_at(x + kNameWidth + kOpWidth + 310, y, fmt::format("unit of {} layers", size), "fill=\"#555\"");
   return svg;
 }
 
@@ -149,10 +152,12 @@ std::string graph(const RunFacts& run) {
   texts += text_at(x, head, "layer", "font-weight=\"bold\"") +
            text_at(x + kNameWidth, head, "operator", "font-weight=\"bold\"") +
            text_at(numbers + 120, head, "cycles", "font-weight=\"bold\" text-anchor=\"end\"") +
-           text_at(numbers + 240, head, "bytes over DRAM", "font-weight=\"bold\" text-anchor=\"end\"");
+           text_at(numbers + 290, head, "bytes over DRAM", "font-weight=\"bold\" text-anchor=\"end\"");
   return fmt::format(
-      "<h3>The graph of layers</h3>\n<p>Lines lead from a layer down to those that read its result. The layers "
-      "of a fused unit, on a blue field, run together, and cycles and bytes are the unit's.</p>\n<p>{}{}</p>\n"
+      "<h3>The graph of layers</h3>\n<p>Lines lead from a layer down to those that read its result. The "
+      "layers "
+      "of a fused unit, on a blue field, run together, and cycles and bytes are the "
+      "unit's.</p>\n<p>{}{}</p>\n"
       "<svg class=\"drawing\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"The graph of "
       "layers\">\n{}{}{}</svg>\n",
       legend_entry(kInside, "inside a unit"), legend_entry(kBetween, "from one to the next"), kWidth,

@@ -13,7 +13,8 @@ namespace {
 constexpr std::array<const char*, 3> kMeanings{
     "no output element for the lane, thread or line: edges of maps, tiles and blocks",
     "no kernel for the column",
-    "output and kernel exist, the product is none of the layer's: fill of channels, other groups, inserted zeros"};
+    "output and kernel exist, the product is none of the layer's: fill of channels, other groups, inserted "
+    "zeros"};
 constexpr std::array<const char*, 3> kColours{"#e69f00", "#56b4e9", "#cc79a7"};
 static_assert(kMeanings.size() == kMacLossNames.size() && kColours.size() == kMacLossNames.size());
 

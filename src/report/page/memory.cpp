@@ -84,12 +84,16 @@ std::string memory_over_time(const RunFacts& run) {
                  "text-anchor=\"end\"" + run.cited.attributes("microseconds", run.microseconds));
   const std::size_t left_out = over_time["memories"].size() - memories.size();
   const std::string more =
-      left_out == 0 ? ""
-                    : fmt::format(" {} memories that are filled less are not drawn; the report has them.", left_out);
+      left_out == 0
+          ? ""
+          : fmt::format(" {} memories that are filled less are not drawn; the report has them.", left_out);
   return fmt::format(
-      "<h3>Memory over time</h3>\n<p>Bytes that each memory on the chip holds: a byte is held from when it is "
-      "written until it is read for the last time, in lines of 64 bytes or more. A bar is {} cycles wide and counts what is held at any time of them; the grey field is the memory's "
-      "size.{}</p>\n<svg class=\"drawing\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"Memory over "
+      "<h3>Memory over time</h3>\n<p>Bytes that each memory on the chip holds: a byte is held from when it "
+      "is "
+      "written until it is read for the last time, in lines of 64 bytes or more. A bar is {} cycles wide and "
+      "counts what is held at any time of them; the grey field is the memory's "
+      "size.{}</p>\n<svg class=\"drawing\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"Memory "
+      "over "
       "time\">\n{}</svg>\n",
       run.cited.count("/memory_over_time/slice_cycles"), more, kWidth, y + 20, svg);
 }

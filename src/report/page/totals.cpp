@@ -138,10 +138,10 @@ std::string useful_part(const RunFacts& run) {
   const double part = ratio(run.cited.number("/total/macs"), static_cast<double>(run.beats) * peak);
   constexpr double kAll = 0.9995;  // as shown
   if (part <= 0 || part >= kAll) return "";
-  const std::string others =
-      total.contains("lost_macs")
-          ? fmt::format("most of the others had {}.", largest_loss(total))
-          : "the others had the edge of a map, channels that only fill up a word, or no kernel for their column.";
+  const std::string others = total.contains("lost_macs")
+                                 ? fmt::format("most of the others had {}.", largest_loss(total))
+                                 : "the others had the edge of a map, channels that only fill up a word, or "
+                                   "no kernel for their column.";
   return fmt::format(" While they computed, {} of their multipliers worked on useful operands; {}",
                      run.cited.computed("useful", part, percent(part)), others);
 }

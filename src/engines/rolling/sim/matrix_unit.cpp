@@ -58,8 +58,7 @@ class RollingMatrixUnit : public MatrixUnit {
     visitor.counter("rolling.results", "realign", "cycles", unit_.results.stats.realign_clocks);
     visitor.counter("rolling.results", "write_requests", "requests", unit_.results.stats.requests);
     visitor.counter("rolling.results", "written", "bytes", unit_.results.stats.bytes);
-    if (!unit_.results.bus)
-      visitor.own_bytes("rolling.results", kOwnNramWrite, unit_.results.stats.bytes);
+    if (!unit_.results.bus) visitor.own_bytes("rolling.results", kOwnNramWrite, unit_.results.stats.bytes);
   }
   void inject_fault(const Fault& fault) override { unit_.inject_fault(fault); }
   void read_every_word() override { unit_.read_every_word(); }
