@@ -173,6 +173,27 @@ TEST(Page, UI_8_losses_and_useful_work_share_what_the_beats_had_room_for) {
   EXPECT_EQ(report_page({page_report(without)}).find("Why busy is not utilised"), std::string::npos);
 }
 
+TEST(Page, UI_8_what_would_help_follows_from_what_limits) {
+  RunResult run = run_result();
+  const auto says = [&](const std::string& text) {
+    return report_page({page_report(run)}).find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(says("<b>Waiting limits it.</b>"));
+  EXPECT_TRUE(says("end at different times: fewer cores")) << "the arrays wait for barriers";
+  for (LayerResult& layer : run.layers)
+    std::swap(layer.activity[static_cast<std::size_t>(Activity::kBarrier)],
+              layer.activity[static_cast<std::size_t>(Activity::kLayerEnd)]);
+  EXPECT_TRUE(says("fused layers (\"fused\": true) or a faster DRAM would help"));
+  EXPECT_FALSE(says("fewer cores"));
+  for (LayerResult& layer : run.layers) layer.bound = {layer.cycles / 8, layer.cycles, layer.cycles / 2};
+  EXPECT_TRUE(says("<b>The schedule of the arrays limits it.</b>"));
+  EXPECT_TRUE(says("loses is <b>no_channel</b>"));
+  run.losses = MacLosses{5, 7, 6};
+  EXPECT_TRUE(says("loses is <b>no_kernel</b>"));
+  run.losses = MacLosses{9, 7, 6};
+  EXPECT_TRUE(says("loses is <b>no_pixel</b>"));
+}
+
 // The bars of a memory: each is as high as its part of the memory, and stands where its slice lies.
 TEST(Page, UI_8_memory_over_time_is_drawn_to_scale) {
   const std::string html = report_page({page_report(run_result())});

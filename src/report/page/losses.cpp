@@ -49,6 +49,15 @@ std::string row(const RunFacts& run, const std::string& place, const std::string
       name, kBarHeight, kBarWidth, kBarHeight, svg, cells);
 }
 
+std::size_t largest_loss_of(const Json& counted) {
+  const Json& losses = counted["lost_macs"];
+  std::size_t largest = 0;
+  for (std::size_t i = 1; i < kMacLossNames.size(); ++i) {
+    if (losses[std::string(kMacLossNames[i])] > losses[std::string(kMacLossNames[largest])]) largest = i;
+  }
+  return largest;
+}
+
 }  // namespace
 
 double beat_macs(const Json& counted) {
@@ -57,12 +66,12 @@ double beat_macs(const Json& counted) {
   return all;
 }
 
+std::string_view largest_loss_name(const Json& counted) {
+  return kMacLossNames[largest_loss_of(counted)];
+}
+
 std::string largest_loss(const Json& counted) {
-  const Json& losses = counted["lost_macs"];
-  std::size_t largest = 0;
-  for (std::size_t i = 1; i < kMacLossNames.size(); ++i) {
-    if (losses[std::string(kMacLossNames[i])] > losses[std::string(kMacLossNames[largest])]) largest = i;
-  }
+  const std::size_t largest = largest_loss_of(counted);
   return fmt::format("<b>{}</b> ({})", kMacLossNames[largest], escaped(kMeanings[largest]));
 }
 

@@ -93,17 +93,17 @@ std::string verdict(const RunFacts& run, const BoundSums& sums) {
             ? ""
             : fmt::format(" The arrays wait most for <b>{}</b>: {}.", escaped(run.causes.front().name),
                           escaped(std::string(meaning_of(run.causes.front().name))));
-    return fmt::format("<p><b>Waiting limits it.</b> {}{} Work that overlaps better would help.</p>\n",
-                       numbers, cause);
+    return fmt::format("<p><b>Waiting limits it.</b> {}{} {}</p>\n", numbers, cause,
+                       help_against_waiting(run));
   }
   const bool dram = key == "dram";
   const char* what = dram             ? "DRAM bandwidth limits it."
                      : key == "beats" ? "The schedule of the arrays limits it."
                                       : "The multipliers limit it.";
-  const char* help =
+  const std::string help =
       dram             ? "Fewer bytes over DRAM (fused layers, larger memories on the chip) or a faster DRAM "
                          "would help; more multipliers would not."
-      : key == "beats" ? "A dataflow or an array whose lanes these layers fill would help."
+      : key == "beats" ? help_against_losses(run)
                        : "More multipliers or a faster clock would help; a faster DRAM would not.";
   return fmt::format("<p><b>{}</b> {} {}</p>\n", what, numbers, help);
 }
