@@ -186,12 +186,15 @@ TEST(Page, UI_8_what_would_help_follows_from_what_limits) {
   EXPECT_TRUE(says("fused layers (\"fused\": true) or a faster DRAM would help"));
   EXPECT_FALSE(says("fewer cores"));
   for (LayerResult& layer : run.layers) layer.bound = {layer.cycles / 8, layer.cycles, layer.cycles / 2};
+  EXPECT_TRUE(says("<b>The multipliers limit it.</b>")) << "the beats are full of useful work";
+  run.losses = MacLosses{500'000, 600'000, 700'000};
   EXPECT_TRUE(says("<b>The schedule of the arrays limits it.</b>"));
   EXPECT_TRUE(says("loses is <b>no_channel</b>"));
-  run.losses = MacLosses{5, 7, 6};
+  run.losses = MacLosses{500'000, 700'000, 600'000};
   EXPECT_TRUE(says("loses is <b>no_kernel</b>"));
-  run.losses = MacLosses{9, 7, 6};
+  run.losses = MacLosses{900'000, 700'000, 600'000};
   EXPECT_TRUE(says("loses is <b>no_pixel</b>"));
+  EXPECT_TRUE(says("Beside that, the arrays wait in")) << "half of their cycles are stalls";
 }
 
 // The bars of a memory: each is as high as its part of the memory, and stands where its slice lies.

@@ -43,14 +43,12 @@ std::string help_against_waiting(const RunFacts& run) {
                              "(\"fused\": true) or a faster DRAM would help.";
     case Activity::kInputLoad:
     case Activity::kMapLoad:
-      return "Maps arrive too late: more bandwidth on their way, larger buffers for what is loaded ahead or "
-             "fused "
-             "layers would help; more multipliers would not.";
+      return "Maps arrive too late: more bandwidth on their way or larger buffers for what is loaded ahead "
+             "would help.";
     case Activity::kWeightLoad:
     case Activity::kKernelLoad:
       return "Kernels arrive too late: more bandwidth on their way, a larger WRAM for what is loaded ahead "
-             "or a "
-             "larger batch, which uses them more often, would help; more multipliers would not.";
+             "or a larger batch, which uses them more often, would help.";
     case Activity::kOutputSpace:
     case Activity::kOutputDrain:
     case Activity::kOutputReady:

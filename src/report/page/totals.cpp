@@ -75,6 +75,26 @@ double share_of(const BoundSum& sum) {
   return ratio(static_cast<double>(sum.bound), static_cast<double>(sum.cycles));
 }
 
+// The largest cause that the arrays wait for, when it takes a good part of their cycles besides what limits
+// them.
+std::string waits_beside(const RunFacts& run) {
+  constexpr double kLeast = 0.1;
+  if (run.causes.empty()) return "";
+  const Cause& cause = run.causes.front();
+  const double share = ratio(static_cast<double>(cause.cycles), static_cast<double>(run.array_cycles));
+  if (share < kLeast) return "";
+  return fmt::format(" Beside that, the arrays wait in {} of their cycles for <b>{}</b>. {}",
+                     run.cited.computed("share/" + cause.name, share, percent(share)), escaped(cause.name),
+                     help_against_waiting(run));
+}
+
+// Nearly all of what the beats have room for is useful: the schedule loses nothing worth to speak of.
+bool is_filled(const RunFacts& run) {
+  constexpr double kFilled = 0.9;
+  const Json& total = run.cited.report()["total"];
+  return total.contains("lost_macs") && ratio(total["macs"].get<double>(), beat_macs(total)) >= kFilled;
+}
+
 // The answer in two sentences: a lower bound that most cycles are near, or else what is waited for.
 std::string verdict(const RunFacts& run, const BoundSums& sums) {
   constexpr double kMost = 0.5, kNear = 0.6;
@@ -96,16 +116,16 @@ std::string verdict(const RunFacts& run, const BoundSums& sums) {
     return fmt::format("<p><b>Waiting limits it.</b> {}{} {}</p>\n", numbers, cause,
                        help_against_waiting(run));
   }
-  const bool dram = key == "dram";
-  const char* what = dram             ? "DRAM bandwidth limits it."
-                     : key == "beats" ? "The schedule of the arrays limits it."
-                                      : "The multipliers limit it.";
+  const bool dram = key == "dram", schedule = key == "beats" && !is_filled(run);
+  const char* what = dram       ? "DRAM bandwidth limits it."
+                     : schedule ? "The schedule of the arrays limits it."
+                                : "The multipliers limit it.";
   const std::string help =
-      dram             ? "Fewer bytes over DRAM (fused layers, larger memories on the chip) or a faster DRAM "
-                         "would help; more multipliers would not."
-      : key == "beats" ? help_against_losses(run)
-                       : "More multipliers or a faster clock would help; a faster DRAM would not.";
-  return fmt::format("<p><b>{}</b> {} {}</p>\n", what, numbers, help);
+      dram       ? "Fewer bytes over DRAM (fused layers, larger memories on the chip) or a faster DRAM "
+                   "would help; more multipliers would not."
+      : schedule ? help_against_losses(run)
+                 : "More multipliers or a faster clock would help; a faster DRAM would not.";
+  return fmt::format("<p><b>{}</b> {} {}{}</p>\n", what, numbers, help, waits_beside(run));
 }
 
 std::string bounds(const RunFacts& run, const BoundSums& sums) {
