@@ -48,7 +48,8 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
 
 void Scratchpad::declare_signals(Trace& trace) {
   const std::string scope = name();
-  Signals& s = signals_.emplace();
+  signals_ = std::make_unique<Signals>();
+  Signals& s = *signals_;
   s.request = Strobe(&trace, scope, "req");
   s.write = trace.add_signal(scope, "write", 1);
   s.address = trace.add_signal(scope, "addr", 48);
@@ -262,7 +263,7 @@ int Scratchpad::words_left(const Request& request) const {
 // the next cycle on, when the oldest read and the oldest write meet in no bank and no byte until then; 0:
 // they must be looked at cycle by cycle.
 Cycle Scratchpad::runs_ahead_to(Cycle now) const {
-  const bool traced = signals_ && context_.trace() != nullptr;
+  const bool traced = signals_ != nullptr && context_.trace() != nullptr;
   if (has_engine_ports_ || traced || words_per_clock_ > config_.banks) return 0;
   std::array<const Request*, 2> served{};  // the oldest read and write
   std::array<bool, 2> waited_for{};

@@ -88,7 +88,8 @@ TEST_P(MemoriesOf, UI_7_ports_show_requests_banks_and_waits_as_they_are_counted)
 TEST_P(MemoriesOf, UI_8_what_is_moved_through_a_memory_is_held_in_it) {
   const CommandFolder folder;
   ASSERT_EQ(folder.run_layer(GetParam(), "models/worked_dense.json").status, 0);
-  const nlohmann::json report = folder.report(), over_time = report.at("memory_over_time");
+  const nlohmann::json report = folder.report();
+  const nlohmann::json& over_time = report.at("memory_over_time");
   const std::int64_t slice = over_time.at("slice_cycles"), cycles = report.at("total").at("cycles");
   const std::int64_t slices = (cycles + slice - 1) / slice;
   EXPECT_LE(slices, 64);

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include <systemc>
@@ -143,7 +142,7 @@ class Scratchpad : public sc_core::sc_module {
   };
 
   SimContext context_;
-  std::optional<Signals> signals_;  // absent: no trace
+  std::unique_ptr<Signals> signals_;  // null: no trace
   MemoryConfig config_;
   std::uint64_t base_, size_;
   int words_per_clock_;
