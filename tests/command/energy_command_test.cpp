@@ -16,7 +16,8 @@ TEST_P(EnergyOn, UI_10_layers_and_modules_sum_to_the_run) {
   const CommandResult result = folder.run_layer(GetParam(), "models/worked_dense.json");
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, ::testing::HasSubstr("Energy (45nm): "));
-  const nlohmann::json report = folder.report(), energy = report.at("energy");
+  const nlohmann::json report = folder.report();
+  const nlohmann::json& energy = report.at("energy");
   const double total = energy.at("pj").at("total");
   EXPECT_GT(total, 0);
   for (const auto& [part, pj] : energy.at("pj").items()) {
