@@ -58,7 +58,11 @@ install(FILES ${PROJECT_BINARY_DIR}/tilebeat-config.cmake ${PROJECT_BINARY_DIR}/
 
 set(CPACK_PACKAGE_NAME tilebeat)
 set(CPACK_PACKAGE_VENDOR Tilebeat)
-set(CPACK_PACKAGE_CONTACT "The Tilebeat authors <tilebeat@localhost>")
+# Debian wants a maintainer with an address. Whoever builds packages for others is that; until somebody says
+# so, the package says that it is a local build, with an address that can belong to nobody (RFC 2606).
+set(TILEBEAT_PACKAGE_MAINTAINER "Local build of Tilebeat <nobody@tilebeat.invalid>"
+    CACHE STRING "Maintainer of the Debian packages: Name <address>")
+set(CPACK_PACKAGE_CONTACT "${TILEBEAT_PACKAGE_MAINTAINER}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "cycle-accurate, bit-exact simulator of a neural-network processor")
 set(CPACK_GENERATOR DEB)
 set(CPACK_STRIP_FILES ON)

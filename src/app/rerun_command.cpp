@@ -1,7 +1,11 @@
 #include "tilebeat/base/error.h"
 #include "tilebeat/config/hardware_file.h"
 
+#include <string>
+#include <vector>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
@@ -31,6 +35,16 @@ void check_inputs(const InputHashes& recorded, const RunCommand& command, const 
 Json comparable(Json report) {
   report["provenance"].erase("version"), report["provenance"].erase("revision");
   return report;
+}
+
+// Takes out of `after` what `before` has not, as reports of earlier versions had less; returns the names.
+std::string take_out_additions(const Json& before, Json& after) {
+  std::vector<std::string> added;
+  for (const auto& [key, value] : after.items()) {
+    if (!before.contains(key)) added.push_back(key);
+  }
+  for (const std::string& key : added) after.erase(key);
+  return fmt::format("{}", fmt::join(added, ", "));
 }
 
 // The JSON path of the first value that differs; empty: there is none.
@@ -65,9 +79,13 @@ int rerun(const RerunCommand& asked) {
       parse_hardware(nlohmann::json(before["configuration"]), asked.report + ": /configuration");
   const int status = run_on(command, hardware, inputs.at(command.config));
   const Json after = read_report(asked.out + "/report.json");
-  const std::string difference = first_difference(comparable(before), comparable(after));
+  Json compared = comparable(after);
+  const std::string added = take_out_additions(before, compared);
+  const std::string difference = first_difference(comparable(before), compared);
   if (difference.empty()) {
-    fmt::print("\nThe report is the same as {}.\n", asked.report);
+    const std::string more =
+        added.empty() ? "" : fmt::format(" It has more than that one, of an earlier version: {}.", added);
+    fmt::print("\nThe report is the same as {}.{}\n", asked.report, more);
     return status;
   }
   const auto build = [](const Json& report) {

@@ -62,6 +62,7 @@ std::uint64_t Holds::open(std::string user, Access access, const BytePattern& pa
     }
   }
   if (access == Access::kWrite) note_write(pattern);
+  tell(access == Access::kRead ? HeldBytes::Access::kRead : HeldBytes::Access::kWrite, pattern, now);
   holds_.push_back({next_number_, std::move(user), access, pattern, kOpen});
   return next_number_++;
 }
@@ -69,12 +70,29 @@ std::uint64_t Holds::open(std::string user, Access access, const BytePattern& pa
 void Holds::close(std::uint64_t number, Cycle end) {
   const auto hold =
       std::find_if(holds_.begin(), holds_.end(), [number](const Hold& h) { return h.number == number; });
-  if (hold != holds_.end()) hold->end = end;
+  if (hold != holds_.end()) close(*hold, end);
+}
+
+// Until then its bytes are in use, those that are written too: the first of them lie there already.
+void Holds::close(Hold& hold, Cycle end) {
+  hold.end = end;
+  tell(HeldBytes::Access::kRead, hold.pattern, end);
+}
+
+void Holds::tell(HeldBytes::Access kind, const BytePattern& pattern, Cycle at) const {
+  if (held_ == nullptr) return;
+  if (pattern.stride == pattern.run || pattern.count == 1)
+    return held_->access(kind, pattern.begin - base_, pattern.begin - base_ + pattern.count * pattern.run,
+                         at);
+  for (std::uint64_t i = 0; i < pattern.count; ++i) {
+    const std::uint64_t from = pattern.begin - base_ + i * pattern.stride;
+    held_->access(kind, from, from + pattern.run, at);
+  }
 }
 
 void Holds::close_oldest(Cycle end) {
   const auto hold = std::find_if(holds_.begin(), holds_.end(), [](const Hold& h) { return h.end == kOpen; });
-  if (hold != holds_.end()) hold->end = end;
+  if (hold != holds_.end()) close(*hold, end);
 }
 
 void Holds::access(const char* user, Access access, std::uint64_t begin, std::uint64_t end, Cycle now) {

@@ -19,6 +19,7 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
     : sc_module(name),
       socket("socket"),
       holds(this->name()),
+      held(static_cast<std::uint64_t>(size_bytes)),
       context_(context),
       config_(config),
       base_(base),
@@ -38,9 +39,43 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
     port.bind(banks_.back()->ports[0]);
     port.register_invalidate_direct_mem_ptr(this, &Scratchpad::withdraw_cells, i);
   }
+  holds.report_to(held, base);
+  if (Trace* trace = context_.trace(); trace != nullptr) declare_signals(*trace);
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
+}
+
+void Scratchpad::declare_signals(Trace& trace) {
+  const std::string scope = name();
+  signals_ = std::make_unique<Signals>();
+  Signals& s = *signals_;
+  s.request = Strobe(&trace, scope, "req");
+  s.write = trace.add_signal(scope, "write", 1);
+  s.address = trace.add_signal(scope, "addr", 48);
+  s.queue = trace.add_signal(scope, "queue", 16, Radix::kDecimal);
+  s.read_words = trace.add_signal(scope, "read_words", 8, Radix::kDecimal);
+  s.write_words = trace.add_signal(scope, "write_words", 8, Radix::kDecimal);
+  s.banks = trace.add_signal(scope, "banks", std::min(std::max(2, config_.banks), 64));
+  s.bank_conflict = trace.add_signal(scope, "bank_conflict", 1);
+  s.port_taken = trace.add_signal(scope, "port_taken", 1);
+  for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
+    for (std::size_t port = bus_and_region_ports(); port < banks_[bank]->ports.size(); ++port)
+      banks_[bank]->trace_accesses(scope + ".engine",
+                                   fmt::format("p{}b{}", port - bus_and_region_ports(), bank),
+                                   static_cast<int>(port));
+    if (layout_ == ScratchpadLayout::kRegions)
+      banks_[bank]->trace_accesses(scope + ".engine", fmt::format("b{}", bank), 1);
+  }
+}
+
+void Scratchpad::trace_request(const tlm::tlm_generic_payload& payload, Cycle now) {
+  Trace* const trace = context_.trace();
+  if (!signals_ || trace == nullptr) return;
+  const Picoseconds at = context_.clock.at(now);
+  signals_->request.high(trace, at, context_.clock.at(now + 1));
+  trace->change(signals_->write, at, payload.is_write() ? 1 : 0);
+  trace->change(signals_->address, at, payload.get_address());
 }
 
 Scratchpad::Place Scratchpad::place_of(std::uint64_t offset) const {
@@ -68,12 +103,17 @@ tlm::tlm_sync_enum Scratchpad::receive(tlm::tlm_generic_payload& payload, tlm::t
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return tlm::TLM_COMPLETED;
   }
+  const std::uint64_t from = payload.get_address() - base_;
   (payload.is_read() ? stats.read_bytes : stats.write_bytes) += payload.get_data_length();
+  held.access(payload.is_read() ? HeldBytes::Access::kRead : HeldBytes::Access::kWrite, from,
+              from + payload.get_data_length(), context_.clock.cycle_of(now_ps()));
+  trace_request(payload, context_.clock.cycle_of(now_ps()));
   if (requests_.size() == static_cast<std::size_t>(config_.request_queue)) {
     if (held_ != nullptr)
       throw SimulationError(fmt::format("{}: BEGIN_REQ before the END_REQ of the one before", name()));
     held_ = &payload;
     ++stats.held_requests;
+    trace_queue();
     return tlm::TLM_ACCEPTED;
   }
   take(payload, context_.clock.cycle_of(now_ps()));
@@ -84,6 +124,7 @@ tlm::tlm_sync_enum Scratchpad::receive(tlm::tlm_generic_payload& payload, tlm::t
 void Scratchpad::take(tlm::tlm_generic_payload& payload, Cycle now) {
   const Cycle first = now + 1 + config_.latency_cycles;
   requests_.push_back({&payload, first, 0});
+  trace_queue();
   wake_.notify(to_sc_time(context_.clock.at(first) - now_ps()));  // an event keeps the earliest
 }
 
@@ -105,11 +146,38 @@ void Scratchpad::step() {
   respond(now);
   admit(now);
   std::fill(accessed_.begin(), accessed_.end(), 0);
+  const ScratchpadStats before = stats;
   int reads = words_per_clock_, writes = words_per_clock_;
   for (Request& request : requests_) {
     if (request.next == now) access_words(request, now, request.payload->is_read() ? reads : writes);
   }
+  if (signals_) trace_cycle(now, before, {words_per_clock_ - reads, words_per_clock_ - writes});
   schedule(now);
+}
+
+// What the memory did in this cycle; the next one shows nothing until it does something again.
+void Scratchpad::trace_cycle(Cycle now, const ScratchpadStats& before, const std::array<int, 2>& words) {
+  Trace* const trace = context_.trace();
+  if (trace == nullptr) return;
+  const Picoseconds at = context_.clock.at(now), end = context_.clock.at(now + 1);
+  const auto pulse = [&](SignalId signal, std::int64_t value) {
+    trace->change(signal, at, static_cast<std::uint64_t>(value));
+    trace->change(signal, end, 0);
+  };
+  std::uint64_t banks = 0;
+  for (std::size_t bank = 0; bank < std::min<std::size_t>(accessed_.size(), 64); ++bank)
+    banks |= std::uint64_t{accessed_[bank]} << bank;
+  pulse(signals_->banks, static_cast<std::int64_t>(banks));
+  pulse(signals_->read_words, words[0]);
+  pulse(signals_->write_words, words[1]);
+  pulse(signals_->bank_conflict, stats.conflict_clocks > before.conflict_clocks ? 1 : 0);
+  pulse(signals_->port_taken, stats.port_clocks > before.port_clocks ? 1 : 0);
+}
+
+// Requests that the memory has, and the one that waits for a place.
+void Scratchpad::trace_queue() {
+  if (Trace* const trace = context_.trace(); signals_ && trace != nullptr)
+    trace->change(signals_->queue, now_ps(), requests_.size() + (held_ != nullptr ? 1 : 0));
 }
 
 // Requests whose last word was accessed in the cycle before.
@@ -123,6 +191,7 @@ void Scratchpad::respond(Cycle now) {
     socket->nb_transport_bw(*request.payload, phase, delay);
   }
   requests_.erase(std::remove_if(requests_.begin(), requests_.end(), complete), requests_.end());
+  trace_queue();
 }
 
 void Scratchpad::access_words(Request& request, Cycle now, int& room) {
@@ -194,7 +263,8 @@ int Scratchpad::words_left(const Request& request) const {
 // the next cycle on, when the oldest read and the oldest write meet in no bank and no byte until then; 0:
 // they must be looked at cycle by cycle.
 Cycle Scratchpad::runs_ahead_to(Cycle now) const {
-  if (has_engine_ports_ || words_per_clock_ > config_.banks) return 0;
+  const bool traced = signals_ != nullptr && context_.trace() != nullptr;
+  if (has_engine_ports_ || traced || words_per_clock_ > config_.banks) return 0;
   std::array<const Request*, 2> served{};  // the oldest read and write
   std::array<bool, 2> waited_for{};
   for (const Request& request : requests_) {

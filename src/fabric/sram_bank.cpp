@@ -61,6 +61,12 @@ void SramBank::trace_port(const std::string& scope, const std::string& signal, i
   Port& p = ports_[static_cast<std::size_t>(port)];
   p.word_bytes = std::min(word_bytes, 8);
   p.data_signal = context_.observers.trace->add_signal(scope, signal, 8 * p.word_bytes);
+  trace_accesses(scope, signal, port);
+}
+
+void SramBank::trace_accesses(const std::string& scope, const std::string& signal, int port) {
+  if (context_.trace() == nullptr) return;
+  Port& p = ports_[static_cast<std::size_t>(port)];
   p.address_signal = context_.observers.trace->add_signal(scope, signal + "_addr", 32);
   p.valid = Strobe(context_.observers.trace, scope, signal + "_valid");
 }
@@ -114,7 +120,7 @@ void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& pa
   const unsigned length = payload.get_data_length();
   std::memcpy(&value, storage_ + payload.get_address(),
               std::min<std::size_t>(length, static_cast<std::size_t>(port.word_bytes)));
-  context_.observers.trace->change(port.data_signal, at, value);
+  if (port.data_signal >= 0) context_.observers.trace->change(port.data_signal, at, value);
   context_.observers.trace->change(port.address_signal, at, payload.get_address() / length);
 }
 

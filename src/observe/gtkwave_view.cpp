@@ -14,7 +14,7 @@ constexpr unsigned kHexadecimal = 0x2, kDecimal = 0x4, kBinary = 0x8, kRight = 0
                    kSigned = 0x400, kCollapsed = 0x1000, kClosed = 0x400000, kGroupBegin = 0x800000,
                    kGroupEnd = 0x1000000;
 enum Colour { kOrange = 2, kYellow = 3, kGreen = 4, kBlue = 5 };
-constexpr std::size_t kMostOpen = 8;  // signals of a group that is open at first
+constexpr std::size_t kMostOpen = 9;  // signals of a group that is open at first
 constexpr std::size_t kLetterPixels = 9, kValuePixels = 110;
 constexpr double kViewFrames = 1000.0 / 200;  // frames of 200 pixels in a window of 1600
 

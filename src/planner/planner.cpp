@@ -70,6 +70,7 @@ class NetworkPlanner {
     Plan& plan = made_.plan;
     plan.name = workload_.name;
     plan.outputs = workload_.outputs;
+    for (const Layer& layer : workload_.layers) plan.graph.push_back({layer.name, layer.op, layer.inputs});
     make_units();
     places_.place_tensors(workload_, on_chip_);
     for (const Layer& layer : workload_.layers) {

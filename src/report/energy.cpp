@@ -104,6 +104,8 @@ class Model {
   double pj_of(const Counter& c) const {
     const bool dram = c.module.compare(0, 4, "dram") == 0;
     if (dram && (c.name == "row_misses" || c.name == "row_conflicts")) return t_.dram_pj_per_activation;
+    if (c.name == kOwnNramRead.counter || c.name == kOwnNramWrite.counter) return nram_;
+    if (c.name == kOwnWramRead.counter) return wram_;
     if (c.unit != "bytes" || (c.name != "read" && c.name != "written")) return 0;
     if (dram) return t_.dram_pj_per_byte;
     if (ends_with(c.module, ".nram")) return nram_;

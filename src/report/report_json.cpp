@@ -93,6 +93,20 @@ Json layer_json(const LayerResult& layer) {
   return made;
 }
 
+Json graph_json(const std::vector<LayerInputs>& graph) {
+  Json layers = Json::array();
+  for (const LayerInputs& layer : graph)
+    layers.push_back({{"name", layer.name}, {"op", layer.op}, {"inputs", layer.inputs}});
+  return layers;
+}
+
+Json memory_json(const MemoryOverTime& over_time) {
+  Json memories = Json::array();
+  for (const HeldByMemory& memory : over_time.memories)
+    memories.push_back({{"module", memory.module}, {"bytes", memory.bytes}, {"held_bytes", memory.held}});
+  return {{"slice_cycles", over_time.slice_cycles}, {"memories", memories}};
+}
+
 }  // namespace
 
 nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered_json& hardware) {
@@ -112,6 +126,7 @@ nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered
   if (run.losses) report["total"]["lost_macs"] = losses_json(*run.losses);
   report["layers"] = Json::array();
   for (const LayerResult& layer : run.layers) report["layers"].push_back(layer_json(layer));
+  if (!run.graph.empty()) report["graph"] = graph_json(run.graph);
   report["cores"] = Json::array();
   for (const CoreResult& core : run.core_results) {
     report["cores"].push_back({{"name", core.name},
@@ -136,6 +151,7 @@ nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered
                                   {"value", counter.value},
                                   {"unit", counter.unit}});
   }
+  if (!run.memory_over_time.memories.empty()) report["memory_over_time"] = memory_json(run.memory_over_time);
   report["energy"] = energy_json(run.energy);
   report["outputs"] = run.written;
   report["differences"] = Json::array();

@@ -181,6 +181,19 @@ Json total() {
   return total;
 }
 
+Json memory_over_time() {
+  return object(
+      "of a chip, bytes that on-chip memories hold in at most 64 slices of the run",
+      {{"slice_cycles", {{"type", "integer"}, {"minimum", 1}, {"description", "length of a slice"}}},
+       {"memories",
+        list("those that held anything",
+             object("a memory",
+                    {{"module", text("path of the memory")},
+                     {"bytes", count("bytes that it has")},
+                     {"held_bytes", list("by slice", count("bytes that are held at any time of "
+                                                           "the slice, by lines of the memory"))}}))}});
+}
+
 Json fields() {
   return {
       {"tilebeat_report", {{"const", kReportVersion}, {"description", "version of this schema"}}},
@@ -191,6 +204,12 @@ Json fields() {
       {"peak_macs_per_clock", count("multiply-accumulates of all arrays in a cycle")},
       {"total", total()},
       {"layers", list("in the order of their completion", layer())},
+      {"graph",
+       list("the layers of the workload, each behind those that it reads; programs by hand have none",
+            object("a layer",
+                   {{"name", text("its name; layers[] has it, or has it in `layers`")},
+                    {"op", text("operator")},
+                    {"inputs", list("layers and inputs of the workload that it reads", text("name"))}}))},
       {"cores", list("of a chip", object("a core", {{"name", text("clusterK.coreI")},
                                                     {"macs", count("useful multiply-accumulates")},
                                                     {"utilization", share("of the core's own peak")},
@@ -211,6 +230,7 @@ Json fields() {
                                                        {"name", text("what is counted")},
                                                        {"value", count("the count")},
                                                        {"unit", text("what it is counted in")}}))},
+      {"memory_over_time", memory_over_time()},
       {"energy", energy()},
       {"outputs", list("layers whose outputs are in the folder outputs", text("name"))},
       {"differences",
@@ -230,7 +250,7 @@ Json fields() {
 nlohmann::ordered_json report_schema() {
   Json schema = object("What a run measured, written as report.json.", fields());
   // Files of this version from before there were these are reports as well.
-  for (const char* later : {"outputs", "provenance", "energy"})
+  for (const char* later : {"outputs", "provenance", "energy", "graph", "memory_over_time"})
     schema["required"].erase(std::find(schema["required"].begin(), schema["required"].end(), later));
   Json result{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "tilebeat report"}};
   result.update(schema);

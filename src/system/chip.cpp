@@ -357,6 +357,15 @@ Snapshot Chip::take_snapshot(Cycle at) {
   return snapshot;
 }
 
+std::vector<const Scratchpad*> Chip::scratchpads() const {
+  std::vector<const Scratchpad*> all;
+  for (const ClusterParts& cluster : clusters_) {
+    for (const auto& core : cluster.cores) all.insert(all.end(), {&core->nram(), &core->wram()});
+    if (cluster.memory) all.push_back(&cluster.memory->sram());
+  }
+  return all;
+}
+
 std::string Chip::describe_state() const {
   std::string text = sync_->describe_state();
   for_each_control([&](const CommandProcessor& control) {

@@ -146,6 +146,20 @@ std::vector<ModuleCycles> since(const Snapshot& begin, std::vector<ModuleCycles>
   return modules;
 }
 
+// What on-chip memories held over the run, in slices of one length.
+MemoryOverTime memory_over_time(const System& system, Cycle begin, Cycle end) {
+  MemoryOverTime made;
+  const std::vector<const Scratchpad*> memories = system.scratchpads();
+  for (const Scratchpad* memory : memories)
+    made.slice_cycles = std::max(made.slice_cycles, memory->held.slice_cycles(end));
+  for (const Scratchpad* memory : memories) {
+    if (!memory->held.ever_accessed()) continue;
+    made.memories.push_back({report_name(*memory), static_cast<std::int64_t>(memory->size()),
+                             memory->held.by_slice(made.slice_cycles, begin, end)});
+  }
+  return made;
+}
+
 void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDomain& clock, RunResult& run) {
   LayerMark before(system.run_begin(), {});
   std::vector<bool> done(plan.layers.size(), false);
@@ -179,6 +193,8 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
   run.utilization = utilization_of(run.macs, run.cycles, run.peak_macs_per_clock);
   run.modules = since(system.run_begin(), last.modules);
   run.counters = last.counters;
+  for (const GraphLayer& layer : plan.graph) run.graph.push_back({layer.name, layer.op, layer.inputs});
+  run.memory_over_time = memory_over_time(system, system.run_begin().at, last.at);
   run.core_results = last.cores;
   for (CoreResult& core : run.core_results)
     core.utilization = utilization_of(core.macs, run.cycles, run.peak_macs_per_clock / run.cores);

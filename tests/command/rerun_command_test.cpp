@@ -105,6 +105,27 @@ TEST(RerunCommand, UI_2_UI_11_another_file_than_the_report_s_is_refused) {
   EXPECT_EQ(folder.run({"rerun", report, "--out", folder.path("tilebeat-out")}).status, 2);
 }
 
+TEST(RerunCommand, UI_11_a_report_of_an_earlier_version_that_has_less_is_the_same) {
+  const CommandFolder folder;
+  const std::string layer = folder.write("layer.json", kLayer);
+  const std::string config = folder.write("chip.json", R"({"chip": {"clusters": 1}})");
+  ASSERT_EQ(folder.run({"run", "--config", config, "--layer", layer}).status, 0);
+  nlohmann::ordered_json report =
+      nlohmann::ordered_json::parse(read_bytes(folder.path("tilebeat-out/report.json")));
+  EXPECT_EQ(report.erase("graph"), 1U);
+  EXPECT_EQ(report.erase("memory_over_time"), 1U);
+  const std::string old = folder.write("old.json", report.dump());
+  const CommandResult same = folder.run({"rerun", old});
+  EXPECT_EQ(same.status, 0) << same.err;
+  EXPECT_THAT(same.out,
+              HasSubstr("The report is the same as " + old +
+                        ". It has more than that one, of an earlier version: graph, memory_over_time."));
+  report["layers"][0]["cycles"] = 1;
+  const CommandResult other = folder.run({"rerun", folder.write("old.json", report.dump())});
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.out, HasSubstr("first at /layers/0/cycles"));
+}
+
 TEST(RerunCommand, UI_11_a_report_that_says_something_else_is_noticed) {
   const CommandFolder folder;
   const std::string layer = folder.write("layer.json", kLayer);

@@ -93,11 +93,14 @@ TEST(Energy, UI_10_modules_take_what_their_counters_count) {
                   {"dram0.ch0", "read", "bytes", 10},
                   {"dram0.ch0", "data_bus", "bytes", 64},
                   {"cluster0.core0.bus.load", "read", "bytes", 5},
-                  {"cluster0.core0.iodma", "written", "bytes", 5}};
+                  {"cluster0.core0.iodma", "written", "bytes", 5},
+                  {"cluster0.core0.offset.cache", "nram_read", "bytes", 6},
+                  {"cluster0.core0.offset.lanes", "nram_written", "bytes", 2},
+                  {"cluster0.core0.offset.lanes", "wram_read", "bytes", 10}};
   run.core_results.emplace_back();
   run.core_results.back().name = "cluster0.core0", run.core_results.back().macs = 50;
   add_energy(hardware, run);
-  ASSERT_EQ(run.energy.modules.size(), 5U);
+  ASSERT_EQ(run.energy.modules.size(), 7U);
   const auto check = [&](std::size_t i, const char* name, double pj) {
     EXPECT_EQ(run.energy.modules[i].name, name);
     EXPECT_DOUBLE_EQ(run.energy.modules[i].pj, pj);
@@ -107,6 +110,8 @@ TEST(Energy, UI_10_modules_take_what_their_counters_count) {
   check(2, "noc.host", 72);
   check(3, "dram0.ch0", 1600);
   check(4, "cluster0.core0.bus.load", 5);
+  check(5, "cluster0.core0.offset.cache", 6 * 2.5);
+  check(6, "cluster0.core0.offset.lanes", 2 * 2.5 + 10 * memory_pj_per_byte(hardware, 65536));
 }
 
 TEST(Energy, UI_2_UI_10_a_table_that_does_not_rise_is_refused) {

@@ -7,6 +7,7 @@
 #include "tilebeat/report/text_table.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <regex>
@@ -57,6 +58,14 @@ RunResult run_result() {
         1000 + static_cast<Cycle>(run.modules.size());
     run.modules.push_back(module);
   }
+  run.graph = {
+      {"conv1", "conv2d", {"x"}}, {"conv2", "conv2d", {"conv1"}}, {"add", "add", {"conv1", "conv2"}}};
+  run.memory_over_time = {
+      2048,
+      {{"cluster0.core0.nram", 65'536, {1024, 65'536, 0}}, {"cluster0.sram", 1'048'576, {0, 4096, 128}}}};
+  run.layers[0].losses = MacLosses{11'000, 2'300, 0};
+  run.layers[1].losses = MacLosses{5, 0, 70'123};
+  run.losses = *run.layers[0].losses + *run.layers[1].losses;
   return run;
 }
 
@@ -109,8 +118,9 @@ TEST(Page, UI_8_numbers_equal_the_report) {
     if (shown.text.empty()) continue;  // a bar
     const std::string percent = fmt::format("{:.1f} %", 100 * value.get<double>());
     const bool whole = value.is_number_integer() && shown.text == grouped(value.get<std::int64_t>());
-    const bool prefixed = value.is_number_integer() && shown.text.find_first_of("kM") != std::string::npos &&
-                          std::abs(std::stod(shown.text) * (shown.text.back() == 'k' ? 1e3 : 1e6) -
+    const std::size_t prefix = shown.text.find_first_of("kM");
+    const bool prefixed = value.is_number_integer() && prefix != std::string::npos &&
+                          std::abs(std::stod(shown.text) * (shown.text[prefix] == 'k' ? 1e3 : 1e6) -
                                    value.get<double>()) <= value.get<double>() / 180;
     const double unit = shown.at.find("pj") != std::string::npos ? 1e6 : 1;  // shown as uJ
     const bool energy = shown.at.find("/energy") != std::string::npos &&
@@ -118,12 +128,142 @@ TEST(Page, UI_8_numbers_equal_the_report) {
     EXPECT_TRUE(whole || prefixed || energy || shown.text == percent || shown.text == "800.5 MHz")
         << shown.at << ": " << value << " is shown as " << shown.text;
   }
-  for (const char* wanted : {"/total/cycles", "/total/utilization", "/total/macs", "/total/dram_read_bytes",
-                             "/layers/0/cycles", "/layers/1/utilization", "/layers/2/bound_cycles/dram",
-                             "/layers/0/beats", "/layers/0/stall_cycles/barrier", "/layers/1/bytes/dram/read",
-                             "/layers/2/bytes/nram/read", "/cores/0/utilization", "/cores/1/utilization",
-                             "/energy/pj/total", "/energy/watts", "/layers/1/energy_pj/total"})
+  for (const char* wanted : {"/total/cycles",
+                             "/total/utilization",
+                             "/total/macs",
+                             "/total/dram_read_bytes",
+                             "/layers/0/cycles",
+                             "/layers/1/utilization",
+                             "/layers/2/bound_cycles/dram",
+                             "/layers/0/beats",
+                             "/layers/0/stall_cycles/barrier",
+                             "/layers/1/bytes/dram/read",
+                             "/layers/2/bytes/nram/read",
+                             "/cores/0/utilization",
+                             "/cores/1/utilization",
+                             "/total/lost_macs/no_pixel",
+                             "/layers/1/lost_macs/no_channel",
+                             "/memory_over_time/memories/0/bytes",
+                             "/memory_over_time/memories/0/held_bytes/1",
+                             "/memory_over_time/memories/1/held_bytes/2",
+                             "/energy/pj/total",
+                             "/energy/watts",
+                             "/layers/1/energy_pj/total"})
     EXPECT_EQ(places.count(wanted), 1U) << wanted << " is on the page";
+}
+
+TEST(Page, UI_8_losses_and_useful_work_share_what_the_beats_had_room_for) {
+  RunResult run = run_result();
+  for (LayerResult& layer : run.layers) layer.beats *= 2;  // room for all of it
+  const auto values = computed_of(report_page({page_report(run)}));
+  const double all = 1'777'777 + 11'005 + 2'300 + 70'123;
+  double sum = 0;
+  for (const char* part : {"/total/macs", "/total/lost_macs/no_pixel", "/total/lost_macs/no_kernel",
+                           "/total/lost_macs/no_channel"}) {
+    ASSERT_EQ(values.count(fmt::format("0:{}/share", part)), 1U) << part;
+    sum += values.at(fmt::format("0:{}/share", part));
+  }
+  EXPECT_NEAR(sum, 1, 1e-12);
+  EXPECT_NEAR(values.at("0:/total/lost_macs/no_channel/share"), 70'123 / all, 1e-12);
+  const std::string html = report_page({page_report(run)});
+  EXPECT_NE(html.find("most of the others had <b>no_channel</b>"), std::string::npos);
+  RunResult without = run;
+  without.losses.reset();
+  for (LayerResult& layer : without.layers) layer.losses.reset();
+  EXPECT_EQ(report_page({page_report(without)}).find("Why busy is not utilised"), std::string::npos);
+}
+
+TEST(Page, UI_8_what_would_help_follows_from_what_limits) {
+  RunResult run = run_result();
+  const auto says = [&](const std::string& text) {
+    return report_page({page_report(run)}).find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(says("<b>Waiting limits it.</b>"));
+  EXPECT_TRUE(says("end at different times: fewer cores")) << "the arrays wait for barriers";
+  for (LayerResult& layer : run.layers)
+    std::swap(layer.activity[static_cast<std::size_t>(Activity::kBarrier)],
+              layer.activity[static_cast<std::size_t>(Activity::kLayerEnd)]);
+  EXPECT_TRUE(says("fused layers (\"fused\": true) or a faster DRAM would help"));
+  EXPECT_FALSE(says("fewer cores"));
+  for (LayerResult& layer : run.layers) layer.bound = {layer.cycles / 8, layer.cycles, layer.cycles / 2};
+  EXPECT_TRUE(says("<b>The multipliers limit it.</b>")) << "the beats are full of useful work";
+  run.losses = MacLosses{500'000, 600'000, 700'000};
+  EXPECT_TRUE(says("<b>The schedule of the arrays limits it.</b>"));
+  EXPECT_TRUE(says("loses is <b>no_channel</b>"));
+  run.losses = MacLosses{500'000, 700'000, 600'000};
+  EXPECT_TRUE(says("loses is <b>no_kernel</b>"));
+  run.losses = MacLosses{900'000, 700'000, 600'000};
+  EXPECT_TRUE(says("loses is <b>no_pixel</b>"));
+  EXPECT_TRUE(says("Beside that, the arrays wait in")) << "half of their cycles are stalls";
+}
+
+// The bars of a memory: each is as high as its part of the memory, and stands where its slice lies.
+TEST(Page, UI_8_memory_over_time_is_drawn_to_scale) {
+  const std::string html = report_page({page_report(run_result())});
+  const std::regex bar(
+      R"re(<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)" height="([\d.]+)" fill="[^"]*" data-at="0:/memory_over_time/memories/(\d)/held_bytes/(\d)")re");
+  std::map<std::string, std::array<double, 3>> bars;
+  for (auto match = std::sregex_iterator(html.begin(), html.end(), bar); match != std::sregex_iterator();
+       ++match)
+    bars[(*match)[4].str() + "/" + (*match)[5].str()] = {std::stod((*match)[1]), std::stod((*match)[2]),
+                                                         std::stod((*match)[3])};
+  ASSERT_EQ(bars.size(), 4U) << "slices without bytes have no bar";
+  EXPECT_NEAR(bars["0/0"][2] / bars["0/1"][2], 1024.0 / 65'536, 0.01);
+  EXPECT_NEAR(bars["0/0"][0] + bars["0/0"][1], bars["0/1"][0], 0.2);
+  // The last slice ends with the run: 5337 cycles are two slices and 1241 cycles.
+  EXPECT_NEAR(bars["1/2"][1] / bars["1/1"][1], 1241.0 / 2048, 0.01);
+}
+
+TEST(Page, UI_8_the_graph_has_an_edge_for_every_input_and_marks_units) {
+  const auto edges_of = [](const std::string& html) {
+    const std::regex edge(R"re(stroke="([^"]*)"[^>]*data-edge="([^"]*)")re");
+    std::map<std::string, std::string> colours;
+    for (auto match = std::sregex_iterator(html.begin(), html.end(), edge); match != std::sregex_iterator();
+         ++match)
+      colours[(*match)[2]] = (*match)[1];
+    return colours;
+  };
+  const auto alone = edges_of(report_page({page_report(run_result())}));
+  ASSERT_EQ(alone.size(), 4U);
+  for (const char* edge : {"x to conv1", "conv1 to conv2", "conv1 to add", "conv2 to add"})
+    EXPECT_EQ(alone.count(edge), 1U) << edge;
+  RunResult fused = run_result();
+  fused.layers.erase(fused.layers.begin(), fused.layers.begin() + 1);
+  fused.layers[0].layers = {"conv1", "conv2"}, fused.layers[0].op = "fused";
+  const std::string html = report_page({page_report(fused)});
+  const auto inside = edges_of(html);
+  ASSERT_EQ(inside.size(), 4U);
+  EXPECT_NE(inside.at("conv1 to conv2"), inside.at("conv2 to add")) << "the edge within the unit stands out";
+  EXPECT_EQ(inside.at("x to conv1"), inside.at("conv2 to add"));
+  EXPECT_NE(html.find("unit of 2 layers"), std::string::npos);
+  EXPECT_EQ(html.find("<h3>Fused units</h3>"), std::string::npos);
+  fused.graph.clear();
+  EXPECT_NE(report_page({page_report(fused)}).find("<h3>Fused units</h3>"), std::string::npos);
+}
+
+// Two branches of one layer are beside each other, and a line passes no dot but those of its ends.
+TEST(Page, UI_8_lines_of_branches_pass_no_other_layer) {
+  RunResult run = run_result();
+  run.graph = {{"a", "conv2d", {"x"}},      {"b", "conv2d", {"a"}},   {"c", "conv2d", {"a"}},
+               {"d", "conv2d", {"c", "x"}}, {"e", "add", {"b", "d"}}, {"f", "add", {"e", "a"}}};
+  std::string html = report_page({page_report(run)});
+  html.erase(0, html.find("<h3>The graph of layers</h3>"));
+  html.erase(html.find("</svg>", html.find("aria-label")));
+  std::vector<std::pair<double, double>> dots;
+  const std::regex dot(R"re(<circle cx="([\d.]+)" cy="([\d.]+)")re");
+  for (auto match = std::sregex_iterator(html.begin(), html.end(), dot); match != std::sregex_iterator();
+       ++match)
+    dots.emplace_back(std::stod((*match)[1]), std::stod((*match)[2]));
+  ASSERT_EQ(dots.size(), 7U);
+  const std::regex path(R"re(<path d="M([\d.]+) ([\d.]+)V([\d.]+)(C?)[^"]*")re");
+  int lines = 0;
+  for (auto match = std::sregex_iterator(html.begin(), html.end(), path); match != std::sregex_iterator();
+       ++match, ++lines) {
+    const double x = std::stod((*match)[1]), from = std::stod((*match)[2]), to = std::stod((*match)[3]);
+    for (const auto& [dot_x, dot_y] : dots)
+      EXPECT_FALSE(dot_x == x && dot_y > from && dot_y < to) << x << ": " << from << " to " << to;
+  }
+  EXPECT_EQ(lines, 9);
 }
 
 TEST(Page, UI_8_RN_3_layers_say_how_close_they_are_to_the_float_network) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tilebeat/base/types.h"
+#include "tilebeat/observe/held_bytes.h"
 
 #include <cstdint>
 #include <limits>
@@ -35,6 +36,12 @@ class Holds {
 
   /// `memory` is its name in messages: "the output buffer".
   explicit Holds(std::string memory) : memory_(std::move(memory)) {}
+  /// Tells `held` what instructions use: as long as a pattern is open, the memory holds it. Addresses of
+  /// patterns count from `base` there; `held` lives as long as this.
+  void report_to(HeldBytes& held, std::uint64_t base) {
+    held_ = &held;
+    base_ = base;
+  }
 
   /// `user`, an instruction of the engine, uses the pattern from cycle `now` on, until it is closed. Throws
   /// SimulationError when somebody else has accessed it in this cycle, when the engine itself writes it for
@@ -78,8 +85,12 @@ class Holds {
   [[noreturn]] void refuse(const std::string& user, Access access, std::uint64_t begin, std::uint64_t end,
                            const std::string& other, Access others_access) const;
   void forget_closed(Cycle now);
+  void close(Hold& hold, Cycle end);
+  void tell(HeldBytes::Access kind, const BytePattern& pattern, Cycle at) const;
 
   std::string memory_;
+  HeldBytes* held_ = nullptr;
+  std::uint64_t base_ = 0;
   std::vector<Hold> holds_;  // oldest first
   std::uint64_t next_number_ = 1;
   void note_write(const BytePattern& pattern);

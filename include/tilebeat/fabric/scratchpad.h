@@ -6,6 +6,7 @@
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/sim/context.h"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -47,7 +48,7 @@ enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
 ///
 /// Nothing is looked at cycle by cycle while nothing can change: the words of one read and one write that
 /// meet in no bank are accessed together, through the banks' direct memory access, when the next thing
-/// happens at the memory. Cycles and counters are those of single words.
+/// happens at the memory. Cycles and counters are those of single words. A trace shows every cycle.
 ///
 /// Protocol: nb_transport base protocol as the interconnect speaks it; requests outside the memory are
 /// answered with TLM_ADDRESS_ERROR_RESPONSE at once. transport_dbg reads and writes without time passing.
@@ -81,6 +82,8 @@ class Scratchpad : public sc_core::sc_module {
 
   /// What a matrix engine uses through ports of its own; who uses the bus must keep away from it.
   Holds holds;
+  /// What it holds over time: by requests over the bus, and by what holds tell.
+  HeldBytes held;
 
   ScratchpadStats stats;
   /// See SramBank::inject_fault; `address` is a byte of bank `bank`.
@@ -123,9 +126,23 @@ class Scratchpad : public sc_core::sc_module {
   bool may_meet(const Request& a, const Request& b) const;
   int words_left(const Request& request) const;
   std::uint8_t* cell_of(const Place& place);
+  void declare_signals(Trace& trace);
+  void trace_request(const tlm::tlm_generic_payload& payload, Cycle now);
+  void trace_queue();
+  void trace_cycle(Cycle now, const ScratchpadStats& before, const std::array<int, 2>& words);
   void withdraw_cells(int, sc_dt::uint64, sc_dt::uint64) { cells_.clear(); }
 
+  // What a trace shows of the port to the bus and of the banks behind it.
+  struct Signals {
+    Strobe request;
+    SignalId write = -1, address = -1, queue = -1;
+    SignalId read_words = -1, write_words = -1;  // in a cycle
+    SignalId banks = -1;                         // a bit each: serves the bus in this cycle
+    SignalId bank_conflict = -1, port_taken = -1;
+  };
+
   SimContext context_;
+  std::unique_ptr<Signals> signals_;  // null: no trace
   MemoryConfig config_;
   std::uint64_t base_, size_;
   int words_per_clock_;

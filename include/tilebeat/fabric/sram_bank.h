@@ -38,6 +38,8 @@ class SramBank : public sc_core::sc_module {
   /// Traces address and data of `port` under `signal` (data, 8 * word_bytes bits, at most 64) and
   /// `signal`_addr.
   void trace_port(const std::string& scope, const std::string& signal, int port, int word_bytes);
+  /// Traces of `port` whether it is accessed, `signal`_valid, and where, `signal`_addr.
+  void trace_accesses(const std::string& scope, const std::string& signal, int port);
   /// A stuck cell: whatever is written to byte `address` is stored with the bits of `mask` flipped (fault
   /// injection of SPEC CY-3's corruption test).
   void inject_fault(std::int64_t address, std::uint8_t mask);

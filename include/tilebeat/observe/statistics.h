@@ -37,6 +37,15 @@ constexpr std::array kMemoryCounts{&MemoryBytes::dram_read,
                                    &MemoryBytes::bus_read,
                                    &MemoryBytes::bus_write};
 
+/// What matrix engines do through ports of their own at a core's memories, and the counter that has it.
+struct OwnAccess {
+  std::string_view counter;
+  std::int64_t MemoryBytes::*level;
+};
+constexpr OwnAccess kOwnNramRead{"nram_read", &MemoryBytes::nram_read},
+    kOwnNramWrite{"nram_written", &MemoryBytes::nram_write},
+    kOwnWramRead{"wram_read", &MemoryBytes::wram_read};
+
 inline MemoryBytes operator+(MemoryBytes a, const MemoryBytes& b) {
   for (const auto count : kMemoryCounts) a.*count += b.*count;
   return a;
@@ -78,6 +87,12 @@ class StatVisitor {
                        std::int64_t value) = 0;
   /// `moved` bytes more at a level of memory: `bytes(&MemoryBytes::wram_read, 64)`.
   virtual void bytes(std::int64_t MemoryBytes::*level, std::int64_t moved) = 0;
+  /// Likewise, of a module that accesses a core's memory through ports of its own: a counter as well, so that
+  /// the energy of the accesses is the module's (SPEC UI-10).
+  void own_bytes(const std::string& module, const OwnAccess& access, std::int64_t moved) {
+    counter(module, std::string(access.counter), "bytes", moved);
+    bytes(access.level, moved);
+  }
   /// Where the cycles of a PE array went, whose ledger has been visited; its beats and useful
   /// multiply-accumulates.
   virtual void array(const CycleLedger& ledger, std::int64_t beats, std::int64_t macs) = 0;

@@ -63,11 +63,18 @@ struct Placement {
   std::int64_t size_bytes() const { return stored ? stored->size_bytes() : info.size_bytes(); }
 };
 
+/// A layer as a node of the workload's graph.
+struct GraphLayer {
+  std::string name, op;
+  std::vector<std::string> inputs;  ///< layers and inputs of the workload that it reads, in its order
+};
+
 /// A workload lowered to programs and a memory image.
 struct Plan {
   std::string name;                  ///< the workload's, or the program file's
   std::vector<std::string> outputs;  ///< tensors that a run writes
   bool hand_written = false;         ///< programs of a user's own: nothing is known of what they should do
+  std::vector<GraphLayer> graph;     ///< of the workload, each layer behind those that it reads
   std::vector<LayerPlan> layers;     ///< by the number that `layer.end` carries
   std::vector<ProgramImage> programs;
   std::vector<StartTable> start_tables;  ///< in the order of their labels' first programs, or none

@@ -77,6 +77,23 @@ struct CoreResult {
   Cycle peer = 0;          ///< cycles that its processor waited for signals
 };
 
+/// A layer of the workload, and what it reads: other layers and inputs, by name.
+struct LayerInputs {
+  std::string name, op;
+  std::vector<std::string> inputs;
+};
+
+/// Bytes that a memory holds over time (SPEC UI-8).
+struct HeldByMemory {
+  std::string module;
+  std::int64_t bytes = 0;          ///< that it has
+  std::vector<std::int64_t> held;  ///< in any cycle of each slice
+};
+struct MemoryOverTime {
+  Cycle slice_cycles = 0;
+  std::vector<HeldByMemory> memories;  ///< those that held anything
+};
+
 /// Everything a run found out, as plain values.
 struct RunResult {
   std::string workload, hardware, granularity, dataflow;
@@ -94,6 +111,8 @@ struct RunResult {
   std::vector<CoreResult> core_results;  ///< of a chip
   std::vector<ModuleCycles> modules;
   std::vector<Counter> counters;
+  std::vector<LayerInputs> graph;         ///< of the workload; empty for programs by hand
+  MemoryOverTime memory_over_time;        ///< of the scratchpads of a chip
   std::map<std::string, Tensor> outputs;  ///< every layer's output
   std::vector<std::string> written;       ///< layers whose outputs are written as files
   std::vector<CheckDifference> differences;

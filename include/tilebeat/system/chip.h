@@ -26,6 +26,7 @@ class Chip : public System {
   ~Chip() override;
 
   bool finished() const override { return host_->finished(); }
+  std::vector<const Scratchpad*> scratchpads() const override;
   std::string describe_state() const override;
   std::string describe_under_way() const override;
 

@@ -30,6 +30,8 @@ class Core : public sc_core::sc_module {
 
   /// The matrix unit's ports to the chip's interconnect.
   std::vector<NamedPort> dram_ports() { return matrix_->dram_ports(); }
+  const Scratchpad& nram() const { return *nram_; }
+  const Scratchpad& wram() const { return *wram_; }
   /// A fault of SimulationOptions that is in this core.
   void inject_fault(const MemoryFault& fault);
   SC_HAS_PROCESS(Core);

@@ -36,6 +36,7 @@ class MemoryCore : public sc_core::sc_module {
   BurstPort& link_port();
 
   /// A fault of the SRAM.
+  const Scratchpad& sram() const { return *sram_; }
   void inject_fault(const Fault& fault) { sram_->inject_fault(fault.bank, fault.address, fault.mask); }
   /// Adds what its parts have counted, as of the snapshot's cycle.
   void collect(Snapshot& snapshot);

@@ -50,6 +50,8 @@ class System : public sc_core::sc_module {
   tlm::tlm_target_socket<>* external_port() const { return external_port_; }
   /// The counters and ledgers as they stand, up to the cycle to which every ledger is settled.
   Snapshot snapshot_now() { return take_snapshot(std::max(now(), settled_at())); }
+  /// The on-chip memories that are built, in the order of their names in reports.
+  virtual std::vector<const Scratchpad*> scratchpads() const { return {}; }
   /// What every unit holds and waits for.
   virtual std::string describe_state() const = 0;
   /// The instructions that units work on, with their addresses, a line a processor; empty: none.

@@ -22,6 +22,7 @@ td svg, .key svg { vertical-align: middle; } td.bar svg, td.bytes svg { display:
 .key { white-space: nowrap; margin-right: 14px; }
 .chain { line-height: 2; } .box { border: 1px solid #888; border-radius: 3px; padding: 1px 5px; white-space: nowrap; }
 .drawing { display: block; width: 100%; max-width: 1100px; font: 13px sans-serif; }
+@media screen and (max-width: 900px) { table { display: block; overflow-x: auto; } }
 @media print {
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
   body { font-size: 10px; padding: 0; } .note { font-size: 9px; } tr, .drawing, .tile { break-inside: avoid; }

@@ -75,6 +75,26 @@ double share_of(const BoundSum& sum) {
   return ratio(static_cast<double>(sum.bound), static_cast<double>(sum.cycles));
 }
 
+// The largest cause that the arrays wait for, when it takes a good part of their cycles besides what limits
+// them.
+std::string waits_beside(const RunFacts& run) {
+  constexpr double kLeast = 0.1;
+  if (run.causes.empty()) return "";
+  const Cause& cause = run.causes.front();
+  const double share = ratio(static_cast<double>(cause.cycles), static_cast<double>(run.array_cycles));
+  if (share < kLeast) return "";
+  return fmt::format(" Beside that, the arrays wait in {} of their cycles for <b>{}</b>. {}",
+                     run.cited.computed("share/" + cause.name, share, percent(share)), escaped(cause.name),
+                     help_against_waiting(run));
+}
+
+// Nearly all of what the beats have room for is useful: the schedule loses nothing worth to speak of.
+bool is_filled(const RunFacts& run) {
+  constexpr double kFilled = 0.9;
+  const Json& total = run.cited.report()["total"];
+  return total.contains("lost_macs") && ratio(total["macs"].get<double>(), beat_macs(total)) >= kFilled;
+}
+
 // The answer in two sentences: a lower bound that most cycles are near, or else what is waited for.
 std::string verdict(const RunFacts& run, const BoundSums& sums) {
   constexpr double kMost = 0.5, kNear = 0.6;
@@ -93,19 +113,19 @@ std::string verdict(const RunFacts& run, const BoundSums& sums) {
             ? ""
             : fmt::format(" The arrays wait most for <b>{}</b>: {}.", escaped(run.causes.front().name),
                           escaped(std::string(meaning_of(run.causes.front().name))));
-    return fmt::format("<p><b>Waiting limits it.</b> {}{} Work that overlaps better would help.</p>\n",
-                       numbers, cause);
+    return fmt::format("<p><b>Waiting limits it.</b> {}{} {}</p>\n", numbers, cause,
+                       help_against_waiting(run));
   }
-  const bool dram = key == "dram";
-  const char* what = dram             ? "DRAM bandwidth limits it."
-                     : key == "beats" ? "The schedule of the arrays limits it."
-                                      : "The multipliers limit it.";
-  const char* help =
-      dram             ? "Fewer bytes over DRAM (fused layers, larger memories on the chip) or a faster DRAM "
-                         "would help; more multipliers would not."
-      : key == "beats" ? "A dataflow or an array whose lanes these layers fill would help."
-                       : "More multipliers or a faster clock would help; a faster DRAM would not.";
-  return fmt::format("<p><b>{}</b> {} {}</p>\n", what, numbers, help);
+  const bool dram = key == "dram", schedule = key == "beats" && !is_filled(run);
+  const char* what = dram       ? "DRAM bandwidth limits it."
+                     : schedule ? "The schedule of the arrays limits it."
+                                : "The multipliers limit it.";
+  const std::string help =
+      dram       ? "Fewer bytes over DRAM (fused layers, larger memories on the chip) or a faster DRAM "
+                   "would help; more multipliers would not."
+      : schedule ? help_against_losses(run)
+                 : "More multipliers or a faster clock would help; a faster DRAM would not.";
+  return fmt::format("<p><b>{}</b> {} {}{}</p>\n", what, numbers, help, waits_beside(run));
 }
 
 std::string bounds(const RunFacts& run, const BoundSums& sums) {
@@ -132,15 +152,18 @@ std::string bounds(const RunFacts& run, const BoundSums& sums) {
 
 // Why the arrays' busy share is not the utilisation.
 std::string useful_part(const RunFacts& run) {
+  const Json& total = run.cited.report()["total"];
   const double arrays = std::max<double>(1, static_cast<double>(run.cited.report()["cores"].size()));
   const double peak = run.cited.number("/peak_macs_per_clock") / arrays;
   const double part = ratio(run.cited.number("/total/macs"), static_cast<double>(run.beats) * peak);
   constexpr double kAll = 0.9995;  // as shown
   if (part <= 0 || part >= kAll) return "";
-  return fmt::format(
-      " While they computed, {} of their multipliers worked on useful operands; the others had the edge of a "
-      "map, channels that only fill up a word, or no kernel for their column.",
-      run.cited.computed("useful", part, percent(part)));
+  const std::string others = total.contains("lost_macs")
+                                 ? fmt::format("most of the others had {}.", largest_loss(total))
+                                 : "the others had the edge of a map, channels that only fill up a word, or "
+                                   "no kernel for their column.";
+  return fmt::format(" While they computed, {} of their multipliers worked on useful operands; {}",
+                     run.cited.computed("useful", part, percent(part)), others);
 }
 
 // Cores without work show which part of the chip the network does not fill.

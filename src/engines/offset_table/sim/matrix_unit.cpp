@@ -47,9 +47,9 @@ class OffsetMatrixUnit : public MatrixUnit {
     visitor.counter("offset.tables", "address_cycles_saved", "cycles", unit_.pipeline().cycles_saved());
     visitor.counter("offset.tables", "im2col", "bytes", lanes.im2col_bytes);
     visitor.counter("offset.tables", "pointers", "bytes", lanes.pointer_bytes);
-    visitor.bytes(&MemoryBytes::nram_read, lanes.nram_read);
-    visitor.bytes(&MemoryBytes::nram_write, lanes.nram_written);
-    visitor.bytes(&MemoryBytes::wram_read, lanes.wram_read);
+    visitor.own_bytes("offset.cache", kOwnNramRead, lanes.nram_read);
+    visitor.own_bytes("offset.lanes", kOwnNramWrite, lanes.nram_written);
+    visitor.own_bytes("offset.lanes", kOwnWramRead, lanes.wram_read);
   }
   void read_every_word() override { unit_.read_every_word(); }
   void inject_fault(const Fault& fault) override {

@@ -37,7 +37,7 @@ class RollingMatrixUnit : public MatrixUnit {
       visitor.counter(module, "lines", "lines", loader.stats.lines);
       elements += loader.stats.elements;
       if (!unit_.results.bus)
-        visitor.bytes(i == 0 ? &MemoryBytes::nram_read : &MemoryBytes::wram_read, loader.stats.bytes);
+        visitor.own_bytes(module, i == 0 ? kOwnNramRead : kOwnWramRead, loader.stats.bytes);
     }
     visitor.ledger("rolling.results", unit_.results.ledger);
     visitor.ledger("rolling.write", unit_.results.request_ledger());
@@ -58,7 +58,7 @@ class RollingMatrixUnit : public MatrixUnit {
     visitor.counter("rolling.results", "realign", "cycles", unit_.results.stats.realign_clocks);
     visitor.counter("rolling.results", "write_requests", "requests", unit_.results.stats.requests);
     visitor.counter("rolling.results", "written", "bytes", unit_.results.stats.bytes);
-    if (!unit_.results.bus) visitor.bytes(&MemoryBytes::nram_write, unit_.results.stats.bytes);
+    if (!unit_.results.bus) visitor.own_bytes("rolling.results", kOwnNramWrite, unit_.results.stats.bytes);
   }
   void inject_fault(const Fault& fault) override { unit_.inject_fault(fault); }
   void read_every_word() override { unit_.read_every_word(); }

@@ -58,9 +58,8 @@ class WfoldUnit : public MatrixUnit {
       const BankPortStats& port = wram_->region_stats(static_cast<int>(i));
       const std::string slave = fmt::format("engine.sl{}", i);
       visitor.counter(slave, "region_port_busy", "cycles", port.accesses);
-      visitor.counter(slave, "region_port_read", "bytes", port.bytes);
       visitor.counter(slave, "results", "results", engine_->slaves[i]->results_read);
-      visitor.bytes(&MemoryBytes::wram_read, port.bytes);
+      visitor.own_bytes(slave, kOwnWramRead, port.bytes);
     }
   }
   void inject_fault(const Fault& fault) override {

@@ -1,0 +1,167 @@
+#include "tilebeat/report/text_table.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "sections.h"
+
+namespace tilebeat::page {
+namespace {
+
+// Pixels of the drawing.
+constexpr double kRow = 22, kLane = 16, kLeft = 12, kTop = 26, kWidth = 1100, kDot = 4.5, kNameWidth = 330,
+                 kOpWidth = 130;
+constexpr const char *kInside = kBlue, *kBetween = "#999";
+
+// A row of the drawing: a layer, or an input of the workload.
+struct Node {
+  std::string name, op;
+  std::vector<std::size_t> inputs;   // rows above
+  std::optional<std::size_t> entry;  // of layers[] that has it
+  std::size_t lane = 0, last = 0;    // the row of its last reader
+};
+
+// Rows in the order of the report, an input above its first reader.
+std::vector<Node> nodes_of(const Json& report) {
+  std::map<std::string, std::size_t> entries;
+  const Json& layers = report["layers"];
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    entries.emplace(layers[i]["name"].get<std::string>(), i);
+    for (const Json& name : layers[i]["layers"]) entries.emplace(name.get<std::string>(), i);
+  }
+  std::vector<Node> nodes;
+  std::map<std::string, std::size_t> rows;
+  for (const Json& layer : report["graph"]) {
+    Node node;
+    node.name = layer["name"].get<std::string>(), node.op = layer["op"].get<std::string>();
+    for (const Json& json : layer["inputs"]) {
+      const auto name = json.get<std::string>();
+      const auto [found, added] = rows.emplace(name, nodes.size());
+      if (added) nodes.push_back({name, "input", {}, {}});
+      node.inputs.push_back(found->second);
+    }
+    if (const auto entry = entries.find(node.name); entry != entries.end()) node.entry = entry->second;
+    rows[node.name] = nodes.size();
+    nodes.push_back(node);
+  }
+  for (std::size_t row = 0; row < nodes.size(); ++row) {
+    nodes[row].last = std::max(nodes[row].last, row);
+    for (const std::size_t input : nodes[row].inputs) nodes[input].last = row;
+  }
+  return nodes;
+}
+
+// A tensor has a lane from its row to that of its last reader, which takes the lane over if it can. Returns
+// how many there are.
+std::size_t assign_lanes(std::vector<Node>& nodes) {
+  std::vector<std::size_t> free_from;  // by lane: the first row that may take it
+  for (std::size_t row = 0; row < nodes.size(); ++row) {
+    const auto lane =
+        std::find_if(free_from.begin(), free_from.end(), [&](std::size_t r) { return r <= row; });
+    nodes[row].lane = static_cast<std::size_t>(lane - free_from.begin());
+    if (lane == free_from.end()) free_from.push_back(0);
+    free_from[nodes[row].lane] = std::max(nodes[row].last, row + 1);
+  }
+  return free_from.size();
+}
+
+double x_of(const Node& node) {
+  return kLeft + kLane * static_cast<double>(node.lane);
+}
+double y_of(std::size_t row) {
+  return kTop + kRow * (static_cast<double>(row) + 0.5);
+}
+
+bool same_unit(const Node& a, const Node& b) {
+  return a.entry && a.entry == b.entry;
+}
+
+// From a row down its lane, and to the dot of its reader.
+std::string edge(const std::vector<Node>& nodes, std::size_t from, std::size_t to) {
+  const Node &a = nodes[from], &b = nodes[to];
+  const double x = x_of(a), end = x_of(b), y = y_of(to), turn = y - kRow * 0.8;
+  const bool inside = same_unit(a, b);
+  const std::string path = a.lane == b.lane ? fmt::format("V{}", drawn(y))
+                                            : fmt::format("V{0}C{1} {2} {3} {0} {3} {2}", drawn(turn),
+                                                          drawn(x), drawn(y), drawn(end));
+  return fmt::format(
+      "<path d=\"M{} {}{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" "
+      "data-edge=\"{}\"><title>{}</title>"
+      "</path>\n",
+      drawn(x), drawn(y_of(from)), path, inside ? kInside : kBetween, inside ? 2.5 : 1.5,
+      escaped(a.name + " to " + b.name), escaped(a.name + " to " + b.name));
+}
+
+// The rows of one unit that follow each other have one field, and the unit's numbers at its first row.
+std::string unit_field(std::size_t from, std::size_t to, double x) {
+  return rect_at(x, kTop + kRow * static_cast<double>(from) + 1, kWidth - x,
+                 kRow * static_cast<double>(to - from) - 2, "#e8f1f8");
+}
+
+std::string row_text(const RunFacts& run, const std::vector<Node>& nodes, std::size_t row, double x) {
+  const Node& node = nodes[row];
+  const double y = y_of(row) + 4.5;
+  std::string svg =
+      fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\"/>\n", drawn(x_of(node)),
+                  drawn(y_of(row)), kDot, node.op == "input" ? "#fff" : kInk, kInk);
+  constexpr std::size_t kMostLetters = 46;
+  const std::string shown = node.name.size() > kMostLetters
+                                ? "..." + node.name.substr(node.name.size() - kMostLetters + 3)
+                                : node.name;
+  svg += text_at(x, y, shown) + text_at(x + kNameWidth, y, node.op, "fill=\"#555\"");
+  if (!node.entry) return svg;
+  const bool first = std::none_of(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(row),
+                                  [&](const Node& n) { return same_unit(n, node); });
+  if (!first) return svg;
+  const std::string place = layer_at(*node.entry);
+  const Json& layer = run.cited.at(place);
+  const double bytes = dram_bytes(layer);
+  svg += text_at(x + kNameWidth + kOpWidth + 120, y, grouped(layer["cycles"].get<std::int64_t>()),
+                 "text-anchor=\"end\"" + run.cited.attributes(place + "/cycles"));
+  svg += text_at(x + kNameWidth + kOpWidth + 290, y, prefixed(bytes),
+                 "text-anchor=\"end\"" + run.cited.attributes(place + "/dram_bytes", bytes));
+  if (const std::size_t size = layer["layers"].size(); size > 0)
+    svg +=
+        text_at(x + kNameWidth + kOpWidth + 310, y, fmt::format("unit of {} layers", size), "fill=\"#555\"");
+  return svg;
+}
+
+}  // namespace
+
+std::string graph(const RunFacts& run) {
+  const Json& report = run.cited.report();
+  std::vector<Node> nodes = nodes_of(report);
+  if (nodes.empty()) return "";
+  const double x = kLeft + kLane * static_cast<double>(assign_lanes(nodes)) + 8;
+  std::string fields, edges, texts;
+  for (std::size_t row = 0; row < nodes.size();) {
+    std::size_t end = row + 1;
+    while (end < nodes.size() && same_unit(nodes[row], nodes[end])) ++end;
+    const auto& entry = nodes[row].entry;
+    if (entry && !report["layers"][*entry]["layers"].empty()) fields += unit_field(row, end, x - 6);
+    row = end;
+  }
+  for (std::size_t row = 0; row < nodes.size(); ++row) {
+    for (const std::size_t input : nodes[row].inputs) edges += edge(nodes, input, row);
+    texts += row_text(run, nodes, row, x);
+  }
+  const double head = kTop - 8, numbers = x + kNameWidth + kOpWidth;
+  texts += text_at(x, head, "layer", "font-weight=\"bold\"") +
+           text_at(x + kNameWidth, head, "operator", "font-weight=\"bold\"") +
+           text_at(numbers + 120, head, "cycles", "font-weight=\"bold\" text-anchor=\"end\"") +
+           text_at(numbers + 290, head, "bytes over DRAM", "font-weight=\"bold\" text-anchor=\"end\"");
+  return fmt::format(
+      "<h3>The graph of layers</h3>\n<p>Lines lead from a layer down to those that read its result. The "
+      "layers "
+      "of a fused unit, on a blue field, run together, and cycles and bytes are the "
+      "unit's.</p>\n<p>{}{}</p>\n"
+      "<svg class=\"drawing\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"The graph of "
+      "layers\">\n{}{}{}</svg>\n",
+      legend_entry(kInside, "inside a unit"), legend_entry(kBetween, "from one to the next"), kWidth,
+      kTop + kRow * static_cast<double>(nodes.size()) + 4, fields, edges, texts);
+}
+
+}  // namespace tilebeat::page
