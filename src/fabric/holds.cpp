@@ -40,7 +40,7 @@ void Holds::note_write(const BytePattern& pattern) {
 }
 
 void Holds::forget_closed(Cycle now) {
-  holds_.erase(std::remove_if(holds_.begin(), holds_.end(), [now](const Hold& h) { return h.end <= now; }),
+  holds_.erase(std::remove_if(holds_.begin(), holds_.end(), [now](const Hold& h) { return h.end < now; }),
                holds_.end());
 }
 
@@ -52,7 +52,7 @@ std::uint64_t Holds::open(std::string user, Access access, const BytePattern& pa
   }
   for (const Hold& hold : holds_) {
     // One instruction after the other adds to the same sums, and finishes its results before the next does.
-    if (hold.access != access && hold.pattern.meets(pattern))
+    if (hold.end > now && hold.access != access && hold.pattern.meets(pattern))
       refuse(user, access, pattern.begin, pattern.end(), hold.user, hold.access);
   }
   if (touched_at_ == now) {
@@ -97,7 +97,7 @@ void Holds::close_oldest(Cycle end) {
 
 void Holds::access(const char* user, Access access, std::uint64_t begin, std::uint64_t end, Cycle now) {
   for (const Hold& hold : holds_) {
-    if (hold.end > now && clash(hold.access, access) && hold.pattern.meets(begin, end))
+    if (hold.end >= now && clash(hold.access, access) && hold.pattern.meets(begin, end))
       refuse(hold.user, hold.access, hold.pattern.begin, hold.pattern.end(), user, access);
   }
   if (access == Access::kWrite) note_write({begin, end - begin});

@@ -60,8 +60,8 @@ TEST(Holds, HI_2_a_write_into_what_is_read_is_a_race_until_it_is_closed) {
   EXPECT_EQ(error([&] { holds.access("loader", Access::kWrite, 63, 70, 11); }),
             "race in the buffer: run reads 0x0 to 0x3f while loader writes there");
   holds.close(run, 20);
-  EXPECT_NE(error([&] { holds.access("loader", Access::kWrite, 0, 1, 19); }), "");
-  EXPECT_EQ(error([&] { holds.access("loader", Access::kWrite, 0, 1, 20); }), "");
+  EXPECT_NE(error([&] { holds.access("loader", Access::kWrite, 0, 1, 20); }), "");
+  EXPECT_EQ(error([&] { holds.access("loader", Access::kWrite, 0, 1, 21); }), "");
 }
 
 TEST(Holds, HI_2_a_read_of_what_is_written_is_a_race) {
@@ -80,6 +80,19 @@ TEST(Holds, CY_4_who_comes_first_in_a_cycle_makes_no_difference) {
   late.access("loader", Access::kWrite, 4, 5, 10);
   EXPECT_EQ(error([&] { late.open("run", Access::kRead, {0, 8}, 10); }), one);
   EXPECT_NE(one, "");
+}
+
+TEST(Holds, CY_4_who_comes_first_in_the_cycle_of_an_end_makes_no_difference) {
+  for (const bool next_run : {false, true}) {
+    Holds early("the buffer"), late("the buffer");
+    const std::uint64_t run = late.open("run", Access::kRead, {0, 8}, 10);
+    early.open("run", Access::kRead, {0, 8}, 10);
+    const std::string one = error([&] { early.access("loader", Access::kWrite, 4, 5, 20); });
+    late.close(run, 20);
+    if (next_run) late.open("next run", Access::kRead, {64, 8}, 20);
+    EXPECT_EQ(error([&] { late.access("loader", Access::kWrite, 4, 5, 20); }), one);
+    EXPECT_NE(one, "");
+  }
 }
 
 TEST(Holds, HI_2_an_engine_reads_no_results_that_it_has_not_finished) {

@@ -48,7 +48,8 @@ class Holds {
   /// an instruction that has not closed it (reads it, for a write), and when what is written overlaps itself,
   /// as the order of writes is not defined.
   std::uint64_t open(std::string user, Access access, const BytePattern& pattern, Cycle now);
-  /// Cycle `end` is the first in which it is not used any more. Nothing for an unknown number.
+  /// Cycle `end` is the first in which it is not used any more. Others may access it from the next one on: in
+  /// cycle `end` they may come before this call or behind it. Nothing for an unknown number.
   void close(std::uint64_t number, Cycle end);
   /// The oldest that is open.
   void close_oldest(Cycle end);
