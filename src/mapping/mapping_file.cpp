@@ -81,6 +81,9 @@ void describe(V& v, UnitRequest& u) {
   v.required().names("layers", u.layers, {1, 65536}, "layers that run as one, in the workload's order");
   v.optional_integer("clusters", u.clusters, kParts, "clusters that share the output's rows");
   v.optional_integer("step_rows", u.step_rows, kExtent, "output rows that a cluster makes in a step");
+  v.optional_integer(
+      "step_columns", u.step_columns, kExtent,
+      "columns of the output that a cluster makes at a time, in strips side by side; left out: all");
   v.optional_integer("step_maps", u.step_maps, kExtent,
                      "images of a batch that a cluster makes in a step, all rows of each; 1: rows of one");
   v.optional_choice("holding", u.holding, kHoldingNames,
@@ -215,6 +218,7 @@ std::string mapping_text(const std::vector<LayerMapping>& layers, const std::vec
     file.units.push_back({unit.layers,
                           unit.clusters,
                           unit.step_rows,
+                          unit.step_columns,
                           unit.step_maps,
                           {},
                           unit.holdings,

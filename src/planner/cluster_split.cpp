@@ -24,7 +24,7 @@ class Splits {
   std::optional<LayerMapping> best() {
     for (int rows = 1; rows <= std::min<int>(share_.cores, ceil_div(share_.rows, grain_.rows)); ++rows) {
       for (int columns = 1;
-           rows * columns <= share_.cores && columns <= ceil_div(p_.out_width, grain_.columns); ++columns) {
+           rows * columns <= share_.cores && columns <= ceil_div(share_.columns, grain_.columns); ++columns) {
         for (int kernels = 1; rows * columns * kernels <= share_.cores && kernels <= p_.kernel_blocks();
              ++kernels)
           look_at(rows, columns, kernels);
@@ -40,7 +40,7 @@ class Splits {
     m.row_parts = row_parts, m.column_parts = column_parts, m.kernel_parts = kernel_parts;
     m.kernels_per_block = p_.block_kernels;
     const int rows = largest_part_of(share_.rows, row_parts, grain_.rows);
-    const int columns = largest_part_of(p_.out_width, column_parts, grain_.columns);
+    const int columns = largest_part_of(share_.columns, column_parts, grain_.columns);
     const int blocks = largest_part_of(p_.kernel_blocks(), kernel_parts, 1);
     m.tile_rows = rows, m.tile_columns = columns, m.blocks_per_load = blocks;
     while (!fits(m)) {

@@ -9,7 +9,7 @@ namespace tilebeat {
 
 /// What a layer of a fused unit may use in its cluster.
 struct ClusterShare {
-  int rows = 1;  ///< most output rows of a step
+  int rows = 1, columns = 1;  ///< most of the outputs of a step
   int cores = 1;
   std::int64_t operand_bytes = 0;  ///< of a buffer in NRAM for a tile's map
   std::int64_t result_bytes = 0;   ///< of one for its results

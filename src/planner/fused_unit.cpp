@@ -61,6 +61,7 @@ FusedUnit::FusedUnit(const Workload& workload, const HardwareConfig& hardware, c
     throw UserError(fmt::format("{} clusters, the chip has {}", mapping_.clusters, chip.clusters));
   mapping_.step_rows = request.step_rows.value_or(
       static_cast<int>(std::min<std::int64_t>(output.height(), ceil_div(rows, 4 * mapping_.clusters))));
+  mapping_.step_columns = std::min(output.map.width, request.step_columns.value_or(output.map.width));
   mapping_.step_maps = request.step_maps.value_or(1);
   if (mapping_.step_maps > 1 && mapping_.step_rows < output.height()) {
     throw UserError(
@@ -146,9 +147,19 @@ void FusedUnit::place_for_trial(UnitParts& parts) {
 }
 
 UnitWork FusedUnit::work(int loads) const {
-  UnitWork work{
-      workload_,  hardware_, graph_, mapping_.clusters, mapping_.step_rows, mapping_.step_maps, {}, {},
-      addresses_, stored_,   loads,  wram_at_};
+  UnitWork work{workload_,
+                hardware_,
+                graph_,
+                mapping_.clusters,
+                mapping_.step_rows,
+                mapping_.step_columns,
+                mapping_.step_maps,
+                {},
+                {},
+                addresses_,
+                stored_,
+                loads,
+                wram_at_};
   for (const UnitTensor& tensor : graph_.tensors) {
     const auto found = mapping_.holdings.find(tensor.name);
     work.holdings.push_back(found == mapping_.holdings.end() ? Holding::kRing : found->second);
@@ -161,14 +172,22 @@ UnitWork FusedUnit::work(int loads) const {
 BoundCycles FusedUnit::bound(int loads) const {
   BoundCycles bound;
   const UnitTensor& last = graph_.tensors[static_cast<std::size_t>(graph_.output())];
-  // The rows that are needed: between outputs one by one a stride may leave some out.
-  const RowSchedule needed(graph_, std::vector<Holding>(graph_.tensors.size(), Holding::kRing),
-                           row_axes(workload_, graph_), {0, 1, {0, last.height()}, 1});
+  // The rows that are needed: between outputs one by one a stride may leave some out. Of these rows, all
+  // columns are made, but where strips may leave some out, too.
+  const std::vector<Holding> rings(graph_.tensors.size(), Holding::kRing);
+  const RowSchedule needed(graph_, rings, row_axes(workload_, graph_), {0, 1, {0, last.height()}, 1});
+  const RowSchedule across(graph_, rings, row_axes(workload_, graph_, MapAxis::kColumns),
+                           {0, 1, {0, last.map.width}, 1});
+  const bool strips = mapping_.step_columns < last.map.width;
+  const auto columns = [&](int tensor) {
+    return strips ? across.made_rows(tensor) : graph_.tensors[static_cast<std::size_t>(tensor)].map.width;
+  };
   std::int64_t bytes = last.info.size_bytes();
   for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
     const UnitTensor& tensor = graph_.tensors[t];
     if (tensor.producer < 0)
-      bytes += tensor.images() * needed.made_rows(static_cast<int>(t)) * tensor.row_bytes();
+      bytes += tensor.images() * needed.made_rows(static_cast<int>(t)) * columns(static_cast<int>(t)) *
+               tensor.pixel_bytes();
   }
   for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
     if (!layers_[l].matrix) continue;
@@ -176,10 +195,14 @@ BoundCycles FusedUnit::bound(int loads) const {
     const Problem& problem = layers_[l].matrix->problem();
     const WeightImage& image = layers_[l].weights.image;
     const int output = graph_.layers[l].output;
-    const RowAxis axis = *row_axis(workload_, layer, 0, graph_.view);
-    const std::int64_t outputs = ceil_div<std::int64_t>(needed.made_rows(output), axis.rows_at_a_time());
-    const std::int64_t macs = useful_macs(workload_, layer) *
-                              std::min<std::int64_t>(outputs, problem.out_height) / problem.out_height;
+    const auto outputs = [&](std::int64_t made, MapAxis axis, int all) {
+      const int at_a_time = row_axis(workload_, layer, 0, graph_.view, axis)->rows_at_a_time();
+      return std::min<std::int64_t>(ceil_div<std::int64_t>(made, at_a_time), all);
+    };
+    const std::int64_t rows = outputs(needed.made_rows(output), MapAxis::kRows, problem.out_height);
+    const std::int64_t wide = outputs(columns(output), MapAxis::kColumns, problem.out_width);
+    const std::int64_t macs =
+        useful_macs(workload_, layer) / problem.out_height * rows / problem.out_width * wide;
     bound.compute += bound_of(problem, layer, macs, hardware_).compute;
     const std::int64_t apart = image.post_place == PostPlace::kApart ? 1 : 0;
     bytes += loads * (static_cast<std::int64_t>(image.blocks.back()) +
@@ -187,6 +210,15 @@ BoundCycles FusedUnit::bound(int loads) const {
   }
   bound.dram = dram_bound(bytes, hardware_);
   return bound;
+}
+
+// What a step makes of an image.
+std::string FusedUnit::output_part() const {
+  const UnitTensor& output = graph_.tensors[static_cast<std::size_t>(graph_.output())];
+  std::string part = fmt::format("{} output rows", mapping_.step_rows);
+  if (mapping_.step_columns < output.map.width)
+    part += fmt::format(" of {} of {} columns", mapping_.step_columns, output.map.width);
+  return part;
 }
 
 LayerPlan FusedUnit::plan() const {
@@ -199,17 +231,17 @@ LayerPlan FusedUnit::plan() const {
     const Layer& layer = *graph_.layers[l].layer;
     if (!layers_[l].matrix) continue;
     const UnitTensor& output = graph_.tensors[static_cast<std::size_t>(graph_.layers[l].output)];
-    const int outputs = output.images() * layers_[l].matrix->problem().out_height;
-    plan.macs += useful_macs(workload_, layer) / outputs *
-                 computed_outputs(made, graph_.layers[l].output, *row_axis(workload_, layer, 0, graph_.view));
+    const Problem& problem = layers_[l].matrix->problem();
+    const std::int64_t outputs = std::int64_t{output.images()} * problem.out_height * problem.out_width;
+    plan.macs += useful_macs(workload_, layer) / outputs * computed_outputs(made, l);
   }
   plan.bound = bound();
   plan.layers = mapping_.layers;
   plan.choices.emplace_back("layers", fmt::format("{}", fmt::join(mapping_.layers, ", ")));
   plan.choices.emplace_back(
-      "clusters", fmt::format("{} of {}, {} a step", mapping_.clusters, hardware_.chip->clusters,
-                              mapping_.step_maps > 1 ? fmt::format("{} maps", mapping_.step_maps)
-                                                     : fmt::format("{} output rows", mapping_.step_rows)));
+      "clusters",
+      fmt::format("{} of {}, {} a step", mapping_.clusters, hardware_.chip->clusters,
+                  mapping_.step_maps > 1 ? fmt::format("{} maps", mapping_.step_maps) : output_part()));
   for (const UnitTensor& tensor : graph_.tensors) {
     const auto found = mapping_.holdings.find(tensor.name);
     if (found == mapping_.holdings.end()) continue;
@@ -219,7 +251,7 @@ LayerPlan FusedUnit::plan() const {
   std::int64_t again = 0, rows = 0;  // bytes
   for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
     const UnitTensor& tensor = graph_.tensors[t];
-    again += made_rows(made, static_cast<int>(t)) * tensor.row_bytes();
+    again += made_pixels(made, static_cast<int>(t)) * tensor.pixel_bytes();
     rows += tensor.info.size_bytes();
   }
   plan.choices.emplace_back(

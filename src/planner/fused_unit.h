@@ -73,6 +73,7 @@ class FusedUnit {
   };
   UnitWork work(int loads) const;
   UnitWork work() const { return work(mapping_.kernels_ahead); }
+  std::string output_part() const;
   void decide_vector(const UnitLayer& layer, DecidedLayer& decided) const;
 
   const Workload& workload_;

@@ -47,10 +47,14 @@ std::pair<Transfer, Transfer> cut(const Transfer& whole, std::int64_t at) {
 
 }  // namespace
 
-HeldTensor::HeldTensor(TaskGraph& graph, std::uint64_t origin, std::uint64_t address, std::int64_t row_bytes,
+HeldTensor::HeldTensor(TaskGraph& graph, std::uint64_t origin, std::uint64_t address, const HeldRow& row,
                        int capacity)
-    : origin_(origin), address_(address), row_bytes_(row_bytes) {
+    : origin_(origin), address_(address), row_(row), place_bytes_(row.place_bytes()) {
   for (int i = 0; i < capacity; ++i) places_.push_back(graph.add_buffer(BufferRole::kStaging));
+}
+
+void HeldTensor::begin_strip(int column) {
+  if (place_bytes_ < row_.bytes) skipped_ = column * row_.pixel_bytes;
 }
 
 void HeldTensor::make(Interval rows) {
@@ -85,23 +89,40 @@ std::vector<Access> HeldTensor::accesses(Interval rows, AccessKind kind) const {
 
 Interval HeldTensor::rows_of(std::uint64_t address, std::int64_t bytes) const {
   const auto first = static_cast<std::int64_t>(address - origin_);
-  return {static_cast<int>(first / row_bytes_), static_cast<int>(ceil_div(first + bytes, row_bytes_))};
+  return {static_cast<int>(first / row_.bytes), static_cast<int>(ceil_div(first + bytes, row_.bytes))};
+}
+
+std::int64_t HeldTensor::unrolled(std::uint64_t address) const {
+  const auto offset = static_cast<std::int64_t>(address - origin_);
+  const std::int64_t row = offset / row_.bytes;
+  return (row + shift_of(static_cast<int>(row))) * place_bytes_ + offset % row_.bytes - skipped_;
+}
+
+// From row to row it is as far as from place to place.
+CopyShape HeldTensor::with_places(const CopyShape& shape, TransferEnd end) const {
+  CopyShape s = shape;
+  const auto place = [&](std::int64_t count, std::int64_t& distance) {
+    if (count > 1 && distance % row_.bytes == 0) distance = distance / row_.bytes * place_bytes_;
+  };
+  const bool source = end == TransferEnd::kSource;
+  place(s.columns, source ? s.source_column : s.destination_column);
+  place(s.rows, source ? s.source_row : s.destination_row);
+  return s;
 }
 
 std::vector<Transfer> HeldTensor::placed(const Transfer& transfer, TransferEnd end) const {
   std::vector<Transfer> to;
-  add_placed(transfer, end, to);
+  Transfer inside = transfer;
+  inside.shape = with_places(transfer.shape, end);
+  add_placed(inside, unrolled(end == TransferEnd::kSource ? transfer.source : transfer.destination), end, to);
   return to;
 }
 
-void HeldTensor::add_placed(const Transfer& transfer, TransferEnd end, std::vector<Transfer>& to) const {
-  const std::int64_t lap = static_cast<std::int64_t>(places_.size()) * row_bytes_;
-  const auto at = [&](const Transfer& t) {
-    const std::uint64_t address = end == TransferEnd::kSource ? t.source : t.destination;
-    const auto offset = static_cast<std::int64_t>(address - origin_);
-    return offset + shift_of(static_cast<int>(offset / row_bytes_)) * row_bytes_;
-  };
-  const std::int64_t begin = at(transfer), last = begin + extent(transfer.shape, end);
+// `begin`: where it begins, as bytes from the first place on.
+void HeldTensor::add_placed(const Transfer& transfer, std::int64_t begin, TransferEnd end,
+                            std::vector<Transfer>& to) const {
+  const std::int64_t lap = static_cast<std::int64_t>(places_.size()) * place_bytes_;
+  const std::int64_t last = begin + extent(transfer.shape, end);
   const std::int64_t border = (begin / lap + 1) * lap;
   if (last <= border) {
     to.push_back(transfer);
@@ -125,8 +146,8 @@ void HeldTensor::add_placed(const Transfer& transfer, TransferEnd end, std::vect
       border - begin < extent(inner, end) ? 0 : (border - begin - extent(inner, end)) / step + 1;
   const std::int64_t first = std::min(count - 1, std::max<std::int64_t>(fit, 1));
   const auto [front, back] = cut(transfer, first);
-  add_placed(front, end, to);
-  add_placed(back, end, to);
+  add_placed(front, begin, end, to);
+  add_placed(back, begin + first * step, end, to);
 }
 
 }  // namespace tilebeat

@@ -4,23 +4,32 @@
 #include "tilebeat/mapping/transfer.h"
 #include "tilebeat/mapping/window.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <vector>
 
 namespace tilebeat {
 
-/// A tensor of which an on-chip memory holds some rows at a time, in a ring of places of one row each. Its
-/// elements have virtual addresses, in which the whole tensor lies without gaps, image after image; rows are
-/// counted over all images; those of several images may be there. Every place is a buffer of its own, so that
-/// a task waits for the rows that it touches and for no others.
+/// The extents of a held tensor: bytes of a pixel and of a whole row, columns that a place has room for.
+struct HeldRow {
+  std::int64_t pixel_bytes = 1, bytes = 1;
+  int columns = 1;
+  std::int64_t place_bytes() const { return std::min(bytes, columns * pixel_bytes); }
+};
+
+/// A tensor of which an on-chip memory holds some rows at a time, or a strip of some columns of them, in a
+/// ring of places of one row each. Its elements have virtual addresses, in which the whole tensor lies
+/// without gaps, image after image; rows are counted over all images; those of several images may be there.
+/// Every place is a buffer of its own, so that a task waits for the rows that it touches and for no others.
 class HeldTensor {
  public:
-  /// `capacity` places of `row_bytes` bytes from `address` on; the virtual addresses begin at `origin`.
-  HeldTensor(TaskGraph& graph, std::uint64_t origin, std::uint64_t address, std::int64_t row_bytes,
-             int capacity);
+  /// `capacity` places for such rows from `address` on; the virtual addresses begin at `origin`.
+  HeldTensor(TaskGraph& graph, std::uint64_t origin, std::uint64_t address, const HeldRow& row, int capacity);
 
   std::uint64_t origin() const { return origin_; }
+  /// The rows that are made from now on begin with column `column`, where places have no room for all.
+  void begin_strip(int column);
   /// Rows `rows` come to lie behind those that were made last. They overwrite what lay there.
   void make(Interval rows);
   /// How a task uses rows, all of which are there.
@@ -29,14 +38,20 @@ class HeldTensor {
   Interval rows_of(std::uint64_t address, std::int64_t bytes) const;
 
   /// A transfer whose source (or destination) is virtual, as transfers of real addresses: it is cut where
-  /// the ring begins again.
+  /// the ring begins again. Where places hold strips, a run of bytes lies in one row.
   std::vector<Transfer> placed(const Transfer& transfer, TransferEnd end) const;
 
  private:
-  void add_placed(const Transfer& transfer, TransferEnd end, std::vector<Transfer>& to) const;
+  // Bytes from the first place on, if the ring never began again.
+  std::int64_t unrolled(std::uint64_t address) const;
+  CopyShape with_places(const CopyShape& shape, TransferEnd end) const;
+  void add_placed(const Transfer& transfer, std::int64_t begin, TransferEnd end,
+                  std::vector<Transfer>& to) const;
 
   std::uint64_t origin_, address_;
-  std::int64_t row_bytes_;
+  HeldRow row_;
+  std::int64_t place_bytes_;
+  std::int64_t skipped_ = 0;  // bytes of a row in front of the strip
   std::vector<BufferId> places_;
   // Rows that were made one behind the other: row r is the (r + shift)-th that was made: place and version
   // follow.

@@ -74,15 +74,18 @@ class OptimalChooser {
     for (int clusters = all; clusters >= fewest; clusters = (clusters + 1) / 2) {
       request.clusters = clusters;
       request.holding = Holding::kRing;
-      for (int step = std::min(output.height(), ceil_div(rows, clusters)); step > 0; step /= 2) {
-        request.step_rows = step;
-        const Outcome outcome = consider(request, trial);
-        // No row is loaded twice: bytes do not depend on the rows of a step. Once a unit pays, its step is
-        // halved for as long as that saves cycles.
-        const bool more = outcome == Outcome::kCostsMore && (!cycles || trial.unit);
-        if (more || (outcome == Outcome::kBest && !cycles)) break;
-      }
+      try_steps(request, std::min(output.height(), ceil_div(rows, clusters)), trial);
       if (clusters == 1) break;
+    }
+    // Strips load and make columns twice: where whole rows fit, they cost more. The wider they are, the fewer
+    // rows a step has; they are halved for as long as that costs less.
+    const bool strips = !trial.fits && rows_are_too_wide(graph);
+    for (int strip = output.map.width / 2; strips && strip > 0; strip /= 2) {
+      const bool fitted = trial.fits;
+      const double before = trial.cost;
+      request.step_columns = strip, request.clusters = all;
+      try_steps(request, std::min(output.height(), ceil_div(rows, all)), trial);
+      if (fitted && trial.cost >= before) break;
     }
     if (trial.unit && cycles) {
       request = *trial.unit;
@@ -97,6 +100,31 @@ class OptimalChooser {
       }
     }
     return trial;
+  }
+
+  // From `most` rows a step on, halved again and again.
+  void try_steps(UnitRequest& request, int most, Trial& trial) {
+    const bool cycles = objective_ == FusionObjective::kCycles;
+    for (int step = most; step > 0; step /= 2) {
+      request.step_rows = step;
+      const Outcome outcome = consider(request, trial);
+      // No row is loaded twice: bytes do not depend on the rows of a step. Once a unit pays, its step is
+      // halved for as long as that saves cycles.
+      const bool more = outcome == Outcome::kCostsMore && (!cycles || trial.unit);
+      if (more || (outcome == Outcome::kBest && !cycles)) return;
+    }
+  }
+  // Whether what steps of a single row hold takes most of the SRAM, through which kernels pass as well.
+  bool rows_are_too_wide(const UnitGraph& graph) const {
+    const std::vector<Holding> rings(graph.tensors.size(), Holding::kRing);
+    const int height = graph.tensors[static_cast<std::size_t>(graph.output())].height();
+    const RowSchedule schedule(graph, rings, row_axes(space_.workload(), graph), {0, 1, {0, height}, 1});
+    std::int64_t bytes = 0;
+    for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
+      const bool held = static_cast<int>(t) != graph.output();
+      bytes += held ? schedule.live_rows(static_cast<int>(t)) * graph.tensors[t].row_bytes() : 0;
+    }
+    return 2 * bytes > chip_.sram_bytes();
   }
 
   enum class Outcome { kDoesNotFit, kCostsMore, kBest };

@@ -24,11 +24,11 @@ ResidentWeights::ResidentWeights(TaskGraph& graph, const UnitWork& work)
   }
 }
 
-void ResidentWeights::split(const std::vector<int>& rows, ClusterShare share) {
-  place(rows, share);
+void ResidentWeights::split(const std::vector<MostOutputs>& most, ClusterShare share) {
+  place(most, share);
   if (kernel_bytes_ <= chip_.core.wram.size_bytes) return;
   share.fewest_kernels = true;
-  place(rows, share);
+  place(most, share);
   if (kernel_bytes_ > chip_.core.wram.size_bytes) {
     throw UserError(
         fmt::format("the unit of layer '{}' cannot fit: its kernels take {} bytes of a core, "
@@ -37,7 +37,7 @@ void ResidentWeights::split(const std::vector<int>& rows, ClusterShare share) {
   }
 }
 
-void ResidentWeights::place(const std::vector<int>& rows, ClusterShare share) {
+void ResidentWeights::place(const std::vector<MostOutputs>& most, ClusterShare share) {
   int regions = 1;
   for (const UnitLayerWork& layer : work_.layers) {
     if (layer.matrix != nullptr) regions = layer.weights->image.regions;
@@ -47,7 +47,7 @@ void ResidentWeights::place(const std::vector<int>& rows, ClusterShare share) {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const UnitLayerWork& layer = work_.layers[l];
     if (layer.matrix == nullptr) continue;
-    share.rows = rows[l];
+    share.rows = most[l].rows, share.columns = most[l].columns;
     layers_[l].mapping = split_over_cluster(*layer.matrix, chip_, share);
     layer.matrix->cut_jobs(largest_job(*layer.matrix, layers_[l].mapping),
                            core_path(chip_, work_.hardware.dma), chip_.core.bus.bytes_per_clock);

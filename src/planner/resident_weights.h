@@ -14,6 +14,11 @@
 
 namespace tilebeat {
 
+/// The most rows and columns of a layer's outputs that a step computes.
+struct MostOutputs {
+  int rows = 0, columns = 0;
+};
+
 /// The kernels and factors of a fused unit in the cores of one cluster: each has a place of its own in WRAM
 /// or NRAM, at the same offset in every core that needs it, and stays there (SPEC FU-4).
 class ResidentWeights {
@@ -32,9 +37,9 @@ class ResidentWeights {
   std::int64_t factor_bytes() const { return factor_bytes_; }
 
   /// Spreads each matrix layer over the cores of a cluster, so that they compute soonest; where the kernels
-  /// do not fit so, with as few of them in a core as can be. `rows`: most output rows of a step, by layer.
-  /// Throws UserError when a layer, or all kernels together, do not fit.
-  void split(const std::vector<int>& rows, ClusterShare share);
+  /// do not fit so, with as few of them in a core as can be. `most`: rows and columns of outputs that a step
+  /// computes at most, by layer. Throws UserError when a layer, or all kernels together, do not fit.
+  void split(const std::vector<MostOutputs>& most, ClusterShare share);
   /// Bytes of a core's WRAM that the kernels take.
   std::int64_t kernel_bytes() const { return kernel_bytes_; }
   const LayerMapping& mapping(std::size_t layer) const { return layers_[layer].mapping; }
@@ -60,7 +65,7 @@ class ResidentWeights {
     std::int64_t factors_at = 0;
     BufferId factors = 0;
   };
-  void place(const std::vector<int>& rows, ClusterShare share);
+  void place(const std::vector<MostOutputs>& most, ClusterShare share);
   void place_groups(std::size_t layer, std::uint64_t& end);
   std::vector<Transfer> transfers(std::size_t layer, const Group& group) const;
   Transfer transfer_of_factors(std::size_t layer) const;

@@ -16,7 +16,7 @@ std::uint64_t bytes_on(std::uint64_t address, std::int64_t bytes) {
 class InterleavedStore {
  public:
   InterleavedStore(const Problem& p, const TensorLayout& output, const OutputTile& tile, Interval blocks,
-                   std::uint64_t source, Interval outs)
+                   std::uint64_t source, const MapPart& outs)
       : i_(*p.interleaving),
         outs_(outs),
         output_(output),
@@ -25,7 +25,9 @@ class InterleavedStore {
         begin_(std::int64_t{blocks.begin} * p.block_kernels * p.element_bytes()),
         pixel_(std::int64_t{p.kernels_of(blocks)} * p.element_bytes()),
         phase_(i_.stride[1] * output.pixel_stride),
-        lead_(i_.lead[1] * output.pixel_stride) {}
+        lead_(i_.lead[1] * output.pixel_stride),
+        left_(outs.columns.begin * output.pixel_stride),
+        right_(outs.columns.end * output.pixel_stride) {}
 
   std::vector<Transfer> run() {
     for (int row = 0; row < i_.stride[0]; ++row) add_phase(row);
@@ -43,18 +45,18 @@ class InterleavedStore {
     const std::int64_t first = begin - row * phase_, last = end - row * phase_;
     const auto add_cut = [&](int column) {
       add(row, rows, {column, column + 1},
-          {std::max(first, -at(column, 0)), std::min(last, output_.row_stride - at(column, 0))});
+          {std::max(first, left_ - at(column, 0)), std::min(last, right_ - at(column, 0))});
     };
-    // The edges of the output cut the first column and the last one.
+    // The edges of what is stored cut the first column and the last one.
     Interval whole{tile_.w.out, tile_.w.out + tile_.w.outs};
-    if (at(whole.begin, first) < 0) add_cut(whole.begin++);
-    if (!whole.empty() && at(whole.end - 1, last) > output_.row_stride) add_cut(--whole.end);
+    if (at(whole.begin, first) < left_) add_cut(whole.begin++);
+    if (!whole.empty() && at(whole.end - 1, last) > right_) add_cut(--whole.end);
     if (!whole.empty()) add(row, rows, whole, {first, last});
   }
   // Rows of the tile whose row `row` is stored.
   Interval rows_of(int row) const {
-    const int stride = i_.stride[0], above = outs_.begin + i_.lead[0] - row;
-    const int behind = outs_.end + i_.lead[0] - row;
+    const int stride = i_.stride[0], above = outs_.rows.begin + i_.lead[0] - row;
+    const int behind = outs_.rows.end + i_.lead[0] - row;
     return {std::max(tile_.h.out, above > 0 ? ceil_div(above, stride) : 0),
             std::min(tile_.h.out + tile_.h.outs, behind > 0 ? ceil_div(behind, stride) : 0)};
   }
@@ -81,21 +83,23 @@ class InterleavedStore {
   }
 
   const Interleaving& i_;
-  Interval outs_;
+  MapPart outs_;
   const TensorLayout& output_;
   const OutputTile& tile_;
   std::uint64_t source_;
   std::int64_t begin_, pixel_;  // bytes of a pixel: the first one here, and how many
   std::int64_t phase_, lead_;   // bytes of a row of a pixel's pixels, and those that are cut off in front
+  std::int64_t left_, right_;   // of a row of the output: bytes that are stored
   std::vector<Transfer> transfers_;
 };
 
 }  // namespace
 
 std::vector<Transfer> store_transfers(const Problem& p, const TensorLayout& output, const OutputTile& tile,
-                                      Interval blocks, std::uint64_t source, std::optional<Interval> outs) {
+                                      Interval blocks, std::uint64_t source, std::optional<MapPart> outs) {
   if (p.interleaving) {
-    const Interval stored = outs.value_or(Interval{0, p.interleaving->height});
+    const MapPart stored = outs.value_or(
+        MapPart{{0, p.interleaving->height}, {0, static_cast<int>(output.row_stride / output.pixel_stride)}});
     return moved(output.stored, InterleavedStore(p, output, tile, blocks, source, stored).run(),
                  TransferEnd::kDestination);
   }

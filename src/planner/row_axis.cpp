@@ -11,8 +11,9 @@ namespace {
 constexpr std::size_t kMapAxes = 4;  // N, H, W, C
 
 template <class Operation>
-WindowAxis window_axis(const Operation& operation, int height) {
-  return {height, operation.kernel[0], operation.stride[0], operation.dilation[0], operation.pads[0]};
+WindowAxis window_axis(const Operation& operation, std::size_t axis, int extent) {
+  return {extent, operation.kernel[axis], operation.stride[axis], operation.dilation[axis],
+          operation.pads[axis]};
 }
 
 bool is_list(const TensorInfo& tensor) {
@@ -25,10 +26,10 @@ bool suits(const Conv2d& conv, const TensorInfo& map, const MapExtents& seen) {
   return seen == (conv.pixels == PixelAxes::kRows ? rows_as_map(map) : unit_map(map, TensorView::kMaps));
 }
 
-std::optional<RowAxis> axis_of(const Conv2d& conv, int height, int out_height) {
-  if (conv.form == ConvForm::kGathered) return window_axis(conv, height);
-  const SubpixelAxis axis = subpixel_axis(conv, 0, out_height);
-  return SubpixelRows{{height, axis.taps, 1, 1, axis.pad}, axis.stride, axis.lead};
+RowAxis axis_of(const Conv2d& conv, std::size_t number, int extent, int out_extent) {
+  if (conv.form == ConvForm::kGathered) return window_axis(conv, number, extent);
+  const SubpixelAxis axis = subpixel_axis(conv, number, out_extent);
+  return SubpixelRows{{extent, axis.taps, 1, 1, axis.pad}, axis.stride, axis.lead};
 }
 
 }  // namespace
@@ -81,23 +82,25 @@ bool reads_other_rows(const Workload& workload, const Layer& layer) {
 }
 
 std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input,
-                                TensorView view) {
+                                TensorView view, MapAxis axis) {
   const TensorInfo& map = workload.tensor(layer.inputs[input]);
   const MapExtents in = unit_map(map, view), out = unit_map(layer.output, view);
-  const int height = in.height, out_height = out.height;
+  const auto number = static_cast<std::size_t>(axis);
+  const int extent = axis == MapAxis::kRows ? in.height : in.width;
+  const int out_extent = axis == MapAxis::kRows ? out.height : out.width;
   if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
     if (!suits(*conv, map, in)) return std::nullopt;
-    return conv->pixels == PixelAxes::kRows ? WindowAxis{height, 1, 1, 1, 0}
-                                            : axis_of(*conv, height, out_height);
+    return conv->pixels == PixelAxes::kRows ? WindowAxis{extent, 1, 1, 1, 0}
+                                            : axis_of(*conv, number, extent, out_extent);
   }
   if (slides_over_maps(layer) && !(in == unit_map(map, TensorView::kMaps))) return std::nullopt;
-  if (const auto* pool = std::get_if<Pooling>(&layer.operation)) return window_axis(*pool, height);
+  if (const auto* pool = std::get_if<Pooling>(&layer.operation)) return window_axis(*pool, number, extent);
   if (reads_other_rows(workload, layer)) return std::nullopt;
   if (std::holds_alternative<Reshape>(layer.operation) && !(in == out)) return std::nullopt;
   if (const auto* resize = std::get_if<Resize>(&layer.operation))
-    return ResizedRows{resize_axis(*resize, height, out_height), resize->mode};
+    return ResizedRows{resize_axis(*resize, extent, out_extent), resize->mode};
   const auto* pad = std::get_if<Pad>(&layer.operation);
-  return WindowAxis{height, 1, 1, 1, pad != nullptr ? pad->pads[0] : 0};
+  return WindowAxis{extent, 1, 1, 1, pad != nullptr ? pad->pads[number] : 0};
 }
 
 }  // namespace tilebeat

@@ -43,9 +43,10 @@ class RowAxis {
   /// Rows of the input that rows `outs` of the output, which are not empty, need; none where they are border.
   Interval inputs_of(Interval outs) const;
   /// Outputs that are computed for rows `outs`, which may be empty: as many, where they are made one by one.
-  int computed(Interval outs) const {
-    if (outs.empty()) return 0;
-    return subpixel() != nullptr ? subpixel()->outputs_of(outs).size() : outs.size();
+  int computed(Interval outs) const { return outs.empty() ? 0 : outputs_of(outs).size(); }
+  /// Those outputs, of rows that are not empty.
+  Interval outputs_of(Interval outs) const {
+    return subpixel() != nullptr ? subpixel()->outputs_of(outs) : outs;
   }
   int rows_at_a_time() const { return subpixel() != nullptr ? subpixel()->stride : 1; }
   /// How rows are made several at a time; nothing: they are made one by one.
@@ -67,9 +68,13 @@ bool slides_over_maps(const Layer& layer);
 /// have to lie in their plain order, and the layer in no unit.
 bool reads_other_rows(const Workload& workload, const Layer& layer);
 
-/// How the rows of a layer's output depend on those of its input number `input`, both seen as `view` says;
-/// nothing where a row of the output is not made of rows of the input, so that the layer cannot be fused.
+/// Rows of a map, or its columns, which depend on each other in the same ways.
+enum class MapAxis : std::uint8_t { kRows, kColumns };
+
+/// How the rows (columns) of a layer's output depend on those of its input number `input`, both seen as
+/// `view` says; nothing where a row of the output is not made of rows of the input, so that the layer cannot
+/// be fused.
 std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input,
-                                TensorView view);
+                                TensorView view, MapAxis axis = MapAxis::kRows);
 
 }  // namespace tilebeat

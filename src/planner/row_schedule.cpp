@@ -13,8 +13,8 @@ Interval joined(Interval a, Interval b) {
 
 }  // namespace
 
-RowSchedule::RowSchedule(const UnitGraph& unit, const std::vector<Holding>& holdings,
-                         const std::vector<std::vector<RowAxis>>& axes, const UnitPart& part) {
+RowSchedule::RowSchedule(const UnitGraph& unit, const std::vector<Holding>& holdings, const UnitAxes& axes,
+                         const UnitPart& part) {
   const std::size_t tensors = unit.tensors.size();
   const auto output = static_cast<std::size_t>(unit.output());
   // One step: what layers read of each tensor, from the output backwards; `make` says what is made of it.
@@ -72,14 +72,24 @@ std::int64_t RowSchedule::made_rows(int tensor) const {
   return rows;
 }
 
-std::vector<std::vector<RowAxis>> row_axes(const Workload& workload, const UnitGraph& unit) {
-  std::vector<std::vector<RowAxis>> axes;
+UnitAxes row_axes(const Workload& workload, const UnitGraph& unit, MapAxis axis) {
+  UnitAxes axes;
   for (const UnitLayer& layer : unit.layers) {
     axes.emplace_back();
     for (std::size_t i = 0; i < layer.inputs.size(); ++i)
-      axes.back().push_back(*row_axis(workload, *layer.layer, i, unit.view));
+      axes.back().push_back(*row_axis(workload, *layer.layer, i, unit.view, axis));
   }
   return axes;
+}
+
+// Columns are found as the rows of a single step are.
+std::vector<Interval> columns_of(const UnitGraph& unit, const UnitAxes& axes, Interval outs) {
+  const std::vector<Holding> holdings(unit.tensors.size(), Holding::kRecompute);
+  const RowSchedule schedule(unit, holdings, axes, {0, 1, outs, outs.size()});
+  std::vector<Interval> columns;
+  for (std::size_t t = 0; t < unit.tensors.size(); ++t)
+    columns.push_back(schedule.made(0, static_cast<int>(t)));
+  return columns;
 }
 
 }  // namespace tilebeat

@@ -60,6 +60,14 @@ bool in_block(const UnitGraph& graph, int layer) {
 struct Trial {
   UnitRequest request;
   std::string mode;
+  std::string rows_violated;  ///< by whole rows, where it is cut into strips
+};
+
+// A unit that no layer could be added to.
+struct Grown {
+  Trial trial;
+  int end = 0;  ///< the layer behind it
+  std::string ended_by;
 };
 
 class RulesChooser {
@@ -81,8 +89,7 @@ class RulesChooser {
   // The unit that grows from layer `start`, when it pays. Returns the layer behind it, or behind `start`.
   int try_unit(int start) {
     const int begin = first_layer(start);
-    std::optional<Trial> best;
-    int best_end = start + 1;
+    std::vector<Grown> grown;  // the longest one without strips, behind it the longest one in strips
     std::string ended_by = "no further layer can be fused";
     for (auto end = space_.next_end(begin, start); end; end = space_.next_end(begin, *end)) {
       Trial trial;
@@ -90,11 +97,19 @@ class RulesChooser {
         ended_by = *why;
         break;
       }
-      best = trial, best_end = *end;
+      const bool strips = trial.request.step_columns.has_value();
+      if (strips && !grown.empty() && !grown.back().trial.request.step_columns)
+        grown.back().ended_by = trial.rows_violated;
+      if (!grown.empty() && strips == grown.back().trial.request.step_columns.has_value()) grown.pop_back();
+      grown.push_back({std::move(trial), *end, {}});
     }
-    if (!best || best_end < begin + 2 || end_rules(begin, best_end)) return start + 1;
-    if (!pays(begin, best_end, *best, ended_by)) return start + 1;
-    return taken_ = best_end;
+    if (!grown.empty()) grown.back().ended_by = ended_by;
+    // Strips make what they share twice: a shorter unit may pay where one in strips does not.
+    for (; !grown.empty(); grown.pop_back()) {
+      const Grown& unit = grown.back();
+      if (unit.end >= begin + 2 && !end_rules(begin, unit.end) && pays(begin, unit)) return taken_ = unit.end;
+    }
+    return start + 1;
   }
 
   // Toward the input, as far as rules allow and layers are in no unit (rule 2).
@@ -113,7 +128,6 @@ class RulesChooser {
   // Mode and unit map of layers [begin, end); why they are no unit.
   std::optional<std::string> shape(int begin, int end, Trial& trial) {
     const UnitGraph graph = space_.graph(begin, end);
-    const auto axes = row_axes(space_.workload(), graph);
     const UnitTensor& output = graph.tensors[static_cast<std::size_t>(graph.output())];
     std::int64_t map = 0;
     for (const UnitTensor& tensor : graph.tensors) {
@@ -122,61 +136,66 @@ class RulesChooser {
     const bool large = map > chip_.sram_bytes();
     const int share = ceil_div(output.images() * output.height(), chip_.clusters);
     std::string why;
-    // Small maps: all that a cluster has of a batch at first, then fewer, then rows of one (SPEC FU-2).
-    int maps = large ? 1 : std::max(1, share / output.height());
-    for (int rows = std::min(output.height(), share), cut = 0; rows > 0; ++cut) {
-      const UnitFacts facts = facts_of(begin, end, graph, axes, {rows, maps, large});
+    // Small maps: all that a cluster has of a batch at first, then fewer, then rows of one, in the end strips
+    // of a row (SPEC FU-2).
+    UnitMap unit{std::min(output.height(), share), output.map.width,
+                 large ? 1 : std::max(1, share / output.height()), large};
+    for (int cut = 0; unit.columns > 0; ++cut) {
+      const UnitFacts facts = facts_of(begin, end, graph, unit);
       const auto found = violated(facts);
       if (!found) {
         trial.request = space_.request(begin, end);
-        trial.request.step_rows = rows;
-        trial.request.step_maps = maps;
+        trial.request.step_rows = unit.rows;
+        if (unit.columns < output.map.width) trial.request.step_columns = unit.columns;
+        trial.rows_violated = why;
+        trial.request.step_maps = unit.maps;
         trial.request.holding = large ? Holding::kRecompute : Holding::kRing;
         trial.mode = large ? "large map" : "small map";
         return std::nullopt;
       }
-      why = fmt::format("rule {}: {}", found->first, found->second);
-      const Remedy remedy = remedy_of(found->first);
-      if (remedy != Remedy::kReduceMap && remedy != Remedy::kCutFiner && remedy != Remedy::kFewerMaps &&
-          found->first != 12)
-        return why;
-      if (maps > 1) {
-        --maps;
+      why = found->why;
+      if (!found->may_shrink) return why;
+      if (unit.maps > 1) {
+        --unit.maps;
         continue;
       }
       const std::vector<int>& ratios = config_.ratios;
-      rows = rows * ratios[std::min(static_cast<std::size_t>(cut), ratios.size() - 1)] / 100;
+      const bool columns_now = config_.cut == FusionCut::kAlternating && cut % 2 == 1 && unit.columns > 1;
+      int& extent = unit.rows > 1 && !columns_now ? unit.rows : unit.columns;
+      extent = extent * ratios[std::min(static_cast<std::size_t>(cut), ratios.size() - 1)] / 100;
     }
     return why;
   }
 
-  // What a cluster makes in a step: rows of one map, or several maps.
+  // What a cluster makes in a step: rows of one map, or of strips of it, or several maps.
   struct UnitMap {
-    int rows = 1, maps = 1;
+    int rows = 1, columns = 1, maps = 1;
     bool large = false;
   };
-  UnitFacts facts_of(int begin, int end, const UnitGraph& graph,
-                     const std::vector<std::vector<RowAxis>>& axes, const UnitMap& map) const {
-    const auto [rows, maps, large] = map;
+  UnitFacts facts_of(int begin, int end, const UnitGraph& graph, const UnitMap& map) const {
     UnitFacts f;
-    f.large_map = large, f.maps = maps;
+    f.large_map = map.large, f.maps = map.maps;
     f.wram = chip_.core.wram.size_bytes, f.nram = chip_.core.nram.size_bytes, f.sram = chip_.sram_bytes();
     f.sram_is_all_nram = f.sram == chip_.cores_per_cluster * f.nram;
     for (int i = begin; i < end; ++i) f.weights += weight_bytes(space_.layer(i));
     const UnitTensor& output = graph.tensors[static_cast<std::size_t>(graph.output())];
-    const std::vector<Holding> holdings(graph.tensors.size(), large ? Holding::kRecompute : Holding::kRing);
-    const RowSchedule schedule(graph, holdings, axes, {0, 1, {0, output.height()}, rows});
-    f.out = maps * rows * output.row_bytes();
+    const std::vector<Holding> holdings(graph.tensors.size(),
+                                        map.large ? Holding::kRecompute : Holding::kRing);
+    const RowSchedule schedule(graph, holdings, row_axes(space_.workload(), graph),
+                               {0, 1, {0, output.height()}, map.rows});
+    const StripColumns columns = columns_of_strips(graph, map.columns);
+    f.out = map.maps * map.rows * map.columns * output.pixel_bytes();
     std::int64_t held = 0;
     for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
       const UnitTensor& tensor = graph.tensors[t];
-      const std::int64_t live = static_cast<int>(t) == graph.output()
-                                    ? 0
-                                    : maps * schedule.live_rows(static_cast<int>(t)) * tensor.row_bytes();
+      const auto number = static_cast<int>(t);
+      const std::int64_t live = number == graph.output() ? 0
+                                                         : map.maps * schedule.live_rows(number) *
+                                                               columns.most[t] * tensor.pixel_bytes();
       held += live;
       if (tensor.producer >= 0) continue;
       f.in += live;
-      f.loaded += schedule.made_rows(static_cast<int>(t)) * tensor.row_bytes();
+      f.loaded += schedule.made_rows(number) * columns.all[t] * tensor.pixel_bytes();
       f.loaded_once += tensor.info.size_bytes() / tensor.images();
     }
     f.loaded_once = std::min(f.loaded_once, f.loaded);
@@ -195,11 +214,46 @@ class RulesChooser {
     return f;
   }
 
-  std::optional<std::pair<int, std::string>> violated(const UnitFacts& facts) const {
+  // Columns of each tensor: the most of a strip, and those of all strips.
+  struct StripColumns {
+    std::vector<int> most;
+    std::vector<std::int64_t> all;
+  };
+  StripColumns columns_of_strips(const UnitGraph& graph, int strip) const {
+    const UnitAxes axes = row_axes(space_.workload(), graph, MapAxis::kColumns);
+    const int width = graph.tensors[static_cast<std::size_t>(graph.output())].map.width;
+    StripColumns columns{std::vector<int>(graph.tensors.size()),
+                         std::vector<std::int64_t>(graph.tensors.size())};
+    for (int column = 0; column < width; column += strip) {
+      const auto needed = columns_of(graph, axes, {column, std::min(width, column + strip)});
+      for (std::size_t t = 0; t < needed.size(); ++t) {
+        // A row that is not cut comes as a whole, what nobody needs of it included.
+        const int size = strip < width ? needed[t].size() : graph.tensors[t].map.width;
+        columns.most[t] = std::max(columns.most[t], size), columns.all[t] += size;
+      }
+    }
+    return columns;
+  }
+
+  // Why layers are no unit of such a map, and whether a smaller one may be.
+  struct Violation {
+    std::string why;
+    bool may_shrink = false;
+  };
+  std::optional<Violation> violated(const UnitFacts& facts) const {
     for (int rule = kFirstRule; rule <= kLastRule; ++rule) {
       if (rule >= 5 && rule <= 7) continue;  // of the complete unit
-      if (const auto why = violation(rule, facts, config_)) return std::pair(rule, *why);
+      const auto why = violation(rule, facts, config_);
+      if (!why) continue;
+      const Remedy remedy = remedy_of(rule);
+      return Violation{fmt::format("rule {}: {}", rule, *why),
+                       remedy == Remedy::kReduceMap || remedy == Remedy::kCutFiner ||
+                           remedy == Remedy::kFewerMaps || rule == 12};
     }
+    // Of large maps, too, all that is held has to fit (SPEC FU-10); of small ones rule 13 asks it.
+    const std::int64_t held = facts.in + facts.cache;
+    if (facts.large_map && held > facts.sram)
+      return Violation{fmt::format("unit map and caches take {} bytes, SRAM has {}", held, facts.sram), true};
     return std::nullopt;
   }
   // Rules 5 to 7.
@@ -215,11 +269,12 @@ class RulesChooser {
     return std::nullopt;
   }
 
-  bool pays(int begin, int end, const Trial& trial, const std::string& ended_by) {
-    const UnitEstimate alone = space_.alone(begin, end);
+  bool pays(int begin, const Grown& grown) {
+    const Trial& trial = grown.trial;
+    const UnitEstimate alone = space_.alone(begin, grown.end);
     const auto unit = space_.fused(trial.request);
     if (!unit || unit->bytes > alone.bytes || unit->careful > alone.cycles) return false;
-    ChosenUnit chosen{trial.request, {{"mode", trial.mode}, {"ends", ended_by}}};
+    ChosenUnit chosen{trial.request, {{"mode", trial.mode}, {"ends", grown.ended_by}}};
     chosen.reasons.push_back(compared(alone, *unit));
     chosen_.push_back(std::move(chosen));
     return true;

@@ -20,8 +20,9 @@ struct UnitTensor {
 
   int images() const { return map.images; }
   int height() const { return map.height; }
+  std::int64_t pixel_bytes() const { return std::int64_t{map.channels} * dtype_size(info.dtype); }
   /// Bytes of a row, all its pixels.
-  std::int64_t row_bytes() const { return std::int64_t{map.width} * map.channels * dtype_size(info.dtype); }
+  std::int64_t row_bytes() const { return map.width * pixel_bytes(); }
 };
 
 /// A layer of a fused unit; tensors by their number in the unit.

@@ -33,9 +33,9 @@ constexpr int kBuffers = 2;
 // One cluster's part of a unit.
 class ClusterTasks {
  public:
-  /// `most_rows`: of each layer's output in a step, of all clusters, whose cores thus share the work in the
+  /// `most`: of each layer's outputs in a step, of all clusters, whose cores thus share the work in the
   /// same way. With `sram`: only the loads of kernels that are made ahead, beside so many bytes in use.
-  ClusterTasks(TaskGraph& graph, const UnitWork& work, ClusterRows rows, const std::vector<int>& most_rows,
+  ClusterTasks(TaskGraph& graph, const UnitWork& work, ClusterRows rows, const std::vector<MostOutputs>& most,
                PlannedUse& use, std::optional<std::int64_t> sram = {})
       : graph_(graph),
         work_(work),
@@ -46,6 +46,7 @@ class ClusterTasks {
         rows_(std::move(rows)),
         bytes_(use.bytes),
         axes_(row_axes(work.workload, work.graph)),
+        column_axes_(row_axes(work.workload, work.graph, MapAxis::kColumns)),
         copies_(graph, work.hardware),
         staging_(graph, work.hardware, cluster_, unit_.layers.front().layer->name),
         weights_(graph, work) {
@@ -54,7 +55,7 @@ class ClusterTasks {
       hold_tensors();
     else if (*sram > 0)
       staging_.reserve(*sram, "what the layer before takes");
-    weights_.split(most_rows, {1, chip_.cores_per_cluster, operand_bytes_, result_bytes_});
+    weights_.split(most, {1, 1, chip_.cores_per_cluster, operand_bytes_, result_bytes_});
     make_loads(sram.has_value());
     use.sram = std::max(use.sram, staging_.used()), use.wram = std::max(use.wram, weights_.kernel_bytes());
   }
@@ -70,6 +71,10 @@ class ClusterTasks {
 
   void run() {
     for (std::size_t p = 0; p < rows_.parts.size(); ++p) {
+      columns_ = &rows_.columns[p];
+      for (std::size_t t = 0; t < held_.size(); ++t) {
+        if (held_[t]) held_[t]->begin_strip(columns(static_cast<int>(t)).begin);
+      }
       for (int step = 0; step < rows_.schedules[p].steps(); ++step)
         run_step(rows_.parts[p], rows_.schedules[p], step);
     }
@@ -127,7 +132,7 @@ class ClusterTasks {
       const int rows = tensor == unit_.output() ? 0 : rows_.most_live(tensor);
       const bool several = rows_.schedules.size() > 1 || rows_.schedules.front().steps() > 1;
       live.push_back(rows), step.push_back(rows > 0 && several ? rows_.most_made(tensor) : 0);
-      bytes += align_up((live.back() + step.back()) * unit_.tensors[t].row_bytes(), kBufferAlignment);
+      bytes += align_up((live.back() + step.back()) * held_row(tensor).place_bytes(), kBufferAlignment);
     }
     constexpr std::int64_t kWeights = 131072;  // that pass through the SRAM
     const bool roomy = bytes + kWeights <= chip_.sram_bytes();
@@ -136,10 +141,15 @@ class ClusterTasks {
       if (live[t] == 0) continue;
       const UnitTensor& tensor = unit_.tensors[t];
       const int rows = static_cast<int>(live[t] + (roomy ? step[t] : 0));
+      const HeldRow row = held_row(static_cast<int>(t));
       const std::uint64_t address =
-          staging_.reserve(rows * tensor.row_bytes(), fmt::format("{} rows of '{}'", rows, tensor.name));
-      held_.back().emplace(graph_, address_of(static_cast<int>(t)), address, tensor.row_bytes(), rows);
+          staging_.reserve(rows * row.place_bytes(), fmt::format("{} rows of '{}'", rows, tensor.name));
+      held_.back().emplace(graph_, address_of(static_cast<int>(t)), address, row, rows);
     }
+  }
+  HeldRow held_row(int tensor) const {
+    const UnitTensor& of = unit_.tensors[static_cast<std::size_t>(tensor)];
+    return {of.pixel_bytes(), of.row_bytes(), rows_.most_columns(tensor)};
   }
 
   // ---- steps ----
@@ -152,9 +162,13 @@ class ClusterTasks {
     }
     for (std::size_t l = 0; l < unit_.layers.size(); ++l) {
       const Interval rows = schedule.made(step, unit_.layers[l].output);
-      for (int i = 0; i < part.images && !rows.empty(); ++i) run_layer(l, part.image + i, rows);
+      const bool some = !rows.empty() && !columns(unit_.layers[l].output).empty();
+      for (int i = 0; i < part.images && some; ++i) run_layer(l, part.image + i, rows);
     }
   }
+  // Of the rows of a tensor in the part that is worked on.
+  const Interval& columns(int tensor) const { return (*columns_)[static_cast<std::size_t>(tensor)]; }
+
   void run_layer(std::size_t l, int image, Interval rows) {
     const int output = unit_.layers[l].output;
     if (held_[static_cast<std::size_t>(output)])
@@ -172,23 +186,32 @@ class ClusterTasks {
 
   // Rows of an input come into the SRAM, some at a time: cores begin with the first ones.
   void fetch(int number, int image, Interval rows) {
-    if (rows.empty()) return;
+    if (rows.empty() || columns(number).empty()) return;
     constexpr std::int64_t kAtATime = 16384;  // bytes
     const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(number)];
     HeldTensor& held = *held_[static_cast<std::size_t>(number)];
     const Interval all = global(number, image, rows);
     held.make(all);
-    const auto some = static_cast<int>(std::max<std::int64_t>(1, kAtATime / tensor.row_bytes()));
+    const std::int64_t row_bytes = tensor.pixel_bytes() * columns(number).size();
+    const auto some = static_cast<int>(std::max<std::int64_t>(1, kAtATime / row_bytes));
     for (int row = all.begin; row < all.end; row += some)
       fetch(held, number, {row, std::min(all.end, row + some)});
   }
   void fetch(const HeldTensor& held, int number, Interval rows) {
     const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(number)];
+    const std::int64_t row = tensor.row_bytes(), pixel = tensor.pixel_bytes();
+    const Interval across = columns(number);
     Transfer transfer;
-    const std::int64_t offset = rows.begin * tensor.row_bytes();
+    const std::int64_t offset = rows.begin * row + across.begin * pixel;
     transfer.source = work_.addresses[static_cast<std::size_t>(number)] + static_cast<std::uint64_t>(offset);
     transfer.destination = held.origin() + static_cast<std::uint64_t>(offset);
-    transfer.shape = one_run(rows.size() * tensor.row_bytes());
+    if (across.size() == tensor.map.width) {
+      transfer.shape = one_run(rows.size() * row);
+    } else {
+      transfer.shape = one_run(across.size() * pixel);
+      transfer.shape.rows = rows.size();
+      transfer.shape.source_row = transfer.shape.destination_row = row;
+    }
     bytes_.maps += transfer.shape.bytes();
     copies_.add(memory_, Unit::kGdma,
                 moved(work_.stored[static_cast<std::size_t>(number)],
@@ -202,17 +225,18 @@ class ClusterTasks {
     const Problem& p = layer.matrix->problem();
     const LayerMapping& m = weights_.mapping(l);
     const Grain grain = layer.matrix->grain();
-    const SubpixelRows* subpixel = axes_[l].front().subpixel();
-    const Interval rows = subpixel != nullptr ? subpixel->outputs_of(outs) : outs;
+    const Interval rows = axes_[l].front().outputs_of(outs);
+    const Interval across = column_axes_[l].front().outputs_of(columns(unit_.layers[l].output));
     for (int c = 0; c < m.cores(); ++c) {
       Interval of_rows = part_of(rows.size(), m.row_parts, c / (m.column_parts * m.kernel_parts), grain.rows);
       of_rows = {rows.begin + of_rows.begin, rows.begin + of_rows.end};
-      const Interval columns =
-          part_of(p.out_width, m.column_parts, c / m.kernel_parts % m.column_parts, grain.columns);
+      Interval of_columns =
+          part_of(across.size(), m.column_parts, c / m.kernel_parts % m.column_parts, grain.columns);
+      of_columns = {across.begin + of_columns.begin, across.begin + of_columns.end};
       for (int r = of_rows.begin; r < of_rows.end; r += m.tile_rows) {
-        for (int x = columns.begin; x < columns.end; x += m.tile_columns) {
+        for (int x = of_columns.begin; x < of_columns.end; x += m.tile_columns) {
           const OutputTile tile{image, p.axis_h().window({r, std::min(of_rows.end, r + m.tile_rows)}),
-                                p.axis_w().window({x, std::min(columns.end, x + m.tile_columns)})};
+                                p.axis_w().window({x, std::min(of_columns.end, x + m.tile_columns)})};
           run_tile(l, cores_[static_cast<std::size_t>(c)], c % m.kernel_parts, tile, outs);
         }
       }
@@ -306,8 +330,8 @@ class ClusterTasks {
       rows = subpixel->rows_of(rows, tensor.height());
       rows = {std::max(rows.begin, made.outs.begin), std::min(rows.end, made.outs.end)};
     }
-    for (const Transfer& transfer :
-         store_transfers(p, layout, made.tile, made.group.blocks, result_at, made.outs))
+    for (const Transfer& transfer : store_transfers(p, layout, made.tile, made.group.blocks, result_at,
+                                                    MapPart{made.outs, columns(output)}))
       store(core, output, transfer, global(output, made.tile.image, rows), result.read());
   }
 
@@ -333,7 +357,8 @@ class ClusterTasks {
         std::max<std::int64_t>(0, std::min(operand_bytes_ - 2 * kBufferAlignment, result_bytes_));
     for (int c = 0; c < chip_.cores_per_cluster; ++c) {
       for (const VectorPiece& piece :
-           work.pieces_of({c, chip_.cores_per_cluster, VectorShare::Rows{image, rows}, most}))
+           work.pieces_of({c, chip_.cores_per_cluster,
+                           VectorShare::Rows{image, rows, columns(unit_.layers[l].output)}, most}))
         run_piece(l, cores_[static_cast<std::size_t>(c)], piece);
     }
   }
@@ -390,7 +415,8 @@ class ClusterTasks {
   int cluster_, memory_;
   ClusterRows rows_;
   PlannedBytes& bytes_;
-  std::vector<std::vector<RowAxis>> axes_;  // by layer and input
+  UnitAxes axes_, column_axes_;                     // by layer and input
+  const std::vector<Interval>* columns_ = nullptr;  // by tensor: of the part that is worked on
   CopyTasks copies_;
   Staging staging_;
   ResidentWeights weights_;
@@ -406,12 +432,15 @@ using Clusters = std::vector<std::unique_ptr<ClusterTasks>>;
 Clusters clusters_of(TaskGraph& graph, const UnitWork& work, PlannedUse& use,
                      std::optional<std::int64_t> sram = {}) {
   std::vector<ClusterRows> rows = rows_of_clusters(work);
-  std::vector<int> most;
-  const auto axes = row_axes(work.workload, work.graph);
-  for (std::size_t l = 0; l < work.graph.layers.size(); ++l) {
-    most.push_back(0);
-    for (const ClusterRows& of : rows)
-      most.back() = std::max(most.back(), of.most_computed(work.graph.layers[l].output, axes[l].front()));
+  std::vector<MostOutputs> most(work.graph.layers.size());
+  const UnitAxes down = row_axes(work.workload, work.graph),
+                 across = row_axes(work.workload, work.graph, MapAxis::kColumns);
+  for (std::size_t l = 0; l < most.size(); ++l) {
+    const int output = work.graph.layers[l].output;
+    for (const ClusterRows& of : rows) {
+      most[l].rows = std::max(most[l].rows, of.most_computed(output, down[l].front()));
+      most[l].columns = std::max(most[l].columns, of.most_computed_columns(output, across[l].front()));
+    }
   }
   Clusters clusters;
   for (ClusterRows& of : rows)

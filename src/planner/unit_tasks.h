@@ -26,8 +26,8 @@ struct UnitWork {
   const Workload& workload;
   const HardwareConfig& hardware;
   const UnitGraph& graph;
-  int clusters = 1, step_rows = 1, step_maps = 1;  ///< as UnitMapping
-  std::vector<Holding> holdings;                   ///< by tensor; that of the output has no meaning
+  int clusters = 1, step_rows = 1, step_columns = 1, step_maps = 1;  ///< as UnitMapping
+  std::vector<Holding> holdings;  ///< by tensor; that of the output has no meaning
   std::vector<UnitLayerWork> layers;
   std::vector<std::uint64_t> addresses;  ///< by tensor: in DRAM; of those on the chip without meaning
   std::vector<StoredMapPointer> stored;  ///< likewise: how they lie there

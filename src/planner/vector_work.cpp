@@ -202,12 +202,21 @@ Interval VectorWork::images() const {
   if (share_.part) return {share_.part->image, share_.part->image + 1};
   return {0, static_cast<int>(output_.shape[0])};
 }
-Interval VectorWork::pixels() const {
-  const auto all = static_cast<int>(output_.elements() / channels_);
-  if (!share_.part) return {0, all};
+Interval VectorWork::columns() const {
+  return share_.part ? share_.part->columns : Interval{0, static_cast<int>(output_.shape[2])};
+}
+std::vector<VectorWork::Span> VectorWork::spans(int pixels) const {
+  if (!share_.part) return {{{0, pixels}, share_.core, share_.cores}};
   const auto height = static_cast<int>(output_.shape[1]), width = static_cast<int>(output_.shape[2]);
   const int first = share_.part->image * height;
-  return {(first + share_.part->rows.begin) * width, (first + share_.part->rows.end) * width};
+  const Interval part = share_.part->rows, of_row = columns();
+  if (of_row.size() == width)
+    return {{{(first + part.begin) * width, (first + part.end) * width}, share_.core, share_.cores}};
+  std::vector<Span> spans;
+  const Interval own = rows();
+  for (int row = own.begin; row < own.end; ++row)
+    spans.push_back({{(first + row) * width + of_row.begin, (first + row) * width + of_row.end}, 0, 1});
+  return spans;
 }
 
 Interval VectorWork::rows() const {
@@ -218,11 +227,10 @@ Interval VectorWork::rows() const {
 }
 
 void VectorWork::cut(const Pooling& pool) {
-  const auto out_width = static_cast<int>(output_.shape[2]);
-  const Interval part = rows();
+  const Interval part = rows(), across = this->columns();
   if (part.empty()) return;
   const WindowAxis h = axis(pool, 0), w = axis(pool, 1);
-  int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = out_width;
+  int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = across.size();
   int channels = channels_;
   const auto fits = [&] {  // into NRAM, and into the instruction, which counts pixels in 16 bits
     const bool counted = std::max({h.span(rows), w.span(columns), rows, columns}) <= UINT16_MAX;
@@ -236,9 +244,9 @@ void VectorWork::cut(const Pooling& pool) {
   if (!fits()) beyond_nram("a window and its result");
   for (int n = images().begin; n < images().end; ++n) {
     for (int r = part.begin; r < part.end; r += rows) {
-      for (int c = 0; c < out_width; c += columns) {
+      for (int c = across.begin; c < across.end; c += columns) {
         const Window high = h.window({r, std::min(part.end, r + rows)}),
-                     wide = w.window({c, std::min(out_width, c + columns)});
+                     wide = w.window({c, std::min(across.end, c + columns)});
         for (int k = 0; k < channels_; k += channels)
           add_pooled(n, high, wide, {k, std::min(channels_, k + channels)});
       }
@@ -286,11 +294,14 @@ void VectorWork::add_pooled(int image, const Window& h, const Window& w, Interva
 
 // `pixel`: elements that stay together, one a channel; nothing: elements have no channel.
 void VectorWork::cut_flat(std::optional<int> pixel) {
+  for (const Span& span : spans(static_cast<int>(output_.elements() / channels_))) cut_flat(pixel, span);
+}
+void VectorWork::cut_flat(std::optional<int> pixel, const Span& span) {
   constexpr int kGranule = 64;  // elements that a core gets at least
   const int unit = pixel.value_or(1);
-  const int per_pixel = channels_ / unit, first = pixels().begin * per_pixel;
+  const int per_pixel = channels_ / unit, first = span.pixels.begin * per_pixel;
   const int granule = pixel ? 1 : kGranule;
-  Interval part = part_of(pixels().size() * per_pixel, share_.cores, share_.core, granule);
+  Interval part = part_of(span.pixels.size() * per_pixel, span.cores, span.core, granule);
   part = {first + part.begin, first + part.end};
   const std::int64_t element = dtype_size(base_.a_type) +
                                (inputs_.size() > 1 ? dtype_size(base_.b_type) : 0) +
@@ -334,30 +345,38 @@ void VectorWork::cut(const Concat& concat) {
   };
   const std::int64_t row = bytes_from_axis(output_);
   const bool channels = axis + 1 == output_.shape.size();
-  const Interval whole = channels ? pixels() : Interval{0, static_cast<int>(output_.size_bytes() / row)};
-  Interval part = part_of(whole.size(), share_.cores, share_.core, 1);
-  part = {whole.begin + part.begin, whole.begin + part.end};
-  std::int64_t before = 0;
-  for (const Placement& input : inputs_) {
-    const std::int64_t depth = bytes_from_axis(input.info);
-    if (step_bytes() == 0) beyond_nram("a byte");
-    const std::int64_t run = std::min(depth, step_bytes());
-    const std::int64_t most = std::min<std::int64_t>(kMostOfField, step_bytes() / run);
-    for (std::int64_t at = part.begin; at < part.end; at += run < depth ? 1 : most) {
-      const std::int64_t count = run < depth ? 1 : std::min<std::int64_t>(most, part.end - at);
-      for (std::int64_t from = 0; from < depth; from += run) {
-        const std::int64_t bytes = std::min(run, depth - from);
-        VectorPiece piece;
-        piece.in_bytes = count * bytes;
-        piece.fetches.push_back(
-            {input.address + static_cast<std::uint64_t>(at * depth + from), 0, one_run(piece.in_bytes)});
-        piece.destination = result_.address + static_cast<std::uint64_t>(at * row + before + from);
-        piece.store.run = bytes, piece.store.columns = count;
-        piece.store.source_column = bytes, piece.store.destination_column = row;
-        pieces_.push_back(std::move(piece));
-      }
+  const auto all = static_cast<int>(output_.size_bytes() / row);
+  if (step_bytes() == 0) beyond_nram("a byte");
+  for (const Span& span : channels ? spans(all) : std::vector<Span>{{{0, all}, share_.core, share_.cores}}) {
+    Interval part = part_of(span.pixels.size(), span.cores, span.core, 1);
+    part = {span.pixels.begin + part.begin, span.pixels.begin + part.end};
+    std::int64_t before = 0;
+    for (const Placement& input : inputs_) {
+      const std::int64_t depth = bytes_from_axis(input.info);
+      add_joined(input, part, depth, {row, before});
+      before += depth;
     }
-    before += depth;
+  }
+}
+
+// Bytes [0, depth) of places `part` of an input become those from `to` on of the output's.
+void VectorWork::add_joined(const Placement& input, Interval part, std::int64_t depth,
+                            const JoinedBytes& to) {
+  const std::int64_t run = std::min(depth, step_bytes());
+  const std::int64_t most = std::min<std::int64_t>(kMostOfField, step_bytes() / run);
+  for (std::int64_t at = part.begin; at < part.end; at += run < depth ? 1 : most) {
+    const std::int64_t count = run < depth ? 1 : std::min<std::int64_t>(most, part.end - at);
+    for (std::int64_t from = 0; from < depth; from += run) {
+      const std::int64_t bytes = std::min(run, depth - from);
+      VectorPiece piece;
+      piece.in_bytes = count * bytes;
+      piece.fetches.push_back(
+          {input.address + static_cast<std::uint64_t>(at * depth + from), 0, one_run(piece.in_bytes)});
+      piece.destination = result_.address + static_cast<std::uint64_t>(at * to.row + to.first + from);
+      piece.store.run = bytes, piece.store.columns = count;
+      piece.store.source_column = bytes, piece.store.destination_column = to.row;
+      pieces_.push_back(std::move(piece));
+    }
   }
 }
 

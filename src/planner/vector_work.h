@@ -46,10 +46,10 @@ struct VectorPiece {
 /// The share of a core: which of how many, of which part of the output, and in which pieces.
 struct VectorShare {
   int core = 0, cores = 1;
-  /// Rows of one image; nothing: all of the output.
+  /// Rows of one image, columns `columns` of them; nothing: all of the output.
   struct Rows {
     int image = 0;
-    Interval rows;
+    Interval rows, columns;
   };
   std::optional<Rows> part;
   std::optional<std::int64_t>
@@ -130,17 +130,30 @@ class VectorWork {
   void cut(const Conv2d& /*operation*/) {}
   void cut(const Reshape& /*operation*/) {}
   std::int64_t step_bytes() const;
-  // Of the share: images, output rows of the core, and pixels of the part over all images.
+  // Of the share: images, output rows of the core, columns of the part.
   Interval images() const;
   Interval rows() const;
-  Interval pixels() const;
+  Interval columns() const;
+  // Neighbouring pixels over all images, which some cores share.
+  struct Span {
+    Interval pixels;
+    int core = 0, cores = 1;
+  };
+  // `pixels`: of the whole output. Those of the share: all of them, or a row of a strip after the other.
+  std::vector<Span> spans(int pixels) const;
   void add_pooled(int image, const Window& h, const Window& w, Interval channels);
+  struct JoinedBytes {
+    std::int64_t row = 0, first = 0;  // of the output: bytes of a place, and in front of the input's
+  };
+  void add_joined(const Placement& input, Interval part, std::int64_t depth, const JoinedBytes& to);
   void add_padded(const Pad& pad, int image, Interval rows, Interval columns);
   void add_reduced(std::int64_t first, std::int64_t outers, Interval channels);
   void add_resized(const Resize& resize, int image, Interval rows, Interval columns);
   VectorPiece piece_of_map(int image, const Window& h, const Window& w, Interval channels) const;
   void cut_flat(std::optional<int> pixel);
+  void cut_flat(std::optional<int> pixel, const Span& span);
   void cut_rows();
+  void cut_rows(const Span& span);
   void cut_lines(const LineAxes& axes, LineUse use);
   void add_lines(const LineAxes& axes, const Lines& lines, LineUse use);
   void add_flat(std::int64_t first, std::int64_t elements, int columns, int channels);

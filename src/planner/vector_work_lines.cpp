@@ -169,11 +169,12 @@ void VectorWork::prepare(const ArgMax& operation) {
 }
 
 void VectorWork::cut_rows() {
+  for (const Span& span : spans(static_cast<int>(inputs_[0].info.elements() / channels_))) cut_rows(span);
+}
+void VectorWork::cut_rows(const Span& span) {
   const std::int64_t out = std::int64_t{row_.results()} * dtype_size(output_.dtype);
-  const auto all = static_cast<int>(inputs_[0].info.elements() / channels_);
-  const Interval whole = share_.part ? pixels() : Interval{0, all};
-  Interval part = part_of(whole.size(), share_.cores, share_.core, 1);
-  part = {whole.begin + part.begin, whole.begin + part.end};
+  Interval part = part_of(span.pixels.size(), span.cores, span.core, 1);
+  part = {span.pixels.begin + part.begin, span.pixels.begin + part.end};
   const std::int64_t most = std::min<std::int64_t>(std::max<std::int64_t>(ceil_div(part.size(), 2), 1),
                                                    step_bytes() / (channels_ + out));
   if (part.size() > 0 && most == 0) beyond_nram("a pixel and its result");

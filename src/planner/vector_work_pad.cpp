@@ -18,20 +18,19 @@ Interval inside(Interval outs, int before, std::int64_t extent) {
 }  // namespace
 
 void VectorWork::cut(const Pad& pad) {
-  const auto out_width = static_cast<int>(output_.shape[2]);
-  const Interval part = rows();
+  const Interval part = rows(), across = this->columns();
   if (part.empty()) return;
   const auto fits = [&](int rows, int columns) {
     return std::int64_t{rows} * columns * channels_ <= step_bytes();
   };
-  int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = out_width;
+  int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = across.size();
   while (rows > 1 && !fits(rows, columns)) --rows;
   while (columns > 1 && !fits(rows, columns)) columns = ceil_div(columns, 2);
   if (!fits(rows, columns)) beyond_nram("a pixel");
   for (int n = images().begin; n < images().end; ++n) {
     for (int r = part.begin; r < part.end; r += rows) {
-      for (int c = 0; c < out_width; c += columns)
-        add_padded(pad, n, {r, std::min(part.end, r + rows)}, {c, std::min(out_width, c + columns)});
+      for (int c = across.begin; c < across.end; c += columns)
+        add_padded(pad, n, {r, std::min(part.end, r + rows)}, {c, std::min(across.end, c + columns)});
     }
   }
 }

@@ -21,8 +21,7 @@ void VectorWork::prepare(const Resize& resize) {
 }
 
 void VectorWork::cut(const Resize& resize) {
-  const auto out_width = static_cast<int>(output_.shape[2]);
-  const Interval part = rows();
+  const Interval part = rows(), across = this->columns();
   if (part.empty()) return;
   const ResizeAxis &h = resize_axes_[0], &w = resize_axes_[1];
   // Anywhere on the map: one more source pixel than outputs in the middle of it may need.
@@ -32,14 +31,14 @@ void VectorWork::cut(const Resize& resize) {
   const auto fits = [&](int rows, int columns) {
     return (span(h, rows) * span(w, columns) + std::int64_t{rows} * columns) * channels_ <= step_bytes();
   };
-  int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = out_width;
+  int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = across.size();
   while (rows > 1 && !fits(rows, columns)) --rows;
   while (columns > 1 && !fits(rows, columns)) columns = static_cast<int>(ceil_div(columns, 2));
   if (!fits(rows, columns)) beyond_nram("the pixels around a place and their mean");
   for (int n = images().begin; n < images().end; ++n) {
     for (int r = part.begin; r < part.end; r += rows) {
-      for (int c = 0; c < out_width; c += columns)
-        add_resized(resize, n, {r, std::min(part.end, r + rows)}, {c, std::min(out_width, c + columns)});
+      for (int c = across.begin; c < across.end; c += columns)
+        add_resized(resize, n, {r, std::min(part.end, r + rows)}, {c, std::min(across.end, c + columns)});
     }
   }
 }

@@ -200,10 +200,45 @@ TEST_F(FusionCommand, FU_8_a_picture_has_a_row_for_each_layer_and_a_frame_for_ea
   EXPECT_EQ(read_bytes(folder_.path("net.json")), kBlock);
 }
 
+// Rows of 1,024 pixels: one of each tensor and those around it are more than the SRAM.
+TEST_F(FusionCommand, FU_2_rows_that_do_not_fit_are_cut_into_strips) {
+  std::string network = kBlock;
+  network.replace(network.find("[1, 24, 24, 16]"), 15, "[1, 24, 1024, 16]");
+  folder_.write("net.json", network);
+  const auto with = [&](const std::string& fusion) {
+    return folder_.write("wide.json", R"({"fused": true, "fusion": {)" + fusion + R"(}, "interconnect": {
+      "bytes_per_clock": 4}, "chip": {"clusters": 2, "cores_per_cluster": 2, "sram": {"size_bytes": 131072}}})");
+  };
+  const auto bytes_of = [&](const std::string& name) {
+    const auto report = nlohmann::json::parse(read_bytes(folder_.path(name + "/report.json")));
+    return report["total"]["dram_read_bytes"].get<std::int64_t>() +
+           report["total"]["dram_write_bytes"].get<std::int64_t>();
+  };
+  const auto run_as = [&](const std::string& name, const std::string& config) {
+    const CommandResult result = folder_.run({"run", "--config", config, "--layer", folder_.path("net.json"),
+                                              "--out", folder_.path(name), "--check", "on"});
+    EXPECT_EQ(result.status, 0) << result.out << result.err;
+  };
+  run_as("alone", with(R"("least_main_layers": 3)"));
+  for (const auto& [name, fusion] : {std::pair("rules", R"("cut": "alternating", "redundancy_percent": 200)"),
+                                     std::pair("optimal", R"("planner": "optimal")")}) {
+    const std::string config = with(fusion);
+    const CommandResult plan = folder_.run({"plan", "--config", config, "--layer", folder_.path("net.json")});
+    ASSERT_EQ(plan.status, 0) << plan.err;
+    EXPECT_THAT(plan.out, HasSubstr("layers           first, left, sum\n"));
+    EXPECT_THAT(plan.out, HasSubstr(" of 1024 columns a step\n"));
+    run_as(name, config);
+    EXPECT_EQ(read_bytes(folder_.path(name + std::string("/outputs/sum.npy"))),
+              read_bytes(folder_.path("alone/outputs/sum.npy")));
+    EXPECT_LT(bytes_of(name) * 2, bytes_of("alone"));
+  }
+}
+
 TEST_F(FusionCommand, UI_5_wrong_fields_are_refused) {
   for (const auto& [fusion, message] :
        {std::pair(R"("planner": "best")", R"(/fusion/planner: "best" is not allowed)"),
         std::pair(R"("rules_off": [3])", "/fusion/rules_off/0: 3 is not allowed"),
+        std::pair(R"("cut": "columns")", R"(/fusion/cut: "columns" is not allowed)"),
         std::pair(R"("ratios": [])", "/fusion/ratios"),
         std::pair(R"("ratios": [100])", "/fusion/ratios/0: 100")}) {
     const CommandResult result = run("plan", fusion);

@@ -39,7 +39,7 @@ class ClusterSplit : public ::testing::Test {
 
 TEST_F(ClusterSplit, FU_4_all_cores_work_on_several_tiles_each) {
   for (const int rows : {8, 16, 32}) {
-    const LayerMapping m = split({rows, 4, 150000, 100000});
+    const LayerMapping m = split({rows, 56, 4, 150000, 100000});
     EXPECT_EQ(m.cores(), 4) << rows;
     const int of_core = (rows + m.row_parts - 1) / m.row_parts;
     EXPECT_LT(m.tile_rows, of_core) << rows << ": a tile's loads and stores pass while another one computes";
@@ -48,18 +48,18 @@ TEST_F(ClusterSplit, FU_4_all_cores_work_on_several_tiles_each) {
 
 TEST_F(ClusterSplit, FU_4_rows_that_cannot_be_shared_evenly_leave_the_kernels) {
   // One row: its four kernel blocks, or its columns, one part for each core.
-  const LayerMapping m = split({1, 4, 150000, 100000});
+  const LayerMapping m = split({1, 56, 4, 150000, 100000});
   EXPECT_EQ(m.row_parts, 1);
   EXPECT_EQ(m.cores(), 4);
 }
 
 TEST_F(ClusterSplit, FU_4_tiles_fit_the_buffers) {
   for (const int bytes : {3 * 56 * 64, 3 * 56 * 64 - 1, 3 * 3 * 64}) {
-    const LayerMapping m = split({16, 4, bytes, 56 * 64});
+    const LayerMapping m = split({16, 56, 4, bytes, 56 * 64});
     EXPECT_LE((m.tile_rows + 2) * std::min(56, m.tile_columns + 2) * 64, bytes);
     EXPECT_LE(m.tile_rows * m.tile_columns * m.blocks_per_load * 16, 56 * 64);
   }
-  EXPECT_THROW(split({16, 4, 3 * 3 * 64 - 1, 56 * 64}), UserError) << "not even one output";
+  EXPECT_THROW(split({16, 56, 4, 3 * 3 * 64 - 1, 56 * 64}), UserError) << "not even one output";
 }
 
 }  // namespace

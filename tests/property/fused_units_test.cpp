@@ -96,6 +96,7 @@ UnitRequest random_unit(const Workload& workload) {
     unit.step_rows = skewed(6);
   else if (one_in(2))
     unit.step_rows = 1 << 16, unit.step_maps = number(1, 3);
+  if (one_in(2)) unit.step_columns = skewed(10);
   if (one_in(2)) unit.holding = static_cast<Holding>(number(0, 2));
   for (const std::size_t i : taken) {
     if (i != *taken.rbegin() && does_something(i) && one_in(3))
@@ -106,7 +107,8 @@ UnitRequest random_unit(const Workload& workload) {
 
 struct FusedTally : Refusals {
   int layers = 0, joins = 0, steps = 0, maps = 0, products = 0, names = 0;
-  int ahead = 0;  // units some of whose kernels are loaded while an earlier layer runs
+  int strips = 0;  // units that make some columns after the others
+  int ahead = 0;   // units some of whose kernels are loaded while an earlier layer runs
 };
 
 template <class Network>
@@ -118,7 +120,7 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
   asked.units = {random_unit(workload)};
   if (asked.units.front().layers.empty()) return;
   RC_LOG() << network.text() << "\n"
-           << mapping_text({}, {{asked.units.front().layers, 1, 1, 1, {}, 0, {}}}) << "\n";
+           << mapping_text({}, {{asked.units.front().layers, 1, 1, 1, 1, {}, 0, {}}}) << "\n";
   RC_LOG() << hardware_to_json(hardware).dump() << "\n";
   check_hardware(hardware, "random hardware");
   ++tally.cases;
@@ -143,6 +145,8 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
   tally.ahead += unit.kernels_ahead > 0 ? 1 : 0;
   tally.layers += static_cast<int>(unit.layers.size());
   tally.steps += unit.step_rows < 4 ? 1 : 0;
+  const auto& output = workload.tensor(unit.layers.back()).shape;
+  tally.strips += output.size() == 4 && unit.step_columns < output[2] ? 1 : 0;
   tally.maps += unit.step_maps > 1 && workload.inputs.begin()->second.shape[0] > 1 ? 1 : 0;
   for (const Layer& layer : workload.layers) {
     const bool fused = std::count(unit.layers.begin(), unit.layers.end(), layer.name) > 0;
@@ -158,7 +162,8 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
 TEST(FusedUnits, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference) {
   FusedTally tally;
   const auto enough = [&] {
-    return tally.joins >= 10 && tally.steps >= 20 && tally.ahead >= 10 && tally.maps >= 5;
+    return tally.joins >= 10 && tally.steps >= 20 && tally.strips >= 20 && tally.ahead >= 10 &&
+           tally.maps >= 5;
   };
   check_cases_until(enough, 250,
                     [&] { check_fused(RandomNetwork(number(3, 10)), random_engines_chip(), tally); });
@@ -166,6 +171,7 @@ TEST(FusedUnits, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference)
   EXPECT_GE(tally.layers, 2 * (tally.cases - tally.refused)) << "units have several layers";
   EXPECT_GE(tally.joins, 10) << "layers with two inputs";
   EXPECT_GE(tally.steps, 20) << "units in several steps";
+  EXPECT_GE(tally.strips, 20) << "units in strips of columns";
   EXPECT_GE(tally.ahead, 10) << "units with kernels ahead";
   EXPECT_GE(tally.maps, 5) << "units that make several maps of a batch at a time";
 }
@@ -243,6 +249,7 @@ TEST(FusedUnits, FU_8_five_convolutions_and_two_poolings_of_VGG_16_move_953344_b
   asked.units = {{{"conv1_1", "conv1_2", "pool1", "conv2_1", "conv2_2", "pool2", "conv3_1"},
                   {},
                   7,
+                  {},
                   {},
                   Holding::kRing,
                   {}}};

@@ -18,6 +18,11 @@ constexpr std::array<std::string_view, 2> kStartRuleNames{"first_layer", "first_
 enum class FusionDirection : std::uint8_t { kForward, kBackwardFirst };
 constexpr std::array<std::string_view, 2> kFusionDirectionNames{"forward", "backward_first"};
 
+/// What of a unit map that is too large is cut: its rows, and its columns once there is one row; or rows and
+/// columns in turn ([0071], [0072]).
+enum class FusionCut : std::uint8_t { kRowsFirst, kAlternating };
+constexpr std::array<std::string_view, 2> kFusionCutNames{"rows_first", "alternating"};
+
 /// Who chooses the units (SPEC FU-8), and what the optimal planner makes least.
 enum class FusionPlanner : std::uint8_t { kRules, kOptimal };
 constexpr std::array<std::string_view, 2> kFusionPlannerNames{"rules", "optimal"};
@@ -31,12 +36,13 @@ struct FusionConfig {
   FusionObjective objective = FusionObjective::kCycles;  ///< of the optimal planner
   StartRule start = StartRule::kFirstLayer;
   FusionDirection direction = FusionDirection::kForward;
-  std::vector<int> rules_off{6, 7};     ///< rules that do not apply, of 4 to 19
-  int least_main_layers = 2;            ///< rule 5
-  int redundancy_percent = 100;         ///< rule 11
-  bool share_in_and_out = false;        ///< rule 12: a unit map and its result use the same places
-  int most_maps = 8;                    ///< rule 18
-  int stride_redundancy = 4;            ///< rule 19
+  std::vector<int> rules_off{6, 7};  ///< rules that do not apply, of 4 to 19
+  int least_main_layers = 2;         ///< rule 5
+  int redundancy_percent = 100;      ///< rule 11
+  bool share_in_and_out = false;     ///< rule 12: a unit map and its result use the same places
+  int most_maps = 8;                 ///< rule 18
+  int stride_redundancy = 4;         ///< rule 19
+  FusionCut cut = FusionCut::kRowsFirst;
   std::vector<int> ratios{50, 75, 80};  ///< per cent by which a map is cut, one after the other
 };
 

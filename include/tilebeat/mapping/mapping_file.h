@@ -32,7 +32,7 @@ struct MappingRequest {
 /// What a user asks of a fused unit (SPEC MA-1, FU-4).
 struct UnitRequest {
   std::vector<std::string> layers;
-  std::optional<int> clusters, step_rows, step_maps;
+  std::optional<int> clusters, step_rows, step_columns, step_maps;
   std::optional<Holding> holding;  ///< of tensors that `holdings` does not name
   std::map<std::string, Holding> holdings;
   std::optional<int> kernels_ahead = {};
