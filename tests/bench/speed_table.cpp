@@ -18,13 +18,13 @@ namespace {
 const std::string kRoot = TILEBEAT_SOURCE_DIR;
 
 // 64-byte bursts a second of a sequential stream of reads from DDR4-2400 in Ramulator 2 (docs/performance.md
-// says how that was measured): the faster of the machines.
+// says how to repeat it): the faster of two machines.
 constexpr double kRamulatorBursts = 0.33e6;
 constexpr double kBurstBytes = 64;
 
 // A figure of a row, round by round.
 struct Row {
-  std::string what, target;
+  std::string what;
   double least = 0, most = 0;  // the target; 0: none
   std::vector<double> values;
 };
@@ -52,7 +52,7 @@ class Table {
   Row& row(const std::string& what) {
     const auto known = std::find_if(rows_.begin(), rows_.end(), [&](const Row& r) { return r.what == what; });
     if (known != rows_.end()) return *known;
-    rows_.push_back({what, "", 0, 0, {}});
+    rows_.push_back({what, 0, 0, {}});
     return rows_.back();
   }
   std::vector<Row> rows_;
