@@ -24,7 +24,8 @@ Interconnect::Interconnect(const sc_core::sc_module_name& name, const Interconne
       initiator_ports("initiator", port_names.size()),
       config_(config),
       context_(context),
-      ports_(port_names.size()) {
+      ports_(port_names.size()),
+      asking_(port_names.size()) {
   const auto require = [](int value, const char* key) {
     if (value < 1) throw UserError(fmt::format("interconnect: {} is {} and must be at least 1", key, value));
   };
@@ -128,6 +129,7 @@ tlm::tlm_sync_enum Interconnect::receive_request(int port_index, Payload& payloa
   extension.beats =
       static_cast<int>(ceil_div<std::uint64_t>(bytes, static_cast<unsigned>(config_.bytes_per_clock)));
   port.request = &payload;
+  asking_.insert(static_cast<std::size_t>(port_index));
   port.issued = cycle;
   port.target = range->target;
   if (context_.trace() != nullptr) trace_request(port, payload, cycle);
@@ -257,14 +259,15 @@ void Interconnect::send(int index, Payload& payload, Cycle now) {
 
 void Interconnect::arbitrate(Cycle now) {
   std::fill(winners_.begin(), winners_.end(), kNoPort);
-  for (int index = 0; index < ports(); ++index) {
-    const Port& port = ports_[static_cast<std::size_t>(index)];
-    if (port.request == nullptr || port.outstanding >= config_.max_outstanding) continue;
+  asking_.for_each([&](std::size_t index) {
+    const Port& port = ports_[index];
+    if (port.outstanding >= config_.max_outstanding) return;
     const auto target = static_cast<std::size_t>(port.target);
-    if (targets_[target].blocked(now)) continue;
+    if (targets_[target].blocked(now)) return;
     int& winner = winners_[target];
-    if (winner == kNoPort || port.issued < ports_[static_cast<std::size_t>(winner)].issued) winner = index;
-  }
+    if (winner == kNoPort || port.issued < ports_[static_cast<std::size_t>(winner)].issued)
+      winner = static_cast<int>(index);
+  });
   for (const int winner : winners_) {
     if (winner != kNoPort) grant(winner, now);
   }
@@ -282,6 +285,7 @@ void Interconnect::grant(int index, Cycle now) {
   ++port.outstanding;
   ++port.statistics.granted;
   port.request = nullptr;
+  asking_.erase(static_cast<std::size_t>(index));
   Target& target = targets_[static_cast<std::size_t>(port.target)];
   Cycle due = now + config_.request_cycles;
   if (!payload.is_read()) {
@@ -306,9 +310,8 @@ void Interconnect::grant(int index, Cycle now) {
 }
 
 void Interconnect::note_waiting(Cycle now) {
-  for (std::size_t index = 0; index < ports_.size(); ++index) {
+  asking_.for_each([&](std::size_t index) {
     Port& port = ports_[index];
-    if (port.request == nullptr) continue;
     Lane& lane = port.request->is_read() ? port.read : port.write;
     account(lane, now);
     lane.waiting = true;
@@ -320,13 +323,13 @@ void Interconnect::note_waiting(Cycle now) {
       lane.cause = Activity::kBusGrant;
     }
     BurstExtension& extension = BurstPool::extension(*port.request);
-    if (extension.waits_for == lane.cause) continue;
+    if (extension.waits_for == lane.cause) return;
     extension.trail.add(now, extension.waits_for);
     extension.waits_for = lane.cause;
     tlm::tlm_phase phase = kStillWaiting;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     initiator_ports[index]->nb_transport_bw(*port.request, phase, delay);
-  }
+  });
 }
 
 void Interconnect::plan_next_grant(Cycle now) {
@@ -338,12 +341,13 @@ void Interconnect::plan_next_grant(Cycle now) {
     if (target.free_from > now) next = std::min(next, target.free_from);
     if (!target.travelling.empty()) next = std::min(next, std::max(now + 1, target.travelling.front().due));
   }
-  for (const Port& port : ports_) {
+  asking_.for_each([&](std::size_t index) {
     // A port at its limit is looked at again when a response is delivered.
-    const bool lost = port.request != nullptr && port.outstanding < config_.max_outstanding &&
+    const Port& port = ports_[index];
+    const bool lost = port.outstanding < config_.max_outstanding &&
                       !targets_[static_cast<std::size_t>(port.target)].blocked(now);
     if (lost) next = std::min(next, now + 1);
-  }
+  });
   if (next != kNever) request_grant_phase(next);
 }
 

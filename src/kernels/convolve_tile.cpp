@@ -11,15 +11,17 @@ namespace {
 
 constexpr int kVectorKernels = 8;  // int32 lanes of one vector
 constexpr int kBlockKernels = 16;  // kernels of one register block: two vectors
-constexpr int kBlockPixels = 6;    // 6 pixels x 2 vectors = 12 accumulators, 3 registers left
+// Pixels of one register block: with AVX2 6 pixels x 2 vectors = 12 accumulators, 3 registers are left; with
+// AVX-512 a vector holds all 16 kernels, and a broadcast operand costs no instruction.
+constexpr int kBlockPixels = 6, kWideBlockPixels = 14;
 
-// What one call of the inner loop works on: `rows[tap * kBlockPixels + p]` points at the channels of pixel p
+// What one call of the inner loop works on: `rows[tap * pixels + p]` points at the channels of pixel p
 // under a tap.
 struct Block {
   const std::int16_t* const* rows;
   const std::int16_t* weights;
   int taps, depth;
-  std::int32_t* acc[kBlockPixels];
+  std::int32_t* acc[kWideBlockPixels];
 };
 
 void block_portable(const Block& b) {
@@ -65,6 +67,36 @@ __attribute__((target("avx2"))) void block_avx2(const Block& b) {
   }
 }
 
+__attribute__((target("avx512f,avx512vnni"))) void block_vnni(const Block& b) {
+  __m512i sum[kWideBlockPixels];
+  for (auto& s : sum) s = _mm512_setzero_si512();
+  const std::int16_t* w = b.weights;
+  for (int tap = 0; tap < b.taps; ++tap) {
+    const std::int16_t* const* x = b.rows + tap * kWideBlockPixels;
+    for (int c = 0; c < b.depth; c += 2, w += kBlockKernels * 2) {
+      const __m512i weights = _mm512_loadu_si512(w);
+#pragma GCC unroll 14
+      for (int p = 0; p < kWideBlockPixels; ++p) {
+        const __m512i pair =
+            _mm512_set1_epi32(*reinterpret_cast<const int __attribute__((may_alias, aligned(2)))*>(x[p] + c));
+        sum[p] = _mm512_dpwssd_epi32(sum[p], pair, weights);
+      }
+    }
+  }
+  for (int p = 0; p < kWideBlockPixels; ++p)
+    _mm512_storeu_si512(b.acc[p], _mm512_add_epi32(_mm512_loadu_si512(b.acc[p]), sum[p]));
+}
+
+// The inner loop for this machine; all of them give the same.
+struct BlockKernel {
+  void (*run)(const Block& block);
+  int pixels;
+};
+BlockKernel block_kernel() {
+  if (__builtin_cpu_supports("avx512vnni")) return {block_vnni, kWideBlockPixels};
+  return {__builtin_cpu_supports("avx2") ? block_avx2 : block_portable, kBlockPixels};
+}
+
 }  // namespace
 
 int accumulator_stride(int kernels) {
@@ -102,12 +134,13 @@ void convolve_tile(const TileConvolution& g, const TileOperands& tile,
   const std::vector<std::int16_t> outside(static_cast<std::size_t>(tile.depth),
                                           0);                                // a tap on padding adds nothing
   std::vector<std::int32_t> spare(static_cast<std::size_t>(kBlockKernels));  // for pixels beyond the last one
-  std::vector<const std::int16_t*> rows(static_cast<std::size_t>(taps) * kBlockPixels);
-  const auto kernel = __builtin_cpu_supports("avx2") ? block_avx2 : block_portable;
+  static const BlockKernel kernel = block_kernel();
+  const int block_pixels = kernel.pixels;
+  std::vector<const std::int16_t*> rows(static_cast<std::size_t>(taps * block_pixels));
 
   const int pixels = g.rows * g.columns;
-  for (int base = 0; base < pixels; base += kBlockPixels) {
-    for (int p = 0; p < kBlockPixels; ++p) {
+  for (int base = 0; base < pixels; base += block_pixels) {
+    for (int p = 0; p < block_pixels; ++p) {
       const int pixel = std::min(base + p, pixels - 1);
       const int h0 = (pixel / g.columns) * g.stride_h + g.h_offset;
       const int w0 = (pixel % g.columns) * g.stride_w + g.w_offset;
@@ -116,7 +149,7 @@ void convolve_tile(const TileConvolution& g, const TileOperands& tile,
         for (int s = 0; s < g.kernel_w; ++s, ++tap) {
           const int w = w0 + s * g.dilation_w;
           const bool inside = h >= 0 && h < tile.height && w >= 0 && w < tile.width;
-          rows[static_cast<std::size_t>(tap * kBlockPixels + p)] =
+          rows[static_cast<std::size_t>(tap * block_pixels + p)] =
               inside ? tile.pixels.data() + (static_cast<std::ptrdiff_t>(h) * tile.width + w) * tile.depth
                      : outside.data();
         }
@@ -128,11 +161,11 @@ void convolve_tile(const TileConvolution& g, const TileOperands& tile,
                   taps,
                   tile.depth,
                   {}};
-      for (int p = 0; p < kBlockPixels; ++p) {
+      for (int p = 0; p < block_pixels; ++p) {
         block.acc[p] =
             base + p < pixels ? acc + static_cast<std::ptrdiff_t>(base + p) * stride + k : spare.data();
       }
-      kernel(block);
+      kernel.run(block);
     }
   }
 }

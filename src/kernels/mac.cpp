@@ -62,6 +62,47 @@ __attribute__((target("avx2"))) void mac_avx2(const std::int16_t* x, int rows, i
   }
 }
 
+// Sums of one unit and up to four kernels stay in registers over all steps. Vectors is how many of 32 int16 a
+// line has.
+template <int Vectors, int Kernels>
+__attribute__((target("avx512f,avx512vnni"))) void steps_vnni(const StepLines& b, int kernel, int unit,
+                                                              std::int32_t* acc) {
+  constexpr int kVector = 32;
+  constexpr int kLine = Vectors * kVector;
+  const std::ptrdiff_t next_kernel = static_cast<std::ptrdiff_t>(b.units) * kLine / 2;
+  std::int32_t* const first = acc + kernel * next_kernel + static_cast<std::ptrdiff_t>(unit) * kLine / 2;
+  __m512i sum[Kernels][Vectors];
+  for (int k = 0; k < Kernels; ++k) {
+    for (int v = 0; v < Vectors; ++v)
+      sum[k][v] = _mm512_loadu_si512(first + k * next_kernel + v * kVector / 2);
+  }
+  for (int step = 0; step < b.steps; ++step) {
+    const std::int16_t* const x = b.lines + b.offsets[step] + static_cast<std::ptrdiff_t>(unit) * kLine;
+    const std::int16_t* const w =
+        b.weights + (static_cast<std::ptrdiff_t>(step) * b.kernels + kernel) * kLine;
+    for (int v = 0; v < Vectors; ++v) {
+      const __m512i operand = _mm512_loadu_si512(x + v * kVector);
+      for (int k = 0; k < Kernels; ++k)
+        sum[k][v] = _mm512_dpwssd_epi32(sum[k][v], operand, _mm512_loadu_si512(w + k * kLine + v * kVector));
+    }
+  }
+  for (int k = 0; k < Kernels; ++k) {
+    for (int v = 0; v < Vectors; ++v)
+      _mm512_storeu_si512(first + k * next_kernel + v * kVector / 2, sum[k][v]);
+  }
+}
+template <int Vectors>
+void all_steps_vnni(const StepLines& b, std::int32_t* acc) {
+  constexpr int kKernels = 4;
+  int kernel = 0;
+  for (; kernel + kKernels <= b.kernels; kernel += kKernels) {
+    for (int unit = 0; unit < b.units; ++unit) steps_vnni<Vectors, kKernels>(b, kernel, unit, acc);
+  }
+  for (; kernel < b.kernels; ++kernel) {
+    for (int unit = 0; unit < b.units; ++unit) steps_vnni<Vectors, 1>(b, kernel, unit, acc);
+  }
+}
+
 }  // namespace
 
 int padded_channels(int port_channels) {
@@ -97,6 +138,19 @@ void mac_lines(const std::int16_t* lines, int units, int line, const std::int16_
                std::int32_t* acc) {
   const auto kernel = have_avx2() && line % 16 == 0 ? mac_avx2 : mac_portable;
   kernel(lines, units, line, weights, acc, line / 2, line / 2);
+}
+
+void mac_steps(const StepLines& b, std::int32_t* acc) {
+  static const bool have_vnni = __builtin_cpu_supports("avx512vnni");
+  if (have_vnni && b.line == 32) return all_steps_vnni<1>(b, acc);
+  if (have_vnni && b.line == 64) return all_steps_vnni<2>(b, acc);
+  if (have_vnni && b.line == 128) return all_steps_vnni<4>(b, acc);
+  const std::int16_t* weights = b.weights;
+  for (int step = 0; step < b.steps; ++step) {
+    for (int k = 0; k < b.kernels; ++k, weights += b.line)
+      mac_lines(b.lines + b.offsets[step], b.units, b.line, weights,
+                acc + static_cast<std::ptrdiff_t>(k) * b.units * b.line / 2);
+  }
 }
 
 BeatAccumulators::BeatAccumulators(int rows, int columns, int port_channels)

@@ -118,6 +118,7 @@ double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double 
     before = static_cast<double>(use.bytes.kernels) / machine.dram_bytes_per_clock;
   }
   add_estimated_tasks(graph, work);
+  if (least_cycles(graph, machine) > limit - before) return std::numeric_limits<double>::infinity();
   return before + schedule(graph, dependencies_of(graph), machine, limit - before).cycles;
 }
 

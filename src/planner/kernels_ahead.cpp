@@ -38,7 +38,8 @@ KernelsAhead choose_kernels_ahead(const std::vector<AheadHost>& hosts, const Ahe
   std::vector<double> alone;  // of the hosts
   for (const AheadHost& host : hosts) {
     most = std::max(most, host.most);
-    alone.push_back(host.most > 0 ? host_cycles(host, target, 0) : 0);
+    if (host.most > 0 && !*host.alone) *host.alone = host_cycles(host, target, 0);
+    alone.push_back(host.most > 0 ? **host.alone : 0);
   }
   const double own = own_cycles(target, 0, hardware);
   KernelsAhead best{0, 0, own};

@@ -27,6 +27,9 @@ struct AheadHost {
   /// Adds its tasks to a graph, for an estimate, with the loads for others that it makes already.
   std::function<PlannedUse(TaskGraph&)> add_tasks;
   Machine machine;
+  /// Its cycles without further loads, once somebody has estimated them; kept as long as its tasks stay the
+  /// same.
+  std::optional<double>* alone = nullptr;
   int most = 0;  ///< loads that WRAM has room for from then on
 };
 

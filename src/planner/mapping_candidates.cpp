@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -47,9 +48,14 @@ class Candidates {
   std::vector<MappingCandidate> run() {
     add_candidates();
     if (candidates_.empty()) refuse();
-    std::stable_sort(candidates_.begin(), candidates_.end(),
-                     [](const MappingCandidate& a, const MappingCandidate& b) { return a.rough < b.rough; });
-    return std::move(candidates_);
+    // Numbers are sorted, not candidates: there are thousands, and each is a few hundred bytes.
+    std::vector<std::pair<double, std::size_t>> order;
+    for (const MappingCandidate& candidate : candidates_) order.emplace_back(candidate.rough, order.size());
+    std::sort(order.begin(), order.end());
+    std::vector<MappingCandidate> sorted;
+    sorted.reserve(order.size());
+    for (const auto& [rough, number] : order) sorted.push_back(std::move(candidates_[number]));
+    return sorted;
   }
 
  private:

@@ -44,6 +44,7 @@ struct DecidedLayer {
   bool first = false;                      // of its program: processors are started for it
   std::int64_t wram_at = 0;                // of a layer on matrix units, its buffers for kernels
   std::vector<const DecidedLayer*> ahead;  // whose first kernels are loaded while it runs
+  std::optional<double> estimated;         // cycles with the loads of these, once they were asked for
   LayerPlan plan;
 };
 
@@ -425,7 +426,7 @@ class NetworkPlanner {
     std::vector<AheadHost> hosts;  // the last one first
     std::vector<WramInUse> in_use{WramInUse(hardware_.chip->core.wram.size_bytes)};
     for (std::size_t i = earlier.size(); i-- > 0 && (asked.loads || hosts.size() < kFarthest);) {
-      const DecidedLayer& host = *earlier[i];
+      DecidedLayer& host = *earlier[i];
       // While the processors start one after the other the estimate knows least.
       if (host.first && !asked.loads) break;
       in_use.push_back(in_use.back());
@@ -462,7 +463,7 @@ class NetworkPlanner {
 
   void load_ahead(DecidedLayer& d, const KernelPlan& plan) {
     if (plan.host == nullptr) return;
-    plan.host->ahead.push_back(&d);
+    plan.host->ahead.push_back(&d), plan.host->estimated.reset();
     d.wram_at = plan.wram_at;
     d.mapping.kernels_ahead = plan.loads, d.mapping.kernels_during = plan.host->layer->name;
     if (d.unit == nullptr) return;
@@ -509,8 +510,9 @@ class NetworkPlanner {
     };
     return made;
   }
-  AheadHost ahead_host(const DecidedLayer& host) const {
+  AheadHost ahead_host(DecidedLayer& host) const {
     AheadHost made;
+    made.alone = &host.estimated;
     made.machine = machine_of(hardware_, host.first ? workers(host) : std::vector<int>{});
     made.add_tasks = [this, &host](TaskGraph& graph) {
       PlannedUse use =

@@ -141,6 +141,30 @@ class Interconnect : public sc_core::sc_module {
     PortSignals signals{};
     BusPortStatistics statistics;
   };
+  /// Ports by number, a bit each: few of many ask for something at a time.
+  class PortSet {
+   public:
+    explicit PortSet(std::size_t ports) : words_((ports + kBits - 1) / kBits, 0) {}
+    void insert(std::size_t port) { words_[port / kBits] |= std::uint64_t{1} << port % kBits; }
+    void erase(std::size_t port) { words_[port / kBits] &= ~(std::uint64_t{1} << port % kBits); }
+    /// Calls `visit` with each port, the lowest first; ports that it inserts are visited where they are
+    /// higher.
+    template <class Visit>
+    void for_each(const Visit& visit) const {
+      for (std::size_t word = 0; word < words_.size(); ++word) {
+        std::uint64_t above = ~std::uint64_t{0};  // the last one visited
+        while (const std::uint64_t left = words_[word] & above) {
+          const auto bit = static_cast<std::size_t>(__builtin_ctzll(left));
+          above = ~std::uint64_t{1} << bit;
+          visit(word * kBits + bit);
+        }
+      }
+    }
+
+   private:
+    static constexpr std::size_t kBits = 64;
+    std::vector<std::uint64_t> words_;
+  };
   /// A granted request on its way to its target.
   struct Travelling {
     Cycle due;
@@ -221,6 +245,7 @@ class Interconnect : public sc_core::sc_module {
   SimContext context_;
   std::vector<AddressRange> map_;  ///< in rising order
   std::vector<Port> ports_;
+  PortSet asking_;  ///< ports with a request
   std::vector<Target> targets_;
   std::vector<int> winners_;          ///< by target, used inside `arbitrate`
   std::vector<Response> responses_;   ///< not taken over yet

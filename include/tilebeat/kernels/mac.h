@@ -38,6 +38,18 @@ class BeatAccumulators {
 void mac_lines(const std::int16_t* lines, int units, int line, const std::int16_t* weights,
                std::int32_t* acc);
 
+/// Beats of a W-fold slave that share their lines: in each of `steps` steps, all kernels of the slave.
+struct StepLines {
+  const std::int16_t* lines = nullptr;  ///< step s has [units][line] int16 at lines + offsets[s]
+  const std::ptrdiff_t* offsets = nullptr;
+  int steps = 0;
+  int units = 0, line = 0;
+  const std::int16_t* weights = nullptr;  ///< [step][kernel][line]
+  int kernels = 0;
+};
+/// mac_lines of every step and kernel; `acc` is [kernel][units][line / 2].
+void mac_steps(const StepLines& beats, std::int32_t* acc);
+
 /// The widened, zero-point-free operands of a chunk, as the fast kernel of tile granularity wants them (SPEC
 /// CY-3).
 struct TileOperands {

@@ -79,14 +79,16 @@ void LineCache::find(Reference& reference) {
 LineCache::Looked LineCache::look(const std::vector<Operand>& operands, Cycle earliest, Cycle front,
                                   std::vector<Reference>& references) {
   references.clear();
+  std::uint64_t behind = 0;  // all lines that are known
   for (const Operand& operand : operands) {
     if (operand.bytes == 0) continue;
     const std::uint64_t last =
         (operand.address + static_cast<std::uint64_t>(operand.bytes) - 1) >> line_shift_;
     for (std::uint64_t line = operand.address >> line_shift_; line <= last; ++line) {
-      const bool known = std::any_of(references.rbegin(), references.rend(),
-                                     [line](const Reference& r) { return r.line == line; });
-      if (!known) references.push_back({line, 0, false, 0, 0, 0});
+      const bool known = line < behind && std::any_of(references.rbegin(), references.rend(),
+                                                      [line](const Reference& r) { return r.line == line; });
+      if (!known) references.emplace_back().line = line;  // no copy of what was just written in parts
+      behind = std::max(behind, line + 1);
     }
   }
   Looked looked;
@@ -111,19 +113,28 @@ LineCache::Looked LineCache::look(const std::vector<Operand>& operands, Cycle ea
   return looked;
 }
 
+// As bank_of, without divisions: lines and banks are powers of two, and a beat has a hundred words.
+std::size_t LineCache::bank_of_word(std::uint64_t word) const {
+  const int width_shift = line_shift_ - 2;
+  std::uint64_t bank = word & ((std::uint64_t{1} << width_shift) - 1);
+  if (config_.bank_order == BankOrder::kRotated) bank += (word >> width_shift) >> bank_shift_;
+  return static_cast<std::size_t>(bank & (static_cast<std::uint64_t>(config_.banks) - 1));
+}
+
 // A word that several threads need is accessed once.
 int LineCache::cycles_of(const std::vector<Operand>& operands) {
   for (auto& words : words_) words.clear();
   std::size_t most = 1;
-  std::uint64_t before = ~std::uint64_t{0};
+  std::uint64_t before = ~std::uint64_t{0}, behind = 0;  // the last word, and all of them
   for (const Operand& operand : operands) {
     if (operand.bytes == 0) continue;
     const std::uint64_t last = (operand.address + static_cast<std::uint64_t>(operand.bytes) - 1) / kWordBytes;
     for (std::uint64_t word = operand.address / kWordBytes; word <= last; ++word) {
       if (word == before) continue;
       before = word;
-      auto& words = words_[static_cast<std::size_t>(bank_of(config_, bank_shift_, word))];
-      if (std::find(words.begin(), words.end(), word) != words.end()) continue;
+      auto& words = words_[bank_of_word(word)];
+      if (word < behind && std::find(words.begin(), words.end(), word) != words.end()) continue;
+      behind = std::max(behind, word + 1);
       words.push_back(word);
       ++stats.words;
       most = std::max(most, words.size());

@@ -1,6 +1,7 @@
 #include "schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <limits>
@@ -405,6 +406,20 @@ class Simulation {
 Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine,
                   double limit) {
   return Simulation(graph, dependencies, machine).run(limit);
+}
+
+double least_cycles(const TaskGraph& graph, const Machine& machine) {
+  constexpr double kSurely = 1 - 1e-6;                         // rates are rounded
+  std::vector<std::array<double, kQueuedUnits + 1>> of_units;  // by processor
+  double most = 0, bytes = 0;
+  for (const Task& task : graph.tasks()) {
+    const auto processor = static_cast<std::size_t>(task.processor);
+    if (processor >= of_units.size()) of_units.resize(processor + 1, {});
+    double& cycles = of_units[processor][static_cast<std::size_t>(queue_unit(task, machine))];
+    most = std::max(most, cycles += task.cost.cycles);
+    bytes += task.cost.dram_bytes;
+  }
+  return std::max(most, kSurely * bytes / machine.dram_bytes_per_clock);
 }
 
 }  // namespace tilebeat

@@ -29,5 +29,8 @@ struct Schedule {
 /// A schedule that lasts longer than `limit` cycles is given up.
 Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine,
                   double limit = std::numeric_limits<double>::infinity());
+/// Cycles that no schedule of the graph is shorter than: those of the unit with most to do, and of all bytes
+/// over DRAM. Cheaper than a schedule, and than the dependencies that it needs.
+double least_cycles(const TaskGraph& graph, const Machine& machine);
 
 }  // namespace tilebeat

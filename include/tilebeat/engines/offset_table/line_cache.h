@@ -81,6 +81,7 @@ class LineCache {
     std::int64_t used = 0;  // or filled, by `kFifo`
   };
   void find(Reference& reference);
+  std::size_t bank_of_word(std::uint64_t word) const;
   int cycles_of(const std::vector<Operand>& operands);
 
   CacheConfig config_;

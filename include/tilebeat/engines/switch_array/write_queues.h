@@ -29,7 +29,8 @@ class WriteQueues {
     // A bank's backlog at cycle c is last - c; a beat adds k words to it, so c >= last + k - depth.
     const int same = of_beat_[static_cast<std::size_t>(bank)] += count;
     beat_at_ = std::max(beat_at_, last_write_[static_cast<std::size_t>(bank)] + same - depth_);
-    words_.push_back({bank, count, 0});
+    Words& words = words_.emplace_back();  // no copy of what was just written in parts
+    words.bank = bank, words.count = count;
   }
   /// Ends the beat: returns the cycle in which it is taken; `write_at(i)` then tells when the first of the
   /// i-th words is written, the others follow one a cycle.

@@ -278,15 +278,14 @@ void OffsetUnit::gather(const Beat& beat, int group) {
     } else if (masks == MaskKind::kBits) {
       inside = ((thread.rows >> beat.row) & (thread.columns >> beat.column) & 1U) != 0;
     }
-    if (!inside) {
-      operands_.push_back({});
-      continue;
-    }
+    Operand& operand = operands_.emplace_back();
+    if (!inside) continue;
     const std::int64_t at = thread.base + offset;
     if (at < 0 || at + beat.count > map)
       throw SimulationError(fmt::format("offset.run: its tables name bytes {} to {} of a map of {} bytes", at,
                                         at + beat.count - 1, map));
-    operands_.push_back({job.run.map + static_cast<std::uint64_t>(at), beat.count});
+    operand.address = job.run.map + static_cast<std::uint64_t>(at);
+    operand.bytes = beat.count;
   }
 }
 

@@ -1,5 +1,7 @@
 #include "tilebeat/engines/rolling/sim/block_product.h"
 
+#include <cstring>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -73,6 +75,48 @@ __attribute__((target("avx2"))) void multiply_avx2(const Lines& a, int rows, con
                       sums + static_cast<std::size_t>(whole_rows) * stride, stride);
 }
 
+// Four rows and four columns at a time; what is left by the narrower form.
+__attribute__((target("avx512f,avx512bw,avx512vnni"))) void multiply_vnni(const Lines& a, int rows,
+                                                                          const Lines& b, int columns,
+                                                                          int length, std::int32_t* sums,
+                                                                          std::size_t stride) {
+  constexpr int kRows = 4, kColumns = 4, kVector = 32;
+  const int whole_rows = rows / kRows * kRows, whole_columns = columns / kColumns * kColumns;
+  const int whole = length / kVector * kVector;
+  const __mmask32 rest = (std::uint32_t{1} << (length - whole)) - 1;
+  for (int i = 0; i < whole_rows; i += kRows) {
+    for (int j = 0; j < whole_columns; j += kColumns) {
+      __m512i part[kRows][kColumns] = {};
+      for (int n = 0; n < length; n += kVector) {
+        const __mmask32 mask = n < whole ? ~__mmask32{0} : rest;
+        __m512i w[kColumns];
+        for (int k = 0; k < kColumns; ++k) w[k] = _mm512_maskz_loadu_epi16(mask, b.line(j + k) + n);
+        for (int r = 0; r < kRows; ++r) {
+          const __m512i x = _mm512_maskz_loadu_epi16(mask, a.line(i + r) + n);
+          for (int k = 0; k < kColumns; ++k) part[r][k] = _mm512_dpwssd_epi32(part[r][k], x, w[k]);
+        }
+      }
+      for (int r = 0; r < kRows; ++r) {
+        std::int32_t* place = sums + static_cast<std::size_t>(i + r) * stride + j;
+        __m256i half[kColumns];
+        for (int k = 0; k < kColumns; ++k) {
+          __m256i halves[2];
+          std::memcpy(halves, &part[r][k], sizeof halves);
+          half[k] = _mm256_add_epi32(halves[0], halves[1]);
+        }
+        auto* four = reinterpret_cast<__m128i*>(place);
+        _mm_storeu_si128(four, _mm_add_epi32(_mm_loadu_si128(four), sums_of(half)));
+      }
+    }
+  }
+  if (whole_columns < columns)
+    multiply_avx2(a, whole_rows, b.from(whole_columns), columns - whole_columns, length, sums + whole_columns,
+                  stride);
+  if (whole_rows < rows)
+    multiply_avx2(a.from(whole_rows), rows - whole_rows, b, columns, length,
+                  sums + static_cast<std::size_t>(whole_rows) * stride, stride);
+}
+
 // Four lines at a time.
 __attribute__((target("avx2"))) void multiply_lines_avx2(const std::int16_t* a, const std::int16_t* b,
                                                          int lines, int lanes, std::int32_t* sums) {
@@ -108,6 +152,8 @@ struct Kernels {
 };
 Kernels kernels() {
 #if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw"))
+    return {multiply_vnni, multiply_lines_avx2};
   if (__builtin_cpu_supports("avx2")) return {multiply_avx2, multiply_lines_avx2};
 #endif
   return {};

@@ -70,7 +70,9 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
   assembled_.erase(assembled_.begin(), assembled_.begin() + static_cast<std::ptrdiff_t>(item_));
   item_ = 0;
   const std::uint8_t* const end = bytes + count;
-  while (open_ || begin_item()) {
+  while (true) {
+    bytes = take_whole_words(bytes, end);
+    if (!open_ && !begin_item()) break;
     const int taken = std::min(brought_.size() - taken_, static_cast<int>(end - bytes));
     std::copy_n(bytes, taken,
                 assembled_.begin() + static_cast<std::ptrdiff_t>(item_) + brought_.begin + taken_);
@@ -81,6 +83,30 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
   }
   queues_.end_beat();
   write_items();
+}
+
+// Words of which the beat brings all bytes are written from it as they are. Returns what is left of the beat.
+const std::uint8_t* ParameterLoader::take_whole_words(const std::uint8_t* bytes, const std::uint8_t* end) {
+  const int p = config_.port_channels;
+  if (open_ || load_.group_channels != 0) return bytes;
+  for (; word_ < load_.words && end - bytes >= p; bytes += p) add_write().bytes = bytes;
+  return bytes;
+}
+
+// Where the next word or record goes.
+ParameterLoader::Write& ParameterLoader::add_write() {
+  Write& write = writes_.emplace_back();
+  if (word_ < load_.words) {
+    write.bank = column_;
+    write.address = static_cast<std::uint64_t>((load_.parameter_word + word_) * config_.port_channels);
+    if (++column_ == config_.columns) column_ = 0, ++word_;
+  } else {
+    write.bank = config_.columns;
+    write.address =
+        static_cast<std::uint64_t>((load_.slot * config_.columns + record_++) * kPostParameterBytes);
+  }
+  queues_.add_words(write.bank, 1);
+  return write;
 }
 
 // False: all words and records are there.
@@ -98,19 +124,7 @@ bool ParameterLoader::begin_item() {
 
 void ParameterLoader::end_item() {
   open_ = false;
-  Write write;
-  write.from = item_;
-  if (word_ < load_.words) {
-    write.bank = column_;
-    write.address = static_cast<std::uint64_t>((load_.parameter_word + word_) * config_.port_channels);
-    if (++column_ == config_.columns) column_ = 0, ++word_;
-  } else {
-    write.bank = config_.columns;
-    write.address =
-        static_cast<std::uint64_t>((load_.slot * config_.columns + record_++) * kPostParameterBytes);
-  }
-  writes_.push_back(write);
-  queues_.add_words(write.bank, 1);
+  add_write().from = item_;
   item_ = assembled_.size();
 }
 
@@ -124,7 +138,7 @@ void ParameterLoader::write_items() {
       written = queues_.write_at(i);
       delay = to_sc_time(context_.clock.at(written) - now);
     }
-    const std::uint8_t* from = assembled_.data() + w.from;
+    const std::uint8_t* from = w.bytes != nullptr ? w.bytes : assembled_.data() + w.from;
     if (w.bank < config_.columns) {
       write_word_(bank_write[static_cast<std::size_t>(w.bank)], w.address, from, delay);
     } else {

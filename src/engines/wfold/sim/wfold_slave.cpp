@@ -50,7 +50,12 @@ WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, 
   control.register_b_transport(this, &WfoldSlave::take_clock);
   chunks.register_b_transport(this, &WfoldSlave::take_chunk);
   results.register_b_transport(this, &WfoldSlave::read_results);
+  report_.set_extension(&accesses_);
   if (context_.trace() != nullptr) declare_signals();
+}
+
+WfoldSlave::~WfoldSlave() {
+  report_.clear_extension(&accesses_);  // the payload would free it
 }
 
 void WfoldSlave::declare_signals() {
@@ -194,10 +199,16 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
     schedule.advance(beat);
   }
   if (!schedule.geometry().post_parameters) return;
-  count_accesses(region, chunk.tile.kernels_per_slave, kPostParameterBytes);
+  count_reads(chunk.tile.kernels_per_slave, kPostParameterBytes);
   const std::uint8_t* record = base + schedule.records_begin(chunk.tile.kernel_tile);
   for (int k = 0; k < chunk.tile.kernels_per_slave; ++k, record += kPostParameterBytes)
     records_[static_cast<std::size_t>(chunk.record_set * kernels_ + k)] = decode_post_parameter(record);
+}
+
+// Reads of the region that direct memory access stands for.
+void WfoldSlave::count_reads(std::int64_t accesses, int bytes) {
+  accesses_.accesses = accesses;
+  transport(region, report_, tlm::TLM_IGNORE_COMMAND, 0, nullptr, static_cast<unsigned>(bytes));
 }
 
 void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
@@ -217,14 +228,14 @@ void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   const std::int16_t* kernel = kernel_lines_.data() + steps_before * count * config_.line_bytes;
   const int bytes = schedule.block_bytes(schedule.refill(refill).block);
   const auto reads = static_cast<std::int64_t>(columns.size()) * count;
-  if (bytes >= chunk.port_bytes) count_accesses(region, reads * (bytes / chunk.port_bytes), chunk.port_bytes);
-  if (bytes % chunk.port_bytes != 0) count_accesses(region, reads, bytes % chunk.port_bytes);
-  for (const int column : columns) {
-    const std::int16_t* lines =
-        chunk.lines + static_cast<std::ptrdiff_t>(column - columns.front()) * chunk.job.run.granularity;
-    for (int k = 0; k < count; ++k, kernel += config_.line_bytes)
-      mac_lines(lines, config_.compute_units, config_.line_bytes, kernel, accumulators(chunk.half, k));
-  }
+  if (bytes >= chunk.port_bytes) count_reads(reads * (bytes / chunk.port_bytes), chunk.port_bytes);
+  if (bytes % chunk.port_bytes != 0) count_reads(reads, bytes % chunk.port_bytes);
+  offsets_.clear();
+  for (const int column : columns)
+    offsets_.push_back(static_cast<std::ptrdiff_t>(column - columns.front()) * chunk.job.run.granularity);
+  mac_steps({chunk.lines, offsets_.data(), static_cast<int>(columns.size()), config_.compute_units,
+             config_.line_bytes, kernel, count},
+            accumulators(chunk.half, 0));
 }
 
 // ---- results ----

@@ -42,6 +42,7 @@ class ParameterLoader : public sc_core::sc_module {
   void begin(const LoadKernels& load);
   void note_access();
   void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
+  const std::uint8_t* take_whole_words(const std::uint8_t* bytes, const std::uint8_t* end);
   bool begin_item();
   void end_item();
   void write_items();
@@ -49,8 +50,10 @@ class ParameterLoader : public sc_core::sc_module {
   struct Write {
     int bank = 0;  // the column, or C for the post-processor
     std::uint64_t address = 0;
-    std::size_t from = 0;  // in `assembled_`
+    const std::uint8_t* bytes = nullptr;  // of the beat; null: assembled
+    std::size_t from = 0;                 // in `assembled_`
   };
+  Write& add_write();
 
   SimContext context_;
   SwitchArrayConfig config_;

@@ -30,6 +30,9 @@ class WfoldSlave : public sc_core::sc_module {
   tlm_utils::simple_initiator_socket<WfoldSlave> region;  ///< the second port of its part of WRAM
 
   WfoldSlave(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config);
+  ~WfoldSlave() override;
+  WfoldSlave(const WfoldSlave&) = delete;
+  WfoldSlave& operator=(const WfoldSlave&) = delete;
 
   std::int64_t results_read = 0;  ///< results that left for the writer
 
@@ -43,6 +46,7 @@ class WfoldSlave : public sc_core::sc_module {
   void run_beat(const SlaveClock::Beat& beat, const WfoldJob& job);
   void replicate(const std::uint8_t* bytes, int count, const WfoldJob& job, std::int16_t* line) const;
   void load_kernels(const SlaveChunk& chunk);
+  void count_reads(std::int64_t accesses, int bytes);
   std::int32_t* accumulators(int half, int kernel) {
     return third_.data() + (static_cast<std::ptrdiff_t>(half) * kernels_ + kernel) * accumulator_count_;
   }
@@ -61,6 +65,9 @@ class WfoldSlave : public sc_core::sc_module {
   std::vector<std::int32_t> third_;         // [half][kernel][Ncu][M / 2]
   std::vector<PostParameter> records_;      // [set][kernel]
   std::vector<std::int16_t> kernel_lines_;  // tile granularity: every line of the kernel tile, in beat order
+  std::vector<std::ptrdiff_t> offsets_;     // tile granularity: of the lines of the steps of a refill
+  AccessCount accesses_;
+  tlm::tlm_generic_payload report_;  // of accesses_
   WordAccess read_;
   std::vector<std::uint8_t> record_bytes_;
   tlm::tlm_generic_payload payload_;
