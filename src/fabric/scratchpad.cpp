@@ -72,8 +72,8 @@ void Scratchpad::declare_signals(Trace& trace) {
 void Scratchpad::trace_request(const tlm::tlm_generic_payload& payload, Cycle now) {
   Trace* const trace = context_.trace();
   if (!signals_ || trace == nullptr) return;
-  const Picoseconds at = context_.clock.at(now);
-  signals_->request.high(trace, at, context_.clock.at(now + 1));
+  const Picoseconds at = context_.clock.at(now + 1);  // it comes behind the edge of its own cycle
+  signals_->request.high(trace, at, context_.clock.at(now + 2));
   trace->change(signals_->write, at, payload.is_write() ? 1 : 0);
   trace->change(signals_->address, at, payload.get_address());
 }
