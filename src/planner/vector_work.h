@@ -98,8 +98,8 @@ class VectorWork {
   void prepare(const RowNorm& norm);
   void prepare(const Lrn& lrn);
   void prepare(const ArgMax& operation);
-  void prepare(const Move& /*move*/) {}
-  void prepare(const Gather& /*gather*/) {}
+  void prepare(const Move& move);
+  void prepare(const Gather& gather);
   void prepare_row(RowKind kind, const std::optional<OutputRange>& range);
   void prepare(const Dequantize& dequantize);
   void prepare(const DynamicQuantize& operation);

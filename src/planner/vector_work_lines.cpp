@@ -3,6 +3,7 @@
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
+#include <set>
 
 #include "parameter_bytes.h"
 #include "processors.h"
@@ -35,6 +36,21 @@ void VectorWork::cut(const Elementwise& /*operation*/) {
   for (const Placement& input : inputs_)
     axes.operands.push_back(repeated_operand(input.info, output_.shape.size()));
   cut_lines(joined(axes, LineUse::kElements), LineUse::kElements);
+}
+
+// Neither need read all of the input.
+void VectorWork::prepare(const Move& move) {
+  std::int64_t elements = 1;
+  for (std::size_t axis = 0; axis < move.strides.size(); ++axis)
+    elements *= move.strides[axis] != 0 ? output_.shape[axis] : 1;
+  const std::int64_t read = elements * dtype_size(output_.dtype);
+  touched_ = output_.size_bytes() + std::min(read, inputs_[0].info.size_bytes());
+}
+void VectorWork::prepare(const Gather& gather) {
+  const std::set<std::int64_t> indices(gather.indices.begin(), gather.indices.end());
+  const TensorInfo& input = inputs_[0].info;
+  const std::int64_t extent = input.shape[static_cast<std::size_t>(gather.axis)];
+  touched_ = output_.size_bytes() + input.size_bytes() / extent * static_cast<std::int64_t>(indices.size());
 }
 
 void VectorWork::cut(const Move& move) {

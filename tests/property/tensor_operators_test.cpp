@@ -206,5 +206,21 @@ TEST(TensorOperators, OP_2_argmax) {
   check_on_chips(20, argmax_case);
 }
 
+// A megabyte of which one byte, or one of 1,024 rows, is read.
+TEST(TensorOperators, OP_2_CY_1_bounds_count_what_is_read_alone) {
+  const TemporaryFolder folder;
+  const auto bound_of = [&](const std::string& layer) {
+    const std::string text = R"({"name": "n", "inputs": [{"name": "x", "shape": [1024, 1024], "dtype": "int8",
+      "random": {"seed": 1}}], "layers": [{"name": "y", "inputs": ["x"], )" +
+                             layer + R"(}]})";
+    HardwareConfig hardware;
+    hardware.chip.emplace();
+    return make_plan(load_workload(folder.write("n.json", text)), hardware).layers.front().bound.dram;
+  };
+  EXPECT_GE(bound_of(R"("op": "slice", "starts": [0, 0], "ends": [1024, 1024])"), 2 * 1024 * 1024 / 64);
+  EXPECT_LE(bound_of(R"("op": "slice", "starts": [5, 7], "ends": [6, 8])"), 10);
+  EXPECT_LE(bound_of(R"("op": "gather", "axis": 0, "indices": [3, 3])"), 3 * 1024 / 16);
+}
+
 }  // namespace
 }  // namespace tilebeat::testing
