@@ -43,7 +43,7 @@ TEST_P(RuntimeArithmetic, NU_6_MA_1_sums_of_several_cores) {
       [&] { return reduced >= 4; }, 60,
       [&] {
         const std::string arithmetic = random_arithmetic();
-        const int channels = number(100, 500), kernels = number(1, 40);
+        const int channels = number(300, 700), kernels = number(1, 16);
         nlohmann::json layer{{"name", "y"}, {"op", "conv2d"}, {"inputs", {"x"}}, {"out_channels", kernels}};
         layer["kernel"] = {1, 1}, layer["weights"] = {{"random", {{"seed", number(1, 1000)}}}};
         if (one_in(2)) layer["bias"] = {{"random", {{"seed", number(1, 1000)}}}};
@@ -55,7 +55,7 @@ TEST_P(RuntimeArithmetic, NU_6_MA_1_sums_of_several_cores) {
         const nlohmann::json file{{"arithmetic", arithmetic},
                                   {"inputs",
                                    {{{"name", "x"},
-                                     {"shape", {1, number(1, 4), number(1, 4), channels}},
+                                     {"shape", {1, number(1, 2), number(1, 3), channels}},
                                      {"random", {{"seed", 1}}}}}},
                                   {"layers", {layer}}};
         RC_LOG() << file.dump() << "\n";
