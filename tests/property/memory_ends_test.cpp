@@ -15,7 +15,7 @@
 
 #include "changed_program.h"
 #include "conv_workload.h"
-#include "simulated_run.h"
+#include "refused_alike.h"
 #include "tilebeat_command.h"
 
 namespace tilebeat::testing {
@@ -68,25 +68,14 @@ TEST_P(MemoryEnds, HI_2_CY_3_the_last_byte_is_used_and_the_next_refused_alike) {
   shape.height = 2, shape.width = 3, shape.channels = 8, shape.out_channels = 4;
   const HardwareConfig hardware = load_hardware(source_path(fmt::format("configs/{}.json", c.config)));
   for (const int beyond : {0, 1}) {
-    for (const Granularity granularity : {Granularity::kTile, Granularity::kClock}) {
-      Plan plan = make_plan(conv_workload(shape), hardware);
-      ProgramImage& program = plan.programs.front();
-      int moved = 0;
-      for (Instruction& instruction : program.instructions)
-        moved +=
-            c.move(instruction, c.memory_end(*hardware.chip) + static_cast<std::uint64_t>(beyond)) ? 1 : 0;
-      ASSERT_EQ(moved, 1);
-      write_back(plan, program);
-      SimulationOptions options;
-      options.granularity = granularity;
-      const SimulatedRun run = simulate_in_child(hardware, plan, options);
-      if (beyond == 0) {
-        EXPECT_EQ(run.failures, std::vector<std::string>{});
-      } else {
-        ASSERT_THAT(run.failures, ::testing::SizeIs(1));
-        EXPECT_THAT(run.failures.front(), ::testing::HasSubstr(c.message));
-      }
-    }
+    Plan plan = make_plan(conv_workload(shape), hardware);
+    ProgramImage& program = plan.programs.front();
+    int moved = 0;
+    for (Instruction& instruction : program.instructions)
+      moved += c.move(instruction, c.memory_end(*hardware.chip) + static_cast<std::uint64_t>(beyond)) ? 1 : 0;
+    ASSERT_EQ(moved, 1);
+    write_back(plan, program);
+    expect_same_end(hardware, plan, beyond == 0 ? nullptr : c.message);
   }
 }
 

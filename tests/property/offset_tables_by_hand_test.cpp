@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "conv_workload.h"
-#include "simulated_run.h"
+#include "refused_alike.h"
 
 namespace tilebeat::testing {
 namespace {
@@ -56,17 +56,7 @@ TEST_P(OffsetTablesByHand, OT_3_HI_2_CY_3_both_granularities_refuse_alike) {
   }
   ASSERT_THAT(tables, ::testing::SizeIs(1));
   if (c.first_tap) put(plan, tables.front(), *c.first_tap);  // images begin with the offsets of taps
-  for (const Granularity granularity : {Granularity::kTile, Granularity::kClock}) {
-    SimulationOptions options;
-    options.granularity = granularity;
-    const SimulatedRun run = simulate_in_child(hardware, plan, options);
-    if (c.message == nullptr) {
-      EXPECT_EQ(run.failures, std::vector<std::string>{});
-    } else {
-      ASSERT_THAT(run.failures, ::testing::SizeIs(1));
-      EXPECT_THAT(run.failures.front(), ::testing::HasSubstr(c.message));
-    }
-  }
+  expect_same_end(hardware, plan, c.message);
 }
 
 // The first run's map has 4 x 7 pixels of 5 bytes, of which a beat takes 4 or the fifth; the last thread

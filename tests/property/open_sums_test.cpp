@@ -13,7 +13,7 @@
 
 #include "changed_program.h"
 #include "conv_workload.h"
-#include "simulated_run.h"
+#include "refused_alike.h"
 
 namespace tilebeat::testing {
 namespace {
@@ -62,17 +62,7 @@ TEST_P(OpenSums, CY_3_both_granularities_refuse_alike) {
   c.change(pointers);
   for (std::size_t i = 0; i < runs.size(); ++i) program.instructions[places[i]].operation = runs[i];
   write_back(plan, program);
-  for (const Granularity granularity : {Granularity::kTile, Granularity::kClock}) {
-    SimulationOptions options;
-    options.granularity = granularity;
-    const SimulatedRun run = simulate_in_child(hardware, plan, options);
-    if (c.message == nullptr) {
-      EXPECT_EQ(run.failures, std::vector<std::string>{});
-    } else {
-      ASSERT_EQ(run.failures.size(), 1U);
-      EXPECT_THAT(run.failures.front(), ::testing::HasSubstr(c.message));
-    }
-  }
+  expect_same_end(hardware, plan, c.message);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -10,11 +10,11 @@ namespace tilebeat {
 
 /// Layers that run as one, and how (SPEC MA-1, FU-4).
 struct UnitMapping {
-  std::vector<std::string> layers;  ///< in the workload's order; the last one makes the output
-  int clusters = 1;                 ///< that share the rows of the output
-  int step_rows = 1;                ///< output rows that a cluster makes in a step
-  int step_columns = 1;  ///< of the columns of these rows, those that it makes one strip after the other
-  int step_maps = 1;     ///< images of which it makes all rows in a step; 1: rows of one
+  std::vector<std::string> layers;          ///< in the workload's order; the last one makes the output
+  int clusters = 1;                         ///< that share the rows of the output
+  int step_rows = 1;                        ///< output rows that a cluster makes in a step
+  int step_columns = 1;                     ///< columns of these rows that it makes at a time, strip by strip
+  int step_maps = 1;                        ///< images of which it makes all rows in a step; 1: rows of one
   std::map<std::string, Holding> holdings;  ///< by tensor, of all but the output
   int kernels_ahead = 0;                    ///< loads of kernels that are made while an earlier layer runs
   std::string kernels_during;               ///< that layer, or the last one of that unit; empty: none
