@@ -26,7 +26,7 @@ Board::Board(sc_core::sc_module_name name, const HardwareConfig& hardware, const
     : System(name, hardware, plan, options, jitter) {
   build(hardware, plan, options);
   for (const MemoryFault& fault : options.faults) matrix_->inject_fault(fault.cell);
-  observe(*control_);
+  observe(*control_, 0);
   observe(*host_);
 }
 

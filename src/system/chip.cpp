@@ -153,7 +153,7 @@ Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const P
     else
       cluster.cores.at(static_cast<std::size_t>(fault.core))->inject_fault(fault);
   }
-  for_each_control([this](CommandProcessor& control) { observe(control); });
+  for (const auto& [processor, parts] : processors_) observe(*parts.control, processor);
   observe(*host_);
 }
 
@@ -223,6 +223,7 @@ void Chip::build_clusters(const HardwareConfig& hardware, const SimulationOption
 
 void Chip::bind_processor(CommandProcessor& control, int processor) {
   const auto p = static_cast<std::size_t>(processor);
+  processors_[processor] = {&control, nullptr, {fetch_port(processor), dma_port(processor)}};
   control.fetch.socket.bind(noc_->initiator_ports[fetch_port(processor)]);
   noc_->target_ports[drams_.size() + p].bind(control.registers);
   control.interrupt.bind(host_->interrupts[p]);
@@ -265,7 +266,12 @@ void Chip::bind_cluster(int cluster, const ChipConfig& chip, std::size_t matrix_
     Core& core = *parts.cores[static_cast<std::size_t>(i)];
     bind_processor(*core.control, first + i);
     core.iodma->outer.socket.bind(noc_->initiator_ports[dma_port(first + i)]);
-    for (const NamedPort& port : core.dram_ports()) port.socket->bind(noc_->initiator_ports[matrix_port++]);
+    ProcessorParts& own = processors_.at(first + i);
+    own.core = &core;
+    for (const NamedPort& port : core.dram_ports()) {
+      own.ports.push_back(matrix_port);
+      port.socket->bind(noc_->initiator_ports[matrix_port++]);
+    }
     core.mvdma->outer.socket.bind(memory.bus->initiator_ports[static_cast<std::size_t>(i)]);
     memory.broadcast->outputs[static_cast<std::size_t>(i)]->socket.bind(
         core.bus->initiator_ports[core.bus->initiator_ports.size() - 1]);
@@ -355,6 +361,24 @@ Snapshot Chip::take_snapshot(Cycle at) {
   visitor.counter("sync", "barriers", "barriers", sync_->barriers);
   visitor.counter("sync", "signals", "signals", sync_->signals);
   return snapshot;
+}
+
+// A memory core does nothing in layers that overlap but fetch its program.
+LayerCounts Chip::own_counts(int processor) {
+  const ProcessorParts& parts = processors_.at(processor);
+  Snapshot own;
+  own.at = now();
+  if (parts.core != nullptr) parts.core->collect(own);
+  for (const std::size_t port : parts.ports) {
+    const BusPortStatistics& moved = noc_->statistics(PortId(static_cast<int>(port)));
+    own.bytes.bus_read += moved.read_bytes, own.bytes.bus_write += moved.write_bytes;
+    own.bytes.dram_read += moved.read_bytes, own.bytes.dram_write += moved.write_bytes;
+  }
+  return own;
+}
+
+std::int64_t Chip::arrived_from_dram() const {
+  return noc_->read_bytes();
 }
 
 std::vector<const Scratchpad*> Chip::scratchpads() const {

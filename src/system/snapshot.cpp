@@ -4,17 +4,33 @@
 
 namespace tilebeat {
 
+LayerCounts& LayerCounts::operator+=(const LayerCounts& more) {
+  bytes = bytes + more.bytes;
+  for (std::size_t i = 0; i < array.size(); ++i) array[i] += more.array[i];
+  beats += more.beats;
+  macs += more.macs;
+  results += more.results;
+  activations += more.activations;
+  if (more.losses) losses = losses.value_or(MacLosses{}) + *more.losses;
+  return *this;
+}
+
+LayerCounts& LayerCounts::operator-=(const LayerCounts& other) {
+  bytes = bytes - other.bytes;
+  for (std::size_t i = 0; i < array.size(); ++i) array[i] -= other.array[i];
+  beats -= other.beats;
+  macs -= other.macs;
+  results -= other.results;
+  activations -= other.activations;
+  if (losses) losses = *losses - other.losses.value_or(MacLosses{});
+  return *this;
+}
+
 void Snapshot::add(const Snapshot& part) {
   modules.insert(modules.end(), part.modules.begin(), part.modules.end());
   counters.insert(counters.end(), part.counters.begin(), part.counters.end());
   cores.insert(cores.end(), part.cores.begin(), part.cores.end());
-  bytes = bytes + part.bytes;
-  for (std::size_t i = 0; i < array.size(); ++i) array[i] += part.array[i];
-  beats += part.beats;
-  macs += part.macs;
-  results += part.results;
-  activations += part.activations;
-  if (part.losses) losses = losses.value_or(MacLosses{}) + *part.losses;
+  *this += part;
 }
 
 void Snapshot::add(const Snapshot& part, const std::string& prefix, const std::string& as) {
@@ -27,14 +43,7 @@ void Snapshot::add(const Snapshot& part, const std::string& prefix, const std::s
 }
 
 LayerMark::LayerMark(const Snapshot& snapshot, const Snapshot& before)
-    : at(snapshot.at),
-      bytes(snapshot.bytes),
-      array(snapshot.array),
-      beats(snapshot.beats),
-      macs(snapshot.macs),
-      results(snapshot.results),
-      activations(snapshot.activations),
-      losses(snapshot.losses) {
+    : LayerCounts(snapshot), at(snapshot.at) {
   constexpr auto kBusy = static_cast<std::size_t>(Activity::kBusy);
   for (std::size_t i = 0; i < snapshot.modules.size(); ++i) {
     const ModuleCycles& now = snapshot.modules[i];

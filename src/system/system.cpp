@@ -15,7 +15,8 @@ System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, con
                const SimulationOptions& options, DeltaJitter* jitter)
     : sc_module(name),
       context_{ClockDomain(hardware.clock_ps()), options.observers, jitter},
-      order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()) {
+      order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()),
+      overlapping_(plan) {
   for (const LayerPlan& layer : plan.layers) ends_left_.push_back(layer.ends);
   SC_METHOD(record_layers);
   sensitive << record_;
@@ -30,8 +31,11 @@ void System::probe() {
   show_ledgers(probes_.emplace(name(), context_));
 }
 
-void System::observe(CommandProcessor& control) {
-  control.on_layer_end = [this](std::uint32_t layer, Cycle at) { end_layer(layer, at); };
+void System::observe(CommandProcessor& control, int processor) {
+  processors_.push_back(processor);
+  control.on_layer_end = [this, processor](std::uint32_t layer, Cycle at) {
+    end_layer(layer, processor, at);
+  };
 }
 
 void System::observe(Host& host) {
@@ -49,24 +53,33 @@ void System::start() {
 void System::begin_run() {
   run_begin_ = take_snapshot(now());
   last_layer_end_ = run_begin_;
+  overlapping_.begin(run_begin_);
   host_observed_->start(now());
 }
 
-void System::end_layer(std::uint32_t layer, Cycle at) {
+void System::end_layer(std::uint32_t layer, int processor, Cycle at) {
   if (layer >= ends_left_.size())
     throw SimulationError(fmt::format("layer.end names layer {}, there are {}", layer, ends_left_.size()));
   if (ends_left_[layer] == 0)
     throw SimulationError(fmt::format("layer.end names layer {}, which has ended already", layer));
-  if (--ends_left_[layer] > 0) return;
-  ended_.push_back(layer);
-  record_.notify(to_sc_time(context_.clock.at(at, Phase::kRecord) - now_ps()));
+  const bool complete = --ends_left_[layer] == 0;
+  if (overlapping_.overlaps(layer)) ended_parts_.emplace_back(layer, processor);
+  if (complete) ended_.push_back(layer);
+  if (complete || overlapping_.overlaps(layer))
+    record_.notify(to_sc_time(context_.clock.at(at, Phase::kRecord) - now_ps()));
 }
 
 void System::record_layers() {
+  const auto own = [this](int processor) { return own_counts(processor); };
+  for (const auto& [layer, processor] : ended_parts_) overlapping_.end_part(layer, processor, own(processor));
+  ended_parts_.clear();
   std::sort(ended_.begin(), ended_.end());
   for (const std::uint32_t layer : ended_) {
     Snapshot snapshot = take_snapshot(now());
-    layer_ends_.emplace_back(layer, LayerMark(snapshot, last_layer_end_));
+    LayerMark& mark = layer_ends_.emplace_back(layer, LayerMark(snapshot, last_layer_end_)).second;
+    LayerCounts all = snapshot;
+    if (overlapping_.counts_arrivals(layer)) all.bytes.dram_read = arrived_from_dram();
+    static_cast<LayerCounts&>(mark) = overlapping_.complete(layer, all, processors_, own);
     last_layer_end_ = std::move(snapshot);
   }
   ended_.clear();

@@ -100,6 +100,12 @@ class Interconnect : public sc_core::sc_module {
                const SimContext& context, const std::vector<std::string>& port_names,
                const std::vector<AddressRange>& map);
 
+  /// Payload bytes of the completed reads of all ports.
+  std::int64_t read_bytes() const {
+    std::int64_t bytes = 0;
+    for (const Port& port : ports_) bytes += port.statistics.read_bytes;
+    return bytes;
+  }
   int ports() const { return static_cast<int>(ports_.size()); }
   /// Brings the statistics up to the end of cycle `end` - 1.
   void settle(Cycle end);

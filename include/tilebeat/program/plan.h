@@ -30,6 +30,7 @@ struct LayerPlan {
   std::int64_t output_bytes = 0;  ///< planned DRAM writes
   BoundCycles bound;
   Cycle estimated_cycles = 0;  ///< what the planner expects (SPEC MA-3); 0: nothing is known
+  bool overlaps = false;       ///< it begins before the layer before it is complete
   int ends = 1;                ///< times that programs execute its `layer.end`; it is complete at the last
 };
 

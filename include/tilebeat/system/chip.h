@@ -8,6 +8,7 @@
 #include "tilebeat/units/start_unit.h"
 #include "tilebeat/units/sync_network.h"
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -36,6 +37,12 @@ class Chip : public System {
     std::vector<std::unique_ptr<Core>> cores;
     std::unique_ptr<MemoryCore> memory;
   };
+  /// What a processor has for itself: its core, if it is not a memory core's, and ports of the interconnect.
+  struct ProcessorParts {
+    CommandProcessor* control = nullptr;
+    Core* core = nullptr;
+    std::vector<std::size_t> ports;
+  };
   class Unconnected;
   void build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options);
   void build_clusters(const HardwareConfig& hardware, const SimulationOptions& options,
@@ -53,6 +60,8 @@ class Chip : public System {
   }
   Cycle settled_at() override;
   Snapshot take_snapshot(Cycle at) override;
+  LayerCounts own_counts(int processor) override;
+  std::int64_t arrived_from_dram() const override;
   void show_ledgers(UnitProbes& probes) override;
   void visit(StatVisitor& visitor);
   unsigned debug_transport(tlm::tlm_generic_payload& payload) override {
@@ -67,6 +76,7 @@ class Chip : public System {
   std::unique_ptr<Unconnected> unconnected_;                ///< the sockets of clusters that are not built
   std::vector<std::unique_ptr<sc_core::sc_module>> names_;  ///< of clusters, in the hierarchy
   std::vector<ClusterParts> clusters_;                      ///< without parts: it is not built
+  std::map<int, ProcessorParts> processors_;                ///< of clusters that are built, by their numbers
   int like_ = 0;  ///< the cluster that counts what those count that are not built
 };
 

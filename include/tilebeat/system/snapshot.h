@@ -18,17 +18,25 @@
 
 namespace tilebeat {
 
-/// All counters and ledgers of a system at one instant.
-struct Snapshot {
-  Cycle at = 0;
-  std::vector<ModuleCycles> modules;
-  std::vector<Counter> counters;
-  std::vector<CoreResult> cores;  ///< without their utilisation
+/// What the numbers of layers are made of.
+struct LayerCounts {
   MemoryBytes bytes;
   ActivityCycles array{};  ///< of all PE arrays together
   std::int64_t beats = 0, macs = 0;
   std::int64_t results = 0, activations = 0;  ///< results made, rows of DRAM opened
   std::optional<MacLosses> losses;            ///< of the PE arrays that tell them
+
+  LayerCounts& operator+=(const LayerCounts& more);
+  /// Less what was counted before, or elsewhere.
+  LayerCounts& operator-=(const LayerCounts& other);
+};
+
+/// All counters and ledgers of a system at one instant.
+struct Snapshot : LayerCounts {
+  Cycle at = 0;
+  std::vector<ModuleCycles> modules;
+  std::vector<Counter> counters;
+  std::vector<CoreResult> cores;  ///< without their utilisation
 
   /// Adds what a part of the system has counted.
   void add(const Snapshot& part);
@@ -38,12 +46,8 @@ struct Snapshot {
 
 /// What is kept of the snapshot at a layer's end: that of a large chip takes a megabyte, and a network may
 /// have thousands of layers.
-struct LayerMark {
+struct LayerMark : LayerCounts {
   Cycle at = 0;
-  MemoryBytes bytes;
-  ActivityCycles array{};
-  std::int64_t beats = 0, macs = 0, results = 0, activations = 0;
-  std::optional<MacLosses> losses;
   std::string busiest;       ///< module with the largest share of busy cycles since the mark before
   double busiest_share = 0;  ///< 0 to 1
 

@@ -2,6 +2,7 @@
 
 #include "tilebeat/program/plan.h"
 #include "tilebeat/sim/build_order.h"
+#include "tilebeat/system/overlapping_layers.h"
 #include "tilebeat/system/simulation_options.h"
 #include "tilebeat/system/snapshot.h"
 #include "tilebeat/system/unit_probes.h"
@@ -71,10 +72,14 @@ class System : public sc_core::sc_module {
   virtual Cycle settled_at() = 0;
   /// The snapshot of a cycle, every counter and ledger.
   virtual Snapshot take_snapshot(Cycle at) = 0;
+  /// What a processor alone has counted up to now, as OverlappingLayers takes it apart, and the bytes that
+  /// all initiators have read from DRAM and received. Where there is one processor, no layers overlap.
+  virtual LayerCounts own_counts(int /*processor*/) { return {}; }
+  virtual std::int64_t arrived_from_dram() const { return 0; }
   /// Shows the ledgers of all units.
   virtual void show_ledgers(UnitProbes& probes) = 0;
   /// Follows the ends of layers on a processor, and the end of the run.
-  void observe(CommandProcessor& control);
+  void observe(CommandProcessor& control, int processor);
   void observe(Host& host);
   void offer(tlm::tlm_target_socket<>& external_port) { external_port_ = &external_port; }
   /// A processor's line of `describe_under_way`.
@@ -89,7 +94,7 @@ class System : public sc_core::sc_module {
   void move_memory(tlm::tlm_command command, std::uint64_t address, std::uint8_t* data, std::size_t bytes);
   /// A processor has executed `layer.end`; the layer is complete when all have whose programs name it. Throws
   /// SimulationError when no program does, or not so often.
-  void end_layer(std::uint32_t layer, Cycle at);
+  void end_layer(std::uint32_t layer, int processor, Cycle at);
   /// Lets the host begin when all has acted that acts in this cycle.
   void begin_run();
   /// Takes the snapshot of the layers that ended in this cycle, when all processors have dealt with it.
@@ -97,6 +102,9 @@ class System : public sc_core::sc_module {
 
   std::vector<int> ends_left_;        ///< by layer: processors that have not ended it yet
   std::vector<std::uint32_t> ended_;  ///< in this cycle, not recorded yet
+  std::vector<std::pair<std::uint32_t, int>> ended_parts_;  ///< likewise: layers that overlap, processors
+  std::vector<int> processors_;                             ///< that are observed
+  OverlappingLayers overlapping_;
   sc_core::sc_event record_, begin_, run_ended_;
   Host* host_observed_ = nullptr;
   tlm::tlm_target_socket<>* external_port_ = nullptr;
