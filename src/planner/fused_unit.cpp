@@ -82,6 +82,14 @@ FusedUnit::FusedUnit(const Workload& workload, const HardwareConfig& hardware, c
   }
 }
 
+std::vector<std::string> FusedUnit::inputs() const {
+  std::vector<std::string> names;
+  for (const UnitTensor& tensor : graph_.tensors) {
+    if (tensor.producer < 0) names.push_back(tensor.name);
+  }
+  return names;
+}
+
 std::set<std::string> FusedUnit::inner_tensors() const {
   std::set<std::string> names;
   for (const UnitTensor& tensor : graph_.tensors) {

@@ -40,6 +40,8 @@ class FusedUnit {
   FusedUnit(const Workload& workload, const HardwareConfig& hardware, const UnitRequest& request);
 
   const UnitMapping& mapping() const { return mapping_; }
+  /// Tensors that it reads from DRAM.
+  std::vector<std::string> inputs() const;
   /// Tensors that have no place in DRAM.
   std::set<std::string> inner_tensors() const;
   /// The processors that work.

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "board_job.h"
+#include "borders.h"
 #include "choose_layer.h"
 #include "choose_units.h"
 #include "estimate.h"
@@ -22,6 +23,7 @@
 #include "fused_unit.h"
 #include "kernels_ahead.h"
 #include "matrix_tasks.h"
+#include "open_layers.h"
 #include "placement.h"
 #include "processors.h"
 #include "task/synchronise.h"
@@ -609,30 +611,58 @@ class NetworkPlanner {
     d.plan.estimated_cycles =
         std::max<Cycle>(std::llround(times.cycles) + end_cycles(hardware_, static_cast<int>(workers.size())),
                         d.plan.bound.cycles());
+    if (workers.size() > 1) separate(d, workers, {graph, dependencies, machine, times.cycles});
     for (auto& [processor, instructions] :
          synchronise(graph, dependencies, times, is_board() ? 1 : cluster_size(*hardware_.chip))) {
       std::vector<Instruction>& program = program_of(d.layer->scene, processor);
       program.insert(program.end(), instructions.begin(), instructions.end());
     }
-    end_layer(d, number, workers);
+    d.plan.ends = static_cast<int>(workers.size());
+    for (const int processor : workers)
+      program_of(d.layer->scene, processor).push_back({{}, {}, {}, LayerEnd{number}});
     made_.plan.layers.push_back(std::move(d.plan));
     d.matrix.reset(), d.vector.reset(), d.shared = {};
   }
 
-  // A layer ends when all processors have ended their parts. The barrier behind it lets nobody read what
-  // others have not stored, and keeps the next layer out of its statistics; behind the last one no one waits.
-  void end_layer(DecidedLayer& d, std::uint32_t number, const std::set<int>& workers) {
-    const auto participants = static_cast<std::uint16_t>(workers.size());
-    d.plan.ends = participants;
-    const auto last = std::find_if(decided_.rbegin(), decided_.rend(), [&](const DecidedLayer& other) {
-      return other.layer->scene == d.layer->scene;
-    });
-    for (const int processor : workers) {
-      std::vector<Instruction>& program = program_of(d.layer->scene, processor);
-      program.push_back({{}, {}, {}, LayerEnd{number}});
-      if (&*last != &d && participants > 1)
-        program.push_back({{}, {}, {}, Barrier{static_cast<std::uint16_t>(number), participants}});
+  // The tasks of a layer, and the cycles that it is expected to take behind a barrier.
+  struct LayerTasks {
+    const TaskGraph& graph;
+    const std::vector<Dependency>& dependencies;
+    const Machine& machine;
+    double cycles = 0;
+  };
+  // A layer ends when all processors have ended their parts. A barrier in front of the next one lets nobody
+  // read what others have not stored, or touch what they use; another one stands where it saves cycles. A
+  // layer that only gives bytes another shape needs none, and has one behind it: nobody runs ahead of it.
+  void separate(DecidedLayer& d, const std::set<int>& workers, const LayerTasks& tasks) {
+    ProgramSoFar& program = programs_.try_emplace(d.layer->scene, workload_).first->second;
+    const bool works = d.unit != nullptr || !std::holds_alternative<Reshape>(d.layer->operation);
+    bool barrier = false;
+    if (works) {
+      Borders::Next next{
+          {d.layer->name}, d.layer->inputs, works_apart(tasks.graph, tasks.dependencies, *hardware_.chip)};
+      if (d.unit != nullptr) next.makes = d.unit->mapping().layers, next.reads = d.unit->inputs();
+      const auto faster = [&] {
+        return program.open.add_if_faster(tasks.graph, tasks.dependencies,
+                                          static_cast<double>(hardware_.chip->sync_cycles), tasks.cycles);
+      };
+      barrier = program.last && (!program.last_works || program.borders.needs_barrier(next) || !faster());
+      program.borders.add(next, barrier);
+      if (!program.last || barrier)
+        program.open.begin(tasks.graph, tasks.dependencies, tasks.machine, tasks.cycles);
+      d.plan.overlaps = program.last && !barrier;
     }
+    if (d.plan.overlaps) {
+      d.plan.facts.emplace_back("begins", fmt::format("without a barrier, while others may still end '{}'",
+                                                      made_.plan.layers[*program.last].name));
+    }
+    if (barrier) {
+      const Barrier operation{static_cast<std::uint16_t>(*program.last),
+                              static_cast<std::uint16_t>(workers.size())};
+      for (const int processor : workers)
+        program_of(d.layer->scene, processor).push_back({{}, {}, {}, operation});
+    }
+    program.last = static_cast<std::uint32_t>(made_.plan.layers.size()), program.last_works = works;
   }
   std::vector<Instruction>& program_of(const std::string& scene, int processor) {
     auto& programs = made_.plan.programs;
@@ -660,6 +690,15 @@ class NetworkPlanner {
   std::map<std::vector<std::uint8_t>, std::uint64_t> constants_;  // that instructions name: their places
   std::map<std::string, std::int64_t> bytes_before_;  // by layer: of kernels that an earlier one loads
   std::map<std::string, std::set<int>> workers_;      // by scene: the processors that have a program
+  // What a scene's layers so far say about the border in front of the next one.
+  struct ProgramSoFar {
+    explicit ProgramSoFar(const Workload& workload) : borders(workload) {}
+    Borders borders;
+    OpenLayers open;
+    std::optional<std::uint32_t> last;  // its number
+    bool last_works = false;            // it has tasks
+  };
+  std::map<std::string, ProgramSoFar> programs_;  // by scene
 };
 
 }  // namespace

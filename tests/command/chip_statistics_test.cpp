@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <regex>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -89,10 +90,16 @@ TEST_P(ChipReport, CY_1_clocks_of_every_module) {
 TEST_P(ChipReport, UI_4_layers_add_up_to_the_run) {
   const int arrays = GetParam().clusters * GetParam().cores;
   std::int64_t cycles = 0, beats = 0, macs = 0, read = 0, written = 0;
-  for (const auto& layer : report_.at("layers")) {
-    std::int64_t clocks = layer.at("beats").get<std::int64_t>();
+  std::int64_t clocks = 0, passed = 0;  // of arrays and of the run, of layers that overlap together
+  const nlohmann::json& layers = report_.at("layers");
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const nlohmann::json& layer = layers[i];
+    clocks += layer.at("beats").get<std::int64_t>(), passed += layer.at("cycles").get<std::int64_t>();
     for (const auto& [cause, count] : layer.at("stall_cycles").items()) clocks += count.get<std::int64_t>();
-    EXPECT_EQ(clocks, arrays * layer.at("cycles").get<std::int64_t>()) << layer.at("name");
+    if (i + 1 == layers.size() || !overlaps(layers[i + 1])) {
+      EXPECT_EQ(clocks, arrays * passed) << layer.at("name");
+      clocks = 0, passed = 0;
+    }
     cycles += layer.at("cycles").get<std::int64_t>(), beats += layer.at("beats").get<std::int64_t>();
     macs += layer.at("macs").get<std::int64_t>();
     read += layer.at("bytes").at("dram").at("read").get<std::int64_t>();
@@ -258,8 +265,14 @@ TEST_P(ChipReport, HI_4_the_way_that_is_forced_is_taken) {
 }
 
 TEST_P(ChipReport, HI_5_waits_at_barriers_by_core) {
-  EXPECT_EQ(sum("sync", "barriers"), static_cast<std::int64_t>(report_.at("layers").size()) - 1)
-      << "one behind every layer but the last";
+  const nlohmann::json& layers = report_.at("layers");
+  const auto without = std::count_if(layers.begin(), layers.end(), [](const nlohmann::json& layer) {
+    const std::set<std::string> names{"dropout", "flatten", "reshape"};
+    return names.count(layer.at("op").get<std::string>()) > 0 || overlaps(layer);
+  });
+  EXPECT_GE(without, 3);
+  EXPECT_EQ(sum("sync", "barriers"), static_cast<std::int64_t>(layers.size()) - 1 - without)
+      << "one in front of every layer that does something, but the first and those that overlap";
   int working = 0;
   for_each_core([&](const std::string& core) {
     const nlohmann::json& decode = module(core + ".control.decode");

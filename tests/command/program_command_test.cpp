@@ -299,10 +299,22 @@ TEST_P(ListedProgram, HI_2_runs_as_the_plan_does) {
   const nlohmann::json a = folder.report("planned"), b = folder.report("listed");
   EXPECT_EQ(a.at("modules"), b.at("modules"));
   EXPECT_EQ(a.at("counters"), b.at("counters"));
-  ASSERT_EQ(a.at("layers").size(), b.at("layers").size());
-  for (std::size_t i = 0; i < a.at("layers").size(); ++i) {
-    for (const char* key : {"cycles", "beats", "stall_cycles", "bytes"})
-      EXPECT_EQ(a["layers"][i].at(key), b["layers"][i].at(key)) << key << " of layer " << i;
+  const nlohmann::json &planned_layers = a.at("layers"), &listed_layers = b.at("layers");
+  ASSERT_EQ(planned_layers.size(), listed_layers.size());
+  const bool overlap = std::any_of(planned_layers.begin(), planned_layers.end(), overlaps);
+  EXPECT_EQ(a.at("total").at("dram_read_bytes"), b.at("total").at("dram_read_bytes"));
+  for (std::size_t i = 0; i < planned_layers.size(); ++i) {
+    EXPECT_EQ(planned_layers[i].at("cycles"), listed_layers[i].at("cycles")) << "of layer " << i;
+    // A listing does not tell which layers overlap.
+    if (overlaps(planned_layers[i]) || (i + 1 < planned_layers.size() && overlaps(planned_layers[i + 1])))
+      continue;
+    nlohmann::json planned_layer = planned_layers[i], listed_layer = listed_layers[i];
+    // Where any layers overlap, reads of DRAM count when they arrive.
+    if (overlap)
+      for (nlohmann::json* layer : {&planned_layer, &listed_layer})
+        layer->at("bytes").at("dram").erase("read");
+    for (const char* key : {"beats", "stall_cycles", "bytes"})
+      EXPECT_EQ(planned_layer.at(key), listed_layer.at(key)) << key << " of layer " << i;
   }
 }
 
