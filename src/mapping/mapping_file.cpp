@@ -88,6 +88,8 @@ void describe(V& v, UnitRequest& u) {
                      "images of a batch that a cluster makes in a step, all rows of each; 1: rows of one");
   v.optional_choice("holding", u.holding, kHoldingNames,
                     "how tensors are held that `holdings` does not name");
+  v.optional_choice("kernels", u.kernels, kUnitKernelsNames,
+                    "whether all kernels stay in WRAM, or come anew in every step; left out: they stay");
   v.optional_integer("kernels_ahead", u.kernels_ahead, kLoads,
                      "loads of the unit's kernels that are made while an earlier layer runs");
   v.optional_text("kernels_during", u.kernels_during,
@@ -222,6 +224,7 @@ std::string mapping_text(const std::vector<LayerMapping>& layers, const std::vec
                           unit.step_maps,
                           {},
                           unit.holdings,
+                          unit.kernels == UnitKernels::kStreamed ? std::optional(unit.kernels) : std::nullopt,
                           unit.kernels_ahead,
                           unit.kernels_ahead > 0 ? std::optional(unit.kernels_during) : std::nullopt});
   return ObjectValue<MappingFile>{file}.write().dump(1) + "\n";

@@ -63,6 +63,7 @@ FusedUnit::FusedUnit(const Workload& workload, const HardwareConfig& hardware, c
       static_cast<int>(std::min<std::int64_t>(output.height(), ceil_div(rows, 4 * mapping_.clusters))));
   mapping_.step_columns = std::min(output.map.width, request.step_columns.value_or(output.map.width));
   mapping_.step_maps = request.step_maps.value_or(1);
+  mapping_.kernels = request.kernels.value_or(UnitKernels::kResident);
   if (mapping_.step_maps > 1 && mapping_.step_rows < output.height()) {
     throw UserError(
         fmt::format("step_maps {}: several maps at a time have all their {} rows, step_rows is {}",
@@ -163,6 +164,7 @@ UnitWork FusedUnit::work(int loads) const {
                 mapping_.step_columns,
                 mapping_.step_maps,
                 {},
+                mapping_.kernels,
                 {},
                 addresses_,
                 stored_,
@@ -256,6 +258,8 @@ LayerPlan FusedUnit::plan() const {
     plan.choices.emplace_back("in SRAM", fmt::format("{}: {}", tensor.name,
                                                      kHoldingNames[static_cast<std::size_t>(found->second)]));
   }
+  if (mapping_.kernels == UnitKernels::kStreamed)
+    plan.choices.emplace_back("kernels", "come to WRAM layer by layer in every step");
   std::int64_t again = 0, rows = 0;  // bytes
   for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
     const UnitTensor& tensor = graph_.tensors[t];
@@ -278,6 +282,10 @@ PlannedUse FusedUnit::add_kernels_ahead(TaskGraph& graph, int loads, std::int64_
 
 std::vector<std::int64_t> FusedUnit::wram_of_loads() const {
   return wram_of_unit_loads(work());
+}
+
+std::int64_t FusedUnit::wram_bytes() const {
+  return wram_of_unit(work());
 }
 
 int FusedUnit::regions() const {

@@ -87,6 +87,7 @@ class OptimalChooser {
       try_steps(request, std::min(output.height(), ceil_div(rows, all)), trial);
       if (fitted && trial.cost >= before) break;
     }
+    if (!trial.fits) try_streamed(request, output, fewest, trial);
     if (trial.unit && cycles) {
       request = *trial.unit;
       request.holding = Holding::kRecompute;
@@ -100,6 +101,24 @@ class OptimalChooser {
       }
     }
     return trial;
+  }
+
+  // Kernels that do not fit WRAM together come anew in every step: of as many rows as fit the SRAM, and a
+  // quarter of a cluster's share at least.
+  void try_streamed(UnitRequest& request, const UnitTensor& output, int fewest, Trial& trial) {
+    constexpr int kMostSteps = 4;
+    request.kernels = UnitKernels::kStreamed, request.step_columns.reset();
+    const int rows = output.images() * output.height();
+    for (int clusters = std::min(chip_.clusters, rows); clusters >= fewest; clusters = (clusters + 1) / 2) {
+      request.clusters = clusters;
+      const int most = std::min(output.height(), ceil_div(rows, clusters));
+      for (int step = most; step > 0 && step * kMostSteps >= most; step /= 2) {
+        request.step_rows = step;
+        if (consider(request, trial) != Outcome::kDoesNotFit) break;
+      }
+      if (clusters == 1) break;
+    }
+    request.kernels.reset();
   }
 
   // From `most` rows a step on, halved again and again.

@@ -418,7 +418,7 @@ class NetworkPlanner {
     const std::vector<std::int64_t> bytes =
         d.unit != nullptr ? d.unit->wram_of_loads() : wram_of_loads(work_of(d));
     if (bytes.empty()) {
-      if (asked.loads) refuse_ahead(*asked.loads, "there are no kernels");
+      if (asked.loads) refuse_ahead(*asked.loads, "there are no kernels, or they are streamed");
       return {};
     }
     const auto place_of = [&](const WramInUse& in_use, int loads) {
@@ -527,9 +527,7 @@ class NetworkPlanner {
   }
   std::int64_t wram_of(const DecidedLayer& d) const {
     if (d.matrix != nullptr) return footprint_of(work_of(d)).wram;
-    if (d.unit == nullptr) return 0;
-    const std::vector<std::int64_t> bytes = d.unit->wram_of_loads();
-    return bytes.empty() ? 0 : bytes.back();
+    return d.unit != nullptr ? d.unit->wram_bytes() : 0;
   }
   static std::int64_t alignment_of(const DecidedLayer& d) {
     return kBufferAlignment *

@@ -28,6 +28,7 @@ struct UnitWork {
   const UnitGraph& graph;
   int clusters = 1, step_rows = 1, step_columns = 1, step_maps = 1;  ///< as UnitMapping
   std::vector<Holding> holdings;  ///< by tensor; that of the output has no meaning
+  UnitKernels kernels = UnitKernels::kResident;
   std::vector<UnitLayerWork> layers;
   std::vector<std::uint64_t> addresses;  ///< by tensor: in DRAM; of those on the chip without meaning
   std::vector<StoredMapPointer> stored;  ///< likewise: how they lie there
@@ -38,20 +39,24 @@ struct UnitWork {
 /// The address under which layers of a unit know tensor `tensor`: the output's in DRAM, virtual ones of all
 /// others, which lie in the SRAM of a cluster row by row (HeldTensor).
 std::uint64_t unit_address(const UnitGraph& graph, const std::vector<std::uint64_t>& addresses, int tensor);
+/// The tensor in which a virtual address lies.
+int unit_tensor(std::uint64_t address);
 
 /// How often the kernels of a unit are fetched that `clusters` clusters make: once for several clusters, and
 /// passed on by CDMAs, where these are faster than DRAM; else by every cluster.
 int kernel_fetches(const HardwareConfig& hardware, int clusters);
 
 /// Adds the tasks of a fused unit (SPEC FU-4): every cluster makes a part of the output's rows. It loads the
-/// unit's weights once, and the rows of its inputs into the SRAM; its cores load tiles from there, compute,
-/// and store results there, those of the last layer to DRAM. Throws UserError that says which buffer does not
-/// fit.
+/// unit's weights once, or in every step those of one layer after the other, and the rows of its inputs into
+/// the SRAM; its cores load tiles from there, compute, and store results there, those of the last layer to
+/// DRAM. Throws UserError that says which buffer does not fit.
 PlannedUse add_unit_tasks(TaskGraph& graph, const UnitWork& work);
 
 /// For a unit, as add_kernels_ahead and wram_of_loads for a layer: its loads are those of all its kernels, in
 /// the order of its layers.
 PlannedUse add_unit_kernels_ahead(TaskGraph& graph, const UnitWork& work, std::int64_t sram);
 std::vector<std::int64_t> wram_of_unit_loads(const UnitWork& work);
+/// Bytes of a core's WRAM that the unit takes.
+std::int64_t wram_of_unit(const UnitWork& work);
 
 }  // namespace tilebeat

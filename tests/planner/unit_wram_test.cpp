@@ -1,9 +1,11 @@
 // What a fused unit takes of WRAM, which kernels of other layers keep clear of (SPEC FU-4, MA-1).
+#include "tilebeat/base/error.h"
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/isa/address_map.h"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,7 +20,7 @@ namespace {
 
 // Three kernel blocks: where clusters make rows for both of their cores, each of them has all three; else
 // they share them.
-Workload two_layers(int rows) {
+Workload two_layers(int rows, int kernels = 48) {
   const std::string rest =
       R"("kernel": [1, 1], "stride": [1, 1], "pads": [0, 0, 0, 0], "weights": {"random": {"seed": 2}},
          "bias": {"random": {"seed": 3}}, "requant": {"scale": 0.002, "zero_point": 2, "dtype": "uint8"}})";
@@ -27,8 +29,8 @@ Workload two_layers(int rows) {
       folder.write("network.json", R"({"name": "two", "inputs": [{"name": "x", "shape": [1, )" +
                                        std::to_string(rows) +
                                        R"(, 1, 1], "dtype": "uint8", "random": {"seed": 1}}],
-      "layers": [{"name": "wide", "op": "conv2d", "inputs": ["x"], "out_channels": 48, )" +
-                                       rest +
+      "layers": [{"name": "wide", "op": "conv2d", "inputs": ["x"], "out_channels": )" +
+                                       std::to_string(kernels) + ", " + rest +
                                        R"(, {"name": "narrow", "op": "conv2d", "inputs": ["wide"],
       "out_channels": 1, )" + rest + R"(], "outputs": ["narrow"]})"));
 }
@@ -77,6 +79,80 @@ TEST(UnitWram, FU_4_MA_1_all_clusters_have_the_kernels_at_the_same_places) {
     }
     EXPECT_EQ(fetched.size(), 1U) << "as many bytes, whether all clusters make as many rows or not";
   }
+}
+
+// Kernels that come to WRAM in every step (SPEC FU-2: Cout of weights).
+class StreamedKernels : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    hardware_.dram = dram_preset(hardware_.dram.preset);
+    hardware_.chip.emplace();
+    hardware_.chip->clusters = 2, hardware_.chip->cores_per_cluster = 1;
+    request_.layers = {"wide", "narrow"}, request_.clusters = 2, request_.step_rows = 1;
+  }
+  // The unit's use, and where its tasks write in WRAM.
+  PlannedUse add(UnitKernels kernels, TaskGraph& graph) {
+    request_.kernels = kernels;
+    FusedUnit unit(workload_, hardware_, request_);
+    UnitParts parts(workload_, hardware_);
+    unit.place_for_trial(parts);
+    const PlannedUse use = unit.add_tasks(graph);
+    EXPECT_EQ(use.wram, unit.wram_bytes());
+    for (const auto& [cluster, end] : written_to(graph, *hardware_.chip)) EXPECT_LE(end, use.wram) << cluster;
+    return use;
+  }
+  PlannedUse use(UnitKernels kernels) {
+    TaskGraph graph;
+    return add(kernels, graph);
+  }
+
+  HardwareConfig hardware_;
+  UnitRequest request_;
+  Workload workload_ = two_layers(6, 96);  // 3 rows of each cluster
+  // 16 kernels of 96 channels, and their post-parameters.
+  static constexpr std::int64_t kLargestBlock = 16 * 96 + 16 * 16;
+};
+
+TEST_F(StreamedKernels, FU_2_every_step_loads_them_once_for_all_clusters) {
+  const std::int64_t once = use(UnitKernels::kResident).bytes.kernels;
+  EXPECT_GT(once, 0);
+  EXPECT_EQ(use(UnitKernels::kStreamed).bytes.kernels, 3 * once);
+  request_.step_rows = 2;
+  EXPECT_EQ(use(UnitKernels::kStreamed).bytes.kernels, 2 * once);
+  request_.step_rows = 3;
+  EXPECT_EQ(use(UnitKernels::kStreamed).bytes.kernels, once);
+}
+
+TEST_F(StreamedKernels, FU_2_FU_4_WRAM_has_room_for_two_kernel_blocks) {
+  std::int64_t& wram = hardware_.chip->core.wram.size_bytes;
+  const std::int64_t all = use(UnitKernels::kResident).wram;
+  ASSERT_GT(all, 2 * kLargestBlock);
+  wram = all - 1;
+  EXPECT_THROW(use(UnitKernels::kResident), UserError);
+  wram = 2 * kLargestBlock;
+  EXPECT_EQ(use(UnitKernels::kStreamed).wram, wram);
+  wram = 2 * kLargestBlock - 1;
+  EXPECT_THROW(use(UnitKernels::kStreamed), UserError);
+}
+
+// Loads wait for the portion that lay in their slot, and for no other.
+TEST_F(StreamedKernels, FU_2_FU_9_a_slot_is_free_when_its_portion_was_used) {
+  hardware_.chip->core.wram.size_bytes = 2 * kLargestBlock;
+  TaskGraph graph;
+  add(UnitKernels::kStreamed, graph);
+  // What takes kernels into the engine of cluster 0's core, by the slot whose loads wait for it.
+  std::map<std::uint64_t, std::set<int>> waited;
+  for (const Dependency& d : dependencies_of(graph)) {
+    const Task& load = graph.tasks()[static_cast<std::size_t>(d.to)];
+    const auto* copy = load.instruction.operation.get_if<Copy>();
+    if (load.processor > 1 || copy == nullptr || (copy->destination & kMulticastWram) == 0) continue;
+    std::set<int>& tasks = waited[(copy->destination & kMulticastOffsetMask) / kLargestBlock];
+    if (graph.tasks()[static_cast<std::size_t>(d.from)].unit() == Unit::kParameter) tasks.insert(d.from);
+  }
+  ASSERT_EQ(waited.size(), 2U) << "two slots";
+  for (const auto& [slot, tasks] : waited)
+    EXPECT_GE(tasks.size(), 3U) << "those of " << slot << " in three steps";
+  for (const int task : waited.at(0)) EXPECT_EQ(waited.at(1).count(task), 0U) << "nobody uses both slots";
 }
 
 }  // namespace

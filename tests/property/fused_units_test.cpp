@@ -98,6 +98,7 @@ UnitRequest random_unit(const Workload& workload) {
     unit.step_rows = 1 << 16, unit.step_maps = number(1, 3);
   if (one_in(2)) unit.step_columns = skewed(10);
   if (one_in(2)) unit.holding = static_cast<Holding>(number(0, 2));
+  if (one_in(3)) unit.kernels = UnitKernels::kStreamed;
   for (const std::size_t i : taken) {
     if (i != *taken.rbegin() && does_something(i) && one_in(3))
       unit.holdings[workload.layers[i].name] = static_cast<Holding>(number(0, 2));
@@ -107,8 +108,9 @@ UnitRequest random_unit(const Workload& workload) {
 
 struct FusedTally : Refusals {
   int layers = 0, joins = 0, steps = 0, maps = 0, products = 0, names = 0;
-  int strips = 0;  // units that make some columns after the others
-  int ahead = 0;   // units some of whose kernels are loaded while an earlier layer runs
+  int strips = 0;    // units that make some columns after the others
+  int ahead = 0;     // units some of whose kernels are loaded while an earlier layer runs
+  int streamed = 0;  // units whose kernels are loaded in every of several steps
 };
 
 template <class Network>
@@ -120,7 +122,7 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
   asked.units = {random_unit(workload)};
   if (asked.units.front().layers.empty()) return;
   RC_LOG() << network.text() << "\n"
-           << mapping_text({}, {{asked.units.front().layers, 1, 1, 1, 1, {}, 0, {}}}) << "\n";
+           << mapping_text({}, {{asked.units.front().layers, 1, 1, 1, 1, {}, {}, 0, {}}}) << "\n";
   RC_LOG() << hardware_to_json(hardware).dump() << "\n";
   check_hardware(hardware, "random hardware");
   ++tally.cases;
@@ -145,6 +147,7 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
   tally.ahead += unit.kernels_ahead > 0 ? 1 : 0;
   tally.layers += static_cast<int>(unit.layers.size());
   tally.steps += unit.step_rows < 4 ? 1 : 0;
+  tally.streamed += unit.kernels == UnitKernels::kStreamed && unit.step_rows < 4 ? 1 : 0;
   const auto& output = workload.tensor(unit.layers.back()).shape;
   tally.strips += output.size() == 4 && unit.step_columns < output[2] ? 1 : 0;
   tally.maps += unit.step_maps > 1 && workload.inputs.begin()->second.shape[0] > 1 ? 1 : 0;
@@ -163,7 +166,7 @@ TEST(FusedUnits, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference)
   FusedTally tally;
   const auto enough = [&] {
     return tally.joins >= 10 && tally.steps >= 20 && tally.strips >= 20 && tally.ahead >= 10 &&
-           tally.maps >= 5;
+           tally.maps >= 5 && tally.streamed >= 10;
   };
   check_cases_until(enough, 250,
                     [&] { check_fused(RandomNetwork(number(3, 10)), random_engines_chip(), tally); });
@@ -174,6 +177,7 @@ TEST(FusedUnits, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference)
   EXPECT_GE(tally.strips, 20) << "units in strips of columns";
   EXPECT_GE(tally.ahead, 10) << "units with kernels ahead";
   EXPECT_GE(tally.maps, 5) << "units that make several maps of a batch at a time";
+  EXPECT_GE(tally.streamed, 10) << "units that load their kernels in every step";
 }
 
 TEST(FusedUnits, FU_1_FU_4_OP_3_random_units_of_products_give_the_reference) {

@@ -14,4 +14,11 @@ enum class Holding : std::uint8_t {
 };
 constexpr std::array<std::string_view, 3> kHoldingNames{"recompute", "rolling", "whole"};
 
+/// Where the kernels of a fused unit are while it runs (SPEC FU-2, FU-4).
+enum class UnitKernels : std::uint8_t {
+  kResident,  ///< all stay in WRAM from the beginning on
+  kStreamed   ///< in every step those of each layer come to WRAM, output channels after output channels
+};
+constexpr std::array<std::string_view, 2> kUnitKernelsNames{"resident", "streamed"};
+
 }  // namespace tilebeat

@@ -1,0 +1,139 @@
+#pragma once
+
+#include "tilebeat/mapping/matrix_backend.h"
+#include "tilebeat/mapping/task_graph.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "held_tensor.h"
+#include "staging.h"
+#include "unit_rows.h"
+#include "unit_tasks.h"
+#include "unit_weights.h"
+
+namespace tilebeat {
+
+/// One cluster's part of a fused unit: its tasks (SPEC FU-4).
+class ClusterTasks {
+ public:
+  /// `most`: of each layer's outputs in a step, of all clusters, whose cores thus share the work in the
+  /// same way. With `sram`: only the loads of kernels that are made ahead, beside so many bytes in use.
+  ClusterTasks(TaskGraph& graph, const UnitWork& work, ClusterRows rows, const std::vector<MostOutputs>& most,
+               PlannedUse& use, std::optional<std::int64_t> sram = {});
+
+  /// The loads of kernels and factors, and this cluster's part in one of them.
+  const std::vector<UnitWeights::Load>& loads() const { return loads_; }
+  Staging::Link link(const UnitWeights::Load& load) {
+    return {&staging_, *loads_stream_, {staging_.multicast(load.transfers, load.written)}};
+  }
+  UnitWeights& weights() { return weights_; }
+
+  /// Steps, those of all parts one behind the other. `begin` comes first, then the layers in turn, of each
+  /// the portions of its kernels that are on the chip at a time.
+  int steps() const { return static_cast<int>(steps_.size()); }
+  void begin(int number);
+  /// Whether the step makes rows of layer `l`'s output.
+  bool makes(std::size_t l) const;
+  void run_layer(std::size_t l, int portion) {
+    for (int i = 0; i < part().images && makes(l); ++i) run_layer(l, portion, part().image + i);
+  }
+
+ private:
+  struct Core {
+    int number = 0, processor = 0;
+    EnginePlace place;
+    BufferRing operands, results;
+    // Of the layer that the matrix unit works on. What the unit holds inside belongs to one layer at a time:
+    // `unit` is a buffer that the layer's setup writes and all its tasks read.
+    std::unique_ptr<MatrixLowering> lowering;
+    std::size_t lowered = 0;
+    BufferId unit = 0;
+    int turns = 0;
+  };
+  void make_loads(bool ahead);
+
+  // ---- places ----
+
+  std::uint64_t address_of(int tensor) const { return unit_address(unit_, work_.addresses, tensor); }
+
+  void make_cores();
+
+  // Rows of the next step come in while those of this one are read, where the SRAM has room for both.
+  void hold_tensors();
+  HeldRow held_row(int tensor) const;
+
+  // ---- steps ----
+
+  struct Step {
+    std::size_t part = 0;
+    int step = 0;  // of it
+  };
+  void list_steps();
+  const UnitPart& part() const { return rows_.parts[step_.part]; }
+  // Rows of a tensor that the step makes, and their columns.
+  Interval made(int tensor) const { return rows_.schedules[step_.part].made(step_.step, tensor); }
+  const Interval& columns(int tensor) const {
+    return rows_.columns[step_.part][static_cast<std::size_t>(tensor)];
+  }
+
+  void run_layer(std::size_t l, int portion, int image);
+  // Rows counted over all images.
+  Interval global(int tensor, int image, Interval rows) const;
+
+  // Rows of an input come into the SRAM, some at a time: cores begin with the first ones.
+  void fetch(int number, int image, Interval rows);
+  void fetch(const HeldTensor& held, int number, Interval rows);
+
+  // `outs`: rows of the layer's output.
+  void run_matrix(std::size_t l, int portion, int image, Interval outs);
+
+  void run_tile(std::size_t l, int number, int portion, const OutputTile& tile, Interval outs);
+
+  void add_job(Core& core, std::size_t l, const MatrixJob& job);
+
+  void load_map(std::size_t l, const Core& core, const OutputTile& tile, const BufferRing::Filling& map,
+                std::uint64_t map_at);
+
+  std::uint64_t result_address(const Core& core, const BufferRing::Filling& result) const;
+
+  // What a core has computed: a tile, kernels of it, and the rows of the layer's output that the step makes.
+  struct Made {
+    const OutputTile& tile;
+    const KernelGroup& group;
+    Interval outs;
+  };
+  void store_tile(std::size_t l, const Core& core, const Made& made, const BufferRing::Filling& result,
+                  std::uint64_t result_at);
+
+  // Results to the SRAM; those of the last layer to DRAM.
+  void store(const Core& core, int output, const Transfer& transfer, Interval rows, const Access& read);
+
+  void run_vector(std::size_t l, int image, Interval rows);
+
+  void run_piece(std::size_t l, Core& core, const VectorPiece& piece);
+
+  TaskGraph& graph_;
+  const UnitWork& work_;
+  const UnitGraph& unit_;
+  const ChipConfig& chip_;
+  int cluster_, memory_;
+  ClusterRows rows_;
+  PlannedBytes& bytes_;
+  UnitAxes axes_, column_axes_;  // by layer and input
+  std::vector<Step> steps_;
+  Step step_;  // that is worked on
+  CopyTasks copies_;
+  Staging staging_;
+  UnitWeights weights_;
+  std::vector<UnitWeights::Load> loads_;
+  std::optional<int> loads_stream_;  // of the SRAM
+  std::vector<Core> cores_;
+  std::vector<std::optional<HeldTensor>> held_;  // by tensor
+  std::int64_t operands_at_ = 0, operand_bytes_ = 0, result_bytes_ = 0;
+};
+
+}  // namespace tilebeat

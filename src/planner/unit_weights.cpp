@@ -1,0 +1,256 @@
+#include "unit_weights.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/base/math.h"
+#include "tilebeat/isa/address_map.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "estimate.h"
+#include "processors.h"
+
+namespace tilebeat {
+
+UnitWeights::UnitWeights(TaskGraph& graph, const UnitWork& work)
+    : graph_(graph), work_(work), chip_(*work.hardware.chip), layers_(work.layers.size()) {
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const VectorWork* vector = work.layers[l].vector;
+    if (vector == nullptr) continue;
+    layers_[l].factors_at = factor_bytes_;
+    layers_[l].factors = graph_.add_buffer(BufferRole::kKernels);
+    factor_bytes_ += vector->parameter_room();
+  }
+}
+
+void UnitWeights::split(const std::vector<MostOutputs>& most, ClusterShare share) {
+  if (streamed()) return split_streamed(most, share);
+  place(most, share);
+  if (kernel_bytes_ <= chip_.core.wram.size_bytes) return;
+  share.fewest_kernels = true;
+  place(most, share);
+  if (kernel_bytes_ > chip_.core.wram.size_bytes) {
+    throw UserError(
+        fmt::format("the unit of layer '{}' cannot fit: its kernels take {} bytes of a core, "
+                    "chip.core.wram.size_bytes is {}",
+                    work_.graph.layers.back().layer->name, kernel_bytes_, chip_.core.wram.size_bytes));
+  }
+}
+
+int UnitWeights::regions() const {
+  int regions = 1;
+  for (const UnitLayerWork& layer : work_.layers) {
+    if (layer.matrix != nullptr) regions = layer.weights->image.regions;
+  }
+  return regions;
+}
+
+void UnitWeights::map_layer(std::size_t l, const std::vector<MostOutputs>& most, ClusterShare share) {
+  share.rows = most[l].rows, share.columns = most[l].columns;
+  layers_[l].mapping = split_over_cluster(*work_.layers[l].matrix, chip_, share);
+}
+
+void UnitWeights::cut_jobs(std::size_t l) {
+  MatrixLayer& matrix = *work_.layers[l].matrix;
+  matrix.cut_jobs(largest_job(matrix, layers_[l].mapping), core_path(chip_, work_.hardware.dma),
+                  chip_.core.bus.bytes_per_clock);
+}
+
+void UnitWeights::place(const std::vector<MostOutputs>& most, ClusterShare share) {
+  const auto first = static_cast<std::uint64_t>(work_.wram_at / regions());
+  std::uint64_t end = first;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    if (work_.layers[l].matrix == nullptr) continue;
+    map_layer(l, most, share);
+    cut_jobs(l);
+    place_groups(l, end);
+  }
+  kernel_bytes_ = static_cast<std::int64_t>(end - first) * regions();
+}
+
+// Cores with different kernels have them at the same places.
+void UnitWeights::place_groups(std::size_t l, std::uint64_t& end) {
+  const UnitLayerWork& layer = work_.layers[l];
+  OfLayer& of = layers_[l];
+  const Problem& p = layer.matrix->problem();
+  const auto bytes = static_cast<std::uint64_t>(group_bytes(*layer.matrix, *layer.weights, of.mapping) /
+                                                layer.weights->image.regions);
+  std::uint64_t most = 0;
+  of.groups.clear(), of.portions = 1;
+  for (int part = 0; part < of.mapping.kernel_parts; ++part) {
+    std::uint64_t at = 0;
+    for (const KernelGroup& group :
+         kernel_groups(p, of.mapping, layer.matrix->grain(),
+                       part_of(p.kernel_blocks(), of.mapping.kernel_parts, part, 1))) {
+      of.groups.push_back({group, part, 0, end + at, graph_.add_buffer(BufferRole::kKernels)});
+      at += bytes;
+    }
+    most = std::max(most, at);
+  }
+  end += most;
+}
+
+// More slots let more portions come while another one is used; each map is loaded anew for every portion.
+void UnitWeights::split_streamed(const std::vector<MostOutputs>& most, ClusterShare share) {
+  constexpr int kMostSlots = 4, kFewestSlots = 2;
+  const std::int64_t region = chip_.core.wram.size_bytes / regions();
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    if (work_.layers[l].matrix != nullptr) map_layer(l, most, share);
+  }
+  std::uint64_t slot = 0;
+  int slots = kMostSlots;
+  for (; slots >= kFewestSlots; --slots) {
+    const auto room = static_cast<std::uint64_t>(region / slots / kBufferAlignment * kBufferAlignment);
+    slot = 0;
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      if (work_.layers[l].matrix != nullptr) slot = std::max(slot, place_portions(l, room));
+    }
+    if (slot <= room) break;
+  }
+  if (slots < kFewestSlots) {
+    throw UserError(
+        fmt::format("the unit of layer '{}' cannot fit: two portions of streamed kernels take {} bytes of a "
+                    "core, chip.core.wram.size_bytes is {}",
+                    work_.graph.layers.back().layer->name,
+                    kFewestSlots * static_cast<std::int64_t>(slot) * regions(), chip_.core.wram.size_bytes));
+  }
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    if (work_.layers[l].matrix != nullptr) cut_jobs(l);
+  }
+  for (int s = 0; s < slots; ++s) {
+    Slot& made = slots_.emplace_back();
+    made.offset = slot * static_cast<std::uint64_t>(s);
+    made.versions.resize(static_cast<std::size_t>(chip_.cores_per_cluster), -1);
+    for (int c = 0; c < chip_.cores_per_cluster; ++c)
+      made.buffers.push_back(graph_.add_buffer(BufferRole::kKernels));
+  }
+  slot_ = slots_.size() - 1;
+  kernel_bytes_ = static_cast<std::int64_t>(slot) * slots * regions();
+}
+
+// Portions of at most `room` bytes of a region, if that is possible; returns the bytes of the largest one.
+std::uint64_t UnitWeights::place_portions(std::size_t l, std::uint64_t room) {
+  const UnitLayerWork& layer = work_.layers[l];
+  OfLayer& of = layers_[l];
+  const Problem& p = layer.matrix->problem();
+  const auto bytes_of_group = [&] {
+    return static_cast<std::uint64_t>(group_bytes(*layer.matrix, *layer.weights, of.mapping) /
+                                      layer.weights->image.regions);
+  };
+  std::uint64_t bytes = bytes_of_group();
+  while (bytes > room && of.mapping.blocks_per_load > 1) {
+    of.mapping.blocks_per_load = static_cast<int>(ceil_div(of.mapping.blocks_per_load, 2));
+    bytes = bytes_of_group();
+  }
+  const auto of_portion = static_cast<int>(std::max<std::uint64_t>(1, room / bytes));  // groups
+  of.groups.clear(), of.portions = 0;
+  int most = 0;  // groups of a portion
+  for (int part = 0; part < of.mapping.kernel_parts; ++part) {
+    int number = 0;
+    for (const KernelGroup& group :
+         kernel_groups(p, of.mapping, layer.matrix->grain(),
+                       part_of(p.kernel_blocks(), of.mapping.kernel_parts, part, 1))) {
+      const int portion = number / of_portion, place = number % of_portion;
+      of.groups.push_back({group, part, portion, bytes * static_cast<std::uint64_t>(place), 0});
+      of.portions = std::max(of.portions, portion + 1), most = std::max(most, place + 1);
+      ++number;
+    }
+  }
+  return bytes * static_cast<std::uint64_t>(most);
+}
+
+std::vector<UnitWeights::Load> UnitWeights::fill(std::size_t l, int portion) {
+  slot_ = (slot_ + 1) % slots_.size();
+  Slot& slot = slots_[slot_];
+  std::vector<Load> loads;
+  std::uint64_t written = 0;  // cores
+  for (const Group& group : layers_[l].groups) {
+    if (group.portion != portion) continue;
+    Load load{transfers(l, group), {}};
+    const std::uint64_t cores = cores_of(l, group.part);
+    for (std::size_t c = 0; c < slot.buffers.size(); ++c) {
+      const std::uint64_t bit = std::uint64_t{1} << c;
+      if ((cores & bit) == 0) continue;
+      if ((written & bit) == 0) ++slot.versions[c];
+      load.written.push_back({slot.buffers[c], slot.versions[c], AccessKind::kWrite});
+    }
+    written |= cores;
+    loads.push_back(std::move(load));
+  }
+  return loads;
+}
+
+std::uint64_t UnitWeights::offset_of(const Group& group) const {
+  return streamed() ? slots_[slot_].offset + group.offset : group.offset;
+}
+
+Access UnitWeights::read(const Group& group, int core) const {
+  if (!streamed()) return {group.buffer, 0, AccessKind::kRead};
+  const Slot& slot = slots_[slot_];
+  const auto c = static_cast<std::size_t>(core);
+  return {slot.buffers[c], slot.versions[c], AccessKind::kRead};
+}
+
+std::int64_t UnitWeights::largest_load() const {
+  std::int64_t most = 0;
+  for (std::size_t l = 0; streamed() && l < layers_.size(); ++l) {
+    for (const Group& group : layers_[l].groups) most = std::max(most, bytes_of(transfers(l, group)));
+  }
+  return most;
+}
+
+// The cores that have a part of a layer's kernels, a bit each.
+std::uint64_t UnitWeights::cores_of(std::size_t l, int part) const {
+  const LayerMapping& m = layers_[l].mapping;
+  std::uint64_t cores = 0;
+  for (int c = 0; c < m.cores(); ++c) {
+    if (c % m.kernel_parts == part) cores |= std::uint64_t{1} << c;
+  }
+  return cores;
+}
+
+std::vector<Transfer> UnitWeights::transfers(std::size_t l, const Group& group) const {
+  return weight_transfers(*work_.layers[l].matrix, *work_.layers[l].weights, group.group,
+                          multicast_address(cores_of(l, group.part), true, offset_of(group)));
+}
+
+Transfer UnitWeights::transfer_of_factors(std::size_t l) const {
+  const std::uint64_t cores = (std::uint64_t{1} << chip_.cores_per_cluster) - 1;
+  return {work_.layers[l].parameters,
+          multicast_address(cores, false, static_cast<std::uint64_t>(layers_[l].factors_at)),
+          one_run(static_cast<std::int64_t>(work_.layers[l].vector->parameters().size()))};
+}
+
+std::vector<UnitWeights::Load> UnitWeights::loads(bool ahead) const {
+  std::vector<Load> loads;
+  int number = 0;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    for (const Group& group : layers_[l].groups) {
+      if (!streamed() && (number++ < work_.kernels_ahead) == ahead)
+        loads.push_back({transfers(l, group), {{group.buffer, 0, AccessKind::kWrite}}});
+    }
+    const VectorWork* vector = work_.layers[l].vector;
+    if (!ahead && vector != nullptr && !vector->parameters().empty())
+      loads.push_back({{transfer_of_factors(l)}, {{layers_[l].factors, 0, AccessKind::kWrite}}});
+  }
+  return loads;
+}
+
+std::vector<std::int64_t> UnitWeights::wram_of_loads() const {
+  std::vector<std::int64_t> bytes;
+  if (streamed()) return bytes;
+  std::int64_t most = 0;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    for (const Group& group : layers_[l].groups) {
+      const WeightImage& image = work_.layers[l].weights->image;
+      const std::int64_t size =
+          group_bytes(*work_.layers[l].matrix, *work_.layers[l].weights, layers_[l].mapping);
+      most = std::max(most, static_cast<std::int64_t>(group.offset) * image.regions - work_.wram_at + size);
+      bytes.push_back(most);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace tilebeat
