@@ -72,7 +72,11 @@ class Splits {
     const double moved = tiles * static_cast<double>(map_beats(m) + result_beats(m)) * m.cores();
     // The first tile's map comes before there is something to compute, the last one's results go behind.
     const double edges = static_cast<double>(map_beats(m) + result_beats(m)) * m.cores();
-    const double cycles = std::max(computed, moved) + edges + kTileCycles * tiles;
+    // Cores load what they alone need side by side.
+    const double loaded = m.kernel_parts == m.cores()
+                              ? std::max(share_.dram_load, share_.own_load / m.cores())
+                              : share_.shared_load;
+    const double cycles = std::max({computed, moved, loaded}) + edges + kTileCycles * tiles;
     const std::pair<int, double> cost{share_.fewest_kernels ? blocks : 0, cycles};
     if (best_ && cost >= cost_) return;
     best_ = m, cost_ = cost;

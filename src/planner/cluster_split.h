@@ -14,6 +14,9 @@ struct ClusterShare {
   std::int64_t operand_bytes = 0;  ///< of a buffer in NRAM for a tile's map
   std::int64_t result_bytes = 0;   ///< of one for its results
   bool fewest_kernels = false;     ///< a core has as few of them as can be, however long it takes
+  /// Cycles in which the layer's kernels come where they are streamed: at DRAM's rate, through the SRAM to
+  /// several cores, and to one core alone, which has them all.
+  double dram_load = 0, shared_load = 0, own_load = 0;
 };
 
 /// How a step's outputs are spread over the cores of a cluster, and in which tiles: the split that is

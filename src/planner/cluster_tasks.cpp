@@ -48,6 +48,18 @@ ClusterTasks::ClusterTasks(TaskGraph& graph, const UnitWork& work, ClusterRows r
   use.sram = std::max(use.sram, staging_.used()), use.wram = std::max(use.wram, weights_.kernel_bytes());
 }
 
+void ClusterTasks::load_alone(const UnitWeights::Load& load) {
+  if (!load.core) {
+    Staging::load({link(load)}, 0);
+    return;
+  }
+  const Core& core = cores_[static_cast<std::size_t>(*load.core)];
+  std::vector<Transfer> transfers = load.transfers;
+  for (Transfer& transfer : transfers)
+    transfer.destination = core.place.wram + (transfer.destination & kMulticastOffsetMask);
+  copies_.add(core.processor, Unit::kIodma, transfers, load.written);
+}
+
 void ClusterTasks::begin(int number) {
   step_ = steps_[static_cast<std::size_t>(number)];
   if (step_.step == 0) {

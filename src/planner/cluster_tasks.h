@@ -30,6 +30,8 @@ class ClusterTasks {
   Staging::Link link(const UnitWeights::Load& load) {
     return {&staging_, *loads_stream_, {staging_.multicast(load.transfers, load.written)}};
   }
+  /// A load that only this cluster makes: from DRAM to the one core that needs it, or through the SRAM.
+  void load_alone(const UnitWeights::Load& load);
   UnitWeights& weights() { return weights_; }
 
   /// Steps, those of all parts one behind the other. `begin` comes first, then the layers in turn, of each

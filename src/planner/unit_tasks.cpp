@@ -39,29 +39,33 @@ Clusters clusters_of(TaskGraph& graph, const UnitWork& work, PlannedUse& use,
 }
 
 // One load of each of some clusters: once for the chip where that can be.
-void load(const std::vector<Staging::Link>& links, std::int64_t bytes, std::size_t turn, const UnitWork& work,
-          PlannedUse& use) {
-  const auto count = static_cast<int>(links.size());
+void load(const std::vector<std::pair<ClusterTasks*, const UnitWeights::Load*>>& loads, std::size_t turn,
+          const UnitWork& work, PlannedUse& use) {
+  const auto count = static_cast<int>(loads.size());
+  const std::int64_t bytes = bytes_of(loads.front().second->transfers);
   if (kernel_fetches(work.hardware, count) < count) {
-    use.bytes.kernels += Staging::load(links, turn) * bytes;
+    std::vector<Staging::Link> links;
+    for (const auto& [cluster, one] : loads) links.push_back(cluster->link(*one));
+    use.bytes.kernels += Staging::load(std::move(links), turn) * bytes;
     return;
   }
-  for (const Staging::Link& link : links) use.bytes.kernels += Staging::load({link}, 0) * bytes;
+  for (const auto& [cluster, one] : loads) {
+    cluster->load_alone(*one);
+    use.bytes.kernels += bytes;
+  }
 }
 
 // Kernels that stay, and factors.
 void load_weights(const Clusters& clusters, const UnitWork& work, PlannedUse& use) {
-  const std::vector<UnitWeights::Load>& first = clusters.front()->loads();
   const auto count = static_cast<int>(clusters.size());
   const bool chain = kernel_fetches(work.hardware, count) < count;
-  for (std::size_t i = 0; chain && i < first.size(); ++i) {
-    std::vector<Staging::Link> links;
-    for (const auto& cluster : clusters) links.push_back(cluster->link(cluster->loads()[i]));
-    load(links, bytes_of(first[i].transfers), i, work, use);
+  for (std::size_t i = 0; chain && i < clusters.front()->loads().size(); ++i) {
+    std::vector<std::pair<ClusterTasks*, const UnitWeights::Load*>> loads;
+    for (const auto& cluster : clusters) loads.emplace_back(cluster.get(), &cluster->loads()[i]);
+    load(loads, i, work, use);
   }
   for (std::size_t c = 0; !chain && c < clusters.size(); ++c) {
-    for (const UnitWeights::Load& one : clusters[c]->loads())
-      load({clusters[c]->link(one)}, bytes_of(one.transfers), 0, work, use);
+    for (const UnitWeights::Load& one : clusters[c]->loads()) load({{clusters[c].get(), &one}}, 0, work, use);
   }
 }
 
@@ -87,9 +91,9 @@ void run_streamed(const Clusters& clusters, const UnitWork& work, PlannedUse& us
           std::vector<std::vector<UnitWeights::Load>> loads;  // by cluster
           for (ClusterTasks* cluster : makers) loads.push_back(cluster->weights().fill(l, portion));
           for (std::size_t i = 0; i < loads.front().size(); ++i) {
-            std::vector<Staging::Link> links;
-            for (std::size_t c = 0; c < makers.size(); ++c) links.push_back(makers[c]->link(loads[c][i]));
-            load(links, bytes_of(loads.front()[i].transfers), turn++, work, use);
+            std::vector<std::pair<ClusterTasks*, const UnitWeights::Load*>> one;
+            for (std::size_t c = 0; c < makers.size(); ++c) one.emplace_back(makers[c], &loads[c][i]);
+            load(one, turn++, work, use);
           }
         }
         for (ClusterTasks* cluster : makers) cluster->run_layer(l, portion);

@@ -48,6 +48,14 @@ int UnitWeights::regions() const {
 
 void UnitWeights::map_layer(std::size_t l, const std::vector<MostOutputs>& most, ClusterShare share) {
   share.rows = most[l].rows, share.columns = most[l].columns;
+  if (streamed() && kernel_fetches(work_.hardware, work_.clusters) == work_.clusters) {
+    const auto bytes = static_cast<std::int64_t>(work_.layers[l].weights->image.blocks.back());
+    const auto cycles = [&](const DmaConfig& dma) {
+      return port_cycles({bytes, 1, bytes}, dram_path(work_.hardware, dma, Direction::kRead));
+    };
+    share.dram_load = static_cast<double>(bytes) / machine_of(work_.hardware, {}).dram_bytes_per_clock;
+    share.shared_load = cycles(chip_.copy), share.own_load = cycles(chip_.core.copy);
+  }
   layers_[l].mapping = split_over_cluster(*work_.layers[l].matrix, chip_, share);
 }
 
@@ -167,7 +175,7 @@ std::vector<UnitWeights::Load> UnitWeights::fill(std::size_t l, int portion) {
   std::uint64_t written = 0;  // cores
   for (const Group& group : layers_[l].groups) {
     if (group.portion != portion) continue;
-    Load load{transfers(l, group), {}};
+    Load load = load_of(l, group);
     const std::uint64_t cores = cores_of(l, group.part);
     for (std::size_t c = 0; c < slot.buffers.size(); ++c) {
       const std::uint64_t bit = std::uint64_t{1} << c;
@@ -210,6 +218,13 @@ std::uint64_t UnitWeights::cores_of(std::size_t l, int part) const {
   return cores;
 }
 
+UnitWeights::Load UnitWeights::load_of(std::size_t l, const Group& group) const {
+  Load load{transfers(l, group), {}};
+  const LayerMapping& m = layers_[l].mapping;
+  if (m.cores() == m.kernel_parts) load.core = group.part;
+  return load;
+}
+
 std::vector<Transfer> UnitWeights::transfers(std::size_t l, const Group& group) const {
   return weight_transfers(*work_.layers[l].matrix, *work_.layers[l].weights, group.group,
                           multicast_address(cores_of(l, group.part), true, offset_of(group)));
@@ -227,8 +242,9 @@ std::vector<UnitWeights::Load> UnitWeights::loads(bool ahead) const {
   int number = 0;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     for (const Group& group : layers_[l].groups) {
-      if (!streamed() && (number++ < work_.kernels_ahead) == ahead)
-        loads.push_back({transfers(l, group), {{group.buffer, 0, AccessKind::kWrite}}});
+      if (streamed() || (number++ < work_.kernels_ahead) != ahead) continue;
+      loads.push_back(load_of(l, group));
+      loads.back().written = {{group.buffer, 0, AccessKind::kWrite}};
     }
     const VectorWork* vector = work_.layers[l].vector;
     if (!ahead && vector != nullptr && !vector->parameters().empty())

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "cluster_split.h"
@@ -53,10 +53,11 @@ class UnitWeights {
   std::int64_t factors_at(std::size_t layer) const { return layers_[layer].factors_at; }
   BufferId factors(std::size_t layer) const { return layers_[layer].factors; }
 
-  /// A load, through the SRAM to all cores that need it.
+  /// A load, to all cores that need it.
   struct Load {
     std::vector<Transfer> transfers;  ///< from DRAM to multicast addresses
     std::vector<Access> written;
+    std::optional<int> core = {};  ///< of kernels that only this one needs
   };
   /// Everything once: the kernels whose loads are made ahead (UnitWork), or all others and the factors.
   /// Streamed kernels are not among them.
@@ -97,6 +98,7 @@ class UnitWeights {
   void split_streamed(const std::vector<MostOutputs>& most, ClusterShare share);
   std::uint64_t place_portions(std::size_t layer, std::uint64_t most);
   std::uint64_t cores_of(std::size_t layer, int part) const;
+  Load load_of(std::size_t layer, const Group& group) const;
   std::vector<Transfer> transfers(std::size_t layer, const Group& group) const;
   Transfer transfer_of_factors(std::size_t layer) const;
 
