@@ -135,6 +135,28 @@ TEST_F(StreamedKernels, FU_2_FU_4_WRAM_has_room_for_two_kernel_blocks) {
   EXPECT_THROW(use(UnitKernels::kStreamed), UserError);
 }
 
+// Of one cluster; with two cores, rows enough for both let them have the same kernels.
+TEST_F(StreamedKernels, FU_4_HI_4_kernels_of_a_single_core_come_straight_from_DRAM) {
+  hardware_.chip->clusters = 1, request_.clusters = 1;
+  for (const UnitKernels kernels : {UnitKernels::kResident, UnitKernels::kStreamed}) {
+    for (const int cores : {1, 2}) {
+      hardware_.chip->cores_per_cluster = cores;
+      workload_ = two_layers(48);
+      request_.step_rows = 48;
+      TaskGraph graph;
+      const std::int64_t all = add(kernels, graph).bytes.kernels;
+      std::int64_t straight = 0;
+      for (const Task& task : graph.tasks()) {
+        const auto* copy = task.instruction.operation.get_if<Copy>();
+        if (copy == nullptr || copy->unit != Unit::kIodma || copy->source >= kDramEnd) continue;
+        EXPECT_GE(copy->destination, wram_address(0));
+        straight += std::int64_t{copy->run_bytes} * copy->inner_count * copy->outer_count;
+      }
+      EXPECT_EQ(straight, cores == 1 ? all : 0) << cores << " cores";
+    }
+  }
+}
+
 // Loads wait for the portion that lay in their slot, and for no other.
 TEST_F(StreamedKernels, FU_2_FU_9_a_slot_is_free_when_its_portion_was_used) {
   hardware_.chip->core.wram.size_bytes = 2 * kLargestBlock;
