@@ -1,5 +1,6 @@
 #include "tilebeat/fabric/sram_bank.h"
 
+#include "tilebeat/base/copy_word.h"
 #include "tilebeat/base/error.h"
 #include "tilebeat/fabric/zero_pages.h"
 
@@ -8,26 +9,6 @@
 
 namespace tilebeat {
 namespace {
-
-// Words of the usual sizes without a call.
-inline void copy_word(void* to, const void* from, unsigned length) {
-  switch (length) {
-    case 4:
-      std::memcpy(to, from, 4);
-      return;
-    case 8:
-      std::memcpy(to, from, 8);
-      return;
-    case 16:
-      std::memcpy(to, from, 16);
-      return;
-    case 32:
-      std::memcpy(to, from, 32);
-      return;
-    default:
-      std::memcpy(to, from, length);
-  }
-}
 
 constexpr std::size_t kPage = 4096, kCacheLine = 64;
 
@@ -74,7 +55,7 @@ void SramBank::trace_accesses(const std::string& scope, const std::string& signa
 void SramBank::inject_fault(std::int64_t address, std::uint8_t mask) {
   fault_address_ = address;
   fault_mask_ = mask;
-  granted_regions_ = 0;
+  granted_regions_ = exclusive_regions_ = 0;
   for (auto& port : ports) port->invalidate_direct_mem_ptr(0, size_bytes_ - 1);
 }
 
@@ -132,10 +113,28 @@ void SramBank::written(std::uint64_t address, unsigned length) {
   const std::uint64_t region = address < region_bytes_       ? 0
                                : address < 2 * region_bytes_ ? 1
                                                              : address / region_bytes_;
-  if ((granted_regions_ >> region & 1) == 0) return;
+  if ((granted_regions_ >> region & 1) != 0) withdraw(region);
+}
+
+// Nobody has direct memory access any more; all ports hear of it, `but` the one that knows.
+void SramBank::withdraw(std::uint64_t region, const Port* but) {
   granted_regions_ &= ~(std::uint32_t{1} << region);
-  for (auto& port : ports)
-    port->invalidate_direct_mem_ptr(region * region_bytes_, (region + 1) * region_bytes_ - 1);
+  exclusive_regions_ &= ~(std::uint32_t{1} << region);
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    if (&ports_[i] != but)
+      ports[i]->invalidate_direct_mem_ptr(region * region_bytes_, (region + 1) * region_bytes_ - 1);
+  }
+}
+
+// Notes the grant, which ends those that it excludes; false when writes must not be left to others.
+bool SramBank::grant(const Port& port, tlm::tlm_command command, std::uint64_t region) {
+  const bool exclusive = command == tlm::TLM_WRITE_COMMAND;
+  if (exclusive && (fault_mask_ != 0 || context_.trace() != nullptr)) return false;
+  const std::uint32_t bit = std::uint32_t{1} << region;
+  const std::uint32_t excluded = exclusive ? granted_regions_ | exclusive_regions_ : exclusive_regions_;
+  if ((excluded & bit) != 0) withdraw(region, &port);
+  (exclusive ? exclusive_regions_ : granted_regions_) |= bit;
+  return true;
 }
 
 tlm::tlm_sync_enum SramBank::Port::nb_transport_fw(tlm::tlm_generic_payload&, tlm::tlm_phase&,
@@ -146,7 +145,7 @@ tlm::tlm_sync_enum SramBank::Port::nb_transport_fw(tlm::tlm_generic_payload&, tl
 bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
   const std::uint64_t region = payload.get_address() / bank->region_bytes_;
   if (payload.get_address() >= bank->size_bytes_) return false;
-  bank->granted_regions_ |= std::uint32_t{1} << region;
+  if (!bank->grant(*this, payload.get_command(), region)) return false;
   dmi.set_dmi_ptr(bank->storage_ + region * bank->region_bytes_);
   dmi.set_start_address(region * bank->region_bytes_);
   dmi.set_end_address((region + 1) * bank->region_bytes_ - 1);

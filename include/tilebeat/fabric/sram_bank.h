@@ -23,10 +23,12 @@ struct BankPortStats {
 /// port and cycle. Back-pressure: a second access of a port in the same cycle is answered with an annotated
 /// delay to the next free cycle; nothing waits. Ports have one initiator each. Direct memory access is
 /// granted a region at a time and withdrawn with the first write into that region through any port; of a bank
-/// with a stuck cell for reading alone. Who uses it where the bank's counters are reported says which
-/// accesses it stands for with a TLM_IGNORE_COMMAND transaction (AccessCount; data length: bytes of one
-/// access), so that the counters of both granularities agree (SPEC CY-3, HI-7). A scratchpad counts its words
-/// itself.
+/// with a stuck cell for reading alone. Asked for with TLM_WRITE_COMMAND it is exclusive: the one who has it
+/// writes without the bank noticing, so that all other grants of the region are withdrawn, and it is, in
+/// turn, when somebody else asks. A bank that is traced, or has a stuck cell, grants none of these. Who uses
+/// it where the bank's counters are reported says which accesses it stands for with a TLM_IGNORE_COMMAND
+/// transaction (AccessCount; data length: bytes of one access), so that the counters of both granularities
+/// agree (SPEC CY-3, HI-7). A scratchpad counts its words itself.
 class SramBank : public sc_core::sc_module {
  public:
   sc_core::sc_vector<tlm::tlm_target_socket<>> ports;
@@ -67,12 +69,14 @@ class SramBank : public sc_core::sc_module {
   };
   void access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void written(std::uint64_t address, unsigned length);
+  void withdraw(std::uint64_t region, const Port* but = nullptr);
+  bool grant(const Port& port, tlm::tlm_command command, std::uint64_t region);
   void trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at);
 
   SimContext context_;
   Picoseconds period_ps_;
   std::uint64_t region_bytes_;
-  std::uint32_t granted_regions_ = 0;  // a bit each
+  std::uint32_t granted_regions_ = 0, exclusive_regions_ = 0;  // a bit each
   std::uint64_t size_bytes_;
   // Banks of one memory are accessed at the same address in the same cycle. Each begins in another cache line
   // of its page, or all of these accesses would fall into the same few sets of the machine's cache.

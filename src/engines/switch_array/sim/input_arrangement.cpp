@@ -23,8 +23,12 @@ InputArrangement::InputArrangement(sc_core::sc_module_name name, const SimContex
       queues_(config.rows, config.arrangement_queue_words),
       assembling_(static_cast<std::size_t>(bytes_per_clock) + 1,
                   std::vector<std::uint8_t>(static_cast<std::size_t>(config.port_channels))),
-      write_word_(tlm::TLM_WRITE_COMMAND, config.port_channels) {
+      write_word_(tlm::TLM_WRITE_COMMAND, config.port_channels),
+      direct_(static_cast<std::size_t>(config.rows), config.port_channels,
+              static_cast<std::uint64_t>(config.bank_depth_words) *
+                  static_cast<std::uint64_t>(config.port_channels)) {
   stream.register_b_transport(this, &InputArrangement::b_transport);
+  for (auto& bank : bank_write) bank.register_invalidate_direct_mem_ptr(this, &InputArrangement::withdraw);
 }
 
 void InputArrangement::begin(const LoadInput& load) {
@@ -52,9 +56,11 @@ void InputArrangement::begin_slice(int channel) {
 }
 
 void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  auto& message = message_of<StreamMessage>(payload, stream);
+  if (std::holds_alternative<StreamMessage::Data>(message.content)) note_access();
   take_stream(
-      message_of<StreamMessage>(payload, stream), queues_, ledger, context_.clock.cycle_of(now_ps()),
-      bytes_per_clock_, [this](const Instruction& load) { begin(load.operation.get<LoadInput>()); },
+      message, queues_, ledger, context_.clock.cycle_of(now_ps()), bytes_per_clock_,
+      [this](const Instruction& load) { begin(load.operation.get<LoadInput>()); },
       [this](const std::uint8_t* bytes, int count, Cycle ready) { take_beat(bytes, count, ready); });
 }
 
@@ -69,7 +75,6 @@ void InputArrangement::note_access() {
 }
 
 void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {
-  note_access();
   queues_.begin_beat(ready);
   words_.clear();
   const int p = config_.port_channels;
@@ -119,7 +124,19 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
   write_words();
 }
 
+// Into the banks' memory, where they leave that to the arrangement.
 void InputArrangement::write_words() {
+  const auto copy = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words) *
+                    static_cast<std::uint64_t>(config_.port_channels);
+  if (direct_.open(bank_write, copy)) {
+    for (const Words& words : words_) {
+      const std::uint8_t* from = words.from;
+      std::uint64_t address = words.address;
+      for (int n = 0; n < words.count; ++n, from += config_.port_channels, address += plane_bytes_)
+        direct_.write(static_cast<std::size_t>(words.bank), address, from);
+    }
+    return;
+  }
   const Picoseconds now = now_ps();
   for (std::size_t i = 0; i < words_.size(); ++i) {
     const Words& words = words_[i];

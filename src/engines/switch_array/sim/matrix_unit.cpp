@@ -77,6 +77,8 @@ class SwitchArrayUnit : public MatrixUnit {
   using Level = std::int64_t MemoryBytes::*;
 
   void visit_engine(StatVisitor& visitor) {
+    engine_->arrangement->settle();
+    engine_->parameter_loader->settle();
     const SwitchStats& stats = engine_->switch_network->stats;
     const PostProcessor& post = *engine_->post_processor;
     visitor.array(engine_->switch_network->ledger, stats.beats, stats.useful_macs);

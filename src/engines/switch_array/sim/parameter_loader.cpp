@@ -21,8 +21,12 @@ ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext&
       bytes_per_clock_(bytes_per_clock),
       queues_(config.columns + 1, config.arrangement_queue_words),
       write_word_(tlm::TLM_WRITE_COMMAND, config.port_channels),
-      write_record_(tlm::TLM_WRITE_COMMAND, kPostParameterBytes) {
+      write_record_(tlm::TLM_WRITE_COMMAND, kPostParameterBytes),
+      direct_(static_cast<std::size_t>(config.columns), config.port_channels,
+              static_cast<std::uint64_t>(config.parameter_depth_words) *
+                  static_cast<std::uint64_t>(config.port_channels)) {
   stream.register_b_transport(this, &ParameterLoader::b_transport);
+  for (auto& bank : bank_write) bank.register_invalidate_direct_mem_ptr(this, &ParameterLoader::withdraw);
 }
 
 void ParameterLoader::begin(const LoadKernels& load) {
@@ -47,9 +51,11 @@ void ParameterLoader::begin(const LoadKernels& load) {
 }
 
 void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  auto& message = message_of<StreamMessage>(payload, stream);
+  if (std::holds_alternative<StreamMessage::Data>(message.content)) note_access();
   take_stream(
-      message_of<StreamMessage>(payload, stream), queues_, ledger, context_.clock.cycle_of(now_ps()),
-      bytes_per_clock_, [this](const Instruction& load) { begin(load.operation.get<LoadKernels>()); },
+      message, queues_, ledger, context_.clock.cycle_of(now_ps()), bytes_per_clock_,
+      [this](const Instruction& load) { begin(load.operation.get<LoadKernels>()); },
       [this](const std::uint8_t* bytes, int count, Cycle ready) { take_beat(bytes, count, ready); });
 }
 
@@ -64,7 +70,7 @@ void ParameterLoader::note_access() {
 }
 
 void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {
-  note_access();
+  if (store_beat(bytes, count, ready)) return;
   queues_.begin_beat(ready);
   writes_.clear();
   assembled_.erase(assembled_.begin(), assembled_.begin() + static_cast<std::ptrdiff_t>(item_));
@@ -72,6 +78,7 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
   const std::uint8_t* const end = bytes + count;
   while (true) {
     bytes = take_whole_words(bytes, end);
+    if (!open_ && bytes == end && load_.group_channels == 0) break;  // there are no words without bytes
     if (!open_ && !begin_item()) break;
     const int taken = std::min(brought_.size() - taken_, static_cast<int>(end - bytes));
     std::copy_n(bytes, taken,
@@ -83,6 +90,25 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
   }
   queues_.end_beat();
   write_items();
+}
+
+// A beat of whole words, one for a bank at most, that finds the queues empty, straight into the banks'
+// memory; false where it is another one, or the banks want to see what is written.
+bool ParameterLoader::store_beat(const std::uint8_t* bytes, int count, Cycle ready) {
+  const int p = config_.port_channels, words = count / p;
+  if (open_ || load_.group_channels != 0 || words * p != count || words > config_.columns) return false;
+  if ((load_.words - word_) * config_.columns - column_ < words) return false;
+  if (!direct_.open(bank_write, 0) || !queues_.take_row(ready, column_, words, config_.columns)) return false;
+  for (int left = words; left > 0;) {
+    const auto address = static_cast<std::uint64_t>((load_.parameter_word + word_) * p);
+    const int row = std::min(config_.columns - column_, left);
+    direct_.write_row(static_cast<std::size_t>(column_), static_cast<std::size_t>(row), address, bytes);
+    left -= row;
+    bytes += static_cast<std::ptrdiff_t>(row) * p;
+    column_ += row;
+    if (column_ == config_.columns) column_ = 0, ++word_;
+  }
+  return true;
 }
 
 // Words of which the beat brings all bytes are written from it as they are. Returns what is left of the beat.

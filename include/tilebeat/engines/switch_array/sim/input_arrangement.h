@@ -5,6 +5,7 @@
 #include "tilebeat/engines/switch_array/schedule.h"
 #include "tilebeat/engines/switch_array/sim/array_holds.h"
 #include "tilebeat/engines/switch_array/write_queues.h"
+#include "tilebeat/fabric/direct_writer.h"
 #include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
@@ -36,6 +37,9 @@ class InputArrangement : public sc_core::sc_module {
   InputArrangement(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
                    int bytes_per_clock);
 
+  /// Tells the banks what was written into them so far, for who looks at their counters.
+  void settle() { direct_.settle(bank_write); }
+
   ArrayHolds* holds = nullptr;  ///< of its engine, if it has one
   CycleLedger ledger;
 
@@ -53,6 +57,7 @@ class InputArrangement : public sc_core::sc_module {
     const std::uint8_t* from = nullptr;
   };
   void write_words();
+  void withdraw(sc_dt::uint64 begin, sc_dt::uint64 end) { direct_.withdraw(begin, end); }
 
   SimContext context_;
   SwitchArrayConfig config_;
@@ -73,6 +78,7 @@ class InputArrangement : public sc_core::sc_module {
   std::size_t assembly_ = 0;
   std::vector<Words> words_;  // complete words of the beat
   WordAccess write_word_;
+  DirectWriter direct_;
 };
 
 }  // namespace tilebeat

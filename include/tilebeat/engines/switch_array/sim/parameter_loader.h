@@ -5,6 +5,7 @@
 #include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/engines/switch_array/sim/array_holds.h"
 #include "tilebeat/engines/switch_array/write_queues.h"
+#include "tilebeat/fabric/direct_writer.h"
 #include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
@@ -34,6 +35,9 @@ class ParameterLoader : public sc_core::sc_module {
   ParameterLoader(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
                   int bytes_per_clock);
 
+  /// Tells the banks what was written into them so far, for who looks at their counters.
+  void settle() { direct_.settle(bank_write); }
+
   ArrayHolds* holds = nullptr;  ///< of its engine, if it has one
   CycleLedger ledger;
 
@@ -42,6 +46,8 @@ class ParameterLoader : public sc_core::sc_module {
   void begin(const LoadKernels& load);
   void note_access();
   void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
+  bool store_beat(const std::uint8_t* bytes, int count, Cycle ready);
+  void withdraw(sc_dt::uint64 begin, sc_dt::uint64 end) { direct_.withdraw(begin, end); }
   const std::uint8_t* take_whole_words(const std::uint8_t* bytes, const std::uint8_t* end);
   bool begin_item();
   void end_item();
@@ -72,6 +78,7 @@ class ParameterLoader : public sc_core::sc_module {
   int taken_ = 0;
   std::vector<Write> writes_;
   WordAccess write_word_, write_record_;
+  DirectWriter direct_;
 };
 
 }  // namespace tilebeat
