@@ -1,5 +1,6 @@
 #include "tilebeat/fabric/scratchpad.h"
 
+#include "tilebeat/base/copy_word.h"
 #include "tilebeat/base/error.h"
 #include "tilebeat/base/math.h"
 #include "tilebeat/fabric/burst.h"
@@ -125,7 +126,9 @@ void Scratchpad::take(tlm::tlm_generic_payload& payload, Cycle now) {
   const Cycle first = now + 1 + config_.latency_cycles;
   requests_.push_back({&payload, first, 0});
   trace_queue();
-  wake_.notify(to_sc_time(context_.clock.at(first) - now_ps()));  // an event keeps the earliest
+  const bool alone = requests_.size() == 1 && may_run_ahead();
+  const Cycle next = alone ? runs_ahead_to(first) : first;
+  wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));  // an event keeps the earliest
 }
 
 // The request that waits for a place, when there is one.
@@ -145,6 +148,7 @@ void Scratchpad::step() {
   catch_up(now);
   respond(now);
   admit(now);
+  if (const Cycle ahead = runs_ahead_to(now); ahead > now) return schedule(now, ahead);
   std::fill(accessed_.begin(), accessed_.end(), 0);
   const ScratchpadStats before = stats;
   int reads = words_per_clock_, writes = words_per_clock_;
@@ -152,7 +156,7 @@ void Scratchpad::step() {
     if (request.next == now) access_words(request, now, request.payload->is_read() ? reads : writes);
   }
   if (signals_) trace_cycle(now, before, {words_per_clock_ - reads, words_per_clock_ - writes});
-  schedule(now);
+  schedule(now + 1, runs_ahead_to(now + 1));
 }
 
 // What the memory did in this cycle; the next one shows nothing until it does something again.
@@ -235,21 +239,94 @@ void Scratchpad::move_word(Request& request, const Place& place) {
   const auto bytes = static_cast<unsigned>(
       std::min<std::uint64_t>(place.word_left, payload.get_data_length() - request.done));
   std::uint8_t* const data = payload.get_data_ptr() + request.done;
-  if (std::uint8_t* const cell = has_engine_ports_ ? nullptr : cell_of(place); cell == nullptr)
+  if (!has_engine_ports_) open_cells();
+  if (std::uint8_t* const cells = has_engine_ports_ ? nullptr : cells_[place.bank]; cells == nullptr)
     transport(bank_ports_[place.bank], payload_, payload.get_command(), place.address, data, bytes);
   else
-    std::memcpy(payload.is_read() ? data : cell, payload.is_read() ? cell : data, bytes);
+    copy_word(payload.is_read() ? data : cells + place.address,
+              payload.is_read() ? cells + place.address : data, bytes);
   ++stats.words;
   request.done += bytes;
 }
 
-void Scratchpad::schedule(Cycle now) {
-  Cycle next = runs_ahead_to(now);
-  for (const Request& request : requests_) {
-    const bool ahead = next > 0 && request.next == now + 1 && !request.complete();
-    if (!ahead && (next <= 0 || request.next < next)) next = request.next;
+namespace {
+
+// Words between a request's data and the banks' cells, bank after bank.
+struct MovedWords {
+  std::uint8_t* data;
+  std::uint8_t* const* cells;
+  std::size_t banks, bank;
+  std::uint64_t row;  // address of the word in its bank
+
+  template <tlm::tlm_command Command, class Size>
+  void one(std::size_t in_word, Size size) {
+    std::uint8_t* const cell = cells[bank] + row + in_word;
+    if (Command == tlm::TLM_READ_COMMAND)
+      std::memcpy(data, cell, size);
+    else
+      std::memcpy(cell, data, size);
+    data += size;
   }
-  if (next > now) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
+  void next(std::size_t width) {
+    if (++bank == banks) bank = 0, row += width;
+  }
+  // `bytes` from byte `in_word` of the word on; the first `first` of them complete it.
+  template <tlm::tlm_command Command>
+  void move(std::size_t in_word, std::size_t first, std::size_t bytes, std::size_t width) {
+    if (first > 0) {
+      one<Command>(in_word, first);
+      next(width);
+    }
+    with_word_size(width, [this, whole = (bytes - first) / width](auto size) {
+      MovedWords words = *this;  // in registers
+      for (std::size_t i = 0; i < whole; ++i) {
+        words.one<Command>(0, size);
+        words.next(size);
+      }
+      *this = words;
+    });
+    if (const std::size_t rest = (bytes - first) % width; rest > 0) one<Command>(0, rest);
+  }
+};
+
+}  // namespace
+
+// The next words of a request, `most` at most, of interleaved banks that nothing else accesses.
+void Scratchpad::move_words(Request& request, Cycle most) {
+  open_cells();
+  tlm::tlm_generic_payload& payload = *request.payload;
+  Place place = place_of(payload.get_address() - base_ + request.done);
+  if (!all_cells_) {
+    for (; most > 0 && !request.complete();
+         --most, place = place_of(payload.get_address() - base_ + request.done))
+      move_word(request, place);
+    return;
+  }
+  const auto width = static_cast<std::size_t>(config_.bank_bytes);
+  const std::size_t in_word = width - place.word_left;
+  const std::size_t left = payload.get_data_length() - request.done;
+  const std::size_t bytes = std::min(left, static_cast<std::size_t>(most) * width - in_word);
+  MovedWords moved{payload.get_data_ptr() + request.done, cells_.data(), cells_.size(), place.bank,
+                   place.address - in_word};
+  const std::size_t first = std::min(in_word > 0 ? place.word_left : 0, bytes);  // of a word begun before
+  if (payload.is_read()) {
+    moved.move<tlm::TLM_READ_COMMAND>(in_word, first, bytes, width);
+  } else {
+    moved.move<tlm::TLM_WRITE_COMMAND>(in_word, first, bytes, width);
+  }
+  request.done += static_cast<unsigned>(bytes);
+  stats.words += static_cast<std::int64_t>((in_word + bytes + width - 1) / width);
+}
+
+// Plans the next look at the memory: the cycles from `from` on have not been dealt with, and those before
+// `ahead`, as `runs_ahead_to` says, need none.
+void Scratchpad::schedule(Cycle from, Cycle ahead) {
+  Cycle next = ahead;
+  for (const Request& request : requests_) {
+    const bool is_ahead = ahead > 0 && request.next == from && !request.complete();
+    if (!is_ahead && (next <= 0 || request.next < next)) next = request.next;
+  }
+  if (next > 0) wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));
 }
 
 int Scratchpad::words_left(const Request& request) const {
@@ -259,16 +336,20 @@ int Scratchpad::words_left(const Request& request) const {
   return static_cast<int>((end + width - 1) / width - begin / width);
 }
 
-// The next cycle in which something changes for the requests that are served, or wait for their port, from
-// the next cycle on, when the oldest read and the oldest write meet in no bank and no byte until then; 0:
-// they must be looked at cycle by cycle.
-Cycle Scratchpad::runs_ahead_to(Cycle now) const {
+bool Scratchpad::may_run_ahead() const {
   const bool traced = signals_ != nullptr && context_.trace() != nullptr;
-  if (has_engine_ports_ || traced || words_per_clock_ > config_.banks) return 0;
+  return !has_engine_ports_ && !traced && words_per_clock_ <= config_.banks;
+}
+
+// The next cycle in which something changes for the requests that are served, or wait for their port, from
+// cycle `from` on, when the oldest read and the oldest write meet in no bank and no byte until then; `from`
+// or 0: they must be looked at cycle by cycle.
+Cycle Scratchpad::runs_ahead_to(Cycle from) const {
+  if (!may_run_ahead()) return 0;
   std::array<const Request*, 2> served{};  // the oldest read and write
   std::array<bool, 2> waited_for{};
   for (const Request& request : requests_) {
-    if (request.next != now + 1 || request.complete()) continue;
+    if (request.next != from || request.complete()) continue;
     const std::size_t port = request.port();
     if (served[port] == nullptr)
       served[port] = &request;
@@ -281,7 +362,7 @@ Cycle Scratchpad::runs_ahead_to(Cycle now) const {
     if (served[port] == nullptr) continue;
     // The response; or the last words, beside which another request may have the rest of the port.
     const Cycle cycles = ceil_div(words_left(*served[port]), words_per_clock_);
-    const Cycle end = now + 1 + cycles - (waited_for[port] ? 1 : 0);
+    const Cycle end = from + cycles - (waited_for[port] ? 1 : 0);
     if (next == 0 || end < next) next = end;
   }
   return next;
@@ -308,8 +389,7 @@ void Scratchpad::catch_up(Cycle now) {
     const Cycle cycles = now - request.next;
     bool& first = served[request.port()];
     if (!std::exchange(first, true)) {
-      for (Cycle words = cycles * words_per_clock_; words > 0 && !request.complete(); --words)
-        move_word(request, place_of(request.payload->get_address() - base_ + request.done));
+      move_words(request, cycles * words_per_clock_);
     } else {
       stats.port_clocks += cycles;
       note_wait(*request.payload, request.next, Activity::kDataLatency);
@@ -319,23 +399,23 @@ void Scratchpad::catch_up(Cycle now) {
   }
 }
 
-// The storage of a bank's word, null where it grants no direct memory access.
-std::uint8_t* Scratchpad::cell_of(const Place& place) {
-  if (cells_.empty()) {
-    cells_.resize(banks_.size());
-    for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
-      tlm::tlm_dmi dmi;
-      payload_.set_address(0);
-      if (bank_ports_[bank]->get_direct_mem_ptr(payload_, dmi) && dmi.is_write_allowed())
-        cells_[bank] = dmi.get_dmi_ptr();
-    }
+// The storage of the banks, as far as they leave it to the memory.
+void Scratchpad::open_cells() {
+  if (!cells_.empty()) return;
+  cells_.resize(banks_.size());
+  payload_.set_command(tlm::TLM_WRITE_COMMAND);
+  for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
+    tlm::tlm_dmi dmi;
+    payload_.set_address(0);
+    if (bank_ports_[bank]->get_direct_mem_ptr(payload_, dmi) && dmi.is_write_allowed())
+      cells_[bank] = dmi.get_dmi_ptr();
   }
-  std::uint8_t* const cells = cells_[place.bank];
-  return cells == nullptr ? nullptr : cells + place.address;
+  all_cells_ = std::find(cells_.begin(), cells_.end(), nullptr) == cells_.end();
 }
 
 unsigned Scratchpad::debug(tlm::tlm_generic_payload& payload) {
   if (!inside(payload)) return 0;
+  if (may_run_ahead()) catch_up(context_.clock.cycle_of(now_ps()));
   const std::uint64_t begin = payload.get_address() - base_;
   const std::uint64_t end = begin + payload.get_data_length();
   for (std::uint64_t at = begin; at < end;) {

@@ -48,7 +48,8 @@ enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
 ///
 /// Nothing is looked at cycle by cycle while nothing can change: the words of one read and one write that
 /// meet in no bank are accessed together, through the banks' direct memory access, when the next thing
-/// happens at the memory. Cycles and counters are those of single words. A trace shows every cycle.
+/// happens at the memory. A request that finds the memory without another one is looked at for its response.
+/// Cycles and counters are those of single words. A trace shows every cycle.
 ///
 /// Protocol: nb_transport base protocol as the interconnect speaks it; requests outside the memory are
 /// answered with TLM_ADDRESS_ERROR_RESPONSE at once. transport_dbg reads and writes without time passing.
@@ -119,13 +120,15 @@ class Scratchpad : public sc_core::sc_module {
   void access_words(Request& request, Cycle now, int& room);
   bool access_word(Request& request);
   void move_word(Request& request, const Place& place);
+  void move_words(Request& request, Cycle most);
   void note_access(const Request& request, unsigned from, Cycle now);
-  void schedule(Cycle now);
+  void schedule(Cycle from, Cycle ahead);
   void catch_up(Cycle now);
-  Cycle runs_ahead_to(Cycle now) const;
+  bool may_run_ahead() const;
+  Cycle runs_ahead_to(Cycle from) const;
   bool may_meet(const Request& a, const Request& b) const;
   int words_left(const Request& request) const;
-  std::uint8_t* cell_of(const Place& place);
+  void open_cells();
   void declare_signals(Trace& trace);
   void trace_request(const tlm::tlm_generic_payload& payload, Cycle now);
   void trace_queue();
@@ -148,7 +151,9 @@ class Scratchpad : public sc_core::sc_module {
   int words_per_clock_;
   ScratchpadLayout layout_;
   bool has_engine_ports_;
-  std::vector<std::uint8_t*> cells_;  // of each bank, while direct memory access is granted
+  // The storage of each bank; null where it grants no exclusive direct memory access.
+  std::vector<std::uint8_t*> cells_;
+  bool all_cells_ = false;  // none of them is null
   std::vector<std::unique_ptr<SramBank>> banks_;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<Scratchpad>> bank_ports_;
   std::deque<Request> requests_;              // oldest first
