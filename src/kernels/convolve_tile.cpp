@@ -103,26 +103,74 @@ int accumulator_stride(int kernels) {
   return align_up(kernels, kBlockKernels);
 }
 
+namespace {
+
+// Where the channel pairs of a kernel go, in the order in which they come: [plane][tap][pair] to rows of
+// 16 kernels, [tap][plane][pair].
+class PairRows {
+ public:
+  PairRows(int planes, int taps, int pairs) : planes_(planes), taps_(taps), pairs_(pairs) {}
+  std::ptrdiff_t next() {
+    const std::ptrdiff_t row = (static_cast<std::ptrdiff_t>(tap_) * planes_ + plane_) * pairs_ + pair_;
+    if (++pair_ == pairs_) {
+      pair_ = 0;
+      if (++tap_ == taps_) tap_ = 0, ++plane_;
+    }
+    return row;
+  }
+
+ private:
+  int planes_, taps_, pairs_;
+  int plane_ = 0, tap_ = 0, pair_ = 0;
+};
+
+constexpr int kPairRow = kBlockKernels * 2;  // int16 of a row
+
+// Four pairs of each of 16 kernels, which are `kernel` int16 apart, into four rows.
+void pack_four(const std::int16_t* from, std::ptrdiff_t kernel, std::int16_t* const* rows) {
+  for (int k = 0; k < kBlockKernels; k += 4, from += 4 * kernel) {
+    const auto load = [&](int i) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * kernel));
+    };
+    const __m128i a = load(0), b = load(1), c = load(2), d = load(3);
+    const __m128i ab_low = _mm_unpacklo_epi32(a, b), ab_high = _mm_unpackhi_epi32(a, b);
+    const __m128i cd_low = _mm_unpacklo_epi32(c, d), cd_high = _mm_unpackhi_epi32(c, d);
+    const auto store = [&](int i, __m128i pairs) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(rows[i] + 2 * k), pairs);
+    };
+    store(0, _mm_unpacklo_epi64(ab_low, cd_low));
+    store(1, _mm_unpackhi_epi64(ab_low, cd_low));
+    store(2, _mm_unpacklo_epi64(ab_high, cd_high));
+    store(3, _mm_unpackhi_epi64(ab_high, cd_high));
+  }
+}
+
+}  // namespace
+
 // Weights as the inner loop reads them: [block of 16 kernels][tap][channel pair][16 kernels][2 channels].
 void pack_weights(const TileConvolution& g, int depth, const std::vector<std::int16_t>& weights,
                   std::vector<std::int16_t>& packed) {
   const int taps = g.kernel_h * g.kernel_w;
   const int blocks = ceil_div(g.kernels, kBlockKernels);
-  const int pairs = depth / g.planes / 2;  // of one word
-  packed.resize(static_cast<std::size_t>(blocks) * taps * depth * kBlockKernels);
+  const int all_pairs = taps * depth / 2;
+  const std::ptrdiff_t kernel = std::ptrdiff_t{2} * all_pairs, block = kernel * kBlockKernels;
+  packed.resize(static_cast<std::size_t>(blocks * block));
   if (g.kernels % kBlockKernels != 0) std::fill(packed.begin(), packed.end(), std::int16_t{0});
-  for (int k = 0; k < g.kernels; ++k) {
-    const std::int16_t* from = weights.data() + static_cast<std::ptrdiff_t>(k) * taps * depth;
-    std::int16_t* block = packed.data() +
-                          static_cast<std::ptrdiff_t>(k / kBlockKernels) * taps * depth * kBlockKernels +
-                          (k % kBlockKernels) * 2;
-    for (int plane = 0; plane < g.planes; ++plane) {
-      for (int tap = 0; tap < taps; ++tap) {
-        std::int16_t* to =
-            block + (static_cast<std::ptrdiff_t>(tap) * (depth / 2) + plane * pairs) * kBlockKernels * 2;
-        for (int pair = 0; pair < pairs; ++pair, from += 2, to += kBlockKernels * 2)
-          std::memcpy(to, from, 2 * sizeof *from);
-      }
+  for (int first = 0; first < g.kernels; first += kBlockKernels) {
+    const int kernels = std::min(kBlockKernels, g.kernels - first);
+    const std::int16_t* from = weights.data() + first * kernel;
+    std::int16_t* const to = packed.data() + first / kBlockKernels * block;
+    PairRows rows(g.planes, taps, depth / g.planes / 2);
+    int pair = 0;
+    for (; kernels == kBlockKernels && pair + 4 <= all_pairs; pair += 4, from += 8) {
+      std::int16_t* places[4];
+      for (auto& place : places) place = to + rows.next() * kPairRow;
+      pack_four(from, kernel, places);
+    }
+    for (; pair < all_pairs; ++pair, from += 2) {
+      std::int16_t* const row = to + rows.next() * kPairRow;
+      for (int k = 0; k < kernels; ++k)
+        std::memcpy(row + std::ptrdiff_t{2} * k, from + k * kernel, 2 * sizeof *from);
     }
   }
 }

@@ -1,8 +1,10 @@
 #include "tilebeat/engines/switch_array/backend.h"
 
+#include "tilebeat/base/copy_word.h"
 #include "tilebeat/engines/switch_array/kernel_words.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -25,10 +27,35 @@ std::vector<std::uint8_t> pack_block(const Problem& p, const ArrayShape& array, 
   for (int k = kernel_block * array.columns;
        k < std::min(p.conv.out_channels, (kernel_block + 1) * array.columns); ++k)
     group_begin.push_back(channels_of_kernels(p, {k, k + 1}).begin);
-  std::vector<std::uint8_t> bytes;
-  bytes.reserve(static_cast<std::size_t>(packed_bytes(p, array, kernel_block, planes)));
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(packed_bytes(p, array, kernel_block, planes)));
+  std::uint8_t* out = bytes.data();
+  // Where each column's kernel begins, counted from its channel 0, which may lie before its group.
+  std::vector<std::int64_t> kernels;
+  for (std::size_t column = 0; column < group_begin.size(); ++column) {
+    const std::int64_t kernel = std::int64_t{set} * p.conv.out_channels + kernel_block * array.columns +
+                                static_cast<std::int64_t>(column);
+    kernels.push_back(kernel * p.taps() * channels_per_group - group_begin[column]);
+  }
+  const bool full = kernels.size() == static_cast<std::size_t>(array.columns);
+  const int latest = full ? *std::max_element(group_begin.begin(), group_begin.end()) : 0;
+  const int earliest = full ? *std::min_element(group_begin.begin(), group_begin.end()) : 0;
   for (int plane = planes.begin; plane < planes.end; ++plane) {
+    // All channels of the plane lie in the groups of all kernels.
+    const bool whole = full && plane * word >= latest && (plane + 1) * word <= earliest + channels_per_group;
     for (int tap = 0; tap < p.taps(); ++tap) {
+      if (whole) {
+        const std::uint8_t* const from = p.weights->bytes.data();
+        const std::int64_t offset = std::int64_t{tap} * channels_per_group + std::int64_t{plane} * word;
+        with_word_size(static_cast<std::size_t>(word), [&, out, from, offset](auto size) {
+          std::uint8_t* to = out;
+          for (const std::int64_t kernel : kernels) {
+            std::memcpy(to, from + kernel + offset, size);
+            to += size;
+          }
+        });
+        out += std::ptrdiff_t{array.columns} * word;
+        continue;
+      }
       for (int column = 0; column < array.columns; ++column) {
         const int k = kernel_block * array.columns + column;
         const bool exists = k < p.conv.out_channels;
@@ -37,14 +64,14 @@ std::vector<std::uint8_t> pack_block(const Problem& p, const ArrayShape& array, 
             ((std::int64_t{set} * p.conv.out_channels + k) * p.taps() + tap) * channels_per_group;
         if (exists && first >= 0 && first + word <= channels_per_group) {
           const std::uint8_t* from = p.weights->bytes.data() + kernel + first;
-          bytes.insert(bytes.end(), from, from + word);
+          out = std::copy_n(from, word, out);
           continue;
         }
         const Interval stored = words.brought(std::int64_t{plane - planes.begin} * p.taps() + tap, column);
         for (int i = stored.begin; i < stored.end; ++i) {
           const int channel = first + i;
           const bool taken = exists && channel >= 0 && channel < channels_per_group;
-          bytes.push_back(taken ? p.weights->bytes[static_cast<std::size_t>(kernel + channel)] : fill);
+          *out++ = taken ? p.weights->bytes[static_cast<std::size_t>(kernel + channel)] : fill;
         }
       }
     }

@@ -28,7 +28,7 @@ PeArray::PeArray(sc_core::sc_module_name name, const SimContext& context, const 
       shadow_(static_cast<std::size_t>(config.rows * config.columns)),
       read_word_(tlm::TLM_READ_COMMAND, config.port_channels) {
   operands.register_b_transport(this, &PeArray::b_transport);
-  for (auto& bank : parameter_read) bank.register_invalidate_direct_mem_ptr(this, &PeArray::forget_kernels);
+  for (auto& bank : parameter_read) bank.register_invalidate_direct_mem_ptr(this, &PeArray::withdraw);
   if (context_.trace() != nullptr) declare_signals(trace_accumulators);
 }
 
@@ -50,7 +50,7 @@ void PeArray::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) 
   auto& message = message_of<ArrayOperands>(payload, operands);
   const auto take_setup = [this](const NewSetup& news) {
     setup_ = news.setup;
-    chunk_kernels_.clear();
+    forget_kernels();
     send_(drain, DrainMessage{news});
   };
   std::visit(Overloaded{take_setup, [this](const WaitsFor& news) { send_(drain, DrainMessage{news}); },
@@ -158,6 +158,11 @@ Cycle PeArray::run_chunk(const ArrayOperands::WholeChunk& message) {
   return stalled;
 }
 
+void PeArray::forget_kernels() {
+  for (auto& kernels : chunk_kernels_) spare_kernels_.push_back(std::move(kernels.second));
+  chunk_kernels_.clear();
+}
+
 // The kernels of the chunk from the parameter banks, their zero point taken off, packed for the fast kernel;
 // each of the chunk's `beats` reads one word of every bank.
 const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const TileConvolution& geometry,
@@ -168,8 +173,14 @@ const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const
     count_accesses(bank, beats, p);
   }
   const std::size_t elements = static_cast<std::size_t>(words) * config_.columns * padded_;
-  std::vector<std::int16_t>& packed = chunk_kernels_[run.parameter_word];
-  if (packed.size() == accumulator_stride(config_.columns) * elements / config_.columns) return packed;
+  const auto [known, is_new] = chunk_kernels_.try_emplace(run.parameter_word);
+  std::vector<std::int16_t>& packed = known->second;
+  if (!is_new && packed.size() == accumulator_stride(config_.columns) * elements / config_.columns)
+    return packed;
+  if (is_new && !spare_kernels_.empty()) {
+    packed = std::move(spare_kernels_.back());
+    spare_kernels_.pop_back();
+  }
   wide_chunk_kernels_.resize(elements);
   for (int column = 0; column < config_.columns; ++column) {
     tlm::tlm_dmi dmi;

@@ -40,7 +40,8 @@ class PeArray : public sc_core::sc_module {
   Cycle run_chunk(const ArrayOperands::WholeChunk& operands);
   const std::vector<std::int16_t>& read_kernels(const ConvRun& run, const TileConvolution& geometry,
                                                 std::int64_t beats);
-  void forget_kernels(sc_dt::uint64, sc_dt::uint64) { chunk_kernels_.clear(); }
+  void withdraw(sc_dt::uint64, sc_dt::uint64) { forget_kernels(); }
+  void forget_kernels();
   void drain_cycle(const ArrayOperands::OneBeat& operands, Cycle at);
   void declare_signals(bool accumulators);
   void trace_pes(Cycle at);
@@ -62,6 +63,7 @@ class PeArray : public sc_core::sc_module {
   /// Kernels that chunks have read, by first word, as the fast kernel wants them: good for later chunks until
   /// a bank is written.
   std::map<std::uint32_t, std::vector<std::int16_t>> chunk_kernels_;
+  std::vector<std::vector<std::int16_t>> spare_kernels_;  ///< storage of such that are forgotten
   std::vector<std::int16_t> wide_chunk_kernels_;
 
   WordAccess read_word_;
