@@ -161,7 +161,13 @@ void Interconnect::accept(Target& target, Cycle from) {
 }
 
 void Interconnect::answer(int target, Payload& payload, Cycle taken_over) {
-  responses_.push_back({taken_over, target, &payload});
+  // In the order in which they are dealt with; the latest one is mostly the last.
+  auto place = responses_.end();
+  for (; place != responses_.begin(); --place) {
+    const Response& before = *std::prev(place);
+    if (before.taken_over < taken_over || (before.taken_over == taken_over && before.target <= target)) break;
+  }
+  responses_.insert(place, {taken_over, target, &payload});
   request_grant_phase(taken_over);
 }
 
@@ -185,9 +191,6 @@ void Interconnect::grant_phase() {
 
 void Interconnect::take_over_responses(Cycle now) {
   if (responses_.empty()) return;
-  std::stable_sort(responses_.begin(), responses_.end(), [](const Response& a, const Response& b) {
-    return a.taken_over != b.taken_over ? a.taken_over < b.taken_over : a.target < b.target;
-  });
   auto response = responses_.begin();
   for (; response != responses_.end() && response->taken_over <= now; ++response) stream(*response);
   responses_.erase(responses_.begin(), response);
@@ -334,7 +337,7 @@ void Interconnect::note_waiting(Cycle now) {
 
 void Interconnect::plan_next_grant(Cycle now) {
   Cycle next = kNever;
-  for (const Response& response : responses_) next = std::min(next, response.taken_over);
+  if (!responses_.empty()) next = responses_.front().taken_over;
   for (const Target& target : targets_) {
     // A target that withholds END_REQ is looked at again when it sends it.
     if (target.unaccepted != nullptr) continue;

@@ -219,13 +219,13 @@ void CopyEngine::take_data(Cycle now) {
   while (!pieces_.empty()) {
     const Piece piece = pieces_.front();
     if (piece.port == nullptr) {
-      data_.insert(data_.end(), static_cast<std::size_t>(piece.bytes), piece.fill);
+      data_.push(static_cast<std::size_t>(piece.bytes), piece.fill);
       filled += piece.bytes;
     } else {
       if (!piece.port->ready(tlm::TLM_READ_COMMAND, now)) return;
       std::vector<std::uint8_t> data = piece.port->take(tlm::TLM_READ_COMMAND);
       read_ledger.explain(piece.port->trail(), now);
-      data_.insert(data_.end(), data.begin(), data.end());
+      data_.push(data.data(), data.size());
       piece.port->recycle(std::move(data));
     }
     pieces_.pop_front();
@@ -315,10 +315,10 @@ bool CopyEngine::turn_block() {
   if (!to_turn_) return true;
   if (data_.size() < static_cast<std::size_t>(to_turn_->block_bytes())) return false;
   const std::size_t columns = to_turn_->run_bytes, rows = to_turn_->inner_count;
-  const std::vector<std::uint8_t> block(data_.begin(), data_.begin() + to_turn_->block_bytes());
+  const std::vector<std::uint8_t> block(data_.data(), data_.data() + to_turn_->block_bytes());
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t column = 0; column < columns; ++column)
-      data_[column * rows + row] = block[row * columns + column];
+      data_.data()[column * rows + row] = block[row * columns + column];
   }
   to_turn_.reset();
   return true;
@@ -338,8 +338,8 @@ bool CopyEngine::write(Cycle now) {
   const int burst = cutter_->bytes();
   BurstPort& port = write_port(address);
   std::vector<std::uint8_t> data = port.buffer(burst);
-  std::copy_n(data_.begin(), burst, data.begin());
-  data_.erase(data_.begin(), data_.begin() + burst);
+  std::copy_n(data_.data(), burst, data.begin());
+  data_.pop(static_cast<std::size_t>(burst));
   reserved_ -= burst;
   cutter_->advance();
   if (cutter_->done()) cutter_.reset();

@@ -254,7 +254,7 @@ class Interconnect : public sc_core::sc_module {
   PortSet asking_;  ///< ports with a request
   std::vector<Target> targets_;
   std::vector<int> winners_;          ///< by target, used inside `arbitrate`
-  std::vector<Response> responses_;   ///< not taken over yet
+  std::vector<Response> responses_;   ///< not taken over yet, by cycle, then target
   std::vector<Delivery> deliveries_;  ///< a heap, earliest first
   std::uint64_t grants_ = 0;
   sc_core::sc_event grant_event_;

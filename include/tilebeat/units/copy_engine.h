@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/base/byte_queue.h"
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/fabric/burst_port.h"
 #include "tilebeat/fabric/interconnect.h"
@@ -140,10 +141,10 @@ class CopyEngine : public CommandedUnit {
   std::deque<Job> jobs_;     // not done, oldest first
   std::size_t to_read_ = 0;  // the first job whose stream has not begun
   std::optional<CopyStream> stream_;
-  std::deque<Piece> pieces_;       // requested or to be filled, oldest first
-  std::size_t to_release_ = 0;     // the job whose last byte arrives next
-  std::deque<std::uint8_t> data_;  // arrived, not written
-  int reserved_ = 0;               // bytes of the buffer in use or promised
+  std::deque<Piece> pieces_;    // requested or to be filled, oldest first
+  std::size_t to_release_ = 0;  // the job whose last byte arrives next
+  ByteQueue data_;              // arrived, not written
+  int reserved_ = 0;            // bytes of the buffer in use or promised
   std::size_t to_write_ = 0;
   int next_block_ = 0;           // of the job to write, if it turns its blocks
   std::optional<Copy> to_turn_;  // its block is at the front of `data_` and not turned yet
