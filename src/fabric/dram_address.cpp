@@ -9,9 +9,14 @@
 namespace tilebeat {
 namespace {
 
-// Splits off the least significant digit of `number`.
+// Splits off the least significant digit of `number`; most radices are powers of two, which need no division.
 std::int64_t take(std::uint64_t& number, std::int64_t radix) {
   const auto unsigned_radix = static_cast<std::uint64_t>(radix);
+  if ((unsigned_radix & (unsigned_radix - 1)) == 0) {
+    const auto power = static_cast<std::int64_t>(number & (unsigned_radix - 1));
+    number >>= __builtin_ctzll(unsigned_radix);
+    return power;
+  }
   const auto digit = static_cast<std::int64_t>(number % unsigned_radix);
   number /= unsigned_radix;
   return digit;
@@ -49,7 +54,8 @@ DramAddressMap::DramAddressMap(const DramConfig& config)
 }
 
 DramAddress DramAddressMap::decode(std::uint64_t address) const {
-  std::uint64_t rest = address / static_cast<std::uint64_t>(burst_bytes_);
+  std::uint64_t rest = address;
+  take(rest, burst_bytes_);
   DramAddress place;
   switch (mapping_) {
     case AddressMapping::kRowBankColumnGroupChannel: {

@@ -27,6 +27,7 @@ DramChannel::DramChannel(const DramConfig& config, int index)
       ecc_(config.ecc_bits > 0),
       clocks_(dram_clocks(config)),
       banks_(clocks_, config.banks, config.bank_groups),
+      queue_(std::max(config.queue_depth, 1)),
       next_refresh_(clocks_.refi > 0 ? clocks_.refi : kNever) {
   if (config.banks < 1 || config.banks > kMaxBanks) {
     throw UserError(fmt::format("dram: banks {} must be 1 to {}", config.banks, kMaxBanks));
@@ -43,7 +44,6 @@ DramChannel::DramChannel(const DramConfig& config, int index)
   if (queue_depth_ < 1) throw UserError(fmt::format("dram: queue_depth {} must be at least 1", queue_depth_));
   if (starvation_cap_ < 0)
     throw UserError(fmt::format("dram: starvation_cap {} must not be negative", starvation_cap_));
-  queue_.reserve(static_cast<std::size_t>(queue_depth_));
   arrivals_.reserve(static_cast<std::size_t>(queue_depth_));
 }
 
@@ -63,11 +63,11 @@ std::optional<DramChannel::Served> DramChannel::step(Cycle now) {
   const auto hidden = std::find_if(arrivals_.begin(), arrivals_.end(),
                                    [now](const Arrival& arrival) { return arrival.visible_from > now; });
   for (auto arrival = arrivals_.begin(); arrival != hidden; ++arrival) {
-    queue_.emplace_back();
-    queue_.back().burst = arrival->burst;
+    Entry& entry = queue_.push();
+    entry.burst = arrival->burst;
     if (++waiting_[static_cast<std::size_t>(arrival->burst.bank)] == 1)
       waiting_banks_ |= bit(arrival->burst.bank);
-    queue_.back().read_first =
+    entry.read_first =
         ecc_ && arrival->burst.write && arrival->burst.bytes < static_cast<std::uint32_t>(burst_bytes_);
   }
   if (hidden != arrivals_.begin()) planned_valid_ = false;
@@ -100,8 +100,9 @@ DramChannel::Choice DramChannel::choose(Cycle from) const {
 bool DramChannel::later_hit(std::size_t index) const {
   const int bank = queue_[index].burst.bank;
   const std::int64_t row = banks_.open_row(bank);
-  return std::any_of(queue_.begin() + static_cast<std::ptrdiff_t>(index) + 1, queue_.end(),
-                     [&](const Entry& e) { return e.burst.bank == bank && e.burst.row == row; });
+  for (std::size_t later = index + 1; later < queue_.size(); ++later)
+    if (queue_[later].burst.bank == bank && queue_[later].burst.row == row) return true;
+  return false;
 }
 
 void DramChannel::consider_entry(Choice& best, std::size_t index, Cycle from,
@@ -183,7 +184,7 @@ Cycle DramChannel::transfer(bool write, Cycle now) {
 
 DramChannel::Served DramChannel::serve(std::size_t index, Cycle now) {
   const Entry entry = queue_[index];
-  queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(index));
+  queue_.erase(index);
   if (--waiting_[static_cast<std::size_t>(entry.burst.bank)] == 0) waiting_banks_ &= ~bit(entry.burst.bank);
   overtaken_ = index == 0 ? 0 : overtaken_ + 1;
   last_served_at_ = now;

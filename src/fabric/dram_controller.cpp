@@ -105,7 +105,10 @@ bool DramController::enter_bursts(std::uint32_t handle, Cycle edge, Cycle visibl
     const std::uint64_t address = slice_.local(payload.get_address()) + request.entered;
     const DramAddress place = map_.decode(address);
     DramChannel& channel = channels_[static_cast<std::size_t>(place.channel)];
-    if (!channel.has_room(edge)) return false;
+    if (!channel.has_room(edge)) {
+      held_channel_ = static_cast<std::size_t>(place.channel);
+      return false;
+    }
     const auto to_boundary = static_cast<std::uint32_t>(burst_bytes - address % burst_bytes);
     const std::uint32_t bytes = std::min(to_boundary, length - request.entered);
     channel.enter({place.bank, place.row, payload.is_write(), handle, request.entered, bytes}, visible_from);
@@ -149,12 +152,8 @@ void DramController::catch_up(Cycle end) {
 Cycle DramController::next_work() const {
   Cycle next = DramChannel::kNever;
   for (const DramChannel& channel : channels_) next = std::min(next, channel.wake());
-  if (held_ != kNone) {
-    // A place that became free at one edge can be taken at the next one.
-    const Request& request = requests_[static_cast<std::size_t>(held_)];
-    const DramAddress place = map_.decode(slice_.local(request.payload->get_address()) + request.entered);
-    if (channels_[static_cast<std::size_t>(place.channel)].has_room(-1)) next = std::min(next, admit_from_);
-  }
+  // A place that became free at one edge can be taken at the next one.
+  if (held_ != kNone && channels_[held_channel_].has_room(-1)) next = std::min(next, admit_from_);
   return next;
 }
 
@@ -201,6 +200,7 @@ void DramController::send_responses(Cycle now) {
 void DramController::admit_held(Cycle now) {
   if (held_ == kNone) return;
   admit_from_ = now + 1;
+  if (!channels_[held_channel_].has_room(now)) return;
   const auto handle = static_cast<std::uint32_t>(held_);
   if (!enter_bursts(handle, now, now)) return;
   held_ = kNone;
@@ -296,9 +296,12 @@ void DramController::observe(const DramCommand& command) {
 
 // A cycle of the NPU belongs to what held at its beginning.
 void DramController::pass_on(const DramWait& wait) {
+  auto* const extension = requests_[wait.request].payload->get_extension<BurstExtension>();
+  if (extension == nullptr) return;
   const auto add = [&](Cycle until, Activity cause) {
-    if (until < 0) return;
-    note_wait(*requests_[wait.request].payload, context_.clock.round_up(clock_.at(until)), cause);
+    // What is known already needs no division.
+    if (until < 0 || clock_.at(until) <= context_.clock.at(extension->trail.until())) return;
+    extension->trail.add(context_.clock.round_up(clock_.at(until)), cause);
   };
   // Whichever comes last is what was waited for last.
   if (wait.others_until < wait.refresh_until) add(wait.others_until, Activity::kMemoryQueue);

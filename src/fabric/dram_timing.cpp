@@ -17,11 +17,6 @@ void require(bool allowed, const char* command, int bank, Cycle cycle) {
   }
 }
 
-// `rule` allows the command from `from` on.
-void wait_for(DramEarliest& earliest, Cycle from, Activity rule) {
-  if (from > earliest.at) earliest = {from, rule};
-}
-
 }  // namespace
 
 std::string_view dram_command_name(DramCommandKind kind) {
@@ -31,29 +26,16 @@ std::string_view dram_command_name(DramCommandKind kind) {
 
 DramEarliest DramBanks::earliest_activate(int bank) const {
   DramEarliest earliest{command_from_};
-  wait_for(earliest, at(bank).activate_from, Activity::kRowMiss);
-  wait_for(earliest, std::max({activate_from_, group_of(bank).activate_from, window_[oldest_]}),
-           Activity::kActivateWindow);
+  earliest.wait_for(at(bank).activate_from, Activity::kRowMiss);
+  earliest.wait_for(std::max({activate_from_, group_of(bank).activate_from, window_[oldest_]}),
+                    Activity::kActivateWindow);
   return earliest;
 }
 
 DramEarliest DramBanks::earliest_precharge(int bank) const {
   DramEarliest earliest{command_from_};
-  wait_for(earliest, at(bank).precharge_from, Activity::kRowMiss);
-  wait_for(earliest, at(bank).written_until, Activity::kWriteRecovery);
-  return earliest;
-}
-
-DramEarliest DramBanks::earliest_column(int bank, bool write) const {
-  const Group& group = group_of(bank);
-  DramEarliest earliest{std::max(command_from_, write ? write_from_ : read_from_)};
-  wait_for(earliest, at(bank).column_from, Activity::kRowMiss);
-  wait_for(earliest, write ? group.write_from : group.read_from, Activity::kBankGroup);
-  if (write) {
-    wait_for(earliest, write_after_read_, Activity::kReadToWrite);
-  } else {
-    wait_for(earliest, std::max(read_after_write_, group.read_after_write), Activity::kWriteToRead);
-  }
+  earliest.wait_for(at(bank).precharge_from, Activity::kRowMiss);
+  earliest.wait_for(at(bank).written_until, Activity::kWriteRecovery);
   return earliest;
 }
 

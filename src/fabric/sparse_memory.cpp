@@ -36,7 +36,11 @@ void SparseMemory::write(std::uint64_t address, const std::uint8_t* in, std::siz
     const std::size_t offset = address % kPageBytes;
     const std::size_t part = std::min(count, kPageBytes - offset);
     Page* page = find(number);
-    if (page == nullptr) page = pages_.emplace(number, std::make_unique<Page>()).first->second.get();
+    if (page == nullptr) {
+      // What is not written reads as zero.
+      std::unique_ptr<Page> made(part == kPageBytes ? new Page : new Page());
+      page = pages_.emplace(number, std::move(made)).first->second.get();
+    }
     std::memcpy(page->data() + offset, in, part);
     address += part;
     in += part;

@@ -3,6 +3,7 @@
 #include "tilebeat/fabric/beat_ledger.h"
 #include "tilebeat/fabric/dram_timing.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -118,6 +119,34 @@ class DramChannel {
     Cycle ready = 0;          ///< of a write: when what was read is there
     bool writes() const { return burst.write && !read_first; }
   };
+  /// Entries, oldest first. Mostly it is one of the oldest that goes, so those before it make room.
+  class Queue {
+   public:
+    explicit Queue(int depth) : entries_(2 * static_cast<std::size_t>(depth)) {}
+    bool empty() const { return size_ == 0; }
+    std::size_t size() const { return size_; }
+    Entry& operator[](std::size_t index) { return entries_[begin_ + index]; }
+    const Entry& operator[](std::size_t index) const { return entries_[begin_ + index]; }
+    Entry& push() {
+      if (begin_ + size_ == entries_.size()) {
+        std::move(entries_.begin() + static_cast<std::ptrdiff_t>(begin_), entries_.end(), entries_.begin());
+        begin_ = 0;
+      }
+      Entry& entry = entries_[begin_ + size_++];
+      entry = Entry();
+      return entry;
+    }
+    void erase(std::size_t index) {
+      const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(begin_);
+      std::move_backward(first, first + static_cast<std::ptrdiff_t>(index),
+                         first + static_cast<std::ptrdiff_t>(index) + 1);
+      ++begin_, --size_;
+    }
+
+   private:
+    std::vector<Entry> entries_;
+    std::size_t begin_ = 0, size_ = 0;
+  };
   struct Arrival {
     DramBurst burst;
     Cycle visible_from;
@@ -153,7 +182,7 @@ class DramChannel {
   bool ecc_;
   DramClocks clocks_;
   DramBanks banks_;
-  std::vector<Entry> queue_;              ///< visible bursts, oldest first
+  Queue queue_;                           ///< visible bursts
   std::array<int, kMaxBanks> waiting_{};  ///< entries of the queue by bank
   std::uint64_t waiting_banks_ = 0;       ///< banks with entries, as bits
   std::vector<Arrival> arrivals_;         ///< bursts not yet visible, oldest first

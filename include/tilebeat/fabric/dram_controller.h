@@ -143,6 +143,7 @@ class DramController : public sc_core::sc_module {
   std::vector<std::uint32_t> free_requests_;  ///< handles not in use
   std::uint64_t arrived_ = 0;
   std::int64_t held_ = kNone;            ///< handle of the request whose END_REQ is withheld
+  std::size_t held_channel_ = 0;         ///< where its next burst finds no room
   Cycle admit_from_ = 0;                 ///< the next cycle in which it can find a place
   std::vector<Completion> completions_;  ///< a heap, earliest first
   sc_core::sc_event wake_;

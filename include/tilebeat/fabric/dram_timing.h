@@ -4,6 +4,7 @@
 #include "tilebeat/base/types.h"
 #include "tilebeat/config/dram_config.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -40,6 +41,11 @@ struct DramCommand {
 struct DramEarliest {
   Cycle at = 0;
   Activity rule = Activity::kDataLatency;
+
+  /// `other` allows the command from `from` on.
+  void wait_for(Cycle from, Activity other) {
+    if (from > at) at = from, rule = other;
+  }
 };
 
 /// The timing state of one channel: which row each bank holds open and when each command may be issued next
@@ -70,7 +76,18 @@ class DramBanks {
   /// in the right state (closed or open) is the caller's business.
   DramEarliest earliest_activate(int bank) const;
   DramEarliest earliest_precharge(int bank) const;
-  DramEarliest earliest_column(int bank, bool write) const;
+  DramEarliest earliest_column(int bank, bool write) const {
+    const Group& group = group_of(bank);
+    DramEarliest earliest{std::max(command_from_, write ? write_from_ : read_from_)};
+    earliest.wait_for(at(bank).column_from, Activity::kRowMiss);
+    earliest.wait_for(write ? group.write_from : group.read_from, Activity::kBankGroup);
+    if (write) {
+      earliest.wait_for(write_after_read_, Activity::kReadToWrite);
+    } else {
+      earliest.wait_for(std::max(read_after_write_, group.read_after_write), Activity::kWriteToRead);
+    }
+    return earliest;
+  }
 
   /// Issues the command at cycle `cycle`. Throws SimulationError when that breaks a rule.
   void activate(int bank, std::int64_t row, Cycle cycle);
