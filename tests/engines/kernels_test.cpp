@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -51,13 +52,15 @@ TEST(Kernels, NU_1_the_beats_of_a_fold_refill_are_products_of_lines) {
 }
 
 TEST(Kernels, NU_1_a_tile_is_convolved_as_defined) {
-  for (const int kernels : {1, 16, 33}) {
+  for (const auto& [kernels, planes, channels] :
+       {std::tuple(1, 1, 6), {16, 1, 6}, {33, 1, 6}, {16, 3, 2}, {33, 3, 4}, {16, 2, 8}, {5, 2, 16}}) {
     for (const int columns : {1, 5, 17}) {
       TileConvolution g;
+      g.planes = planes;
       g.rows = 3, g.columns = columns, g.kernel_h = 2, g.kernel_w = 3, g.kernels = kernels;
       g.h_offset = -1, g.w_offset = -1, g.stride_w = 2, g.dilation_h = 2;
       TileOperands tile;
-      tile.height = 4, tile.width = 2 * columns, tile.depth = 6;
+      tile.height = 4, tile.width = 2 * columns, tile.depth = planes * channels;
       tile.pixels = operands(static_cast<std::size_t>(tile.height * tile.width * tile.depth), 3);
       const int taps = g.kernel_h * g.kernel_w;
       const auto weights = operands(static_cast<std::size_t>(kernels * taps * tile.depth), 4);
@@ -73,13 +76,15 @@ TEST(Kernels, NU_1_a_tile_is_convolved_as_defined) {
           for (int tap = 0; tap < taps; ++tap) {
             const int h = pixel / columns - 1 + tap / 3 * 2, w = pixel % columns * 2 - 1 + tap % 3;
             if (h < 0 || h >= tile.height || w < 0 || w >= tile.width) continue;
-            for (int c = 0; c < tile.depth; ++c)
+            for (int c = 0; c < tile.depth; ++c) {
+              const int plane = c / channels, word = (k * planes + plane) * taps + tap;
               sum += tile.pixels[static_cast<std::size_t>((h * tile.width + w) * tile.depth + c)] *
-                     weights[static_cast<std::size_t>((k * taps + tap) * tile.depth + c)];
+                     weights[static_cast<std::size_t>(word * channels + c % channels)];
+            }
           }
           ASSERT_EQ(acc[static_cast<std::size_t>(pixel * stride + k)], sum)
-              << kernels << " kernels, pixel " << pixel << " of " << g.rows << " x " << columns << ", kernel "
-              << k;
+              << kernels << " kernels, " << planes << " planes, pixel " << pixel << " of " << g.rows << " x "
+              << columns << ", kernel " << k;
         }
       }
     }

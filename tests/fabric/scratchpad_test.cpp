@@ -19,7 +19,8 @@ namespace {
 constexpr Picoseconds kPeriod = 1000;
 constexpr std::uint64_t kBase = std::uint64_t{1} << 42;
 
-/// A scratchpad whose only initiator is a stub that sends what it is told in the cycles it is told.
+/// A scratchpad whose only initiator is a stub that sends what it is told in the cycles it is told, or as
+/// soon as the memory has taken what came before.
 class Direct : public sc_core::sc_module {
  public:
   tlm_utils::simple_initiator_socket<Direct> socket;
@@ -67,13 +68,19 @@ class Direct : public sc_core::sc_module {
       burst.payload.set_data_length(static_cast<unsigned>(burst.data.size()));
       tlm::tlm_phase phase = tlm::BEGIN_REQ;
       sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-      if (socket->nb_transport_fw(burst.payload, phase, delay) == tlm::TLM_COMPLETED) finish(burst);
+      const tlm::tlm_sync_enum status = socket->nb_transport_fw(burst.payload, phase, delay);
+      if (status == tlm::TLM_COMPLETED) finish(burst);
+      if (status != tlm::TLM_ACCEPTED) continue;
+      wait(taken_);
+      const Cycle now = context_.clock.cycle_of(now_ps());
+      wait(to_sc_time(context_.clock.at(now, Phase::kGrant) - now_ps()));
     }
   }
   tlm::tlm_sync_enum answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     for (Burst& burst : bursts) {
       if (&burst.payload == &payload && phase == tlm::END_REQ) {
         burst.accepted = context_.clock.cycle_of(now_ps());
+        taken_.notify(sc_core::SC_ZERO_TIME);
         return tlm::TLM_ACCEPTED;
       }
       if (&burst.payload == &payload) finish(burst);
@@ -85,6 +92,7 @@ class Direct : public sc_core::sc_module {
     burst.status = burst.payload.get_response_status();
   }
   SimContext context_;
+  sc_core::sc_event taken_;
 };
 
 class ScratchpadTest : public ::testing::Test {
@@ -274,6 +282,81 @@ TEST_F(ScratchpadTest, CY_3_a_stuck_cell_flips_what_is_written) {
   auto& read = port_->read(50, kBase + 96, 16);
   run(100);
   for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(read.data[i], i == 4 ? 0x4f : 0x0f);
+}
+
+// A memory beside an engine, whose ports may use any bank in any cycle, accesses each word in its cycle.
+TEST(ScratchpadProperty, CY_3_words_accessed_together_are_those_of_single_cycles) {
+  check_cases(60, [] {
+    MemoryConfig config{0, number(1, 16), 1 << number(2, 5), number(0, 3)};
+    config.request_queue = number(1, 8);
+    config.size_bytes = std::int64_t{config.banks} * config.bank_bytes * number(8, 40);
+    const int bus = 1 << number(3, 6), apart = number(0, 60);
+    struct Request {
+      Cycle at;
+      bool read;
+      int offset, bytes;
+    };
+    std::vector<Request> requests;
+    const auto size = static_cast<int>(config.size_bytes);
+    Cycle at = 0;
+    for (int i = 0; i < 40; ++i) {
+      const int bytes = number(1, std::min(size, one_in(2) ? 64 : 1024));
+      requests.push_back({at, one_in(2), number(0, size - bytes), bytes});
+      at += number(0, apart);
+    }
+    const auto run = [&](int engine_ports) {
+      return in_child([&] {
+        strict_systemc();
+        const SimContext context{ClockDomain(kPeriod)};
+        Scratchpad memory("memory", context, config, config.size_bytes, kBase, bus,
+                          ScratchpadLayout::kInterleaved, engine_ports);
+        struct Nobody : sc_core::sc_module {
+          sc_core::sc_vector<tlm_utils::simple_initiator_socket<Nobody>> sockets;
+          Nobody(const sc_core::sc_module_name& name, int count)
+              : sc_module(name), sockets("socket", static_cast<std::size_t>(count)) {}
+        } engine("engine", engine_ports * config.banks);
+        for (int bank = 0; bank < engine_ports * config.banks; ++bank)
+          engine.sockets[static_cast<std::size_t>(bank)].bind(memory.engine_port(0, bank));
+        Direct port("port", context);
+        port.socket.bind(memory.socket);
+        int value = 0;
+        for (const Request& r : requests) {
+          const auto address = kBase + static_cast<std::uint64_t>(r.offset);
+          std::vector<std::uint8_t> data(static_cast<std::size_t>(r.bytes));
+          for (auto& byte : data) byte = static_cast<std::uint8_t>(++value * 37);
+          if (r.read)
+            port.read(r.at, address, data.size());
+          else
+            port.write(r.at, address, data);
+        }
+        const Cycle middle = requests[requests.size() / 2].at + 2;
+        std::string text;
+        const auto show = [&] {
+          memory.settle(context.clock.cycle_of(now_ps()));
+          const ScratchpadStats& s = memory.stats;
+          for (const std::int64_t count :
+               {s.read_bytes, s.write_bytes, s.words, s.conflict_clocks, s.port_clocks, s.held_requests})
+            text += std::to_string(count) + " ";
+        };
+        sc_core::sc_start(to_sc_time(context.clock.at(middle, Phase::kRecord)));
+        show();
+        sc_core::sc_start(to_sc_time(context.clock.at(200'000)));
+        show();
+        for (const Direct::Burst& burst : port.bursts) {
+          text += std::to_string(burst.responded) + "/" + std::to_string(burst.accepted);
+          BurstPool::extension(burst.payload)
+              .trail.divide(burst.at, burst.responded, [&](Activity a, Cycle n) {
+                text += " " + std::to_string(static_cast<int>(a)) + ":" + std::to_string(n);
+              });
+          std::size_t sum = 0;
+          for (const std::uint8_t byte : burst.data) sum = sum * 31 + byte;
+          text += " " + std::to_string(sum) + ";";
+        }
+        return text;
+      });
+    };
+    RC_ASSERT(run(0) == run(1));
+  });
 }
 
 TEST(ScratchpadProperty, HI_2_random_blocks) {

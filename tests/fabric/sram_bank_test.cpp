@@ -35,6 +35,13 @@ struct Reader : sc_core::sc_module {
     std::array<std::uint8_t, 64> data{};
     transport(socket, payload, tlm::TLM_WRITE_COMMAND, address, data.data(), bytes);
   }
+  /// The memory from the region of `address` on; null: direct memory access is refused.
+  std::uint8_t* direct(tlm::tlm_command command, std::uint64_t address = 0) {
+    tlm::tlm_dmi dmi;
+    payload.set_command(command);
+    payload.set_address(address);
+    return socket->get_direct_mem_ptr(payload, dmi) ? dmi.get_dmi_ptr() : nullptr;
+  }
   tlm::tlm_generic_payload payload;
   std::vector<std::uint64_t> withdrawn;  ///< where regions begin that may no longer be read directly
 };
@@ -82,6 +89,30 @@ TEST_F(SramBankTest, HI_7_accesses_outside_are_refused) {
   EXPECT_EQ(a.payload.get_response_status(), tlm::TLM_ADDRESS_ERROR_RESPONSE);
 }
 
+TEST_F(SramBankTest, CY_3_who_writes_directly_and_who_reads_directly_exclude_each_other) {
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  ASSERT_NE(a.direct(tlm::TLM_READ_COMMAND), nullptr);
+  std::uint8_t* const memory = b.direct(tlm::TLM_WRITE_COMMAND);
+  ASSERT_NE(memory, nullptr);
+  EXPECT_EQ(a.withdrawn.size(), 1U) << "it may have kept what is written now";
+  EXPECT_EQ(b.withdrawn.size(), 0U) << "it knows";
+  memory[5] = 7;
+  EXPECT_EQ(a.byte(5), 7);
+  EXPECT_EQ(b.withdrawn.size(), 0U) << "a transport reads what is there";
+  ASSERT_NE(a.direct(tlm::TLM_READ_COMMAND), nullptr);
+  EXPECT_EQ(b.withdrawn.size(), 1U) << "or the reader would not hear of the next write";
+  EXPECT_EQ(a.withdrawn.size(), 1U);
+}
+
+TEST_F(SramBankTest, CY_3_a_bank_with_a_stuck_cell_leaves_writing_to_nobody) {
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  ASSERT_NE(b.direct(tlm::TLM_WRITE_COMMAND), nullptr);
+  bank.inject_fault(16, 0x40);
+  EXPECT_EQ(b.withdrawn.size(), 1U);
+  EXPECT_EQ(b.direct(tlm::TLM_WRITE_COMMAND), nullptr);
+  EXPECT_NE(a.direct(tlm::TLM_READ_COMMAND), nullptr);
+}
+
 // Copies of a tile in one bank: what was read of one stays good while another one is written.
 TEST(SramBankRegions, CY_3_a_write_withdraws_its_own_region_from_the_first_byte_to_the_last) {
   strict_systemc();
@@ -93,9 +124,7 @@ TEST(SramBankRegions, CY_3_a_write_withdraws_its_own_region_from_the_first_byte_
   for (const std::uint64_t region : {0, 1, 2}) {
     for (const std::uint64_t address : {64 * region, 64 * region + 63}) {
       for (const std::uint64_t granted : {0, 64, 128}) {
-        tlm::tlm_dmi dmi;
-        reader.payload.set_address(granted);
-        ASSERT_TRUE(reader.socket->get_direct_mem_ptr(reader.payload, dmi));
+        ASSERT_NE(reader.direct(tlm::TLM_READ_COMMAND, granted), nullptr);
       }
       reader.withdrawn.clear();
       reader.write(address, 1);

@@ -3,12 +3,17 @@
 #include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/engines/switch_array/sim/input_arrangement.h"
 #include "tilebeat/engines/switch_array/sim/parameter_loader.h"
+#include "tilebeat/fabric/sram_bank.h"
 
+#include <algorithm>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "random_cases.h"
 #include "systemc_test.h"
 
 namespace tilebeat::testing {
@@ -118,6 +123,118 @@ TEST_F(BankWrites, CY_6_records_wait_for_their_bank) {
   EXPECT_EQ(records.at.size(), 4U);
   EXPECT_EQ(answer.written, records.at.back() + 1);
   EXPECT_EQ(records.at.back(), records.at.front() + 3) << "one a cycle";
+}
+
+// A bank that has a stuck cell wants to see every write.
+TEST(BankWritesProperty, CY_3_words_stored_directly_are_those_of_single_writes) {
+  check_cases(60, [] {
+    SwitchArrayConfig config;
+    config.columns = number(1, 20);
+    config.rows = number(1, 12);
+    config.groups = 1;
+    config.port_channels = 1 << number(0, 5);
+    config.arrangement_queue_words = number(1, 4);
+    config.parameter_depth_words = 512;
+    config.bank_depth_words = 512;
+    const int width = 1 << number(3, 7);
+    struct Part {
+      bool kernels, begins;
+      Operation operation;
+      int bytes;
+      Picoseconds after;
+    };
+    std::vector<Part> parts;
+    for (int load = 0; load < 6; ++load) {
+      const bool kernels = one_in(2);
+      Operation operation;
+      int left = 0;
+      if (kernels) {
+        LoadKernels k;
+        k.words = static_cast<std::uint32_t>(number(1, 40));
+        k.parameter_word = static_cast<std::uint32_t>(number(0, 400));
+        k.post_records = static_cast<std::uint16_t>(number(0, config.columns));
+        left = static_cast<int>(k.words) * config.columns * config.port_channels + k.post_records * 16;
+        operation = k;
+      } else {
+        LoadInput input;
+        input.height = static_cast<std::uint16_t>(number(1, 4));
+        input.width = static_cast<std::uint16_t>(number(1, 9));
+        input.channels = static_cast<std::uint16_t>(number(1, 3 * config.port_channels));
+        input.copy = static_cast<std::uint8_t>(number(0, 1));
+        left = input.height * input.width * input.channels;
+        operation = input;
+      }
+      for (bool begins = true; left > 0; begins = false) {
+        const int bytes = std::min(left, number(1, 4) * width);
+        parts.push_back({kernels, begins, operation, bytes, 1000 * number(0, 12)});
+        left -= bytes;
+      }
+    }
+    const auto run = [&](bool stuck) {
+      return in_child([&] {
+        strict_systemc();
+        const SimContext context{ClockDomain(1000)};
+        ParameterLoader loader("loader", context, config, width);
+        InputArrangement arrangement("arrangement", context, config, width);
+        Words records("records");
+        loader.post_write.bind(records.socket);
+        std::vector<std::unique_ptr<SramBank>> banks;
+        std::vector<std::function<void(tlm::tlm_generic_payload&)>> readers;
+        const auto bind = [&](auto& sockets, int words, int regions) {
+          for (auto& socket : sockets) {
+            const std::int64_t bytes = std::int64_t{words} * config.port_channels;
+            banks.push_back(std::make_unique<SramBank>(("bank" + std::to_string(banks.size())).c_str(),
+                                                       context, bytes, 1, regions));
+            socket.bind(banks.back()->ports[0]);
+            readers.emplace_back([&socket](tlm::tlm_generic_payload& p) { socket->transport_dbg(p); });
+            // Of a byte that nothing is written to.
+            if (stuck) banks.back()->inject_fault(bytes - 1, 1);
+          }
+        };
+        bind(loader.bank_write, config.parameter_depth_words, 1);
+        bind(arrangement.bank_write, 2 * config.bank_depth_words, 2);
+        Streamer to_loader("to_loader"), to_arrangement("to_arrangement");
+        to_loader.socket.bind(loader.stream);
+        to_arrangement.socket.bind(arrangement.stream);
+        sc_core::sc_start(sc_core::SC_ZERO_TIME);
+        std::string text;
+        int value = 0;
+        for (const Part& part : parts) {
+          if (part.after > 0) sc_core::sc_start(to_sc_time(part.after));
+          std::vector<std::uint8_t> data(static_cast<std::size_t>(part.bytes));
+          for (auto& byte : data) byte = static_cast<std::uint8_t>(++value * 37);
+          Streamer& to = part.kernels ? to_loader : to_arrangement;
+          MessageSender send;
+          Instruction instruction;
+          instruction.operation = part.operation;
+          if (part.begins) send(to.socket, StreamMessage{StreamMessage::Begin{instruction}});
+          const WaitTrail trail;
+          StreamMessage message{StreamMessage::Data{data.data(), part.bytes, trail}};
+          send(to.socket, message);
+          for (const Cycle at : {message.answer.accepted, message.answer.blocked, message.answer.written})
+            text += std::to_string(at) + " ";
+        }
+        loader.settle();
+        arrangement.settle();
+        for (std::size_t i = 0; i < banks.size(); ++i) {
+          std::vector<std::uint8_t> all(static_cast<std::size_t>(banks[i]->size_bytes()));
+          tlm::tlm_generic_payload payload;
+          payload.set_command(tlm::TLM_READ_COMMAND);
+          payload.set_address(0);
+          payload.set_data_ptr(all.data());
+          payload.set_data_length(static_cast<unsigned>(all.size()));
+          readers[i](payload);
+          std::size_t sum = 0;
+          for (const std::uint8_t byte : all) sum = sum * 31 + byte;
+          text += std::to_string(sum) + " " + std::to_string(banks[i]->stats(0).accesses) + " " +
+                  std::to_string(banks[i]->stats(0).bytes) + ";";
+        }
+        for (const Cycle at : records.at) text += std::to_string(at) + " ";
+        return text;
+      });
+    };
+    RC_ASSERT(run(false) == run(true));
+  });
 }
 
 }  // namespace
