@@ -111,6 +111,51 @@ void check_distinct(const OutputPlaces& places) {
   }
 }
 
+// Finds the names of outputs in a report's text, which may be long, and keeps nothing else of it.
+class OutputNames : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool is_report = false;
+  std::vector<std::string> names;
+
+  bool null() override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
+  bool number_integer(number_integer_t /*value*/) override { return true; }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return true; }
+  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return true; }
+  bool string(string_t& value) override {
+    if (depth_ == 2 && in_outputs_) names.push_back(value);
+    return true;
+  }
+  bool binary(binary_t& /*value*/) override { return true; }
+  bool start_object(std::size_t /*elements*/) override { return ++depth_ <= kMaxJsonDepth; }
+  bool key(string_t& value) override {
+    if (depth_ == 1) in_outputs_ = value == "outputs", is_report = is_report || value == "tilebeat_report";
+    return true;
+  }
+  bool end_object() override { return --depth_, true; }
+  bool start_array(std::size_t /*elements*/) override { return ++depth_ <= kMaxJsonDepth; }
+  bool end_array() override { return --depth_, true; }
+  bool parse_error(std::size_t /*at*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    return false;
+  }
+
+ private:
+  int depth_ = 0;
+  bool in_outputs_ = false;  // below the report's own key
+};
+
+// What a report says that it wrote; nothing where there is no report.
+std::vector<std::string> outputs_of_report(const std::string& path) {
+  OutputNames found;
+  try {
+    const bool whole = nlohmann::json::sax_parse(read_file(path, kMaxJsonBytes), &found);
+    return whole && found.is_report ? found.names : std::vector<std::string>{};
+  } catch (const UserError&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 std::string OutputPlaces::view() const {
@@ -183,18 +228,8 @@ void check_places(const OutputPlaces& places, const std::vector<std::string>& in
 std::vector<std::string> obsolete_outputs(const OutputPlaces& places,
                                           const std::vector<std::string>& inputs) {
   std::vector<std::string> obsolete;
-  nlohmann::json report;
-  try {
-    report = read_json_file(places.report());
-  } catch (const UserError&) {
-    return obsolete;  // no report that could tell
-  }
-  if (!report.is_object() || !report.contains("tilebeat_report") || !report.contains("outputs"))
-    return obsolete;
   const FileSet read(inputs);
-  for (const nlohmann::json& entry : report["outputs"]) {
-    if (!entry.is_string()) continue;
-    const auto name = entry.get<std::string>();
+  for (const std::string& name : outputs_of_report(places.report())) {
     if (fs::path(name).filename() != name) continue;
     if (std::find(places.names.begin(), places.names.end(), name) != places.names.end()) continue;
     const std::string file = places.tensor(name);

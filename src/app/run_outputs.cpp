@@ -102,7 +102,8 @@ void RunOutputs::write_waveform(const RunResult& result) {
   if (fst_file_ != nullptr) convert_to_fst(*vcd_file_, *fst_file_);
 }
 
-void RunOutputs::write(const HardwareConfig& hardware, nlohmann::ordered_json provenance, RunResult& result) {
+void RunOutputs::write(const HardwareConfig& hardware, const nlohmann::ordered_json& provenance,
+                       RunResult& result) {
   if (vcd_) write_waveform(result);
   if (konata_) konata_->finish();
   if (timeline_)
@@ -113,9 +114,9 @@ void RunOutputs::write(const HardwareConfig& hardware, nlohmann::ordered_json pr
     files_.write(places_.tensor(name), npy_bytes(output->second));
     result.written.push_back(name);
   }
-  nlohmann::ordered_json report = report_json(result, hardware_to_json(hardware));
-  report["provenance"] = std::move(provenance);
-  files_.write(places_.report(), report.dump(1) + "\n");
+  OutputFile& report = files_.open(places_.report());
+  write_report(result, hardware_to_json(hardware), provenance,
+               [&report](std::string_view text) { report.write(text); });
   files_.commit(obsolete_outputs(places_, inputs_));
 }
 

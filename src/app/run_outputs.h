@@ -35,7 +35,7 @@ class RunOutputs {
   /// Throws UserError when it is certain already that the files cannot be what is asked for.
   void check() const;
   /// Writes everything; before that `result` learns what is written. `provenance` is a part of the report.
-  void write(const HardwareConfig& hardware, nlohmann::ordered_json provenance, RunResult& result);
+  void write(const HardwareConfig& hardware, const nlohmann::ordered_json& provenance, RunResult& result);
   /// The single files that are written, each with its option.
   std::vector<std::pair<const char*, std::string>> files() const { return places_.files(); }
   /// What a user should know of waveform and timeline, a line each: that one ends early, or shows nothing.

@@ -107,9 +107,21 @@ Json memory_json(const MemoryOverTime& over_time) {
   return {{"slice_cycles", over_time.slice_cycles}, {"memories", memories}};
 }
 
-}  // namespace
+Json module_json(const ModuleCycles& module) {
+  return {{"name", module.name},
+          {"clock", module.clock},
+          {"cycles", module.cycles},
+          {"busy", module.activity[static_cast<std::size_t>(Activity::kBusy)]},
+          {"stall_cycles", stalls_json(module.activity)}};
+}
 
-nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered_json& hardware) {
+Json counter_json(const Counter& counter) {
+  return {
+      {"module", counter.module}, {"name", counter.name}, {"value", counter.value}, {"unit", counter.unit}};
+}
+
+// All but the elements of the lists of modules and counters.
+Json frame_json(const RunResult& run, const Json& hardware) {
   Json report{{"tilebeat_report", kReportVersion},
               {"passed", run.passed()},
               {"workload", run.workload},
@@ -137,20 +149,7 @@ nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered
                                {"peer", core.peer}});
   }
   report["modules"] = Json::array();
-  for (const ModuleCycles& module : run.modules) {
-    report["modules"].push_back({{"name", module.name},
-                                 {"clock", module.clock},
-                                 {"cycles", module.cycles},
-                                 {"busy", module.activity[static_cast<std::size_t>(Activity::kBusy)]},
-                                 {"stall_cycles", stalls_json(module.activity)}});
-  }
   report["counters"] = Json::array();
-  for (const Counter& counter : run.counters) {
-    report["counters"].push_back({{"module", counter.module},
-                                  {"name", counter.name},
-                                  {"value", counter.value},
-                                  {"unit", counter.unit}});
-  }
   if (!run.memory_over_time.memories.empty()) report["memory_over_time"] = memory_json(run.memory_over_time);
   report["energy"] = energy_json(run.energy);
   report["outputs"] = run.written;
@@ -165,6 +164,46 @@ nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered
   report["failures"] = run.failures;
   report["configuration"] = hardware;
   return report;
+}
+
+using Sink = std::function<void(std::string_view)>;
+
+// The elements of a list of the report, which is empty in the frame, as the library would write them there.
+template <class Elements, class ToJson>
+void write_elements(const Elements& elements, const ToJson& to_json, const Sink& sink) {
+  constexpr std::size_t kAtATime = 65536;  // bytes
+  std::string text;
+  for (const auto& element : elements) {
+    text += text.empty() && &element == &elements.front() ? "\n  " : ",\n  ";
+    for (const char c : to_json(element).dump(1)) {
+      text += c;
+      if (c == '\n') text += "  ";
+    }
+    if (text.size() < kAtATime) continue;
+    sink(text);
+    text.clear();
+  }
+  sink(text);
+  if (!elements.empty()) sink("\n ");
+}
+
+}  // namespace
+
+void write_report(const RunResult& run, const Json& hardware, const Json& provenance, const Sink& sink) {
+  Json frame = frame_json(run, hardware);
+  if (!provenance.is_null()) frame["provenance"] = provenance;
+  const std::string text = frame.dump(1) + "\n";
+  // Of the report's own keys, which are a blank in from the margin, the texts are there once each.
+  std::size_t written = 0;
+  const auto write_list = [&](const std::string& key, const auto& elements, const auto& to_json) {
+    const std::size_t end = text.find("\n \"" + key + "\": []") + key.size() + 7;
+    sink(std::string_view(text).substr(written, end - written));
+    write_elements(elements, to_json, sink);
+    written = end;
+  };
+  write_list("modules", run.modules, module_json);
+  write_list("counters", run.counters, counter_json);
+  sink(std::string_view(text).substr(written));
 }
 
 }  // namespace tilebeat

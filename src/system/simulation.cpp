@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -204,11 +205,11 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
   run.results = last.results - system.run_begin().results;
   run.activations = last.activations - system.run_begin().activations;
   run.utilization = utilization_of(run.macs, run.cycles, run.peak_macs_per_clock);
-  run.modules = since(system.run_begin(), last.modules);
-  run.counters = last.counters;
+  run.modules = since(system.run_begin(), std::move(last.modules));
+  run.counters = std::move(last.counters);
   for (const GraphLayer& layer : plan.graph) run.graph.push_back({layer.name, layer.op, layer.inputs});
   run.memory_over_time = memory_over_time(system, system.run_begin().at, last.at);
-  run.core_results = last.cores;
+  run.core_results = std::move(last.cores);
   for (CoreResult& core : run.core_results)
     core.utilization = utilization_of(core.macs, run.cycles, run.peak_macs_per_clock / run.cores);
   const auto read = [&](const std::string& name) {

@@ -1,5 +1,8 @@
 #include "tilebeat/system/snapshot.h"
 
+#include <iterator>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -26,20 +29,20 @@ LayerCounts& LayerCounts::operator-=(const LayerCounts& other) {
   return *this;
 }
 
-void Snapshot::add(const Snapshot& part) {
-  modules.insert(modules.end(), part.modules.begin(), part.modules.end());
-  counters.insert(counters.end(), part.counters.begin(), part.counters.end());
-  cores.insert(cores.end(), part.cores.begin(), part.cores.end());
+void Snapshot::add(Snapshot part) {
+  const auto move = [](auto& from, auto& to) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  move(part.modules, modules), move(part.counters, counters), move(part.cores, cores);
   *this += part;
 }
 
-void Snapshot::add(const Snapshot& part, const std::string& prefix, const std::string& as) {
-  Snapshot renamed = part;
+void Snapshot::add(Snapshot part, const std::string& prefix, const std::string& as) {
   const auto rename = [&](std::string& name) { name.replace(0, prefix.size(), as); };
-  for (ModuleCycles& module : renamed.modules) rename(module.name);
-  for (Counter& counter : renamed.counters) rename(counter.module);
-  for (CoreResult& core : renamed.cores) rename(core.name);
-  add(renamed);
+  for (ModuleCycles& module : part.modules) rename(module.name);
+  for (Counter& counter : part.counters) rename(counter.module);
+  for (CoreResult& core : part.cores) rename(core.name);
+  add(std::move(part));
 }
 
 LayerMark::LayerMark(const Snapshot& snapshot, const Snapshot& before)

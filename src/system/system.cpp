@@ -16,6 +16,7 @@ System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, con
     : sc_module(name),
       context_{ClockDomain(hardware.clock_ps()), options.observers, jitter},
       order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()),
+      hand_written_(plan.hand_written),
       overlapping_(plan) {
   for (const LayerPlan& layer : plan.layers) ends_left_.push_back(layer.ends);
   SC_METHOD(record_layers);
@@ -41,7 +42,7 @@ void System::observe(CommandProcessor& control, int processor) {
 void System::observe(Host& host) {
   host_observed_ = &host;
   host.on_finished = [this](Cycle at) {
-    run_end_ = take_snapshot(at);
+    if (hand_written_) run_end_ = take_snapshot(at);
     run_ended_.notify(sc_core::SC_ZERO_TIME);
   };
 }

@@ -19,6 +19,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "report_text.h"
+
 namespace tilebeat::testing {
 namespace {
 
@@ -73,7 +75,7 @@ const Json kHardware = Json::parse(R"({"clock_mhz": 800.5, "chip": {"memory_cont
     "dram": {"channels": 1, "data_bits": 64, "transfers_per_clock": 2, "clock_ps": 1250}})");
 
 PageReport page_report(const RunResult& run, const std::string& file = "a/report.json") {
-  PageReport made{file, report_json(run, kHardware)};
+  PageReport made{file, Json::parse(report_text(run, kHardware))};
   check_report(made.report, file);
   return made;
 }

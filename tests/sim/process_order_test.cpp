@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "conv_workload.h"
+#include "report_text.h"
 #include "simulated_run.h"
 
 namespace tilebeat::testing {
@@ -61,7 +62,7 @@ ObservedRun observe(std::uint32_t jitter_seed, std::uint32_t build_order_seed) {
     const nlohmann::json told{{"declared", trace.declared()},
                               {"changes", trace.changes()},
                               {"delta_cycles", sc_core::sc_delta_count()},
-                              {"report", report_json(result, hardware_to_json(hardware)).dump()}};
+                              {"report", report_text(result, hardware_to_json(hardware))}};
     return told.dump();
   }));
   return {message.at("declared"), message.at("changes"), message.at("delta_cycles"), message.at("report")};

@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "report_text.h"
 #include "systemc_test.h"
 
 namespace tilebeat::testing {
@@ -58,8 +59,7 @@ inline SimulatedRun simulate_in_child(const HardwareConfig& hardware, const Plan
     alarm(limit_seconds);
     strict_systemc();
     const RunResult result = simulate(hardware, plan, options);
-    json message{{"report", report_json(result, hardware_to_json(hardware)).dump(1)},
-                 {"failures", result.failures}};
+    json message{{"report", report_text(result, hardware_to_json(hardware))}, {"failures", result.failures}};
     message["outputs"] = json::object();
     for (const auto& [name, tensor] : result.outputs) {
       message["outputs"][name] = {{"shape", tensor.shape},

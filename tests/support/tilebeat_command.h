@@ -172,7 +172,8 @@ inline std::vector<std::string> json_files(const std::string& folder) {
 /// Whether a layer of a report began before the one in front of it was complete.
 inline bool overlaps(const nlohmann::json& layer) {
   const nlohmann::json& facts = layer.at("facts");
-  return std::any_of(facts.begin(), facts.end(), [](const auto& fact) { return fact.at("name") == "begins"; });
+  return std::any_of(facts.begin(), facts.end(),
+                     [](const auto& fact) { return fact.at("name") == "begins"; });
 }
 
 /// "models/small_chain.json" as a test's name: small_chain.

@@ -2,7 +2,9 @@
 
 #include "tilebeat/report/run_result.h"
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -12,9 +14,12 @@ namespace tilebeat {
 /// Version of the report's layout; grows with every change of a name or a meaning.
 constexpr int kReportVersion = 2;
 
-/// The report file (SPEC UI-4). `hardware` is the effective configuration, written along. Same result, same
-/// bytes.
-nlohmann::ordered_json report_json(const RunResult& run, const nlohmann::ordered_json& hardware);
+/// Writes the report file (SPEC UI-4) to `sink`, part by part: those of large chips have a hundred thousand
+/// counters. `hardware` is the effective configuration and `provenance` what the run was given; both are
+/// written along, the latter unless it is null. Same result, same bytes.
+void write_report(const RunResult& run, const nlohmann::ordered_json& hardware,
+                  const nlohmann::ordered_json& provenance,
+                  const std::function<void(std::string_view)>& sink);
 /// The JSON Schema (draft-07) of the report file.
 nlohmann::ordered_json report_schema();
 /// The tables that a run prints: layers, where the array's cycles went, traffic, and what failed.

@@ -39,9 +39,9 @@ struct Snapshot : LayerCounts {
   std::vector<CoreResult> cores;  ///< without their utilisation
 
   /// Adds what a part of the system has counted.
-  void add(const Snapshot& part);
+  void add(Snapshot part);
   /// Adds a part whose modules' names begin with `prefix` as one whose names begin with `as`.
-  void add(const Snapshot& part, const std::string& prefix, const std::string& as);
+  void add(Snapshot part, const std::string& prefix, const std::string& as);
 };
 
 /// What is kept of the snapshot at a layer's end: that of a large chip takes a megabyte, and a network may

@@ -37,7 +37,7 @@ class System : public sc_core::sc_module {
   const std::vector<std::pair<std::uint32_t, LayerMark>>& layer_ends() const { return layer_ends_; }
   /// The snapshot of the last of them; empty before the first.
   const Snapshot& last_layer_end() const { return last_layer_end_; }
-  /// A snapshot of the cycle in which all programs had run; nothing before that.
+  /// A snapshot of the cycle in which all programs had run that are written by hand; nothing before that.
   const std::optional<Snapshot>& run_end() const { return run_end_; }
   /// Lets the programs begin in this cycle, where `SimulationOptions::started_by` is kOutside; called once,
   /// in a process.
@@ -104,6 +104,7 @@ class System : public sc_core::sc_module {
   std::vector<std::uint32_t> ended_;  ///< in this cycle, not recorded yet
   std::vector<std::pair<std::uint32_t, int>> ended_parts_;  ///< likewise: layers that overlap, processors
   std::vector<int> processors_;                             ///< that are observed
+  bool hand_written_;                                       ///< the programs
   OverlappingLayers overlapping_;
   sc_core::sc_event record_, begin_, run_ended_;
   Host* host_observed_ = nullptr;
