@@ -9,15 +9,128 @@
 namespace tilebeat {
 namespace {
 
-// The tasks that use one version of a buffer, in the order in which they were added.
-struct Uses {
-  std::vector<int> writers, readers;
+// Tasks in the order in which they were added: where the first and the last one are among the users.
+struct UserList {
+  int first = -1, last = -1;
+  bool empty() const { return first < 0; }
+};
 
-  bool only_by(int task) const {
-    const auto by_it = [task](int user) { return user == task; };
-    return std::all_of(writers.begin(), writers.end(), by_it) &&
-           std::all_of(readers.begin(), readers.end(), by_it);
+// The tasks that use one version of a buffer.
+struct Uses {
+  UserList writers, readers;
+};
+
+class Dependencies {
+ public:
+  explicit Dependencies(const TaskGraph& graph)
+      : graph_(graph), last_(graph.tasks().size(), {-1, -1, {}, {}}), used_(buffers(), 0) {
+    std::vector<int> versions(buffers(), 0);
+    std::size_t accesses = 0;
+    for (const Task& task : graph.tasks()) {
+      accesses += task.accesses.size();
+      for (const Access& access : task.accesses) {
+        int& of_buffer = versions[static_cast<std::size_t>(access.buffer)];
+        of_buffer = std::max(of_buffer, access.version + 1);
+      }
+    }
+    first_.reserve(buffers());
+    std::size_t all = 0;
+    for (const int of_buffer : versions) first_.push_back(all), all += static_cast<std::size_t>(of_buffer);
+    uses_.resize(all);
+    users_.reserve(accesses);
+    found_.reserve(accesses);
   }
+
+  std::vector<Dependency> run() {
+    const std::vector<Task>& tasks = graph_.tasks();
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      for (const Access& access : tasks[i].accesses) add(static_cast<int>(i), access);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  std::size_t buffers() const { return static_cast<std::size_t>(graph_.buffers()); }
+
+  void add(int to, const Access& access) {
+    const BufferRole role = graph_.role(access.buffer);
+    const auto buffer = static_cast<std::size_t>(access.buffer);
+    Uses& uses = uses_[first_[buffer] + static_cast<std::size_t>(access.version)];
+    check_later(to, access);
+    used_[buffer] = std::max(used_[buffer], access.version + 1);
+    if (access.kind == AccessKind::kRead) {
+      after_all(uses.writers, to, cause_of_empty(role));
+      append(uses.readers, to);
+      return;
+    }
+    if (access.kind == AccessKind::kAccumulate) after_all(uses.writers, to, cause_of_empty(role));
+    if (!uses.readers.empty())
+      throw SimulationError(
+          fmt::format("task graph: task {} writes version {} of buffer {} behind a task that reads it", to,
+                      access.version, access.buffer));
+    append(uses.writers, to);
+    if (access.version == 0) return;
+    const Uses& before = *(&uses - 1);
+    // Readers have waited for the writers.
+    if (before.readers.empty()) after_all(before.writers, to, cause_of_full(role));
+    for (int i = before.readers.first; i >= 0; i = user(i).next) {
+      const int from = user(i).task;
+      if (from != to)
+        depend({from, to, graph_.tasks()[static_cast<std::size_t>(from)].operands_free, cause_of_full(role)});
+    }
+  }
+  void after_all(const UserList& writers, int to, Activity cause) {
+    for (int i = writers.first; i >= 0; i = user(i).next) {
+      if (user(i).task != to) depend({user(i).task, to, TaskEvent::kDone, cause});
+    }
+  }
+  void depend(const Dependency& d) {
+    Dependency& before = last_[static_cast<std::size_t>(d.from)];
+    if (before.to == d.to && before.event == d.event && before.cause == d.cause) return;
+    before = d;
+    found_.push_back(d);
+  }
+
+  // Later versions may be used by the task itself alone.
+  void check_later(int to, const Access& access) const {
+    const auto buffer = static_cast<std::size_t>(access.buffer);
+    for (int version = access.version + 1; version < used_[buffer]; ++version) {
+      const Uses& later = uses_[first_[buffer] + static_cast<std::size_t>(version)];
+      if (!only_by(later.writers, to) || !only_by(later.readers, to))
+        throw SimulationError(
+            fmt::format("task graph: task {} uses version {} of buffer {} behind a later one", to,
+                        access.version, access.buffer));
+    }
+  }
+  bool only_by(const UserList& list, int task) const {
+    for (int i = list.first; i >= 0; i = user(i).next) {
+      if (user(i).task != task) return false;
+    }
+    return true;
+  }
+
+  struct User {
+    int task, next;
+  };
+  const User& user(int number) const { return users_[static_cast<std::size_t>(number)]; }
+  void append(UserList& list, int task) {
+    const auto number = static_cast<int>(users_.size());
+    users_.push_back({task, -1});
+    if (list.empty())
+      list.first = number;
+    else
+      users_[static_cast<std::size_t>(list.last)].next = number;
+    list.last = number;
+  }
+
+  const TaskGraph& graph_;
+  // By `from`: the dependency that was found last. Two tasks often share many buffers.
+  std::vector<Dependency> last_;
+  std::vector<int> used_;           // by buffer: its versions from 0 on that have been used so far
+  std::vector<std::size_t> first_;  // by buffer: where its versions begin
+  std::vector<Uses> uses_;          // by buffer and version
+  std::vector<User> users_;
+  std::vector<Dependency> found_;
 };
 
 }  // namespace
@@ -71,68 +184,19 @@ int TaskGraph::add(Task task) {
   return static_cast<int>(tasks_.size()) - 1;
 }
 
-BufferRing::BufferRing(TaskGraph& graph, BufferRole role, int count) {
-  for (int i = 0; i < count; ++i) buffers_.push_back(graph.add_buffer(role));
+BufferRing::BufferRing(TaskGraph& graph, BufferRole role, int count)
+    : first_(graph.buffers()), count_(count) {
+  for (int i = 0; i < count; ++i) graph.add_buffer(role);
 }
 
 BufferRing::Filling BufferRing::next() {
-  const int place = fillings_ % count(), version = fillings_ / count();
-  ++fillings_;
-  return {place, buffers_[static_cast<std::size_t>(place)], version};
+  const Filling filling{next_, first_ + next_, version_};
+  if (++next_ == count_) next_ = 0, ++version_;
+  return filling;
 }
 
 std::vector<Dependency> dependencies_of(const TaskGraph& graph) {
-  std::vector<std::vector<Uses>> buffers(static_cast<std::size_t>(graph.buffers()));  // by version
-  std::vector<Dependency> found;
-  const auto& tasks = graph.tasks();
-  // By `from`: the dependency that was found last. Two tasks often share many buffers.
-  std::vector<Dependency> last(tasks.size(), {-1, -1, {}, {}});
-  const auto add = [&](const Dependency& d) {
-    Dependency& before = last[static_cast<std::size_t>(d.from)];
-    if (before.to == d.to && before.event == d.event && before.cause == d.cause) return;
-    before = d;
-    found.push_back(d);
-  };
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const int to = static_cast<int>(i);
-    for (const Access& access : tasks[i].accesses) {
-      std::vector<Uses>& versions = buffers[static_cast<std::size_t>(access.buffer)];
-      const auto version = static_cast<std::size_t>(access.version);
-      if (version >= versions.size()) versions.resize(version + 1);
-      const BufferRole role = graph.role(access.buffer);
-      Uses& uses = versions[version];
-      const auto later_one = versions.begin() + access.version + 1;
-      if (!std::all_of(later_one, versions.end(), [to](const Uses& later) { return later.only_by(to); }))
-        throw SimulationError(
-            fmt::format("task graph: task {} uses version {} of buffer {} behind a later one", to,
-                        access.version, access.buffer));
-      const auto after_all = [&](const std::vector<int>& writers, Activity cause) {
-        for (const int from : writers) {
-          if (from != to) add({from, to, TaskEvent::kDone, cause});
-        }
-      };
-      if (access.kind == AccessKind::kRead) {
-        after_all(uses.writers, cause_of_empty(role));
-        uses.readers.push_back(to);
-        continue;
-      }
-      if (access.kind == AccessKind::kAccumulate) after_all(uses.writers, cause_of_empty(role));
-      if (!uses.readers.empty())
-        throw SimulationError(
-            fmt::format("task graph: task {} writes version {} of buffer {} behind a task that reads it", to,
-                        access.version, access.buffer));
-      uses.writers.push_back(to);
-      if (version == 0) continue;
-      const Uses& before = versions[version - 1];
-      // Readers have waited for the writers.
-      if (before.readers.empty()) after_all(before.writers, cause_of_full(role));
-      for (const int from : before.readers) {
-        if (from != to)
-          add({from, to, tasks[static_cast<std::size_t>(from)].operands_free, cause_of_full(role)});
-      }
-    }
-  }
-  return found;
+  return Dependencies(graph).run();
 }
 
 }  // namespace tilebeat

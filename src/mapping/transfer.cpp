@@ -9,8 +9,6 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::int64_t kMostRuns = 65535;  // of a 16-bit field
-
 // The part of a transfer from some row and column on, whole runs.
 Transfer runs_of(const Transfer& whole, std::int64_t row, std::int64_t rows, std::int64_t column,
                  std::int64_t columns) {
@@ -90,29 +88,29 @@ std::int64_t bytes_of(const std::vector<Transfer>& transfers) {
   return sum;
 }
 
-std::vector<Copy> copies_of(Unit unit, const Transfer& transfer) {
+Copy copy_from(Unit unit, const Transfer& transfer, std::int64_t row, std::int64_t column) {
   const CopyShape& shape = transfer.shape;
+  Copy copy;
+  copy.unit = unit;
+  copy.source =
+      transfer.source + static_cast<std::uint64_t>(row * shape.source_row + column * shape.source_column);
+  copy.destination = transfer.destination + static_cast<std::uint64_t>(row * shape.destination_row +
+                                                                       column * shape.destination_column);
+  copy.run_bytes = static_cast<std::uint32_t>(shape.run);
+  copy.inner_count = static_cast<std::uint16_t>(std::min(kMostCopyRuns, shape.columns - column));
+  copy.outer_count = static_cast<std::uint16_t>(std::min(kMostCopyRuns, shape.rows - row));
+  copy.source_inner_stride = static_cast<std::uint32_t>(shape.source_column);
+  copy.source_outer_stride = static_cast<std::uint32_t>(shape.source_row);
+  copy.destination_inner_stride = static_cast<std::uint32_t>(shape.destination_column);
+  copy.destination_outer_stride = static_cast<std::uint32_t>(shape.destination_row);
+  copy.turned_columns = static_cast<std::uint16_t>(shape.turned);
+  copy.turned_stride = static_cast<std::uint32_t>(shape.turned_row);
+  return copy;
+}
+
+std::vector<Copy> copies_of(Unit unit, const Transfer& transfer) {
   std::vector<Copy> copies;
-  for (std::int64_t row = 0; row < shape.rows; row += kMostRuns) {
-    for (std::int64_t column = 0; column < shape.columns; column += kMostRuns) {
-      Copy copy;
-      copy.unit = unit;
-      copy.source =
-          transfer.source + static_cast<std::uint64_t>(row * shape.source_row + column * shape.source_column);
-      copy.destination = transfer.destination + static_cast<std::uint64_t>(row * shape.destination_row +
-                                                                           column * shape.destination_column);
-      copy.run_bytes = static_cast<std::uint32_t>(shape.run);
-      copy.inner_count = static_cast<std::uint16_t>(std::min(kMostRuns, shape.columns - column));
-      copy.outer_count = static_cast<std::uint16_t>(std::min(kMostRuns, shape.rows - row));
-      copy.source_inner_stride = static_cast<std::uint32_t>(shape.source_column);
-      copy.source_outer_stride = static_cast<std::uint32_t>(shape.source_row);
-      copy.destination_inner_stride = static_cast<std::uint32_t>(shape.destination_column);
-      copy.destination_outer_stride = static_cast<std::uint32_t>(shape.destination_row);
-      copy.turned_columns = static_cast<std::uint16_t>(shape.turned);
-      copy.turned_stride = static_cast<std::uint32_t>(shape.turned_row);
-      copies.push_back(copy);
-    }
-  }
+  each_copy(unit, transfer, [&](const Copy& copy) { copies.push_back(copy); });
   return copies;
 }
 

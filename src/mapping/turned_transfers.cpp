@@ -63,8 +63,9 @@ std::vector<Transfer> cut_blocks(const Transfer& transfer, std::int64_t bytes) {
   return parts;
 }
 
-std::vector<Transfer> turned(const std::vector<Transfer>& transfers, std::int64_t bytes) {
-  if (bytes == 0) return transfers;
+std::vector<Transfer> turned(std::vector<Transfer> transfers, std::int64_t bytes) {
+  const auto single_bytes = [](const Transfer& transfer) { return transfer.shape.run == 1; };
+  if (bytes == 0 || std::none_of(transfers.begin(), transfers.end(), single_bytes)) return transfers;
   std::vector<Transfer> made;
   for (const Transfer& transfer : transfers) {
     const CopyShape& s = transfer.shape;

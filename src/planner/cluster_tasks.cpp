@@ -245,10 +245,7 @@ void ClusterTasks::run_tile(std::size_t l, int number, int portion, const Output
     job.ifm = {map_at, row * tile.h.ins, row, p.channels};
     const std::uint64_t offset = weights_.offset_of(placed);
     job.weights = core.place.wram + offset;
-    if (layer.weights->post != 0) {
-      const auto transfers = weight_transfers(*layer.matrix, *layer.weights, group, offset);
-      job.post = job.weights + (transfers.back().destination - offset);
-    }
+    if (layer.weights->post != 0) job.post = job.weights + post_offset(*layer.matrix, *layer.weights, group);
     job.ofm = TensorLayout::dense(result_at, tile.h.outs, tile.w.outs,
                                   std::int64_t{p.kernels_of(group.blocks)} * p.element_bytes());
     if (map) job.ifm_reads = {map->read()};
@@ -278,7 +275,7 @@ void ClusterTasks::load_map(std::size_t l, const Core& core, const OutputTile& t
   const Access into{map.buffer, map.version, AccessKind::kAccumulate};
   const MapLoad load = layer.load_map(tile, layer.problem().map_layout(held.origin()), map_at);
   if (load.before) copies_.add(core.processor, *load.before, {map.write()});
-  std::vector<Access> accesses =
+  AccessList accesses =
       held.accesses(global(input, tile.image, {tile.h.in, tile.h.in + tile.h.ins}), AccessKind::kRead);
   accesses.push_back(load.before ? into : map.write());
   for (const Transfer& transfer : load.transfers)
@@ -317,7 +314,7 @@ void ClusterTasks::store(const Core& core, int output, const Transfer& transfer,
                 {read});
     return;
   }
-  std::vector<Access> accesses = held->accesses(rows, AccessKind::kWrite);
+  AccessList accesses = held->accesses(rows, AccessKind::kWrite);
   accesses.push_back(read);
   copies_.add(core.processor, Unit::kMvdma, held->placed(transfer, TransferEnd::kDestination), accesses);
 }
@@ -350,7 +347,7 @@ void ClusterTasks::run_piece(std::size_t l, Core& core, const VectorPiece& piece
                             fetch.shape};
     const CopyShape& s = fetch.shape;
     const std::int64_t bytes = (s.rows - 1) * s.source_row + (s.columns - 1) * s.source_column + s.run;
-    std::vector<Access> accesses = held.accesses(held.rows_of(fetch.source, bytes), AccessKind::kRead);
+    AccessList accesses = held.accesses(held.rows_of(fetch.source, bytes), AccessKind::kRead);
     accesses.push_back(filled);
     copies_.add(core.processor, Unit::kMvdma, held.placed(transfer, TransferEnd::kSource), accesses);
   }

@@ -122,7 +122,7 @@ BufferRing::Filling CoreSums::add_up(Staging& staging, const Member& core, Inter
     sums = received[i].read();
   }
   const BufferRing::Filling result = buffers_.at(core.core).results.next();
-  std::vector<Access> accesses{sums, received.back().read(), result.write()};
+  AccessList accesses{sums, received.back().read(), result.write()};
   run.b = slice_offset(received.back().place), run.destination = result_offset(result.place);
   if (work_.layer.post_parameters != 0) {
     const Post post = load_post(staging, core, blocks);
@@ -162,7 +162,7 @@ CoreSums::Post CoreSums::load_post(Staging& staging, const Member& core, Interva
   return post;
 }
 
-void CoreSums::add_task(const Member& core, const VectorRun& run, std::vector<Access> accesses) {
+void CoreSums::add_task(const Member& core, const VectorRun& run, AccessList accesses) {
   Task task;
   task.processor = core.place.processor;
   task.instruction.operation = run;

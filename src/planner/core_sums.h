@@ -59,7 +59,7 @@ class CoreSums {
   BufferRing::Filling add_up(Staging& staging, const Member& core, Interval pixels, Interval blocks,
                              const std::vector<BufferRing::Filling>& received);
   Post load_post(Staging& staging, const Member& core, Interval blocks);
-  void add_task(const Member& core, const VectorRun& run, std::vector<Access> accesses);
+  void add_task(const Member& core, const VectorRun& run, AccessList accesses);
   std::uint32_t offset_of(int place, std::int64_t bytes, std::int64_t before) const;
   std::uint32_t slice_offset(int place) const;
   std::uint32_t result_offset(int place) const;

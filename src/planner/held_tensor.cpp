@@ -76,8 +76,8 @@ std::int64_t HeldTensor::shift_of(int row) const {
   return found->shift;
 }
 
-std::vector<Access> HeldTensor::accesses(Interval rows, AccessKind kind) const {
-  std::vector<Access> accesses;
+AccessList HeldTensor::accesses(Interval rows, AccessKind kind) const {
+  AccessList accesses;
   const auto places = static_cast<std::int64_t>(places_.size());
   for (int row = rows.begin; row < rows.end; ++row) {
     const std::int64_t number = row + shift_of(row);

@@ -33,7 +33,7 @@ class HeldTensor {
   /// Rows `rows` come to lie behind those that were made last. They overwrite what lay there.
   void make(Interval rows);
   /// How a task uses rows, all of which are there.
-  std::vector<Access> accesses(Interval rows, AccessKind kind) const;
+  AccessList accesses(Interval rows, AccessKind kind) const;
   /// Rows that virtual addresses [address, address + bytes) touch.
   Interval rows_of(std::uint64_t address, std::int64_t bytes) const;
 

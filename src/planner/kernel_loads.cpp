@@ -27,13 +27,18 @@ struct BlockLoad {
   std::uint64_t destination = 0;
 };
 
+Interval loaded_bytes(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group, int block) {
+  if (!is_whole(group)) return layer.weights_of(block, group.reduction.channels);
+  const std::int64_t all = (offset_of(w, block + 1) - offset_of(w, block)) / w.image.regions;
+  return {0, static_cast<int>(all)};
+}
+
 std::vector<BlockLoad> block_loads(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group,
                                    std::uint64_t destination) {
   std::vector<BlockLoad> loads;
+  loads.reserve(static_cast<std::size_t>(group.blocks.size()));
   for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
-    const std::int64_t all = (offset_of(w, block + 1) - offset_of(w, block)) / w.image.regions;
-    const Interval bytes = is_whole(group) ? Interval{0, static_cast<int>(all)}
-                                           : layer.weights_of(block, group.reduction.channels);
+    const Interval bytes = loaded_bytes(layer, w, group, block);
     loads.push_back({block, bytes, destination});
     destination += static_cast<std::uint64_t>(bytes.size());
   }
@@ -256,6 +261,17 @@ std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPla
                          destination + align_up(end_of(loads) - destination, kAlignment), one_run(records)});
   }
   return transfers;
+}
+
+std::uint64_t post_offset(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group) {
+  std::int64_t bytes = 0, last = 0;  // of all blocks, of the last one
+  for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
+    last = loaded_bytes(layer, w, group, block).size();
+    bytes += last;
+  }
+  if (w.image.post_place == PostPlace::kInRegions)
+    return static_cast<std::uint64_t>(bytes - region_records(layer.problem(), w, group, group.blocks.end - 1));
+  return align_up(static_cast<std::uint64_t>(bytes), kAlignment);
 }
 
 std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group,

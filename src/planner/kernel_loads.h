@@ -23,6 +23,8 @@ std::vector<KernelGroup> kernel_groups(const Problem& problem, const LayerMappin
 /// wants them, turned on the way where that needs it (SPEC OP-1).
 std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPlace& weights,
                                        const KernelGroup& group, std::uint64_t destination);
+/// Bytes from the beginning of the buffer to the post-parameters in it, of a group that has some.
+std::uint64_t post_offset(const MatrixLayer& layer, const WeightPlace& weights, const KernelGroup& group);
 /// What a core does before these transfers: where a tensor leaves places of kernels or channels free, it sets
 /// the buffer to the zero point.
 std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& weights,

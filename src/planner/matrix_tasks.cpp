@@ -22,11 +22,6 @@
 namespace tilebeat {
 namespace {
 
-// Bytes from the beginning of a group's buffer to its post-parameters.
-std::uint64_t post_offset(const std::vector<Transfer>& transfers, std::uint64_t destination) {
-  return transfers.back().destination - destination;
-}
-
 // The tasks of all cores.
 class MatrixTasks {
  public:
@@ -266,8 +261,8 @@ class MatrixTasks {
     }
   }
   // What writes kernels does: behind what cleared their place.
-  static std::vector<Access> kernel_accesses(const Core& core) {
-    std::vector<Access> accesses{core.weights->write()};
+  static AccessList kernel_accesses(const Core& core) {
+    AccessList accesses{core.weights->write()};
     if (core.clearing) accesses.push_back(core.clearing->read());
     return accesses;
   }
@@ -301,7 +296,7 @@ class MatrixTasks {
   Staging::Reader multicast(const Staging& staging, const std::vector<Core*>& cores,
                             const KernelGroup& group) const {
     std::uint64_t numbers = 0;
-    std::vector<Access> written;
+    AccessList written;
     for (const Core* core : cores) {
       numbers |= number_in_cluster(*core);
       for (const Access& access : kernel_accesses(*core)) written.push_back(access);
@@ -410,7 +405,7 @@ class MatrixTasks {
   std::vector<Staging::Reader> multicast(const Staging& staging, const std::vector<Core*>& cores,
                                          const OutputTile& tile) const {
     // By place of NRAM: cores, and what is written.
-    std::map<std::uint64_t, std::pair<std::uint64_t, std::vector<Access>>> places;
+    std::map<std::uint64_t, std::pair<std::uint64_t, AccessList>> places;
     for (const Core* core : cores) {
       auto& [numbers, written] = places[map_offset(*core, tile, core->map->load->rows.begin)];
       numbers |= number_in_cluster(*core);
@@ -446,7 +441,7 @@ class MatrixTasks {
     job.weights = core.place.wram + wram;
     const WeightPlace& weights = core.share->weights;
     if (weights.post != 0 && step.group.reduction.last)
-      job.post = job.weights + post_offset(weight_transfers(layer, weights, step.group, wram), wram);
+      job.post = job.weights + post_offset(layer, weights, step.group);
     job.ofm = TensorLayout::dense(result_address(core, core.result->place), step.tile.h.outs,
                                   step.tile.w.outs, pixel);
     if (core.map) job.ifm_reads = core.map->reads;

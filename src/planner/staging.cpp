@@ -19,7 +19,7 @@ constexpr std::int64_t kLeastBuffer = 64;  // bytes: one that is smaller costs m
 
 }  // namespace
 
-void CopyTasks::add(int processor, const Copy& copy, const std::vector<Access>& accesses) {
+void CopyTasks::add(int processor, const Copy& copy, const AccessList& accesses) {
   Task task;
   task.processor = processor;
   task.instruction.operation = copy;
@@ -29,9 +29,9 @@ void CopyTasks::add(int processor, const Copy& copy, const std::vector<Access>& 
 }
 
 void CopyTasks::add(int processor, Unit unit, const std::vector<Transfer>& transfers,
-                    const std::vector<Access>& accesses) {
+                    const AccessList& accesses) {
   for (const Transfer& transfer : transfers) {
-    for (const Copy& copy : copies_of(unit, transfer)) add(processor, copy, accesses);
+    each_copy(unit, transfer, [&](const Copy& copy) { add(processor, copy, accesses); });
   }
 }
 
@@ -84,7 +84,7 @@ std::uint64_t Staging::address_of(const Stream& stream, const BufferRing::Fillin
   return stream.address + static_cast<std::uint64_t>(filling.place * stream.bytes);
 }
 
-Staging::Reader Staging::multicast(std::vector<Transfer> transfers, std::vector<Access> written) const {
+Staging::Reader Staging::multicast(std::vector<Transfer> transfers, AccessList written) const {
   return {memory_, std::move(transfers), std::move(written)};
 }
 
@@ -133,8 +133,8 @@ void Staging::load_chain(const std::vector<Link>& links) {
       }
       for (std::size_t r = 0; r < links[l].readers.size(); ++r) {
         const Reader& reader = links[l].readers[r];
-        std::vector<Access> accesses = reader.accesses;
-        accesses.insert(accesses.begin(), filling.read());
+        AccessList accesses{filling.read()};
+        accesses.append(reader.accesses);
         staging.copies_.add(reader.processor, Unit::kMvdma, out_of_buffer(parts[l][r][n], sram), accesses);
       }
       before = filling, pass.source = sram;

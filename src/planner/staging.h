@@ -15,10 +15,10 @@ namespace tilebeat {
 class CopyTasks {
  public:
   CopyTasks(TaskGraph& graph, const HardwareConfig& hardware) : graph_(graph), hardware_(hardware) {}
-  void add(int processor, const Copy& copy, const std::vector<Access>& accesses);
+  void add(int processor, const Copy& copy, const AccessList& accesses);
   /// The copies of `unit` that carry out transfers; each of them makes all accesses.
   void add(int processor, Unit unit, const std::vector<Transfer>& transfers,
-           const std::vector<Access>& accesses);
+           const AccessList& accesses);
 
  private:
   TaskGraph& graph_;
@@ -50,10 +50,10 @@ class Staging {
   struct Reader {
     int processor = 0;
     std::vector<Transfer> transfers;  ///< from DRAM to its memories
-    std::vector<Access> accesses;     ///< of the copies to its memories, besides the stream
+    AccessList accesses;     ///< of the copies to its memories, besides the stream
   };
   /// The memory core, which takes from a stream for several cores: to multicast addresses.
-  Reader multicast(std::vector<Transfer> transfers, std::vector<Access> written) const;
+  Reader multicast(std::vector<Transfer> transfers, AccessList written) const;
   /// From DRAM to all readers.
   void load(int stream, const std::vector<Reader>& readers);
   /// A cluster that takes part in a load for several clusters.

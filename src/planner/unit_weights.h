@@ -56,7 +56,7 @@ class UnitWeights {
   /// A load, to all cores that need it.
   struct Load {
     std::vector<Transfer> transfers;  ///< from DRAM to multicast addresses
-    std::vector<Access> written;
+    AccessList written;
     std::optional<int> core = {};  ///< of kernels that only this one needs
   };
   /// Everything once: the kernels whose loads are made ahead (UnitWork), or all others and the factors.

@@ -81,11 +81,11 @@ struct MatrixJob {
   std::uint64_t weights = 0;                      ///< of the first block, and of what the reduction adds up
   std::uint64_t post = 0;                         ///< of the first block; 0: none apart
   TensorLayout ofm;                               ///< of the tile's outputs; channel 0 is the first kernel
-  std::vector<Access> ifm_reads;                  ///< empty: nobody else uses the map's place
+  AccessList ifm_reads;                  ///< empty: nobody else uses the map's place
   std::optional<Access> weights_read, ofm_write;  ///< absent: likewise
   /// All of these that are there.
-  std::vector<Access> accesses() const {
-    std::vector<Access> all = ifm_reads;
+  AccessList accesses() const {
+    AccessList all = ifm_reads;
     for (const auto& access : {weights_read, ofm_write}) {
       if (access) all.push_back(*access);
     }

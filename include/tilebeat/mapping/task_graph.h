@@ -2,6 +2,7 @@
 
 #include "tilebeat/base/activity.h"
 #include "tilebeat/isa/instruction.h"
+#include "tilebeat/mapping/access_list.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,24 +26,6 @@ enum class BufferRole : std::uint8_t {
 /// The stall cause of a reader that waits for the contents, and of a writer that waits for the place.
 Activity cause_of_empty(BufferRole role);
 Activity cause_of_full(BufferRole role);
-
-/// A buffer of a task graph, by number.
-using BufferId = int;
-
-/// How a task uses a buffer.
-enum class AccessKind : std::uint8_t {
-  kRead,
-  kWrite,      ///< several tasks may write parts of one version
-  kAccumulate  ///< reads and writes the same version, behind the accumulations that were added before
-};
-
-/// A task uses version `version` of a buffer. Versions count from 0; a version is there when all that write
-/// it are complete, and its place is free for the next one when all that read it no longer need it.
-struct Access {
-  BufferId buffer = 0;
-  int version = 0;
-  AccessKind kind = AccessKind::kRead;
-};
 
 /// What a later task may wait for.
 enum class TaskEvent : std::uint8_t {
@@ -70,7 +53,7 @@ struct TaskCost {
 struct Task {
   int processor = 0;
   Instruction instruction;
-  std::vector<Access> accesses;
+  AccessList accesses;
   TaskCost cost;
   TaskEvent operands_free = TaskEvent::kReleased;  ///< when what it reads may be overwritten
 
@@ -135,11 +118,12 @@ class BufferRing {
     Access write() const { return {buffer, version, AccessKind::kWrite}; }
   };
   Filling next();
-  int count() const { return static_cast<int>(buffers_.size()); }
+  int count() const { return count_; }
 
  private:
-  std::vector<BufferId> buffers_;
-  int fillings_ = 0;
+  BufferId first_ = 0;  // the others follow it
+  int count_ = 0;
+  int next_ = 0, version_ = 0;  // of the next filling: place and version
 };
 
 }  // namespace tilebeat

@@ -39,6 +39,21 @@ enum class TransferEnd : std::uint8_t { kSource, kDestination };
 /// The instructions of the DMA engine `unit` that carry out a transfer: several where a count is beyond what
 /// one holds.
 std::vector<Copy> copies_of(Unit unit, const Transfer& transfer);
+/// Calls `function` with each of them.
+template <class Function>
+void each_copy(Unit unit, const Transfer& transfer, const Function& function);
+/// Runs that a copy has at most of each axis: its counts have 16 bits.
+constexpr std::int64_t kMostCopyRuns = 65535;
+/// The copy of a part of a transfer: the runs from (`row`, `column`) on that one copy can have.
+Copy copy_from(Unit unit, const Transfer& transfer, std::int64_t row, std::int64_t column);
+
+template <class Function>
+void each_copy(Unit unit, const Transfer& transfer, const Function& function) {
+  for (std::int64_t row = 0; row < transfer.shape.rows; row += kMostCopyRuns) {
+    for (std::int64_t column = 0; column < transfer.shape.columns; column += kMostCopyRuns)
+      function(copy_from(unit, transfer, row, column));
+  }
+}
 
 /// Transfers cut into parts that pass through a buffer of `bytes` bytes one after the other: whole rows, else
 /// runs, else pieces of a run. The transfers of a part lie in the buffer without gaps.

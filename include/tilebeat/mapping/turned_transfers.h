@@ -17,6 +17,6 @@ std::vector<Transfer> cut_blocks(const Transfer& transfer, std::int64_t bytes);
 
 /// The same transfers. Those of single bytes that are neighbours along one axis where they come from and
 /// along the other where they go to turn blocks of at most `bytes` bytes instead; with 0 bytes none does.
-std::vector<Transfer> turned(const std::vector<Transfer>& transfers, std::int64_t bytes);
+std::vector<Transfer> turned(std::vector<Transfer> transfers, std::int64_t bytes);
 
 }  // namespace tilebeat

@@ -76,7 +76,7 @@ class Lowering : public MatrixLowering {
 
   void add(const MatrixJob& job) override {
     const TableLoad loads = set_map(job);
-    const std::vector<Access> accesses = job.accesses();
+    const AccessList accesses = job.accesses();
     OffsetRun run = run_of(job);
     const int kernels = p_.kernels_of(job.blocks);
     const int most = conv_.post_parameters && job.reduction.last ? config_.record_kernels : kernels;
@@ -108,7 +108,7 @@ class Lowering : public MatrixLowering {
     return of_group * ceil_div<std::int64_t>(threads, config_.rows);
   }
   template <class Op>
-  void add(const Op& operation, std::vector<Access> accesses, const TaskCost& cost) {
+  void add(const Op& operation, AccessList accesses, const TaskCost& cost) {
     Task task;
     task.processor = place_.processor;
     task.instruction.operation = operation;

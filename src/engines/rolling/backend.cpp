@@ -120,7 +120,7 @@ class Lowering : public MatrixLowering {
   }
 
   template <class Op>
-  void add(const Op& operation, std::vector<Access> accesses, const TaskCost& cost) {
+  void add(const Op& operation, AccessList accesses, const TaskCost& cost) {
     Task task;
     task.processor = place_.processor;
     task.instruction.operation = operation;

@@ -10,26 +10,25 @@ int ChunkMaker::slots(const SwitchArrayConfig& config, int slot_words, int block
 }
 
 // Kernel blocks of one chunk each, none of two stores.
-std::vector<Interval> ChunkMaker::cut_blocks(const Job& job) const {
+void ChunkMaker::cut_blocks(const Job& job) {
   const int per_store = tiling_.order == LoopOrder::kTileOuter ? tiling_.blocks_per_store : 1;
-  std::vector<Interval> cut;
-  for (int begin = job.blocks.begin; begin < job.blocks.end; begin = cut.back().end) {
+  cut_.clear();
+  for (int begin = job.blocks.begin; begin < job.blocks.end; begin = cut_.back().end) {
     const int stored = job.blocks.begin + ((begin - job.blocks.begin) / per_store + 1) * per_store;
     const int most = std::min({begin + tiling_.blocks_per_chunk, stored, job.blocks.end});
-    cut.push_back({begin, begin + alike_blocks(job.problem, array_, begin, {begin, most})});
+    cut_.push_back({begin, begin + alike_blocks(job.problem, array_, begin, {begin, most})});
   }
-  return cut;
 }
 
-std::vector<Chunk> ChunkMaker::chunks(const Job& job, int tiles, const std::vector<Interval>& planes,
-                                      const JobContents& contents, bool first, bool last) {
+const std::vector<Chunk>& ChunkMaker::chunks(const Job& job, int tiles, const std::vector<Interval>& planes,
+                                             const JobContents& contents, bool first, bool last) {
   const bool tile_outer = tiling_.order == LoopOrder::kTileOuter;
-  const std::vector<Interval> cut = cut_blocks(job);
-  const int blocks = static_cast<int>(cut.size());
-  std::vector<Chunk> chunks;
+  cut_blocks(job);
+  const int blocks = static_cast<int>(cut_.size());
+  chunks_.clear();
   for (int i = 0; i < tiles * blocks; ++i) {
     const int tile = tile_outer ? i / blocks : i % tiles;
-    const Interval of_chunk = cut[static_cast<std::size_t>(tile_outer ? i % blocks : i / tiles)];
+    const Interval of_chunk = cut_[static_cast<std::size_t>(tile_outer ? i % blocks : i / tiles)];
     const Interval all = planes[static_cast<std::size_t>(of_chunk.begin - job.blocks.begin)];
     for (int begin = all.begin; begin < all.end; begin += tiling_.planes_per_chunk) {
       Chunk chunk;
@@ -43,17 +42,17 @@ std::vector<Chunk> ChunkMaker::chunks(const Job& job, int tiles, const std::vect
       chunk.copy = input.buffer, chunk.loads_input = input.loads;
       const auto kernel = kernels_.use({contents.kernels, of_chunk, begin});
       chunk.slot = kernel.buffer, chunk.loads_kernels = kernel.loads;
-      chunks.push_back(chunk);
+      chunks_.push_back(chunk);
     }
   }
-  place_stores(job, chunks);
-  return chunks;
+  place_stores(job);
+  return chunks_;
 }
 
-void ChunkMaker::place_stores(const Job& job, std::vector<Chunk>& chunks) const {
+void ChunkMaker::place_stores(const Job& job) {
   const int per_store = tiling_.order == LoopOrder::kTileOuter ? tiling_.blocks_per_store : 1;
   bool begun = false;
-  for (Chunk& chunk : chunks) {
+  for (Chunk& chunk : chunks_) {
     const int first = job.blocks.begin;
     chunk.first_stored_block = first + (chunk.blocks.begin - first) / per_store * per_store;
     chunk.stored_blocks = std::min(per_store, job.blocks.end - chunk.first_stored_block);

@@ -65,8 +65,9 @@ class ChunkMaker {
   static int slots(const SwitchArrayConfig& config, int slot_words, int blocks_per_chunk);
 
   /// `tiles` tiles of a job; `planes`: of each kernel block [blocks.begin, ...), those that it adds up.
-  std::vector<Chunk> chunks(const Job& job, int tiles, const std::vector<Interval>& planes,
-                            const JobContents& contents, bool first, bool last);
+  /// What it returns is there until the next call.
+  const std::vector<Chunk>& chunks(const Job& job, int tiles, const std::vector<Interval>& planes,
+                                   const JobContents& contents, bool first, bool last);
 
  private:
   struct InputKey {
@@ -84,13 +85,15 @@ class ChunkMaker {
       return a.load == b.load && a.blocks == b.blocks && a.first_plane == b.first_plane;
     }
   };
-  std::vector<Interval> cut_blocks(const Job& job) const;
-  void place_stores(const Job& job, std::vector<Chunk>& chunks) const;
+  void cut_blocks(const Job& job);
+  void place_stores(const Job& job);
 
   ArrayShape array_;
   Tiling tiling_;
   Residency<InputKey> inputs_;
   Residency<KernelKey> kernels_;
+  std::vector<Interval> cut_;  // kernel blocks of one chunk each
+  std::vector<Chunk> chunks_;
 };
 
 }  // namespace tilebeat::switch_array

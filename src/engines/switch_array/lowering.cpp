@@ -41,15 +41,13 @@ class Lowering : public MatrixLowering {
   ReadBytes read_bytes() const override { return read_; }
   void add(const MatrixJob& job) override {
     job_ = &job;
-    local_ = tile_problem(p_, job.tile);
-    local_.batch = job.images;
-    tiles_ = tiles_of(local_, tiling_);
+    tiles_of(p_, job, tiling_, tiles_);
     planes_.clear(), bytes_before_ = {0};
     for (int kb = job.blocks.begin; kb < job.blocks.end; ++kb) {
       planes_.push_back(planes_of_job(kb));
       bytes_before_.push_back(bytes_before_.back() + packed_bytes(p_, array_, kb, planes_.back()));
     }
-    const Job cut{local_, job.blocks, 0, true};
+    const Job cut{p_, job.blocks, 0, true};
     const JobContents contents{content_of_map(job), content_of_weights(job)};
     for (const Chunk& chunk : maker_.chunks(cut, static_cast<int>(tiles_.size()), planes_, contents,
                                             job.reduction.first, job.reduction.last)) {
@@ -79,7 +77,7 @@ class Lowering : public MatrixLowering {
   }
 
   template <class Op>
-  void add(const Op& operation, std::vector<Access> accesses, const TaskCost& cost, TaskEvent operands_free) {
+  void add(const Op& operation, AccessList accesses, const TaskCost& cost, TaskEvent operands_free) {
     Task task;
     task.processor = place_.processor;
     task.instruction.operation = operation;
@@ -88,7 +86,7 @@ class Lowering : public MatrixLowering {
     task.operands_free = operands_free;
     graph_.add(std::move(task));
   }
-  static void also(std::vector<Access>& accesses, const std::optional<Access>& access) {
+  static void also(AccessList& accesses, const std::optional<Access>& access) {
     if (access) accesses.push_back(*access);
   }
 
@@ -189,8 +187,8 @@ class Lowering : public MatrixLowering {
     read_.maps += std::int64_t{height} * width * channels.size();
     auto& filling = input_[static_cast<std::size_t>(chunk.copy)];
     filling = inputs_.next();
-    std::vector<Access> accesses{filling.write()};
-    accesses.insert(accesses.end(), job_->ifm_reads.begin(), job_->ifm_reads.end());
+    AccessList accesses{filling.write()};
+    accesses.append(job_->ifm_reads);
     const TaskCost cost = choose_slice(load);
     add(load, std::move(accesses), cost, TaskEvent::kDone);
   }
@@ -231,7 +229,7 @@ class Lowering : public MatrixLowering {
     read_.kernels += bytes + std::int64_t{load.post_records} * kPostParameterBytes;
     auto& filling = parameter_[static_cast<std::size_t>(chunk.slot)];
     filling = parameters_.next();
-    std::vector<Access> accesses{filling.write()};
+    AccessList accesses{filling.write()};
     also(accesses, job_->weights_read);
     TaskCost cost = transfer_cost({bytes, 1}, load.address);
     if (load.post_records > 0) {
@@ -266,7 +264,7 @@ class Lowering : public MatrixLowering {
                                                                  array_.columns * p_.element_bytes());
     r.output_stride = static_cast<std::uint32_t>(stored_bytes(chunk));
     r.macs_per_pixel = static_cast<std::uint32_t>(macs_per_pixel(p_, array_, first, chunk.planes));
-    std::vector<Access> accesses{input_[static_cast<std::size_t>(chunk.copy)].read(),
+    AccessList accesses{input_[static_cast<std::size_t>(chunk.copy)].read(),
                                  parameter_[static_cast<std::size_t>(chunk.slot)].read()};
     if (chunk.last) accesses.push_back(output_.write());
     add(r, std::move(accesses), run_cost(r), TaskEvent::kReleased);
@@ -324,7 +322,7 @@ class Lowering : public MatrixLowering {
     s.source = static_cast<std::uint32_t>(half_base());
     s.pixel_bytes = static_cast<std::uint32_t>(stored_bytes(chunk));
     s.rows = narrowed(t.h.outs, "tile rows"), s.columns = narrowed(t.w.outs, "tile columns");
-    std::vector<Access> accesses{output_.read()};
+    AccessList accesses{output_.read()};
     also(accesses, job_->ofm_write);
     const Runs runs = merged_runs(s.pixel_bytes, s.columns, s.pixel_stride, s.rows, s.row_stride);
     TaskCost cost = transfer_cost(runs, s.address);
@@ -364,7 +362,6 @@ class Lowering : public MatrixLowering {
   mutable std::optional<std::pair<ChunkGeometry, double>> census_;  // of the last geometry
   // Of the job.
   const MatrixJob* job_ = nullptr;
-  Problem local_;
   std::vector<OutputTile> tiles_;
   std::vector<Interval> planes_;            // by kernel block
   std::vector<std::int64_t> bytes_before_;  // of the job's kernel blocks before each

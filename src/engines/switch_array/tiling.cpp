@@ -136,16 +136,19 @@ class Search {
     for (int kb = job_.blocks.begin; kb < job_.blocks.end; ++kb) planes.push_back(planes_of(p_, array_, kb));
     const int slots = ChunkMaker::slots(config_, slot_words(tiling), tiling.blocks_per_chunk);
     ChunkMaker maker(array_, tiling, slots);
-    std::vector<Chunk> chunks = maker.chunks(job_, static_cast<int>(tiles.size()), planes, {}, true, true);
     Traffic traffic;
-    add(traffic, chunks, tiles, tiling, 1);
-    if (job_.jobs_of_map > 1) {  // those behind the first one find the tiles that are still there
-      chunks = maker.chunks(job_, static_cast<int>(tiles.size()), planes, {0, 1}, true, true);
-      add(traffic, chunks, tiles, tiling, job_.jobs_of_map - 1);
-    }
+    std::size_t chunks = 0;  // of the last job
+    const auto add_jobs = [&](const JobContents& contents, int jobs) {
+      const auto& made = maker.chunks(job_, static_cast<int>(tiles.size()), planes, contents, true, true);
+      add(traffic, made, tiles, tiling, jobs);
+      chunks = made.size();
+    };
+    add_jobs({}, 1);
+    if (job_.jobs_of_map > 1)  // those behind the first one find the tiles that are still there
+      add_jobs({0, 1}, job_.jobs_of_map - 1);
     const double jobs = job_.jobs_of_map, bus = path_.width, memory = memory_bytes_;
     const double tiles_run = jobs * static_cast<double>(tiles.size()),
-                 chunks_run = jobs * static_cast<double>(chunks.size());
+                 chunks_run = jobs * static_cast<double>(chunks);
     const auto& [beats, input, written, kernels, output] = traffic;
     const double first = (input / tiles_run + kernels / chunks_run) / std::min(bus, memory);
     const double last = output / tiles_run / std::min(bus, memory);
@@ -345,18 +348,36 @@ std::int64_t macs_per_pixel(const Problem& p, const ArrayShape& array, int kerne
   return pairs * p.useful_taps;
 }
 
-std::vector<OutputTile> tiles_of(const Problem& p, const Tiling& tiling) {
-  std::vector<OutputTile> tiles;
-  const WindowAxis h = p.axis_h(), w = p.axis_w();
-  for (int n = 0; n < p.batch; ++n) {
-    for (int row = 0; row < p.out_height; row += tiling.rows) {
-      for (int column = 0; column < p.out_width; column += tiling.columns) {
-        tiles.push_back({n, h.window({row, std::min(p.out_height, row + tiling.rows)}),
-                         w.window({column, std::min(p.out_width, column + tiling.columns)})});
+namespace {
+
+// Of `images` images of `rows` x `columns` outputs.
+void add_tiles(const WindowAxis& h, const WindowAxis& w, int images, int rows, int columns,
+               const Tiling& tiling, std::vector<OutputTile>& tiles) {
+  for (int n = 0; n < images; ++n) {
+    for (int row = 0; row < rows; row += tiling.rows) {
+      for (int column = 0; column < columns; column += tiling.columns) {
+        tiles.push_back({n, h.window({row, std::min(rows, row + tiling.rows)}),
+                         w.window({column, std::min(columns, column + tiling.columns)})});
       }
     }
   }
+}
+
+}  // namespace
+
+std::vector<OutputTile> tiles_of(const Problem& p, const Tiling& tiling) {
+  std::vector<OutputTile> tiles;
+  add_tiles(p.axis_h(), p.axis_w(), p.batch, p.out_height, p.out_width, tiling, tiles);
   return tiles;
+}
+
+void tiles_of(const Problem& p, const MatrixJob& job, const Tiling& tiling, std::vector<OutputTile>& tiles) {
+  const Window &h = job.tile.h, &w = job.tile.w;
+  WindowAxis down = p.axis_h(), across = p.axis_w();
+  down.extent = h.ins, down.pad = -h.offset;
+  across.extent = w.ins, across.pad = -w.offset;
+  tiles.clear();
+  add_tiles(down, across, job.images, h.outs, w.outs, tiling, tiles);
 }
 
 std::vector<TilingChoice> choose_tilings(const Job& job, const HardwareConfig& hardware, const PortPath& path,

@@ -4,6 +4,7 @@
 #include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/engines/switch_array/schedule.h"
+#include "tilebeat/mapping/matrix_backend.h"
 #include "tilebeat/mapping/problem.h"
 #include "tilebeat/mapping/transfer.h"
 
@@ -45,6 +46,9 @@ std::int64_t macs_per_pixel(const Problem& problem, const ArrayShape& array, int
                             Interval planes);
 /// The tiles of a job, column by column, then row by row.
 std::vector<OutputTile> tiles_of(const Problem& problem, const Tiling& tiling);
+/// Those of a job of the layer with that problem, in place of what `tiles` holds.
+void tiles_of(const Problem& problem, const MatrixJob& job, const Tiling& tiling,
+              std::vector<OutputTile>& tiles);
 
 /// A job as the engine cuts it: `planes` channel blocks of each kernel block at most.
 struct Job {

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <deque>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <queue>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -18,11 +15,42 @@ namespace {
 // The longest tail first, of equal ones the longest task; and the task.
 using Rank = std::tuple<double, double, int>;
 
+// Tasks that become ready at a known time, by number.
+class Soon {
+ public:
+  struct Entry {
+    int task;
+    double time;
+  };
+  void set(int task, double time) {
+    const auto place = place_of(task);
+    if (place != entries_.end() && place->task == task)
+      place->time = time;
+    else
+      entries_.insert(place, {task, time});
+  }
+  void erase(int task) {
+    const auto place = place_of(task);
+    if (place != entries_.end() && place->task == task) entries_.erase(place);
+  }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+
+ private:
+  std::vector<Entry>::iterator place_of(int task) {
+    return std::lower_bound(entries_.begin(), entries_.end(), task,
+                            [](const Entry& entry, int number) { return entry.task < number; });
+  }
+  std::vector<Entry> entries_;
+};
+
 // The tasks that run on one unit of one processor.
 struct Queue {
-  std::set<Rank> ready;
-  std::map<int, double> soon;  // tasks that become ready at a known time
-  std::deque<int> sequence;    // of a matrix unit: its tasks, which keep the order in which they were added
+  std::priority_queue<Rank, std::vector<Rank>, std::greater<>> ready;  // but of a matrix unit
+  Soon soon;
+  std::vector<int> sequence;  // of a matrix unit: its tasks, which keep the order in which they were added
+  std::size_t next = 0;       // of these
+  int ready_of_sequence = 0;
   int running = -1;
   int unreleased = 0;  // started tasks whose operands are still being read
   double opens = 0;    // the processor does not decode before
@@ -83,11 +111,24 @@ Unit queue_unit(const Task& task, const Machine& machine) {
   return merged ? Unit::kGdma : unit;
 }
 
+// Numbers of queues, by processor and unit; -1: none yet.
+class QueueNumbers {
+ public:
+  int& of(std::size_t processor, Unit unit) {
+    while (processor >= numbers_.size()) numbers_.emplace_back().fill(-1);
+    return numbers_[processor][static_cast<std::size_t>(unit)];
+  }
+
+ private:
+  std::vector<std::array<int, kQueuedUnits + 1>> numbers_;
+};
+
 class Simulation {
  public:
   Simulation(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine)
       : tasks_(graph.tasks()),
         waits_(tasks_.size(), 0),
+        ready_(tasks_.size(), 0),
         queue_of_(tasks_.size()),
         cycles_(tasks_.size()),
         signal_(machine.signal_cycles),
@@ -95,20 +136,20 @@ class Simulation {
         completed_(tasks_.size(), dependencies, TaskEvent::kDone) {
     result_.start.assign(tasks_.size(), 0), result_.end = result_.done = result_.start;
     for (const Dependency& d : dependencies) ++waits_[static_cast<std::size_t>(d.to)];
-    std::map<std::pair<int, Unit>, int> numbers;
+    QueueNumbers numbers;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       cycles_[i] = tasks_[i].cost.cycles;
-      const auto key = std::pair(tasks_[i].processor, queue_unit(tasks_[i], machine));
-      const auto [found, added] = numbers.try_emplace(key, static_cast<int>(queues_.size()));
-      if (added) {
+      const auto processor = static_cast<std::size_t>(tasks_[i].processor);
+      int& number = numbers.of(processor, queue_unit(tasks_[i], machine));
+      if (number < 0) {
+        number = static_cast<int>(queues_.size());
         queues_.emplace_back();
-        const auto processor = static_cast<std::size_t>(tasks_[i].processor);
         if (processor < machine.starts.size()) queues_.back().opens = machine.starts[processor];
       }
-      queue_of_[i] = found->second;
-      queues_[static_cast<std::size_t>(found->second)].left += cycles_[i];
-      if (tasks_[i].unit() == Unit::kMatrix)
-        queues_[static_cast<std::size_t>(found->second)].sequence.push_back(static_cast<int>(i));
+      queue_of_[i] = number;
+      Queue& queue = queues_[static_cast<std::size_t>(number)];
+      queue.left += cycles_[i];
+      if (tasks_[i].unit() == Unit::kMatrix) queue.sequence.push_back(static_cast<int>(i));
     }
     find_tails();
     controllers_ = static_cast<std::size_t>(machine.controllers);
@@ -123,7 +164,7 @@ class Simulation {
     while (true) {
       start_tasks();
       share_dram();
-      double next = events_.empty() ? kNever : events_.top().first;
+      double next = events_.empty() ? kNever : events_.top().time;
       for (const Flow& flow : flows_) next = std::min(next, now_ + flow.left / flow.rate);
       if (next == kNever) break;
       if (std::max(next, least_) > limit) {
@@ -133,10 +174,10 @@ class Simulation {
       for (Flow& flow : flows_) flow.left -= flow.rate * (next - now_);
       now_ = next;
       finish_flows();
-      while (!events_.empty() && events_.top().first <= now_) {
-        const auto [number, event] = events_.top().second;
+      while (!events_.empty() && events_.top().time <= now_) {
+        const Timed event = events_.top();
         events_.pop();
-        happen(number, event);
+        happen(event.number(), event.event());
       }
     }
     result_.cycles = tasks_.empty() ? 0 : *std::max_element(result_.done.begin(), result_.done.end());
@@ -147,7 +188,22 @@ class Simulation {
   static constexpr double kNever = std::numeric_limits<double>::max();
   enum class Event { kOpens, kEnds, kReleased, kDone, kToken };
   static constexpr int kHeld = 2;  // instructions that a unit holds at most
-  using Timed = std::pair<double, std::pair<int, Event>>;
+  // Of those at one time the lowest number comes first, of a number the first event.
+  class Timed {
+   public:
+    Timed(double when, int number, Event event)
+        : time(when), key_(std::int64_t{number} * kEvents + static_cast<int>(event)) {}
+    int number() const { return static_cast<int>(key_ / kEvents); }
+    Event event() const { return static_cast<Event>(key_ % kEvents); }
+    friend bool operator>(const Timed& a, const Timed& b) {
+      return a.time > b.time || (a.time == b.time && a.key_ > b.key_);
+    }
+    double time;
+
+   private:
+    static constexpr int kEvents = 8;
+    std::int64_t key_;
+  };
 
   // What has to follow a task takes so long at least: what waits for it and, on a unit that computes, all
   // that was added later. A unit that takes the longest tail first delays the end least (Jackson's rule).
@@ -172,19 +228,21 @@ class Simulation {
   // fetched while it works.
   double share_of_transfers(double meanwhile) const {
     constexpr double kBuffer = 4096;
-    std::map<int, double> fetched;  // bytes, by processor
+    std::vector<double> fetched;  // bytes, by processor
+    std::vector<char> streams;    // by processor: whether it moves something over DRAM
     double moved = 0;
-    std::set<int> streams;  // processors
     for (const Task& task : tasks_) {
       moved += task.cost.dram_bytes;
-      if (task.cost.dram_bytes > 0) streams.insert(task.processor);
-      fetched[task.processor] += task.cost.instructions * kInstructionBytes;
+      const auto processor = static_cast<std::size_t>(task.processor);
+      if (processor >= fetched.size()) fetched.resize(processor + 1, 0), streams.resize(processor + 1, 0);
+      if (task.cost.dram_bytes > 0) streams[processor] = 1;
+      fetched[processor] += task.cost.instructions * kInstructionBytes;
     }
-    for (const auto& [processor, bytes] : fetched) meanwhile += std::max(0.0, bytes - kBuffer);
+    for (const double bytes : fetched) meanwhile += std::max(0.0, bytes - kBuffer);
     // Of each doubling beyond these, so much is lost: more streams take the open rows from one another.
     constexpr double kStreams = 16, kConflicts = 0.12;
-    const double conflicts =
-        kConflicts * std::max(0.0, std::log2(static_cast<double>(streams.size()) / kStreams));
+    const auto count = static_cast<double>(std::count(streams.begin(), streams.end(), 1));
+    const double conflicts = kConflicts * std::max(0.0, std::log2(count / kStreams));
     return moved > 0 ? moved / (moved + meanwhile) / (1 + conflicts) : 1;
   }
   Rank rank(int number) const {
@@ -195,28 +253,33 @@ class Simulation {
     const auto task = static_cast<std::size_t>(number);
     Queue& queue = queues_[static_cast<std::size_t>(queue_of_[task])];
     queue.soon.erase(number);
-    queue.ready.insert(rank(number));
+    ready_[task] = 1;
+    if (queue.sequence.empty())
+      queue.ready.push(rank(number));
+    else
+      ++queue.ready_of_sequence;
   }
 
   void start_tasks() {
     for (const int number : touched_) {
       Queue& queue = queues_[static_cast<std::size_t>(number)];
-      if (queue.running >= 0 || queue.unreleased == kHeld || queue.ready.empty()) continue;
+      const bool in_sequence = !queue.sequence.empty();
+      if (queue.running >= 0 || queue.unreleased == kHeld) continue;
+      if (in_sequence ? queue.ready_of_sequence == 0 : queue.ready.empty()) continue;
       if (queue.opens > now_) {
-        events_.push({queue.opens, {number, Event::kOpens}});
+        events_.push({queue.opens, number, Event::kOpens});
         continue;
       }
-      int task = std::get<int>(*queue.ready.begin());
-      if (!queue.sequence.empty()) {
-        task = queue.sequence.front();
-        if (queue.ready.count(rank(task)) == 0) continue;
-      }
+      const int task = in_sequence ? queue.sequence[queue.next] : std::get<int>(queue.ready.top());
+      if (ready_[static_cast<std::size_t>(task)] == 0) continue;
       if (const double time = worth_waiting(queue, task); time > now_) {
-        events_.push({time, {number, Event::kOpens}});
+        events_.push({time, number, Event::kOpens});
         continue;
       }
-      queue.ready.erase(rank(task));
-      if (!queue.sequence.empty()) queue.sequence.pop_front();
+      if (in_sequence)
+        ++queue.next, --queue.ready_of_sequence;
+      else
+        queue.ready.pop();
       queue.running = task;
       ++queue.unreleased;
       const TaskCost& cost = tasks_[static_cast<std::size_t>(task)].cost;
@@ -231,7 +294,7 @@ class Simulation {
         shared_ = false;
       } else {
         const double end = now_ + std::max(cost.cycles, 1.0);
-        events_.push({end, {task, Event::kEnds}});
+        events_.push({end, task, Event::kEnds});
         announce(task, end + cost.latency);
       }
     }
@@ -242,7 +305,7 @@ class Simulation {
   double worth_waiting(const Queue& queue, int task) const {
     constexpr double kShare = 0.25;  // of what `task` takes
     const double latest = now_ + kShare * tasks_[static_cast<std::size_t>(task)].cost.cycles;
-    for (const auto& [other, time] : queue.soon) {
+    for (const auto [other, time] : queue.soon) {
       if (time <= latest && tail_[static_cast<std::size_t>(other)] > tail_[static_cast<std::size_t>(task)])
         return time;
     }
@@ -252,8 +315,8 @@ class Simulation {
   void announce(int task, double time) {
     for (const int next : completed_.of(static_cast<std::size_t>(task))) {
       if (waits_[static_cast<std::size_t>(next)] != 1) continue;
-      queues_[static_cast<std::size_t>(queue_of_[static_cast<std::size_t>(next)])].soon[next] =
-          time + delay(task, next);
+      queues_[static_cast<std::size_t>(queue_of_[static_cast<std::size_t>(next)])].soon.set(
+          next, time + delay(task, next));
     }
   }
   // Of a token for a task of another processor.
@@ -278,7 +341,8 @@ class Simulation {
   void share_dram() {
     if (shared_) return;
     shared_ = true;
-    std::vector<Flow*> open;
+    std::vector<Flow*>& open = open_;
+    open.clear();
     for (Flow& flow : flows_) open.push_back(&flow);
     std::sort(open.begin(), open.end(),
               [](const Flow* a, const Flow* b) { return a->fastest / a->weight < b->fastest / b->weight; });
@@ -289,9 +353,9 @@ class Simulation {
     const auto part = [&](const Flow& flow, std::size_t c) {
       return flow.parts.empty() ? 1 / static_cast<double>(controllers) : flow.parts[c];
     };
-    std::vector<double> left(controllers, dram_rate_ / static_cast<double>(controllers)),
-        wanted(controllers,
-               0);  // bytes a cycle that nobody has; those of all open flows at a request a cycle
+    // Bytes a cycle that nobody has; those of all open flows at a request a cycle.
+    std::vector<double>&left = left_, &wanted = wanted_;
+    left.assign(controllers, dram_rate_ / static_cast<double>(controllers)), wanted.assign(controllers, 0);
     for (const Flow* flow : open) {
       for (std::size_t c = 0; c < controllers; ++c) wanted[c] += flow->weight * part(*flow, c);
     }
@@ -332,7 +396,7 @@ class Simulation {
         continue;
       }
       const int task = flows_[i].task;
-      flows_[i] = flows_.back();
+      if (i + 1 < flows_.size()) flows_[i] = std::move(flows_.back());
       flows_.pop_back();
       shared_ = false;
       happen(task, Event::kEnds);
@@ -355,8 +419,8 @@ class Simulation {
       queues_[static_cast<std::size_t>(queue)].running = -1;
       touched_.push_back(queue);
       announce(number, now_ + tasks_[task].cost.latency);
-      events_.push({now_ + tasks_[task].cost.release, {number, Event::kReleased}});
-      events_.push({now_ + tasks_[task].cost.latency, {number, Event::kDone}});
+      events_.push({now_ + tasks_[task].cost.release, number, Event::kReleased});
+      events_.push({now_ + tasks_[task].cost.latency, number, Event::kDone});
     } else if (event == Event::kReleased) {
       --queues_[static_cast<std::size_t>(queue_of_[task])].unreleased;
       touched_.push_back(queue_of_[task]);
@@ -369,7 +433,7 @@ class Simulation {
   void wake(int from, Followers::Range later) {
     for (const int number : later) {
       if (const double after = delay(from, number); after > 0) {
-        events_.push({now_ + after, {number, Event::kToken}});
+        events_.push({now_ + after, number, Event::kToken});
       } else {
         take_token(number);
       }
@@ -386,6 +450,7 @@ class Simulation {
   double dram_rate_ = 0;         // bytes a cycle for transfers
   std::size_t controllers_ = 1;  // of memory
   std::vector<int> waits_;       // by task: events that have not happened
+  std::vector<char> ready_;      // by task: whether none is left
   std::vector<int> queue_of_;
   std::vector<double> cycles_;      // by task: of its unit
   double signal_;                   // cycles of a token from one processor to another
@@ -394,6 +459,8 @@ class Simulation {
   std::vector<Queue> queues_;
   std::vector<int> touched_;  // queues that may be able to start a task
   std::vector<Flow> flows_;
+  std::vector<Flow*> open_;            // of share_dram
+  std::vector<double> left_, wanted_;  // likewise
   bool shared_ = true;
   std::priority_queue<Timed, std::vector<Timed>, std::greater<>> events_;
   double now_ = 0;

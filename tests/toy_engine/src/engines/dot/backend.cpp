@@ -30,7 +30,7 @@ class Lowering : public MatrixLowering {
   static constexpr double kRoundTrip = 8;  // cycles of a write to NRAM, about
 
   template <class Op>
-  void add(const Op& operation, std::vector<Access> accesses, const TaskCost& cost) {
+  void add(const Op& operation, AccessList accesses, const TaskCost& cost) {
     Task task;
     task.processor = place_.processor;
     task.instruction.operation = operation;
