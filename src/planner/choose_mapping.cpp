@@ -30,6 +30,12 @@ Kind kind_of(const LayerMapping& m) {
   return {m.row_parts, m.column_parts, m.kernel_parts, m.image_parts, m.maps, m.kernels, m.results};
 }
 
+// What a mapping keeps busy: cores, and whether memory cores. Less comes first.
+using Effort = std::pair<int, bool>;
+Effort effort_of(const LayerMapping& m) {
+  return {m.cores(), m.uses_memory_cores()};
+}
+
 int tile_size(const LayerMapping& m) {
   return m.tile_rows * m.tile_columns;
 }
@@ -40,10 +46,13 @@ class Chooser {
       : q_(question), candidates_(mapping_candidates(question)) {}
 
   ChosenMapping run(const LayerTrial& trial) {
-    for (const MappingCandidate* candidate : representatives()) look_at(*candidate);
+    several_tried_ = static_cast<bool>(trial);
+    for (const MappingCandidate* candidate : representatives())
+      look_at(*candidate, limit_among_kinds(candidate->mapping));
     const std::set<Kind> best_kinds = kinds_of_best();
     for (const MappingCandidate& candidate : candidates_) {
-      if (best_kinds.count(kind_of(candidate.mapping)) > 0) look_at(candidate);
+      if (best_kinds.count(kind_of(candidate.mapping)) > 0)
+        look_at(candidate, limit_of_choice(candidate.mapping));
     }
     if (estimates_.empty()) throw UserError(failure_);
     const Estimate chosen = fewest_cores();
@@ -131,15 +140,41 @@ class Chooser {
     }
   }
 
-  void look_at(const MappingCandidate& candidate) {
+  // Beyond `limit` cycles it does not matter how many they are.
+  void look_at(const MappingCandidate& candidate, double limit) {
     if (!looked_at_.insert(&candidate).second) return;
+    constexpr double kRounded = 1 + 1e-9;
     try {
-      const double cycles = estimated_cycles(q_, candidate.mapping, kAsGood * best_);
+      const LayerMapping& m = candidate.mapping;
+      const double cycles = estimated_cycles(q_, m, kRounded * limit);
       best_ = std::min(best_, cycles);
-      if (cycles < kNever) estimates_.push_back({&candidate, cycles});
+      if (cycles == kNever) return;
+      estimates_.push_back({&candidate, cycles});
+      take_least(of_kinds_, kind_of(m), cycles), take_least(of_efforts_, effort_of(m), cycles);
     } catch (const UserError& error) {
       failure_ = error.what();
     }
+  }
+  template <class Key>
+  static void take_least(std::map<Key, double>& least, const Key& key, double cycles) {
+    double& known = least.try_emplace(key, cycles).first->second;
+    known = std::min(known, cycles);
+  }
+
+  // Of a representative: it makes its kind one of the best only where it takes less than others of the kind.
+  double limit_among_kinds(const LayerMapping& m) const {
+    const auto of_kind = of_kinds_.find(kind_of(m));
+    if (several_tried_ || of_kind == of_kinds_.end()) return kAsGood * best_;
+    return std::min(kAsGood * best_, of_kind->second);
+  }
+  // Of one that is only chosen where it is as good as the best, and takes less than all that have no more
+  // cores (fewest_cores).
+  double limit_of_choice(const LayerMapping& m) const {
+    if (several_tried_) return kAsGood * best_;
+    double limit = std::max(best_ / kClearlyFaster, best_ + kClearlyFewer);
+    for (auto known = of_efforts_.begin(); known != of_efforts_.end() && known->first <= effort_of(m); ++known)
+      limit = std::min(limit, known->second);
+    return limit;
   }
 
   std::set<Kind> kinds_of_best() {
@@ -155,9 +190,7 @@ class Chooser {
 
   // From few cores to many, and from those that need no memory cores to those that do.
   const Estimate& fewest_cores() {
-    const auto cost = [](const Estimate& e) {
-      return std::tuple(e.candidate->mapping.cores(), e.candidate->mapping.uses_memory_cores(), e.cycles);
-    };
+    const auto cost = [](const Estimate& e) { return std::pair(effort_of(e.candidate->mapping), e.cycles); };
     std::stable_sort(estimates_.begin(), estimates_.end(),
                      [&](const Estimate& a, const Estimate& b) { return cost(a) < cost(b); });
     return *std::find_if(estimates_.begin(), estimates_.end(), [&](const Estimate& e) {
@@ -190,7 +223,10 @@ class Chooser {
   std::vector<MappingCandidate> candidates_;
   std::set<const MappingCandidate*> looked_at_;
   std::vector<Estimate> estimates_;
-  double best_ = kNever;  // cycles
+  std::map<Kind, double> of_kinds_;      // the least cycles of each
+  std::map<Effort, double> of_efforts_;  // likewise
+  double best_ = kNever;                 // cycles
+  bool several_tried_ = false;           // several estimates matter: the best are tried
   int tried_ = 0;
   std::string failure_;
 };
