@@ -184,6 +184,11 @@ int TaskGraph::add(Task task) {
   return static_cast<int>(tasks_.size()) - 1;
 }
 
+void TaskGraph::shrink(const Size& size) {
+  tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(size.tasks), tasks_.end());
+  roles_.resize(size.buffers);
+}
+
 BufferRing::BufferRing(TaskGraph& graph, BufferRole role, int count)
     : first_(graph.buffers()), count_(count) {
   for (int i = 0; i < count; ++i) graph.add_buffer(role);

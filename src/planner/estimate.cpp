@@ -81,7 +81,7 @@ class CoarseLowering : public MatrixLowering {
 
 }  // namespace
 
-PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work) {
+PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const EnoughTasks& enough) {
   const SharedLayer& layer = work.layer;
   const LayerMapping& m = work.mapping;
   cut_jobs(layer, m, work.hardware);
@@ -100,7 +100,8 @@ PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work) {
         const auto share = static_cast<std::size_t>(number);
         if (jobs <= kFewJobs) return layer.shares[share].layer->lower(g, place);
         return std::make_unique<CoarseLowering>(g, place, costs[share]);
-      });
+      },
+      enough);
 }
 
 double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double limit) {
@@ -117,8 +118,10 @@ double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double 
     const PlannedUse use = add_kernels_ahead(earlier, work, 0);
     before = static_cast<double>(use.bytes.kernels) / machine.dram_bytes_per_clock;
   }
-  add_estimated_tasks(graph, work);
-  if (least_cycles(graph, machine) > limit - before) return std::numeric_limits<double>::infinity();
+  LeastCycles least(graph, machine);
+  const auto too_many = [&] { return least.now() > limit - before; };
+  add_estimated_tasks(graph, work, too_many);
+  if (too_many()) return std::numeric_limits<double>::infinity();
   return before + schedule(graph, dependencies_of(graph), machine, limit - before).cycles;
 }
 

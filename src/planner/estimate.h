@@ -16,8 +16,8 @@ namespace tilebeat {
 double estimated_cycles(const MappingQuestion& question, const LayerMapping& mapping,
                         double limit = std::numeric_limits<double>::infinity());
 
-/// Adds the tasks of a layer that is mapped so to a graph for an estimate.
-PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work);
+/// Adds the tasks of a layer that is mapped so to a graph for an estimate, until `enough`.
+PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const EnoughTasks& enough = {});
 
 /// What tasks of the machine share, with the processors `started` started by the host first.
 Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started);

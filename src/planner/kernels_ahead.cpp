@@ -4,7 +4,6 @@
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "estimate.h"
@@ -12,22 +11,35 @@
 namespace tilebeat {
 namespace {
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
 double own_cycles(const AheadTarget& target, int loads, const HardwareConfig& hardware) {
   TaskGraph graph;
   target.add_tasks(graph, loads);
   return schedule(graph, dependencies_of(graph), machine_of(hardware, {})).cycles;
 }
 
-// Infinite when the SRAM has no room for the loads.
-double host_cycles(const AheadHost& host, const AheadTarget& target, int loads) {
-  TaskGraph graph;
-  const PlannedUse use = host.add_tasks(graph);
+// Infinite when the SRAM has no room for the loads, and when the cycles are more than `limit`.
+double host_cycles(const AheadHost& host, const AheadTarget& target, int loads, double limit) {
+  HostTasks& tasks = host.tasks();
+  const TaskGraph::Size before = tasks.graph.size();
+  double cycles = kNever;
   try {
-    if (loads > 0) target.add_loads(graph, loads, use.sram);
+    target.add_loads(tasks.graph, loads, tasks.sram);
+    if (LeastCycles(tasks.graph, host.machine).now() <= limit)
+      cycles = schedule(tasks.graph, dependencies_of(tasks.graph), host.machine, limit).cycles;
   } catch (const UserError&) {
-    return std::numeric_limits<double>::infinity();
+    cycles = kNever;
   }
-  return schedule(graph, dependencies_of(graph), host.machine).cycles;
+  tasks.graph.shrink(before);
+  return cycles;
+}
+
+double cycles_alone(const AheadHost& host) {
+  HostTasks& tasks = host.tasks();
+  if (!tasks.alone)
+    tasks.alone = schedule(tasks.graph, dependencies_of(tasks.graph), host.machine).cycles;
+  return *tasks.alone;
 }
 
 }  // namespace
@@ -38,8 +50,7 @@ KernelsAhead choose_kernels_ahead(const std::vector<AheadHost>& hosts, const Ahe
   std::vector<double> alone;  // of the hosts
   for (const AheadHost& host : hosts) {
     most = std::max(most, host.most);
-    if (host.most > 0 && !*host.alone) *host.alone = host_cycles(host, target, 0);
-    alone.push_back(host.most > 0 ? **host.alone : 0);
+    alone.push_back(host.most > 0 ? cycles_alone(host) : 0);
   }
   const double own = own_cycles(target, 0, hardware);
   KernelsAhead best{0, 0, own};
@@ -47,7 +58,9 @@ KernelsAhead choose_kernels_ahead(const std::vector<AheadHost>& hosts, const Ahe
     const double left = own_cycles(target, loads, hardware);
     for (std::size_t h = 0; h < hosts.size(); ++h) {
       if (loads > hosts[h].most) continue;
-      const double cycles = left + host_cycles(hosts[h], target, loads) - alone[h];
+      constexpr double kRounded = 1 + 1e-9;
+      const double limit = kRounded * (best.cycles - left + alone[h]);
+      const double cycles = left + host_cycles(hosts[h], target, loads, limit) - alone[h];
       if (cycles < best.cycles) best = {h, loads, cycles};
     }
   }
@@ -55,7 +68,7 @@ KernelsAhead choose_kernels_ahead(const std::vector<AheadHost>& hosts, const Ahe
 }
 
 bool fits_sram(const AheadHost& host, const AheadTarget& target, int loads) {
-  return std::isfinite(host_cycles(host, target, loads));
+  return host_cycles(host, target, loads, kNever) < kNever;
 }
 
 void WramInUse::add(std::int64_t begin, std::int64_t size) {

@@ -22,14 +22,16 @@ struct AheadTarget {
   std::function<PlannedUse(TaskGraph&, int loads, std::int64_t sram)> add_loads;
 };
 
+/// The tasks of a layer or a fused unit, with the loads for others that it makes already.
+struct HostTasks {
+  TaskGraph graph;
+  std::int64_t sram = 0;        ///< bytes of a cluster's that are in use
+  std::optional<double> alone;  ///< its cycles without further loads, once somebody has estimated them
+};
 /// A layer or a fused unit during which kernels of a later one can be loaded.
 struct AheadHost {
-  /// Adds its tasks to a graph, for an estimate, with the loads for others that it makes already.
-  std::function<PlannedUse(TaskGraph&)> add_tasks;
+  std::function<HostTasks&()> tasks;  ///< for an estimate; loads are added for a while
   Machine machine;
-  /// Its cycles without further loads, once somebody has estimated them; kept as long as its tasks stay the
-  /// same.
-  std::optional<double>* alone = nullptr;
   int most = 0;  ///< loads that WRAM has room for from then on
 };
 

@@ -53,8 +53,9 @@ class MatrixTasks {
       make_staging();
   }
 
-  PlannedUse run() {
-    for (std::size_t step = 0; step < steps(); ++step) {
+  PlannedUse run(const EnoughTasks& enough) {
+    const std::size_t all = steps();
+    for (std::size_t step = 0; step < all && !(enough && enough()); ++step) {
       load_kernels(step);
       load_maps(step);
       for (Core& core : cores_) {
@@ -509,8 +510,9 @@ class MatrixTasks {
 
 }  // namespace
 
-PlannedUse add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering) {
-  return MatrixTasks(graph, work, lowering).run();
+PlannedUse add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering,
+                            const EnoughTasks& enough) {
+  return MatrixTasks(graph, work, lowering).run(enough);
 }
 
 PlannedUse add_kernels_ahead(TaskGraph& graph, const MatrixWork& work, std::int64_t sram) {

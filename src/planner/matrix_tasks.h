@@ -25,9 +25,13 @@ struct PlannedUse {
 using LoweringFactory =
     std::function<std::unique_ptr<MatrixLowering>(TaskGraph&, const EnginePlace&, int share)>;
 
-/// Adds the tasks of the layer: loads, jobs and stores of all cores, step by step; of the kernels not the
-/// loads that are made ahead.
-PlannedUse add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering);
+/// Asked between two steps of a layer: whether the tasks so far are enough, of an estimate that has its answer.
+using EnoughTasks = std::function<bool()>;
+
+/// Adds the tasks of the layer: loads, jobs and stores of all cores, step by step, until `enough`; of the
+/// kernels not the loads that are made ahead.
+PlannedUse add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering,
+                            const EnoughTasks& enough = {});
 
 /// Adds the loads of the layer's kernels that are made ahead to the graph of another one, which takes `sram`
 /// bytes of a cluster's SRAM and does not touch their places in WRAM. Returns their

@@ -46,7 +46,7 @@ struct DecidedLayer {
   bool first = false;                      // of its program: processors are started for it
   std::int64_t wram_at = 0;                // of a layer on matrix units, its buffers for kernels
   std::vector<const DecidedLayer*> ahead;  // whose first kernels are loaded while it runs
-  std::optional<double> estimated;         // cycles with the loads of these, once they were asked for
+  std::optional<HostTasks> tasks;          // with the loads of these, once they were asked for
   LayerPlan plan;
 };
 
@@ -219,7 +219,10 @@ class NetworkPlanner {
     }
     if (hardware_.planner.map_layout != MapLayout::kNhwc)
       d.plan.choices.emplace_back("in DRAM", orders_in_dram(layer));
-    if (d.matrix != nullptr || d.vector != nullptr || d.unit != nullptr) earlier_[layer.scene].push_back(&d);
+    if (d.matrix == nullptr && d.vector == nullptr && d.unit == nullptr) return;
+    std::vector<DecidedLayer*>& earlier = earlier_[layer.scene];
+    earlier.push_back(&d);
+    if (earlier.size() > kFarthest) earlier[earlier.size() - 1 - kFarthest]->tasks.reset();
   }
 
   // How the maps of a layer lie there.
@@ -398,6 +401,7 @@ class NetworkPlanner {
 
   // Layers on matrix units, and fused units, may have kernels loaded while an earlier one runs, one of the
   // last few: into a part of WRAM that nobody uses until then.
+  static constexpr std::size_t kFarthest = 8;  // layers before
   struct KernelPlan {
     DecidedLayer* host = nullptr;  // nothing: all are loaded while the layer itself runs
     int loads = 0;
@@ -410,7 +414,6 @@ class NetworkPlanner {
   }
 
   KernelPlan find_ahead(const DecidedLayer& d) {
-    constexpr std::size_t kFarthest = 8;  // layers before
     const AheadRequest asked = ahead_asked_of(d);
     if (asked.loads ? *asked.loads == 0 : !may_look_ahead(d)) return {};
     if (d.matrix != nullptr && d.matrix->problem().kernel_tensor)
@@ -465,7 +468,7 @@ class NetworkPlanner {
 
   void load_ahead(DecidedLayer& d, const KernelPlan& plan) {
     if (plan.host == nullptr) return;
-    plan.host->ahead.push_back(&d), plan.host->estimated.reset();
+    plan.host->ahead.push_back(&d), plan.host->tasks.reset();
     d.wram_at = plan.wram_at;
     d.mapping.kernels_ahead = plan.loads, d.mapping.kernels_during = plan.host->layer->name;
     if (d.unit == nullptr) return;
@@ -514,16 +517,19 @@ class NetworkPlanner {
   }
   AheadHost ahead_host(DecidedLayer& host) const {
     AheadHost made;
-    made.alone = &host.estimated;
     made.machine = machine_of(hardware_, host.first ? workers(host) : std::vector<int>{});
-    made.add_tasks = [this, &host](TaskGraph& graph) {
-      PlannedUse use =
-          host.matrix != nullptr ? add_estimated_tasks(graph, work_of(host)) : add_tasks(host, graph);
-      for (const DecidedLayer* later : host.ahead)
-        use.sram = ahead_target(*later).add_loads(graph, later->mapping.kernels_ahead, use.sram).sram;
-      return use;
+    made.tasks = [this, &host]() -> HostTasks& {
+      if (!host.tasks) add_tasks(host, host.tasks.emplace());
+      return *host.tasks;
     };
     return made;
+  }
+  void add_tasks(const DecidedLayer& host, HostTasks& tasks) const {
+    TaskGraph& graph = tasks.graph;
+    tasks.sram =
+        (host.matrix != nullptr ? add_estimated_tasks(graph, work_of(host)) : add_tasks(host, graph)).sram;
+    for (const DecidedLayer* later : host.ahead)
+      tasks.sram = ahead_target(*later).add_loads(graph, later->mapping.kernels_ahead, tasks.sram).sram;
   }
   std::int64_t wram_of(const DecidedLayer& d) const {
     if (d.matrix != nullptr) return footprint_of(work_of(d)).wram;

@@ -85,6 +85,14 @@ class TaskGraph {
   BufferRole role(BufferId buffer) const { return roles_[static_cast<std::size_t>(buffer)]; }
   int buffers() const { return static_cast<int>(roles_.size()); }
 
+  /// How many tasks and buffers there are.
+  struct Size {
+    std::size_t tasks = 0, buffers = 0;
+  };
+  Size size() const { return {tasks_.size(), roles_.size()}; }
+  /// Takes tasks and buffers back that were added since it had that size.
+  void shrink(const Size& size);
+
  private:
   std::vector<Task> tasks_;
   std::vector<BufferRole> roles_;

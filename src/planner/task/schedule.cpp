@@ -475,18 +475,17 @@ Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& depende
   return Simulation(graph, dependencies, machine).run(limit);
 }
 
-double least_cycles(const TaskGraph& graph, const Machine& machine) {
-  constexpr double kSurely = 1 - 1e-6;                         // rates are rounded
-  std::vector<std::array<double, kQueuedUnits + 1>> of_units;  // by processor
-  double most = 0, bytes = 0;
-  for (const Task& task : graph.tasks()) {
+double LeastCycles::now() {
+  constexpr double kSurely = 1 - 1e-6;  // rates are rounded
+  for (; seen_ < graph_.tasks().size(); ++seen_) {
+    const Task& task = graph_.tasks()[seen_];
     const auto processor = static_cast<std::size_t>(task.processor);
-    if (processor >= of_units.size()) of_units.resize(processor + 1, {});
-    double& cycles = of_units[processor][static_cast<std::size_t>(queue_unit(task, machine))];
-    most = std::max(most, cycles += task.cost.cycles);
-    bytes += task.cost.dram_bytes;
+    if (processor >= of_units_.size()) of_units_.resize(processor + 1, {});
+    double& cycles = of_units_[processor][static_cast<std::size_t>(queue_unit(task, machine_))];
+    most_ = std::max(most_, cycles += task.cost.cycles);
+    bytes_ += task.cost.dram_bytes;
   }
-  return std::max(most, kSurely * bytes / machine.dram_bytes_per_clock);
+  return std::max(most_, kSurely * bytes_ / machine_.dram_bytes_per_clock);
 }
 
 }  // namespace tilebeat

@@ -2,6 +2,8 @@
 
 #include "tilebeat/mapping/task_graph.h"
 
+#include <array>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
@@ -29,8 +31,20 @@ struct Schedule {
 /// A schedule that lasts longer than `limit` cycles is given up.
 Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine,
                   double limit = std::numeric_limits<double>::infinity());
-/// Cycles that no schedule of the graph is shorter than: those of the unit with most to do, and of all bytes
-/// over DRAM. Cheaper than a schedule, and than the dependencies that it needs.
-double least_cycles(const TaskGraph& graph, const Machine& machine);
+/// Cycles that no schedule of a graph is shorter than: those of the unit with most to do, and of all bytes
+/// over DRAM. Cheaper than a schedule, and than the dependencies that it needs. What it refers to outlives it.
+class LeastCycles {
+ public:
+  LeastCycles(const TaskGraph& graph, const Machine& machine) : graph_(graph), machine_(machine) {}
+  /// Of the tasks that the graph has now: those that were added since the last call are looked at.
+  double now();
+
+ private:
+  const TaskGraph& graph_;
+  const Machine& machine_;
+  std::size_t seen_ = 0;                                        // tasks
+  std::vector<std::array<double, kQueuedUnits + 1>> of_units_;  // cycles, by processor
+  double most_ = 0, bytes_ = 0;
+};
 
 }  // namespace tilebeat
