@@ -237,20 +237,32 @@ std::int64_t turned_step(const Copy& copy) {
 
 }  // namespace
 
-TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
-  const ChipConfig& chip = *hardware.chip;
-  const DmaConfig& dma = copy.unit == Unit::kIodma || copy.unit == Unit::kFold ? chip.core.copy : chip.copy;
-  const auto path_of = [&](std::uint64_t address, Direction direction) {
-    if (address < kDramEnd) return dram_path(hardware, dma, direction);
-    if ((address & kMulticast) == 0 && address < nram_address(0)) return cluster_path(chip);
-    PortPath path = core_path(chip, dma);
-    const bool wram =
-        (address & kMulticast) != 0 ? (address & kMulticastWram) != 0 : address >= wram_address(0);
-    // A run goes to the bank of its region alone.
-    if (wram && engine_description(hardware.dataflow).wram_regions)
-      path.width = std::min(path.width, chip.core.wram.bank_bytes);
-    return path;
-  };
+CopyCosts::Ways::Ways(const HardwareConfig& hardware, const DmaConfig& dma)
+    : dram_read(dram_path(hardware, dma, Direction::kRead)),
+      dram_write(dram_path(hardware, dma, Direction::kWrite)),
+      nram(core_path(*hardware.chip, dma)),
+      wram(nram) {
+  // A run goes to the bank of its region alone.
+  if (engine_description(hardware.dataflow).wram_regions)
+    wram.width = std::min(wram.width, hardware.chip->core.wram.bank_bytes);
+}
+
+CopyCosts::CopyCosts(const HardwareConfig& hardware)
+    : core_(hardware, hardware.chip->core.copy),
+      memory_core_(hardware, hardware.chip->copy),
+      cluster_(cluster_path(*hardware.chip)),
+      link_(link_path(*hardware.chip)) {}
+
+const PortPath& CopyCosts::path_of(const Ways& ways, std::uint64_t address, Direction direction) const {
+  if (address < kDramEnd) return direction == Direction::kRead ? ways.dram_read : ways.dram_write;
+  const bool multicast = (address & kMulticast) != 0;
+  if (!multicast && address < nram_address(0)) return cluster_;
+  const bool wram = multicast ? (address & kMulticastWram) != 0 : address >= wram_address(0);
+  return wram ? ways.wram : ways.nram;
+}
+
+TaskCost CopyCosts::of(const Copy& copy) const {
+  const Ways& ways = copy.unit == Unit::kIodma || copy.unit == Unit::kFold ? core_ : memory_core_;
   const std::int64_t columns = std::int64_t{copy.pad_left} + copy.inner_count + copy.pad_right;
   const std::int64_t rows = std::int64_t{copy.pad_top} + copy.outer_count + copy.pad_bottom;
   const Runs read = merged_runs(copy.run_bytes, copy.inner_count, copy.source_inner_stride, copy.outer_count,
@@ -260,9 +272,9 @@ TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware) {
                                          rows * (copy.run_bytes / copy.turned_columns), turned_step(copy))
                            : merged_runs(copy.run_bytes, columns, copy.destination_inner_stride, rows,
                                          copy.destination_outer_stride);
-  const PortPath from = path_of(copy.source, Direction::kRead),
-                 to = copy.unit == Unit::kCdma ? link_path(chip)
-                                               : path_of(copy.destination, Direction::kWrite);
+  const PortPath& from = path_of(ways, copy.source, Direction::kRead);
+  const PortPath& to =
+      copy.unit == Unit::kCdma ? link_ : path_of(ways, copy.destination, Direction::kWrite);
   TaskCost cost;
   // A burst is written when all of it has been read: the faster side's first or last one comes on top.
   const double reading = port_cycles(read, from), writing = port_cycles(written, to);

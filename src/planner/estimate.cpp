@@ -3,12 +3,10 @@
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <memory>
-#include <tuple>
-#include <utility>
+#include <vector>
 
+#include "job_costs.h"
 #include "matrix_tasks.h"
 #include "processors.h"
 
@@ -17,47 +15,6 @@ namespace {
 
 // So few jobs are scheduled with the engine's own tasks, more with one task each.
 constexpr std::int64_t kFewJobs = 64;
-
-// What jobs of one shape cost their unit: the schedule of the engine's own tasks.
-class JobCosts {
- public:
-  JobCosts(const MatrixLayer& layer, bool same_kernels) : layer_(layer), same_kernels_(same_kernels) {}
-
-  const TaskCost& of(const MatrixJob& job) {
-    const auto key = std::tuple(job.tile.h.outs, job.tile.w.outs, job.tile.h.ins, job.tile.w.ins,
-                                layer_.problem().kernels_of(job.blocks), job.reduction.channels.size(),
-                                job.reduction.first, job.reduction.last);
-    const auto [found, added] = known_.try_emplace(key);
-    if (added) {
-      const auto [one, before] = jobs_alone(job, 1);
-      const auto [two, after] = jobs_alone(job, 2);
-      found->second.cycles = std::max(1.0, two - one);
-      found->second.latency = std::max(1.0, one - found->second.cycles);
-      found->second.instructions = static_cast<double>(after - before);
-    }
-    return found->second;
-  }
-
- private:
-  // Cycles and tasks of `count` such jobs that nothing else is in the way of.
-  std::pair<double, std::size_t> jobs_alone(MatrixJob job, int count) const {
-    TaskGraph graph;
-    EnginePlace place;
-    place.nram = job.ifm.address, place.wram = job.weights;
-    const auto lowering = layer_.lower(graph, place);
-    job.ifm_reads.clear(), job.weights_read.reset(), job.ofm_write.reset();
-    for (int i = 0; i < count; ++i) {
-      lowering->add(job);
-      job.ifm.address += 64;
-      if (!same_kernels_) job.weights += 64;
-    }
-    return {schedule(graph, dependencies_of(graph), {}).cycles, graph.tasks().size()};
-  }
-
-  const MatrixLayer& layer_;
-  bool same_kernels_;
-  std::map<std::tuple<int, int, int, int, int, int, bool, bool>, TaskCost> known_;
-};
 
 // One task a job instead of the engine's own.
 class CoarseLowering : public MatrixLowering {
@@ -93,7 +50,8 @@ PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const E
                             ceil_div(part.blocks.size(), m.blocks_per_load) * m.channel_parts;
   std::vector<JobCosts> costs;
   for (const LayerShare& share : layer.shares)
-    costs.emplace_back(*share.layer, part.blocks.size() <= m.blocks_per_load && m.channel_parts == 1);
+    costs.emplace_back(share, largest_job(*share.layer, m),
+                       part.blocks.size() <= m.blocks_per_load && m.channel_parts == 1);
   return add_matrix_tasks(
       graph, work,
       [&](TaskGraph& g, const EnginePlace& place, int number) -> std::unique_ptr<MatrixLowering> {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "job_costs.h"
+
 namespace tilebeat {
 
 /// What cores compute of a layer, as a layer of its own on the engine: the layer itself; all outputs over a
@@ -18,6 +20,8 @@ struct LayerShare {
   WeightPlace weights;
   TensorLayout input;    ///< the share's channels of the layer's map in DRAM
   int first_kernel = 0;  ///< of the layer: the share's first
+  /// Of its jobs, for estimates.
+  std::shared_ptr<KnownJobCosts> job_costs = std::make_shared<KnownJobCosts>();
 };
 
 /// What a layer is cut into shares by.

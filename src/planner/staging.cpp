@@ -24,7 +24,7 @@ void CopyTasks::add(int processor, const Copy& copy, const AccessList& accesses)
   task.processor = processor;
   task.instruction.operation = copy;
   task.accesses = accesses;
-  task.cost = copy_cost(copy, hardware_);
+  task.cost = costs_.of(copy);
   graph_.add(std::move(task));
 }
 

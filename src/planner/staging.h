@@ -14,7 +14,7 @@ namespace tilebeat {
 /// Adds tasks of DMA engines to a graph, with their costs.
 class CopyTasks {
  public:
-  CopyTasks(TaskGraph& graph, const HardwareConfig& hardware) : graph_(graph), hardware_(hardware) {}
+  CopyTasks(TaskGraph& graph, const HardwareConfig& hardware) : graph_(graph), costs_(hardware) {}
   void add(int processor, const Copy& copy, const AccessList& accesses);
   /// The copies of `unit` that carry out transfers; each of them makes all accesses.
   void add(int processor, Unit unit, const std::vector<Transfer>& transfers,
@@ -22,7 +22,7 @@ class CopyTasks {
 
  private:
   TaskGraph& graph_;
-  const HardwareConfig& hardware_;
+  CopyCosts costs_;
 };
 
 /// What passes through the SRAM of a cluster between DRAM and the memories of its cores (SPEC HI-3, HI-4), in

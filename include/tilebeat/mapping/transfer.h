@@ -107,8 +107,23 @@ double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address);
 /// other.
 constexpr std::uint64_t kUnplaced = kDramEnd - (std::uint64_t{1} << 38);
 
-/// The cost of a copy between memories, by what its addresses name.
-TaskCost copy_cost(const Copy& copy, const HardwareConfig& hardware);
+/// What copies between memories cost, by what their addresses name.
+class CopyCosts {
+ public:
+  explicit CopyCosts(const HardwareConfig& hardware);
+  TaskCost of(const Copy& copy) const;
+
+ private:
+  // Ways of one DMA engine.
+  struct Ways {
+    Ways(const HardwareConfig& hardware, const DmaConfig& dma);
+    PortPath dram_read, dram_write, nram, wram;
+  };
+  const PortPath& path_of(const Ways& ways, std::uint64_t address, Direction direction) const;
+
+  Ways core_, memory_core_;
+  PortPath cluster_, link_;
+};
 
 /// Bytes a cycle of the NPU that all DRAM channels of one controller transfer at most.
 double dram_bytes_per_clock(const HardwareConfig& hardware);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -139,19 +141,34 @@ class SwitchArrayLayer : public MatrixLayer {
     return parts;
   }
   void cut_jobs(const MatrixJob& largest, const PortPath& path, double memory_bytes) override {
-    path_ = path;
-    local_ = tile_problem(p_, largest.tile);
-    local_.batch = largest.images;
+    path_ = path, largest_ = largest;
     const int planes = std::min(widest_, ceil_div(largest.reduction.channels.size(), array_.port_channels));
-    const Job job{local_, largest.blocks, planes, largest.reduction.first && largest.reduction.last,
-                  largest.jobs_of_map};
-    ways_ = choose_tilings(job, hardware_, path, memory_bytes);
+    const bool whole = largest.reduction.first && largest.reduction.last;
+    std::vector<double> key{path.round_trip, path.memory, memory_bytes};
+    const Window &h = largest.tile.h, &w = largest.tile.w;
+    for (const std::int64_t value :
+         {std::int64_t{path.width}, std::int64_t{path.burst_bytes}, std::int64_t{path.outstanding}, path.atom,
+          path.lost_by_run, std::int64_t{h.outs}, std::int64_t{h.ins}, std::int64_t{h.offset},
+          std::int64_t{w.outs}, std::int64_t{w.ins}, std::int64_t{w.offset}, std::int64_t{largest.images},
+          std::int64_t{largest.blocks.begin}, std::int64_t{largest.blocks.end}, std::int64_t{planes},
+          std::int64_t{whole ? 1 : 0}, std::int64_t{largest.jobs_of_map}})
+      key.push_back(static_cast<double>(value));
+    auto known = known_ways_.find(key);
+    if (known == known_ways_.end()) {
+      Problem local = tile_problem(p_, largest.tile);
+      local.batch = largest.images;
+      const Job job{local, largest.blocks, planes, whole, largest.jobs_of_map};
+      known = known_ways_.emplace(std::move(key), choose_tilings(job, hardware_, path, memory_bytes)).first;
+    }
+    ways_ = known->second;
     take_way(0);
   }
   int ways_to_cut() const override { return static_cast<int>(ways_.size()); }
   void take_way(int way) override {
     way_ = static_cast<std::size_t>(way);
-    tiles_ = static_cast<int>(tiles_of(local_, tiling()).size());
+    std::vector<OutputTile> tiles;
+    tiles_of(p_, largest_, tiling(), tiles);
+    tiles_ = static_cast<int>(tiles.size());
   }
   std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
     return make_lowering(graph, place, p_, tiling(), hardware_, path_, arranging_);
@@ -186,9 +203,10 @@ class SwitchArrayLayer : public MatrixLayer {
   ArrayShape array_;
   Problem p_;
   int widest_;
-  Problem local_;  // the largest job
+  MatrixJob largest_;
   PortPath path_;
   std::vector<TilingChoice> ways_;
+  std::map<std::vector<double>, std::vector<TilingChoice>> known_ways_;  // by all that they depend on
   std::size_t way_ = 0;  // that is taken
   int tiles_ = 0;
   mutable ArrangingCycles arranging_;
