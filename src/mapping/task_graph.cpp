@@ -187,6 +187,7 @@ int TaskGraph::add(Task task) {
 void TaskGraph::shrink(const Size& size) {
   tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(size.tasks), tasks_.end());
   roles_.resize(size.buffers);
+  also_.reset();  // somebody may have failed while he added tasks
 }
 
 BufferRing::BufferRing(TaskGraph& graph, BufferRole role, int count)

@@ -146,7 +146,7 @@ class Chooser {
     constexpr double kRounded = 1 + 1e-9;
     try {
       const LayerMapping& m = candidate.mapping;
-      const double cycles = estimated_cycles(q_, m, kRounded * limit);
+      const double cycles = estimated_cycles(q_, m, graph_, kRounded * limit);
       best_ = std::min(best_, cycles);
       if (cycles == kNever) return;
       estimates_.push_back({&candidate, cycles});
@@ -221,6 +221,7 @@ class Chooser {
   static constexpr double kNever = std::numeric_limits<double>::infinity();
   const MappingQuestion& q_;
   std::vector<MappingCandidate> candidates_;
+  TaskGraph graph_;  // of the mapping that is estimated
   std::set<const MappingCandidate*> looked_at_;
   std::vector<Estimate> estimates_;
   std::map<Kind, double> of_kinds_;      // the least cycles of each

@@ -62,8 +62,7 @@ PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const E
       enough);
 }
 
-double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double limit) {
-  TaskGraph graph;
+double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, TaskGraph& graph, double limit) {
   LayerMapping mapping = m;
   if (q.kernels_loaded)
     mapping.kernels_ahead = static_cast<int>(wram_of_loads({q.layer, q.hardware, m, q.output}).size());
@@ -72,10 +71,11 @@ double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, double 
       machine_of(q.hardware, q.first_of_program ? processors_of(*q.hardware.chip, m) : std::vector<int>{});
   double before = 0;
   if (q.kernels_loaded) {
-    TaskGraph earlier;
-    const PlannedUse use = add_kernels_ahead(earlier, work, 0);
+    graph.shrink({});
+    const PlannedUse use = add_kernels_ahead(graph, work, 0);
     before = static_cast<double>(use.bytes.kernels) / machine.dram_bytes_per_clock;
   }
+  graph.shrink({});
   LeastCycles least(graph, machine);
   const auto too_many = [&] { return least.now() > limit - before; };
   add_estimated_tasks(graph, work, too_many);

@@ -13,7 +13,8 @@ namespace tilebeat {
 /// The cycles of a layer that is mapped so, estimated: its task graph is scheduled (SPEC MA-3), with one task
 /// a job where there are many. Kernels that are loaded earlier count as the cycles that they take of DRAM.
 /// Infinite when they are more than `limit`. Throws UserError when the layer does not fit so.
-double estimated_cycles(const MappingQuestion& question, const LayerMapping& mapping,
+/// Uses `graph`, whatever it holds: its memory is used again.
+double estimated_cycles(const MappingQuestion& question, const LayerMapping& mapping, TaskGraph& graph,
                         double limit = std::numeric_limits<double>::infinity());
 
 /// Adds the tasks of a layer that is mapped so to a graph for an estimate, until `enough`.

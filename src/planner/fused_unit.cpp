@@ -308,6 +308,11 @@ const UnitParts::Matrix& UnitParts::matrix(const Layer& layer) {
   return found->second;
 }
 
+TaskGraph& UnitParts::empty_graph() {
+  graph_.shrink({});
+  return graph_;
+}
+
 namespace {
 
 // What a unit takes beyond the time of its bytes over DRAM is taken times this where it is weighed against
@@ -336,20 +341,21 @@ UnitEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardw
   const FusedUnit unit = trial_of(workload, hardware, request, parts);
   if (static_cast<double>(unit.bound(kernel_fetches(hardware, unit.mapping().clusters)).cycles()) > limit)
     return {kNever, 0, kNever};
-  TaskGraph graph;
+  TaskGraph& graph = parts.empty_graph();
   const std::int64_t bytes = add_trial_tasks(graph, unit);
   const auto end = static_cast<double>(end_cycles(hardware, hardware.chip->processors()));
   const auto dram = static_cast<double>(dram_bound(bytes, hardware));
   const double most = (limit + (kUnitMargin - 1) * dram) / kUnitMargin;
-  const Schedule times = schedule(graph, dependencies_of(graph), machine_of(hardware, {}), most - end);
+  const Machine machine = machine_of(hardware, {});
+  if (LeastCycles(graph, machine).now() > most - end) return {kNever, bytes, kNever};
+  const Schedule times = schedule(graph, dependencies_of(graph), machine, most - end);
   const double cycles = times.cycles + end;
   return {cycles, bytes, cycles + (kUnitMargin - 1) * std::max(0.0, cycles - dram)};
 }
 
 std::int64_t bytes_of_unit(const Workload& workload, const HardwareConfig& hardware,
                            const UnitRequest& request, UnitParts& parts) {
-  TaskGraph graph;
-  return add_trial_tasks(graph, trial_of(workload, hardware, request, parts));
+  return add_trial_tasks(parts.empty_graph(), trial_of(workload, hardware, request, parts));
 }
 
 }  // namespace tilebeat

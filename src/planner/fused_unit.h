@@ -25,11 +25,14 @@ class UnitParts {
     WeightPlace weights;
   };
   const Matrix& matrix(const Layer& layer);
+  /// A graph without tasks, until the next call: its memory is that of the one before.
+  TaskGraph& empty_graph();
 
  private:
   const Workload& workload_;
   const HardwareConfig& hardware_;
   std::map<std::string, Matrix> made_;
+  TaskGraph graph_;
 };
 
 /// Layers of a workload that run as one, decided (SPEC FU-4). What it is made of outlives it.

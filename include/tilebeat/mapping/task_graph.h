@@ -90,7 +90,7 @@ class TaskGraph {
     std::size_t tasks = 0, buffers = 0;
   };
   Size size() const { return {tasks_.size(), roles_.size()}; }
-  /// Takes tasks and buffers back that were added since it had that size.
+  /// Takes tasks and buffers back that were added since it had that size, and what tasks make besides.
   void shrink(const Size& size);
 
  private:
