@@ -199,6 +199,33 @@ TEST_F(Dependencies, MA_2_buffers_of_a_ring_are_filled_in_turn) {
   EXPECT_EQ(g_.graph.buffers(), 2);
 }
 
+TEST_F(Dependencies, MA_2_what_is_taken_back_leaves_no_trace) {
+  const BufferId b = g_.buffer();
+  add({write_of(b)});
+  const auto size = g_.graph.size();
+  const BufferId later = g_.buffer();
+  g_.graph.also(read_of(b));
+  add({write_of(later)});
+  g_.graph.shrink(size);
+  add({write_of(b)});
+  EXPECT_EQ(g_.graph.buffers(), 1);
+  EXPECT_THAT(found(), IsEmpty()) << "the last task does not read as the one that was taken back did";
+}
+
+TEST_F(Dependencies, MA_2_a_task_may_have_any_number_of_accesses) {
+  constexpr int kBuffers = 11;
+  std::vector<tilebeat::Access> read;
+  std::vector<Dependency> expected;
+  for (int i = 0; i < kBuffers; ++i) {
+    const BufferId b = g_.buffer(BufferRole::kMap);
+    read.push_back(read_of(b));
+    add({write_of(b)});
+    expected.push_back({i, kBuffers, kDone, Activity::kMapLoad});
+  }
+  add(read);
+  EXPECT_THAT(found(), ::testing::UnorderedElementsAreArray(expected));
+}
+
 }  // namespace
 }  // namespace testing
 }  // namespace tilebeat

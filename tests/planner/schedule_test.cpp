@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "random_cases.h"
 #include "small_graph.h"
 
 namespace tilebeat::testing {
@@ -218,6 +219,53 @@ TEST_F(ListSchedule, MA_3_double_buffers_overlap_fetching_and_computing) {
   // The third fetch waits for the buffer of the first.
   EXPECT_THAT(times().start, ElementsAre(at(0), at(10), at(10), at(25), at(25), at(40)));
   EXPECT_THAT(times().cycles, at(55));
+}
+
+// Tasks of some units of two processors that write and read versions of a few buffers in turn.
+TaskGraph random_graph() {
+  constexpr int kBuffers = 4;
+  SmallGraph g;
+  std::vector<BufferId> buffers;
+  std::vector<int> versions(kBuffers, 0);
+  for (int b = 0; b < kBuffers; ++b) buffers.push_back(g.buffer());
+  const int tasks = *rc::gen::inRange(1, 40);
+  for (int i = 0; i < tasks; ++i) {
+    const int b = *rc::gen::inRange(0, kBuffers);
+    int& version = versions[static_cast<std::size_t>(b)];
+    const bool writes = *rc::gen::arbitrary<bool>();
+    const tilebeat::Access access{buffers[static_cast<std::size_t>(b)], writes ? ++version : version,
+                                  writes ? AccessKind::kWrite : AccessKind::kRead};
+    Task task = tagged_task(*rc::gen::inRange(0, 2),
+                            *rc::gen::element(Unit::kIodma, Unit::kMatrix, Unit::kVector), i, {access});
+    task.cost.cycles = *rc::gen::inRange(0, 100);
+    task.cost.dram_bytes = task.unit() == Unit::kIodma ? *rc::gen::inRange(0, 4000) : 0;
+    const int latency = *rc::gen::inRange(0, 20);  // operands have been read when the results are there
+    task.cost.latency = latency, task.cost.release = *rc::gen::inRange(0, latency + 1);
+    g.graph.add(task);
+  }
+  return g.graph;
+}
+
+TEST(LeastCycles, MA_3_no_schedule_is_shorter_whenever_somebody_asks) {
+  check_cases(200, [] {
+    const TaskGraph graph = random_graph();
+    const Machine machine;
+    TaskGraph growing;
+    for (int b = 0; b < graph.buffers(); ++b) growing.add_buffer(graph.role(b));
+    LeastCycles asked_often(growing, machine);
+    double before = 0;
+    for (const Task& task : graph.tasks()) {
+      growing.add(task);
+      const double now = asked_often.now();
+      RC_ASSERT(now >= before);
+      before = now;
+    }
+    RC_ASSERT(LeastCycles(graph, machine).now() == before);
+    const double cycles = schedule(graph, dependencies_of(graph), machine).cycles;
+    RC_ASSERT(before <= cycles);
+    const double limit = (1 + kRounding) * cycles;
+    RC_ASSERT(schedule(graph, dependencies_of(graph), machine, limit).cycles == cycles);
+  });
 }
 
 }  // namespace
