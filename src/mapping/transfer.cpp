@@ -273,8 +273,7 @@ TaskCost CopyCosts::of(const Copy& copy) const {
                            : merged_runs(copy.run_bytes, columns, copy.destination_inner_stride, rows,
                                          copy.destination_outer_stride);
   const PortPath& from = path_of(ways, copy.source, Direction::kRead);
-  const PortPath& to =
-      copy.unit == Unit::kCdma ? link_ : path_of(ways, copy.destination, Direction::kWrite);
+  const PortPath& to = copy.unit == Unit::kCdma ? link_ : path_of(ways, copy.destination, Direction::kWrite);
   TaskCost cost;
   // A burst is written when all of it has been read: the faster side's first or last one comes on top.
   const double reading = port_cycles(read, from), writing = port_cycles(written, to);

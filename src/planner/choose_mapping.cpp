@@ -172,7 +172,8 @@ class Chooser {
   double limit_of_choice(const LayerMapping& m) const {
     if (several_tried_) return kAsGood * best_;
     double limit = std::max(best_ / kClearlyFaster, best_ + kClearlyFewer);
-    for (auto known = of_efforts_.begin(); known != of_efforts_.end() && known->first <= effort_of(m); ++known)
+    for (auto known = of_efforts_.begin(); known != of_efforts_.end() && known->first <= effort_of(m);
+         ++known)
       limit = std::min(limit, known->second);
     return limit;
   }

@@ -65,7 +65,7 @@ class FusedUnit {
   PlannedUse add_kernels_ahead(TaskGraph& graph, int loads, std::int64_t sram) const;
   std::vector<std::int64_t> wram_of_loads() const;
   std::int64_t wram_bytes() const;  ///< of a core, that it takes
-  int regions() const;  ///< of WRAM
+  int regions() const;              ///< of WRAM
   /// The first loads of kernels are made ahead, into WRAM from `wram_at` on.
   void load_ahead(int loads, const std::string& during, std::int64_t wram_at);
 

@@ -25,7 +25,7 @@ class HeldMaps {
     int place = 0;
     int first_row = 0;          ///< of the map: that the place begins with
     std::optional<Piece> load;  ///< what is not there yet; the next steps find it there
-    AccessList reads;  ///< of all pieces that the rows lie in
+    AccessList reads;           ///< of all pieces that the rows lie in
   };
   /// Rows `rows`, which are not none, of strip `strip`, whose first row is `first_row`.
   Use use(int strip, int first_row, Interval rows) {

@@ -20,10 +20,10 @@ void add_layout(std::vector<std::int64_t>& key, const TensorLayout& l) {
 // All of a job but who else uses its operands.
 void add_job(std::vector<std::int64_t>& key, const MatrixJob& job) {
   add_window(key, job.tile.h), add_window(key, job.tile.w);
-  key.insert(key.end(), {job.tile.image, job.images, job.blocks.begin, job.blocks.end,
-                         job.reduction.channels.begin, job.reduction.channels.end,
-                         job.reduction.first ? 1 : 0, job.reduction.last ? 1 : 0, job.jobs_of_map,
-                         static_cast<std::int64_t>(job.weights), static_cast<std::int64_t>(job.post)});
+  key.insert(key.end(),
+             {job.tile.image, job.images, job.blocks.begin, job.blocks.end, job.reduction.channels.begin,
+              job.reduction.channels.end, job.reduction.first ? 1 : 0, job.reduction.last ? 1 : 0,
+              job.jobs_of_map, static_cast<std::int64_t>(job.weights), static_cast<std::int64_t>(job.post)});
   add_layout(key, job.ifm), add_layout(key, job.ofm);
 }
 

@@ -270,7 +270,8 @@ std::uint64_t post_offset(const MatrixLayer& layer, const WeightPlace& w, const 
     bytes += last;
   }
   if (w.image.post_place == PostPlace::kInRegions)
-    return static_cast<std::uint64_t>(bytes - region_records(layer.problem(), w, group, group.blocks.end - 1));
+    return static_cast<std::uint64_t>(bytes -
+                                      region_records(layer.problem(), w, group, group.blocks.end - 1));
   return align_up(static_cast<std::uint64_t>(bytes), kAlignment);
 }
 

@@ -37,8 +37,7 @@ double host_cycles(const AheadHost& host, const AheadTarget& target, int loads, 
 
 double cycles_alone(const AheadHost& host) {
   HostTasks& tasks = host.tasks();
-  if (!tasks.alone)
-    tasks.alone = schedule(tasks.graph, dependencies_of(tasks.graph), host.machine).cycles;
+  if (!tasks.alone) tasks.alone = schedule(tasks.graph, dependencies_of(tasks.graph), host.machine).cycles;
   return *tasks.alone;
 }
 

@@ -25,7 +25,8 @@ struct PlannedUse {
 using LoweringFactory =
     std::function<std::unique_ptr<MatrixLowering>(TaskGraph&, const EnginePlace&, int share)>;
 
-/// Asked between two steps of a layer: whether the tasks so far are enough, of an estimate that has its answer.
+/// Asked between two steps of a layer: whether the tasks so far are enough, of an estimate that has its
+/// answer.
 using EnoughTasks = std::function<bool()>;
 
 /// Adds the tasks of the layer: loads, jobs and stores of all cores, step by step, until `enough`; of the

@@ -76,7 +76,7 @@ int Staging::add_stream(std::int64_t bytes, int buffers) {
         "layer '{}' cannot fit: {} buffers of {} bytes in the SRAM: {} (chip.sram.size_bytes is {})", layer_,
         buffers, bytes, error.what(), sram_.size()));
   }
-  streams_.push_back(std::move(stream));
+  streams_.push_back(stream);
   return static_cast<int>(streams_.size()) - 1;
 }
 

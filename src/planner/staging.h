@@ -17,8 +17,7 @@ class CopyTasks {
   CopyTasks(TaskGraph& graph, const HardwareConfig& hardware) : graph_(graph), costs_(hardware) {}
   void add(int processor, const Copy& copy, const AccessList& accesses);
   /// The copies of `unit` that carry out transfers; each of them makes all accesses.
-  void add(int processor, Unit unit, const std::vector<Transfer>& transfers,
-           const AccessList& accesses);
+  void add(int processor, Unit unit, const std::vector<Transfer>& transfers, const AccessList& accesses);
 
  private:
   TaskGraph& graph_;
@@ -50,7 +49,7 @@ class Staging {
   struct Reader {
     int processor = 0;
     std::vector<Transfer> transfers;  ///< from DRAM to its memories
-    AccessList accesses;     ///< of the copies to its memories, besides the stream
+    AccessList accesses;              ///< of the copies to its memories, besides the stream
   };
   /// The memory core, which takes from a stream for several cores: to multicast addresses.
   Reader multicast(std::vector<Transfer> transfers, AccessList written) const;

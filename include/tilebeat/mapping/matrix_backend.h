@@ -81,7 +81,7 @@ struct MatrixJob {
   std::uint64_t weights = 0;                      ///< of the first block, and of what the reduction adds up
   std::uint64_t post = 0;                         ///< of the first block; 0: none apart
   TensorLayout ofm;                               ///< of the tile's outputs; channel 0 is the first kernel
-  AccessList ifm_reads;                  ///< empty: nobody else uses the map's place
+  AccessList ifm_reads;                           ///< empty: nobody else uses the map's place
   std::optional<Access> weights_read, ofm_write;  ///< absent: likewise
   /// All of these that are there.
   AccessList accesses() const {

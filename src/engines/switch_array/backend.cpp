@@ -207,7 +207,7 @@ class SwitchArrayLayer : public MatrixLayer {
   PortPath path_;
   std::vector<TilingChoice> ways_;
   std::map<std::vector<double>, std::vector<TilingChoice>> known_ways_;  // by all that they depend on
-  std::size_t way_ = 0;  // that is taken
+  std::size_t way_ = 0;                                                  // that is taken
   int tiles_ = 0;
   mutable ArrangingCycles arranging_;
 };

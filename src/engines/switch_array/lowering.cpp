@@ -265,7 +265,7 @@ class Lowering : public MatrixLowering {
     r.output_stride = static_cast<std::uint32_t>(stored_bytes(chunk));
     r.macs_per_pixel = static_cast<std::uint32_t>(macs_per_pixel(p_, array_, first, chunk.planes));
     AccessList accesses{input_[static_cast<std::size_t>(chunk.copy)].read(),
-                                 parameter_[static_cast<std::size_t>(chunk.slot)].read()};
+                        parameter_[static_cast<std::size_t>(chunk.slot)].read()};
     if (chunk.last) accesses.push_back(output_.write());
     add(r, std::move(accesses), run_cost(r), TaskEvent::kReleased);
   }

@@ -32,7 +32,8 @@ struct Schedule {
 Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine,
                   double limit = std::numeric_limits<double>::infinity());
 /// Cycles that no schedule of a graph is shorter than: those of the unit with most to do, and of all bytes
-/// over DRAM. Cheaper than a schedule, and than the dependencies that it needs. What it refers to outlives it.
+/// over DRAM. Cheaper than a schedule, and than the dependencies that it needs. What it refers to outlives
+/// it.
 class LeastCycles {
  public:
   LeastCycles(const TaskGraph& graph, const Machine& machine) : graph_(graph), machine_(machine) {}
