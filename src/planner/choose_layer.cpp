@@ -167,4 +167,38 @@ ChosenLayer choose_layer(const LayerQuestion& question) {
   return LayerChooser(question).run();
 }
 
+ChosenLayer LayersChosenBefore::choose(LayerQuestion question) {
+  const auto& conv = std::get<Conv2d>(question.layer.operation);
+  if (question.request != nullptr || question.trial || conv.kernels != KernelSource::kWeights ||
+      conv.pixels != PixelAxes::kMap)
+    return choose_layer(question);
+  std::vector<int> sizes{question.first_of_program ? 1 : 0,
+                         question.kernels_loaded ? 1 : 0,
+                         static_cast<int>(conv.form),
+                         conv.groups,
+                         conv.weight_zero_point,
+                         static_cast<int>(question.layer.output.dtype),
+                         question.whole->problem().has_post_parameters() ? 1 : 0};
+  const auto add = [&](const auto& values) {
+    for (const auto value : values) sizes.push_back(static_cast<int>(value));
+  };
+  add(conv.kernel), add(conv.stride), add(conv.dilation), add(conv.pads);
+  add(question.workload.tensor(question.layer.inputs.front()).shape), add(question.layer.output.shape);
+  add(question.workers);
+  const auto [known, first] = chosen_.try_emplace(std::move(sizes));
+  Before& before = known->second;
+  if (first) {
+    ChosenLayer chosen = choose_layer(question);
+    before = {request_of(chosen.mapping), chosen.reason, question.layer.name};
+    before.request.kernels_ahead.reset(), before.request.kernels_during.reset();
+    before.request.engine.reset();
+    return chosen;
+  }
+  question.request = &before.request;
+  ChosenLayer chosen = choose_layer(question);
+  const bool same = before.layer == question.layer.name;
+  chosen.reason = same ? before.reason : fmt::format("as for '{}': {}", before.layer, before.reason);
+  return chosen;
+}
+
 }  // namespace tilebeat

@@ -2,9 +2,11 @@
 
 #include "tilebeat/workload/workload.h"
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "choose_mapping.h"
 #include "layer_share.h"
@@ -37,5 +39,19 @@ struct ChosenLayer {
 /// offers, and where outputs are too few for the cores, with teams of several cores. Throws UserError when
 /// the layer, or what is asked for, cannot be.
 ChosenLayer choose_layer(const LayerQuestion& question);
+
+/// Chooses for layers of a workload; those of the same sizes, with the same processors at work, are mapped as
+/// the first of them.
+class LayersChosenBefore {
+ public:
+  ChosenLayer choose(LayerQuestion question);
+
+ private:
+  struct Before {
+    MappingRequest request;
+    std::string reason, layer;  // why, and for which layer
+  };
+  std::map<std::vector<int>, Before> chosen_;  // by sizes
+};
 
 }  // namespace tilebeat

@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 
 #include "board_job.h"
-#include "borders.h"
 #include "choose_layer.h"
 #include "choose_units.h"
 #include "estimate.h"
@@ -23,9 +22,9 @@
 #include "fused_unit.h"
 #include "kernels_ahead.h"
 #include "matrix_tasks.h"
-#include "open_layers.h"
 #include "placement.h"
 #include "processors.h"
+#include "program_borders.h"
 #include "task/synchronise.h"
 #include "vector_tasks.h"
 
@@ -50,17 +49,10 @@ struct DecidedLayer {
   LayerPlan plan;
 };
 
-// By what a layer is and the processors at work: the mapping that was chosen, why, and for which layer.
-struct ChosenBefore {
-  MappingRequest request;
-  std::string reason, layer;
-};
-using ChosenMappings = std::map<std::vector<int>, ChosenBefore>;
-
 class NetworkPlanner {
  public:
   NetworkPlanner(const Workload& workload, const HardwareConfig& hardware, const NetworkMapping& asked,
-                 const MappingTrial& trial, ChosenMappings& chosen_before)
+                 const MappingTrial& trial, LayersChosenBefore& chosen_before)
       : workload_(workload),
         hardware_(hardware),
         asked_(asked),
@@ -282,13 +274,13 @@ class NetworkPlanner {
                            workers_.at(layer.scene),
                            asked_of(layer.name),
                            trial_of(layer)};
-    ChosenLayer chosen = choose_as_before(question);
+    ChosenLayer chosen = chosen_before_.choose(question);
     d.shared = std::move(chosen.layer), d.mapping = chosen.mapping;
     KernelPlan ahead = find_ahead(d);
     // Other mappings are the fastest when kernels are there already.
     if (may_look_ahead(d) && !ahead_asked_of(d).loads && !earlier_[layer.scene].empty()) {
       question.kernels_loaded = true, question.trial = {};
-      ChosenLayer other = choose_as_before(question);
+      ChosenLayer other = chosen_before_.choose(question);
       std::swap(d.shared, other.layer), std::swap(d.mapping, other.mapping);
       const KernelPlan with = find_ahead(d);
       if (with.cycles < kClearlyFaster * ahead.cycles && with.cycles + kClearlyFewer < ahead.cycles)
@@ -315,41 +307,6 @@ class NetworkPlanner {
       first += static_cast<int>(d.shared.packed[share].blocks.size()) - 1;
     }
     set_places(d.shared, places_.place_weights(layer.name, take_packed(d.shared), parts));
-  }
-
-  // As for an earlier layer of the same sizes, if there is one.
-  ChosenLayer choose_as_before(LayerQuestion question) {
-    const auto& conv = std::get<Conv2d>(question.layer.operation);
-    if (question.request != nullptr || question.trial || conv.kernels != KernelSource::kWeights ||
-        conv.pixels != PixelAxes::kMap)
-      return choose_layer(question);
-    std::vector<int> sizes{question.first_of_program ? 1 : 0,
-                           question.kernels_loaded ? 1 : 0,
-                           static_cast<int>(conv.form),
-                           conv.groups,
-                           conv.weight_zero_point,
-                           static_cast<int>(question.layer.output.dtype),
-                           question.whole->problem().has_post_parameters() ? 1 : 0};
-    const auto add = [&](const auto& values) {
-      for (const auto value : values) sizes.push_back(static_cast<int>(value));
-    };
-    add(conv.kernel), add(conv.stride), add(conv.dilation), add(conv.pads);
-    add(workload_.tensor(question.layer.inputs.front()).shape), add(question.layer.output.shape);
-    add(question.workers);
-    const auto [known, first] = chosen_before_.try_emplace(std::move(sizes));
-    ChosenBefore& before = known->second;
-    if (first) {
-      ChosenLayer chosen = choose_layer(question);
-      before = {request_of(chosen.mapping), chosen.reason, question.layer.name};
-      before.request.kernels_ahead.reset(), before.request.kernels_during.reset();
-      before.request.engine.reset();
-      return chosen;
-    }
-    question.request = &before.request;
-    ChosenLayer chosen = choose_layer(question);
-    const bool same = before.layer == question.layer.name;
-    chosen.reason = same ? before.reason : fmt::format("as for '{}': {}", before.layer, before.reason);
-    return chosen;
   }
 
   LayerTrial trial_of(const Layer& layer) const {
@@ -615,7 +572,8 @@ class NetworkPlanner {
     d.plan.estimated_cycles =
         std::max<Cycle>(std::llround(times.cycles) + end_cycles(hardware_, static_cast<int>(workers.size())),
                         d.plan.bound.cycles());
-    if (workers.size() > 1) separate(d, workers, {graph, dependencies, machine, times.cycles});
+    if (workers.size() > 1)
+      separate(d, workers, {number, false, {}, {}, graph, dependencies, machine, times.cycles});
     for (auto& [processor, instructions] :
          synchronise(graph, dependencies, times, is_board() ? 1 : cluster_size(*hardware_.chip))) {
       std::vector<Instruction>& program = program_of(d.layer->scene, processor);
@@ -628,45 +586,23 @@ class NetworkPlanner {
     d.matrix.reset(), d.vector.reset(), d.shared = {};
   }
 
-  // The tasks of a layer, and the cycles that it is expected to take behind a barrier.
-  struct LayerTasks {
-    const TaskGraph& graph;
-    const std::vector<Dependency>& dependencies;
-    const Machine& machine;
-    double cycles = 0;
-  };
-  // A layer ends when all processors have ended their parts. A barrier in front of the next one lets nobody
-  // read what others have not stored, or touch what they use; another one stands where it saves cycles. A
-  // layer that only gives bytes another shape needs none, and has one behind it: nobody runs ahead of it.
-  void separate(DecidedLayer& d, const std::set<int>& workers, const LayerTasks& tasks) {
-    ProgramSoFar& program = programs_.try_emplace(d.layer->scene, workload_).first->second;
-    const bool works = d.unit != nullptr || !std::holds_alternative<Reshape>(d.layer->operation);
-    bool barrier = false;
-    if (works) {
-      Borders::Next next{
-          {d.layer->name}, d.layer->inputs, works_apart(tasks.graph, tasks.dependencies, *hardware_.chip)};
-      if (d.unit != nullptr) next.makes = d.unit->mapping().layers, next.reads = d.unit->inputs();
-      const auto faster = [&] {
-        return program.open.add_if_faster(tasks.graph, tasks.dependencies,
-                                          static_cast<double>(hardware_.chip->sync_cycles), tasks.cycles);
-      };
-      barrier = program.last && (!program.last_works || program.borders.needs_barrier(next) || !faster());
-      program.borders.add(next, barrier);
-      if (!program.last || barrier)
-        program.open.begin(tasks.graph, tasks.dependencies, tasks.machine, tasks.cycles);
-      d.plan.overlaps = program.last && !barrier;
-    }
+  // A layer ends when all processors have ended their parts.
+  void separate(DecidedLayer& d, const std::set<int>& workers, ProgramBorders::Next next) {
+    ProgramBorders& program = programs_.try_emplace(d.layer->scene, workload_, *hardware_.chip).first->second;
+    next.works = d.unit != nullptr || !std::holds_alternative<Reshape>(d.layer->operation);
+    next.makes = d.unit != nullptr ? d.unit->mapping().layers : std::vector<std::string>{d.layer->name};
+    next.reads = d.unit != nullptr ? d.unit->inputs() : d.layer->inputs;
+    const std::optional<std::uint32_t> before = program.last();
+    const ProgramBorders::Border border = program.add(next);
+    d.plan.overlaps = border == ProgramBorders::Border::kOpen;
     if (d.plan.overlaps) {
       d.plan.facts.emplace_back("begins", fmt::format("without a barrier, while others may still end '{}'",
-                                                      made_.plan.layers[*program.last].name));
+                                                      made_.plan.layers[*before].name));
     }
-    if (barrier) {
-      const Barrier operation{static_cast<std::uint16_t>(*program.last),
-                              static_cast<std::uint16_t>(workers.size())};
-      for (const int processor : workers)
-        program_of(d.layer->scene, processor).push_back({{}, {}, {}, operation});
-    }
-    program.last = static_cast<std::uint32_t>(made_.plan.layers.size()), program.last_works = works;
+    if (border != ProgramBorders::Border::kBarrier) return;
+    const Barrier operation{static_cast<std::uint16_t>(*before), static_cast<std::uint16_t>(workers.size())};
+    for (const int processor : workers)
+      program_of(d.layer->scene, processor).push_back({{}, {}, {}, operation});
   }
   std::vector<Instruction>& program_of(const std::string& scene, int processor) {
     auto& programs = made_.plan.programs;
@@ -688,28 +624,20 @@ class NetworkPlanner {
   std::vector<std::unique_ptr<FusedUnit>> units_;
   std::map<const FusedUnit*, std::vector<std::pair<std::string, std::string>>> reasons_;
   std::set<std::string> on_chip_;  // tensors inside units
-  ChosenMappings& chosen_before_;
+  LayersChosenBefore& chosen_before_;
   std::deque<DecidedLayer> decided_;
   std::map<std::string, std::vector<DecidedLayer*>> earlier_;     // by scene: those that do something
   std::map<std::vector<std::uint8_t>, std::uint64_t> constants_;  // that instructions name: their places
   std::map<std::string, std::int64_t> bytes_before_;  // by layer: of kernels that an earlier one loads
   std::map<std::string, std::set<int>> workers_;      // by scene: the processors that have a program
-  // What a scene's layers so far say about the border in front of the next one.
-  struct ProgramSoFar {
-    explicit ProgramSoFar(const Workload& workload) : borders(workload) {}
-    Borders borders;
-    OpenLayers open;
-    std::optional<std::uint32_t> last;  // its number
-    bool last_works = false;            // it has tasks
-  };
-  std::map<std::string, ProgramSoFar> programs_;  // by scene
+  std::map<std::string, ProgramBorders> programs_;    // by scene
 };
 
 }  // namespace
 
 PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
                             const NetworkMapping& asked, const MappingTrial& trial) {
-  ChosenMappings chosen_before;
+  LayersChosenBefore chosen_before;
   return NetworkPlanner(workload, hardware, asked, trial, chosen_before).run();
 }
 
