@@ -317,8 +317,9 @@ namespace {
 
 // What a unit takes beyond the time of its bytes over DRAM is taken times this where it is weighed against
 // its layers one by one: the estimate knows less than theirs, above all for the first layers of networks,
-// whose maps have few channels (docs/fusion.md).
-constexpr double kUnitMargin = 1.1;
+// whose maps have few channels. More so where several clusters stream kernels, each passed on to all of them
+// (docs/fusion.md).
+constexpr double kUnitMargin = 1.1, kChainMargin = 1.2;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // A unit with places for a trial.
@@ -345,12 +346,14 @@ UnitEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardw
   const std::int64_t bytes = add_trial_tasks(graph, unit);
   const auto end = static_cast<double>(end_cycles(hardware, hardware.chip->processors()));
   const auto dram = static_cast<double>(dram_bound(bytes, hardware));
-  const double most = (limit + (kUnitMargin - 1) * dram) / kUnitMargin;
+  const bool chains = unit.mapping().kernels == UnitKernels::kStreamed && unit.mapping().clusters > 1;
+  const double margin = chains ? kChainMargin : kUnitMargin;
+  const double most = (limit + (margin - 1) * dram) / margin;
   const Machine machine = machine_of(hardware, {});
   if (LeastCycles(graph, machine).now() > most - end) return {kNever, bytes, kNever};
   const Schedule times = schedule(graph, dependencies_of(graph), machine, most - end);
   const double cycles = times.cycles + end;
-  return {cycles, bytes, cycles + (kUnitMargin - 1) * std::max(0.0, cycles - dram)};
+  return {cycles, bytes, cycles + (margin - 1) * std::max(0.0, cycles - dram)};
 }
 
 std::int64_t bytes_of_unit(const Workload& workload, const HardwareConfig& hardware,
