@@ -17,8 +17,8 @@ struct UnitMapping {
   int step_maps = 1;                        ///< images of which it makes all rows in a step; 1: rows of one
   std::map<std::string, Holding> holdings;  ///< by tensor, of all but the output
   UnitKernels kernels = UnitKernels::kResident;
-  int kernels_ahead = 0;                    ///< loads of kernels that are made while an earlier layer runs
-  std::string kernels_during;               ///< that layer, or the last one of that unit; empty: none
+  int kernels_ahead = 0;       ///< loads of kernels that are made while an earlier layer runs
+  std::string kernels_during;  ///< that layer, or the last one of that unit; empty: none
 };
 
 }  // namespace tilebeat
