@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "moved_words.h"
+
 namespace tilebeat {
 
 Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, const MemoryConfig& config,
@@ -248,48 +250,6 @@ void Scratchpad::move_word(Request& request, const Place& place) {
   ++stats.words;
   request.done += bytes;
 }
-
-namespace {
-
-// Words between a request's data and the banks' cells, bank after bank.
-struct MovedWords {
-  std::uint8_t* data;
-  std::uint8_t* const* cells;
-  std::size_t banks, bank;
-  std::uint64_t row;  // address of the word in its bank
-
-  template <tlm::tlm_command Command, class Size>
-  void one(std::size_t in_word, Size size) {
-    std::uint8_t* const cell = cells[bank] + row + in_word;
-    if (Command == tlm::TLM_READ_COMMAND)
-      std::memcpy(data, cell, size);
-    else
-      std::memcpy(cell, data, size);
-    data += size;
-  }
-  void next(std::size_t width) {
-    if (++bank == banks) bank = 0, row += width;
-  }
-  // `bytes` from byte `in_word` of the word on; the first `first` of them complete it.
-  template <tlm::tlm_command Command>
-  void move(std::size_t in_word, std::size_t first, std::size_t bytes, std::size_t width) {
-    if (first > 0) {
-      one<Command>(in_word, first);
-      next(width);
-    }
-    with_word_size(width, [this, whole = (bytes - first) / width](auto size) {
-      MovedWords words = *this;  // in registers
-      for (std::size_t i = 0; i < whole; ++i) {
-        words.one<Command>(0, size);
-        words.next(size);
-      }
-      *this = words;
-    });
-    if (const std::size_t rest = (bytes - first) % width; rest > 0) one<Command>(0, rest);
-  }
-};
-
-}  // namespace
 
 // The next words of a request, `most` at most, of interleaved banks that nothing else accesses.
 void Scratchpad::move_words(Request& request, Cycle most) {

@@ -38,9 +38,11 @@ Clusters clusters_of(TaskGraph& graph, const UnitWork& work, PlannedUse& use,
   return clusters;
 }
 
-// One load of each of some clusters: once for the chip where that can be.
-void load(const std::vector<std::pair<ClusterTasks*, const UnitWeights::Load*>>& loads, std::size_t turn,
-          const UnitWork& work, PlannedUse& use) {
+// A load of a cluster; all clusters that make a layer have the same ones.
+using ClusterLoad = std::pair<ClusterTasks*, const UnitWeights::Load*>;
+
+// The same load of several clusters: once for the chip where that can be.
+void load(const std::vector<ClusterLoad>& loads, std::size_t turn, const UnitWork& work, PlannedUse& use) {
   const auto count = static_cast<int>(loads.size());
   const std::int64_t bytes = bytes_of(loads.front().second->transfers);
   if (kernel_fetches(work.hardware, count) < count) {
@@ -57,15 +59,10 @@ void load(const std::vector<std::pair<ClusterTasks*, const UnitWeights::Load*>>&
 
 // Kernels that stay, and factors.
 void load_weights(const Clusters& clusters, const UnitWork& work, PlannedUse& use) {
-  const auto count = static_cast<int>(clusters.size());
-  const bool chain = kernel_fetches(work.hardware, count) < count;
-  for (std::size_t i = 0; chain && i < clusters.front()->loads().size(); ++i) {
-    std::vector<std::pair<ClusterTasks*, const UnitWeights::Load*>> loads;
+  for (std::size_t i = 0; i < clusters.front()->loads().size(); ++i) {
+    std::vector<ClusterLoad> loads;
     for (const auto& cluster : clusters) loads.emplace_back(cluster.get(), &cluster->loads()[i]);
     load(loads, i, work, use);
-  }
-  for (std::size_t c = 0; !chain && c < clusters.size(); ++c) {
-    for (const UnitWeights::Load& one : clusters[c]->loads()) load({{clusters[c].get(), &one}}, 0, work, use);
   }
 }
 
@@ -91,7 +88,7 @@ void run_streamed(const Clusters& clusters, const UnitWork& work, PlannedUse& us
           std::vector<std::vector<UnitWeights::Load>> loads;  // by cluster
           for (ClusterTasks* cluster : makers) loads.push_back(cluster->weights().fill(l, portion));
           for (std::size_t i = 0; i < loads.front().size(); ++i) {
-            std::vector<std::pair<ClusterTasks*, const UnitWeights::Load*>> one;
+            std::vector<ClusterLoad> one;
             for (std::size_t c = 0; c < makers.size(); ++c) one.emplace_back(makers[c], &loads[c][i]);
             load(one, turn++, work, use);
           }

@@ -35,7 +35,7 @@ struct UnitRequest {
   std::optional<int> clusters, step_rows, step_columns, step_maps;
   std::optional<Holding> holding;  ///< of tensors that `holdings` does not name
   std::map<std::string, Holding> holdings;
-  std::optional<UnitKernels> kernels = {};
+  std::optional<UnitKernels> kernels = {};  ///< left out: resident
   std::optional<int> kernels_ahead = {};
   std::optional<std::string> kernels_during = {};
 };

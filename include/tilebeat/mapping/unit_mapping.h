@@ -16,7 +16,7 @@ struct UnitMapping {
   int step_columns = 1;                     ///< columns of these rows that it makes at a time, strip by strip
   int step_maps = 1;                        ///< images of which it makes all rows in a step; 1: rows of one
   std::map<std::string, Holding> holdings;  ///< by tensor, of all but the output
-  UnitKernels kernels = UnitKernels::kResident;
+  UnitKernels kernels = UnitKernels::kResident;  ///< where they are while it runs
   int kernels_ahead = 0;       ///< loads of kernels that are made while an earlier layer runs
   std::string kernels_during;  ///< that layer, or the last one of that unit; empty: none
 };
