@@ -24,6 +24,7 @@
 #include "planning.h"
 #include "progress.h"
 #include "provenance.h"
+#include "reference_run.h"
 #include "run_outputs.h"
 
 namespace tilebeat {
@@ -37,22 +38,8 @@ void compare_tensors(const char* against, const std::string& layer, const Tensor
   }
 }
 
-std::map<std::string, Tensor> reference_of(const Workload& workload, Progress& progress) {
-  std::vector<std::int64_t> macs;
-  for (const Layer& layer : workload.layers) macs.push_back(useful_macs(workload, layer) + 1);
-  const auto all = static_cast<double>(std::accumulate(macs.begin(), macs.end(), std::int64_t{0}));
-  std::int64_t sum = 0;
-  progress.begin();
-  return run_reference(workload, [&](std::size_t done) {
-    sum += macs[done - 1];
-    progress.tell(fmt::format("checking outputs, {} of {} layers", done, macs.size()),
-                  static_cast<double>(sum) / all);
-  });
-}
-
-void check_outputs(const Workload& workload, Progress& progress, RunResult& result) {
-  const std::map<std::string, Tensor> reference = reference_of(workload, progress);
-  progress.clear();
+void check_outputs(const Workload& workload, const std::map<std::string, Tensor>& reference,
+                   RunResult& result) {
   for (const Layer& layer : workload.layers) {
     compare_tensors("reference", layer.name, reference.at(layer.name), result);
     if (const auto expected = workload.expected.find(layer.name); expected != workload.expected.end()) {
@@ -167,8 +154,13 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   if (command.program.empty()) workload = load_workload(command.layer, given);
   const NetworkMapping asked = command.mapping.empty() ? NetworkMapping{} : load_mapping(command.mapping);
   Progress progress;
-  if (workload && macs_of(*workload) > kAnnouncedMacs)
-    progress.announce(fmt::format("planning {} layers", workload->layers.size()));
+  const std::int64_t macs = workload ? macs_of(*workload) : 0;
+  const bool check = workload && (command.check == "on" || (command.check.empty() && macs <= kCheckedMacs));
+  std::map<std::string, FloatReference> references;
+  if (workload) references = std::move(workload->float_references);
+  std::optional<ReferenceRun> reference;
+  if (check) reference.emplace(*workload);
+  if (macs > kAnnouncedMacs) progress.announce(fmt::format("planning {} layers", workload->layers.size()));
   HandPrograms made = workload ? HandPrograms{plan_workload(*workload, hardware, command.layer, asked).plan,
                                               files_read(command.config, command.layer)}
                                : load_programs(command.program, hardware);
@@ -181,10 +173,6 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     throw UserError(
         fmt::format("{}: no tables for a layer of {} as {} maps it: shapes, layouts or parameters differ",
                     command.tables, command.layer, command.config));
-  const std::int64_t macs =
-      std::accumulate(plan.layers.begin(), plan.layers.end(), std::int64_t{0},
-                      [](std::int64_t sum, const LayerPlan& l) { return sum + l.macs; });
-  const bool check = workload && (command.check == "on" || (command.check.empty() && macs <= kCheckedMacs));
   options.trace_accumulators = command.vcd_accumulators;
   options.jitter_seed = command.jitter_seed;
   options.build_order_seed = command.build_order_seed;
@@ -210,15 +198,13 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
       progress.tell(fmt::format("clock {}, {} of {} layers complete", now, done, layers),
                     share.at(now, done));
     };
-    std::map<std::string, FloatReference> references;
-    if (workload) references = std::move(workload->float_references);
     if (!check) workload.reset();  // weights are large
     result = simulate(hardware, std::move(plan), options);
     progress.clear();
     Interruption::say(fmt::format(
         "\ntilebeat: interrupted after the simulation of {} clocks, before its outputs were written\n",
         result.cycles));
-    if (check) check_outputs(*workload, progress, result);
+    if (reference) check_outputs(*workload, reference->take(progress), result);
     add_qualities(references, result);
     outputs.write(hardware, provenance_json(command, inputs), result);
     remarks = outputs.remarks(result);

@@ -1,0 +1,74 @@
+#include "reference_run.h"
+
+#include "tilebeat/base/error.h"
+#include "tilebeat/reference/reference.h"
+
+#include <chrono>
+#include <csignal>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+// What a thread that is made meanwhile does not see: signals go to the thread that holds files
+// (Uninterrupted).
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+ReferenceRun::ReferenceRun(const Workload& workload) : workload_(workload) {
+  std::int64_t sum = 0;
+  for (const Layer& layer : workload.layers) macs_.push_back(sum += useful_macs(workload, layer) + 1);
+  const SignalsBlocked blocked;
+  thread_ = std::thread([this] {
+    try {
+      made_.set_value(compute());
+    } catch (...) {
+      made_.set_exception(std::current_exception());
+    }
+  });
+}
+
+ReferenceRun::~ReferenceRun() {
+  given_up_ = true;
+  thread_.join();
+}
+
+std::map<std::string, Tensor> ReferenceRun::compute() {
+  return run_reference(workload_, [this](std::size_t done) {
+    done_ = done;
+    if (given_up_) throw SimulationError("the outputs of the reference are not needed any more");
+  });
+}
+
+std::map<std::string, Tensor> ReferenceRun::take(Progress& progress) {
+  constexpr std::chrono::milliseconds kLook{100};
+  progress.begin();
+  while (outputs_.wait_for(kLook) != std::future_status::ready) {
+    const std::size_t done = done_;
+    progress.tell(fmt::format("checking outputs, {} of {} layers", done, macs_.size()), share(done));
+  }
+  progress.clear();
+  return outputs_.get();
+}
+
+// The share of the work that so many layers are.
+double ReferenceRun::share(std::size_t layers) const {
+  return layers == 0 ? 0 : static_cast<double>(macs_[layers - 1]) / static_cast<double>(macs_.back());
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "tilebeat/workload/workload.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <future>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "progress.h"
+
+namespace tilebeat {
+
+/// The reference's outputs of all layers, computed on a thread of its own while a run is planned and
+/// simulated. They depend on the workload alone.
+class ReferenceRun {
+ public:
+  /// Begins. `workload` must not change, and stays, until the outputs are taken or this one ends.
+  explicit ReferenceRun(const Workload& workload);
+  /// Gives up behind the layer under way.
+  ~ReferenceRun();
+  ReferenceRun(const ReferenceRun&) = delete;
+  ReferenceRun& operator=(const ReferenceRun&) = delete;
+
+  /// Waits for the outputs, by layer name, and tells how far they are meanwhile; once. Throws what the
+  /// reference threw.
+  std::map<std::string, Tensor> take(Progress& progress);
+
+ private:
+  std::map<std::string, Tensor> compute();
+  double share(std::size_t layers) const;
+
+  const Workload& workload_;
+  std::vector<std::int64_t> macs_;  // up to the end of each layer; a layer counts one more than it has
+  std::atomic<std::size_t> done_ = 0;
+  std::atomic<bool> given_up_ = false;
+  std::promise<std::map<std::string, Tensor>> made_;
+  std::future<std::map<std::string, Tensor>> outputs_ = made_.get_future();
+  std::thread thread_;
+};
+
+}  // namespace tilebeat
