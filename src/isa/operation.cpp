@@ -3,6 +3,7 @@
 #include "tilebeat/base/error.h"
 #include "tilebeat/isa/operations.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -12,6 +13,24 @@ namespace {
 
 constexpr int kBits = kInstructionBytes * 8;
 
+// A part of a field that lies in one byte.
+struct FieldPart {
+  std::size_t byte;
+  int shift;  // of its lowest bit in the byte
+  int first;  // its lowest bit in the field
+  unsigned mask;
+};
+
+// Calls `each` for the parts of a field of `bits` bits that begins at bit `at`.
+template <class Each>
+void for_parts(int at, int bits, const Each& each) {
+  for (int first = 0; first < bits;) {
+    const int shift = (at + first) % 8, size = std::min(8 - shift, bits - first);
+    each(FieldPart{static_cast<std::size_t>((at + first) / 8), shift, first, (1U << size) - 1});
+    first += size;
+  }
+}
+
 class Packer : public FieldVisitor {
  public:
   explicit Packer(InstructionBytes& bytes) : bytes_(bytes) {}
@@ -19,10 +38,10 @@ class Packer : public FieldVisitor {
  private:
   void field(const Field& field) override {
     const std::uint64_t code = field.encoded();
-    for (int i = 0; i < field.bits(); ++i, ++at_) {
-      if ((code >> i) & 1)
-        bytes_.at(static_cast<std::size_t>(at_ / 8)) |= static_cast<std::uint8_t>(1 << (at_ % 8));
-    }
+    for_parts(at_, field.bits(), [&](const FieldPart& part) {
+      bytes_.at(part.byte) |= static_cast<std::uint8_t>(((code >> part.first) & part.mask) << part.shift);
+    });
+    at_ += field.bits();
   }
   InstructionBytes& bytes_;
   int at_ = kHeaderBits;
@@ -33,18 +52,24 @@ class Unpacker : public FieldVisitor {
   explicit Unpacker(const InstructionBytes& bytes) : bytes_(bytes) {}
   // What lies beyond the fields must be zero: a stray bit is an encoding error, not a feature.
   void expect_zero_tail() const {
-    for (int i = at_; i < kBits; ++i) {
-      if (bit(i)) throw SimulationError(fmt::format("bit {} is reserved and must be zero", i));
-    }
+    for_parts(at_, kBits - at_, [this](const FieldPart& part) {
+      const unsigned rest = bytes_.at(part.byte) >> part.shift & part.mask;
+      for (int i = 0; i < 8 && rest != 0; ++i) {
+        if ((rest >> i & 1U) != 0)
+          throw SimulationError(fmt::format("bit {} is reserved and must be zero", at_ + part.first + i));
+      }
+    });
   }
 
  private:
   void field(const Field& field) override {
     std::uint64_t code = 0;
-    for (int i = 0; i < field.bits(); ++i, ++at_) code |= std::uint64_t{bit(at_)} << i;
+    for_parts(at_, field.bits(), [&](const FieldPart& part) {
+      code |= std::uint64_t{bytes_.at(part.byte) >> part.shift & part.mask} << part.first;
+    });
+    at_ += field.bits();
     field.set_encoded(code);
   }
-  unsigned bit(int at) const { return (bytes_.at(static_cast<std::size_t>(at / 8)) >> (at % 8)) & 1U; }
   const InstructionBytes& bytes_;
   int at_ = kHeaderBits;
 };
