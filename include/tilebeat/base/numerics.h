@@ -9,14 +9,17 @@
 
 namespace tilebeat {
 
-/// saturate(round_half_even(value * scale) + zero_point) to `type`, in IEEE double. The conversion rounds
-/// half to even in the default rounding mode, which nothing in this program changes. `value * scale` is no
-/// NaN.
+/// round_half_even(value * scale) in IEEE double; what is far beyond any type and zero point is 1e12 or
+/// -1e12. The conversion rounds half to even in the default rounding mode, which nothing in this program
+/// changes. `value * scale` is no NaN.
+inline std::int64_t rounded_product(double value, double scale) {
+  constexpr double kBeyond = 1e12;  // still exact as an integer
+  return _mm_cvtsd_si64(_mm_set_sd(std::clamp(value * scale, -kBeyond, kBeyond)));
+}
+
+/// saturate(rounded_product + zero_point) to `type`.
 inline std::int32_t requantize_real(double value, double scale, std::int32_t zero_point, DType type) {
-  // Far beyond any type and zero point, and still exact as an integer.
-  constexpr double kBeyond = 1e12;
-  const double product = std::clamp(value * scale, -kBeyond, kBeyond);
-  const std::int64_t rounded = _mm_cvtsd_si64(_mm_set_sd(product)) + zero_point;
+  const std::int64_t rounded = rounded_product(value, scale) + zero_point;
   return static_cast<std::int32_t>(std::clamp(rounded, dtype_min(type), dtype_max(type)));
 }
 

@@ -55,4 +55,27 @@ inline std::int32_t post_process(std::int32_t sum, const ConvSetup& setup, const
   return bounded ? within_bounds(value, setup, setup.output_type) : value;
 }
 
+/// post_process of `count` sums, with a parameter each, to bytes of `setup.output_type` (int8 or uint8).
+inline void post_process_bytes(const std::int32_t* sums, int count, const ConvSetup& setup,
+                               const PostParameter* parameters, std::uint8_t* bytes) {
+  if (setup.function != RealFunction::kNone || !setup.requantise || setup.rescale != Rescale::kReal64) {
+    for (int k = 0; k < count; ++k)
+      bytes[k] = static_cast<std::uint8_t>(post_process(sums[k], setup, parameters[k]));
+    return;
+  }
+  // The same with what all have in common outside the loop.
+  const std::uint32_t with_bias = setup.post_parameters ? UINT32_MAX : 0;
+  const std::int32_t least = setup.clamp ? setup.clamp_low : INT32_MIN,
+                     most = setup.clamp ? setup.clamp_high : INT32_MAX;
+  const std::int64_t floor = dtype_min(setup.output_type) + setup.floor,
+                     ceiling = dtype_max(setup.output_type) - setup.ceiling;
+  for (int k = 0; k < count; ++k) {
+    const std::uint32_t bias = static_cast<std::uint32_t>(parameters[k].bias) & with_bias;
+    const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[k]) + bias);
+    const std::int64_t steps =
+        rounded_product(std::clamp(sum, least, most), parameters[k].scale) + setup.output_zero_point;
+    bytes[k] = static_cast<std::uint8_t>(std::min(std::max(steps, floor), ceiling));
+  }
+}
+
 }  // namespace tilebeat

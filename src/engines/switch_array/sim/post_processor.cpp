@@ -139,12 +139,12 @@ std::uint64_t PostProcessor::output_address(const ArrayChunk& chunk, int row, in
 void PostProcessor::process_pixel(const ConvRun& run, const std::int32_t* sums) {
   const PostParameter* parameter =
       parameters_.data() + static_cast<std::ptrdiff_t>(run.slot) * config_.columns;
-  for (int k = 0; k < run.kernels; ++k) {
-    const std::int32_t value = post_process(sums[k], setup_, parameter[k]);
-    if (setup_.output_type == DType::kInt32) {
-      std::memcpy(pixel_.data() + k * 4, &value, 4);
-    } else {
-      pixel_[static_cast<std::size_t>(k)] = static_cast<std::uint8_t>(value);
+  if (is_byte(setup_.output_type)) {
+    post_process_bytes(sums, run.kernels, setup_, parameter, pixel_.data());
+  } else {
+    for (int k = 0; k < run.kernels; ++k) {
+      const std::int32_t value = post_process(sums[k], setup_, parameter[k]);
+      std::memcpy(pixel_.data() + std::ptrdiff_t{k} * 4, &value, 4);
     }
   }
   stats.results += run.kernels;
