@@ -5,6 +5,7 @@
 #include "tilebeat/units/post_processing.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -26,6 +27,27 @@ std::int32_t element(const std::vector<std::uint8_t>& bytes, std::size_t index, 
   std::int32_t value = 0;
   std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
   return value;
+}
+
+// Elements of a vector.
+struct Elements {
+  const std::vector<std::uint8_t>& bytes;
+  std::size_t begin, count;
+};
+
+// Those less their zero point, times a factor.
+void centred(const Elements& elements, DType type, std::int32_t zero, double factor, double* reals) {
+  const auto each = [&](auto value) {
+    for (std::size_t i = 0; i < elements.count; ++i)
+      reals[i] = static_cast<double>(value(elements.begin + i)) * factor;
+  };
+  const std::uint8_t* const bytes = elements.bytes.data();
+  if (type == DType::kInt8)
+    each([=](std::size_t i) { return static_cast<std::int8_t>(bytes[i]) - zero; });
+  else if (type == DType::kUint8)
+    each([=](std::size_t i) { return bytes[i] - zero; });
+  else
+    each([&](std::size_t i) { return std::int64_t{element(elements.bytes, i, type)} - zero; });
 }
 
 void append(std::int32_t value, DType type, std::vector<std::uint8_t>& bytes) {
@@ -250,44 +272,66 @@ void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
                              std::vector<std::uint8_t>& results) {
   const auto offset = step.a - operation.a;  // where the run lies tells the channel of its first element
   const auto first = static_cast<std::int64_t>(offset) / dtype_size(operation.a_type);
-  for (int i = 0; i < step.results; ++i) {
-    const auto index = static_cast<std::size_t>(i);
-    if (operation.kind == VectorKind::kTable) {
-      results.push_back(parameters_.at(a[index]));
-      continue;
-    }
-    if (operation.kind == VectorKind::kAddSums || operation.kind == VectorKind::kEndSums) {
-      // They wrap, as those in a matrix unit do.
-      std::int32_t sum =
-          static_cast<std::int32_t>(static_cast<std::uint32_t>(element(a, index, operation.a_type)) +
-                                    static_cast<std::uint32_t>(element(b, index, operation.b_type)));
-      if (operation.kind == VectorKind::kEndSums)
-        sum = end_sum(sum, static_cast<std::size_t>((first + i) % operation.channels), operation);
-      append(sum, operation.out_type, results);
-      continue;
-    }
-    const std::int64_t x = std::int64_t{element(a, index, operation.a_type)} - operation.a_zero;
-    double value = 0;
-    if (operation.kind == VectorKind::kScale) {
-      const auto channel = static_cast<std::size_t>((first + i) % operation.channels);
-      value = static_cast<double>(x) * factor(1 + 2 * channel) + factor(2 + 2 * channel);
-      append(result_of(value, factor(0), operation), operation.out_type, results);
-      continue;
-    }
-    if (operation.arithmetic != Arithmetic::kExact) {
-      const std::int32_t y = element(b, index, operation.b_type) - operation.b_zero;
-      append(combine(operation, parameters_, static_cast<std::int32_t>(x), y), operation.out_type, results);
-      continue;
-    }
-    const double p = static_cast<double>(x) * factor(0);
-    const std::int64_t y = std::int64_t{element(b, index, operation.b_type)} - operation.b_zero;
-    const double q = static_cast<double>(y) * factor(1);
-    value = operation.divide                     ? quotient(p, q)
-            : operation.kind == VectorKind::kAdd ? p + q
-            : operation.kind == VectorKind::kSub ? p - q
-                                                 : p * q;
-    if (operation.relu) value = std::max(value, 0.0);
-    append(result_of(value, factor(2), operation), operation.out_type, results);
+  const auto count = static_cast<std::size_t>(step.results);
+  const auto channel = [&](std::size_t i) {
+    return static_cast<std::size_t>((first + static_cast<std::int64_t>(i)) % operation.channels);
+  };
+  switch (operation.kind) {
+    case VectorKind::kTable:
+      for (std::size_t i = 0; i < count; ++i) results.push_back(parameters_.at(a[i]));
+      return;
+    case VectorKind::kAddSums:
+    case VectorKind::kEndSums:
+      for (std::size_t i = 0; i < count; ++i) {
+        // They wrap, as those in a matrix unit do.
+        auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(element(a, i, operation.a_type)) +
+                                             static_cast<std::uint32_t>(element(b, i, operation.b_type)));
+        if (operation.kind == VectorKind::kEndSums) sum = end_sum(sum, channel(i), operation);
+        append(sum, operation.out_type, results);
+      }
+      return;
+    case VectorKind::kScale:
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t x = std::int64_t{element(a, i, operation.a_type)} - operation.a_zero;
+        const double value = static_cast<double>(x) * factor(1 + 2 * channel(i)) + factor(2 + 2 * channel(i));
+        append(result_of(value, factor(0), operation), operation.out_type, results);
+      }
+      return;
+    default:
+      break;
+  }
+  if (operation.arithmetic == Arithmetic::kExact) return combine_exactly(operation, count, a, b, results);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t x = std::int64_t{element(a, i, operation.a_type)} - operation.a_zero;
+    const std::int32_t y = element(b, i, operation.b_type) - operation.b_zero;
+    append(combine(operation, parameters_, static_cast<std::int32_t>(x), y), operation.out_type, results);
+  }
+}
+
+void VectorMath::combine_exactly(const VectorRun& operation, std::size_t count,
+                                 const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b,
+                                 std::vector<std::uint8_t>& results) const {
+  constexpr std::size_t kTogether = 64;
+  std::array<double, kTogether> p{}, q{};
+  const double scale = factor(2);
+  for (std::size_t begin = 0; begin < count; begin += kTogether) {
+    const std::size_t some = std::min(kTogether, count - begin);
+    centred({a, begin, some}, operation.a_type, operation.a_zero, factor(0), p.data());
+    centred({b, begin, some}, operation.b_type, operation.b_zero, factor(1), q.data());
+    const auto each = [&](auto combined) {
+      for (std::size_t i = 0; i < some; ++i) p[i] = combined(p[i], q[i]);
+    };
+    if (operation.divide)
+      each(quotient);
+    else if (operation.kind == VectorKind::kAdd)
+      each([](double x, double y) { return x + y; });
+    else if (operation.kind == VectorKind::kSub)
+      each([](double x, double y) { return x - y; });
+    else
+      each([](double x, double y) { return x * y; });
+    if (operation.relu) each([](double x, double) { return std::max(x, 0.0); });
+    for (std::size_t i = 0; i < some; ++i)
+      append(result_of(p[i], scale, operation), operation.out_type, results);
   }
 }
 

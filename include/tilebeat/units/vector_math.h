@@ -37,6 +37,8 @@ class VectorMath {
                std::vector<std::uint8_t>& results);
   void elementwise(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
                    const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results);
+  void combine_exactly(const VectorRun& operation, std::size_t count, const std::vector<std::uint8_t>& a,
+                       const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results) const;
 
   void between_reals(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
                      std::vector<std::uint8_t>& results);

@@ -123,14 +123,21 @@ class Lowering : public MatrixLowering {
         for (int column = 0; column < load.width; ++column) {
           if (apart) byte = align_up<std::int64_t>(byte, path_.width);
           const int bank = arrangement.place(row, column).bank.value();
-          for (int at = 0; at < channels; at += array_.port_channels) {
-            byte += std::min<int>(array_.port_channels, channels - at);
-            if ((byte - 1) / path_.width != beat) {
+          const int word = array_.port_channels;
+          for (int at = 0; at < channels;) {
+            const std::int64_t last = byte + std::min(word, channels - at) - 1;
+            if (last / path_.width != beat) {
               if (beat >= 0) queues.end_beat();
               queues.begin_beat(0);
-              beat = (byte - 1) / path_.width;
+              beat = last / path_.width;
             }
-            queues.add_words(bank, 1);
+            // The word that ends in this beat, and the whole ones behind it.
+            byte = last + 1, at += word;
+            const std::int64_t room = ((beat + 1) * path_.width - byte) / word;
+            const auto more =
+                static_cast<int>(std::min<std::int64_t>(room, std::max(0, channels - at) / word));
+            byte += std::int64_t{more} * word, at += more * word;
+            queues.add_words(bank, 1 + more);
           }
         }
       }
@@ -146,10 +153,13 @@ class Lowering : public MatrixLowering {
       function(std::min(slice, load.channels - begin));
   }
   TaskCost cost_of(const LoadInput& load) {
-    TaskCost cost;
+    TaskCost cost, slice;
+    int known = 0;  // channels of `slice`
     for_slices(load, [&](int channels) {
-      const Runs runs = merged_runs(channels, load.width, load.pixel_stride, load.height, load.row_stride);
-      const TaskCost slice = transfer_cost(runs, load.address);
+      if (channels != known) {
+        const Runs runs = merged_runs(channels, load.width, load.pixel_stride, load.height, load.row_stride);
+        slice = transfer_cost(runs, load.address), known = channels;
+      }
       cost.cycles += slice.cycles, cost.dram_bytes += slice.dram_bytes;
       cost.latency = std::max(cost.latency, slice.latency);
     });
