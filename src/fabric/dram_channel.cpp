@@ -65,8 +65,11 @@ std::optional<DramChannel::Served> DramChannel::step(Cycle now) {
   for (auto arrival = arrivals_.begin(); arrival != hidden; ++arrival) {
     Entry& entry = queue_.push();
     entry.burst = arrival->burst;
-    if (++waiting_[static_cast<std::size_t>(arrival->burst.bank)] == 1)
-      waiting_banks_ |= bit(arrival->burst.bank);
+    const int bank = arrival->burst.bank;
+    const bool first = ++waiting_[static_cast<std::size_t>(bank)] == 1;
+    if (first) waiting_banks_ |= bit(bank);
+    std::size_t& next = next_of_[static_cast<std::size_t>(bank)];
+    if (first || (!hits(next) && banks_.open_row(bank) == arrival->burst.row)) next = queue_.size() - 1;
     entry.read_first =
         ecc_ && arrival->burst.write && arrival->burst.bytes < static_cast<std::uint32_t>(burst_bytes_);
   }
@@ -87,45 +90,31 @@ std::optional<DramChannel::Served> DramChannel::step(Cycle now) {
 
 DramChannel::Choice DramChannel::choose(Cycle from) const {
   Choice best;
-  std::uint64_t decided_banks = 0;
-  for (std::size_t index = 0; index < queue_.size() && decided_banks != waiting_banks_; ++index) {
-    if ((decided_banks & bit(queue_[index].burst.bank)) != 0) continue;
-    consider_entry(best, index, from, decided_banks);
-    if (best.at == from && is_column(best.kind)) break;  // nothing can come before it
+  const bool starved = overtaken_ >= starvation_cap_;
+  for (std::uint64_t banks = waiting_banks_; banks != 0; banks &= banks - 1) {
+    const int bank = __builtin_ctzll(banks);
+    // The oldest of all may have its bank precharged despite hits when it has waited too long.
+    const bool of_oldest = starved && queue_[0].burst.bank == bank;
+    consider_entry(best, of_oldest ? 0 : next_of_[static_cast<std::size_t>(bank)], from, starved);
   }
   return best;
 }
 
-// Whether a visible burst hits the open row of the bank of entry `index`, which itself does not.
-bool DramChannel::later_hit(std::size_t index) const {
-  const int bank = queue_[index].burst.bank;
-  const std::int64_t row = banks_.open_row(bank);
-  for (std::size_t later = index + 1; later < queue_.size(); ++later)
-    if (queue_[later].burst.bank == bank && queue_[later].burst.row == row) return true;
-  return false;
-}
-
-void DramChannel::consider_entry(Choice& best, std::size_t index, Cycle from,
-                                 std::uint64_t& decided_banks) const {
+// Further hits of a bank wait for the oldest, be it that one of the other direction could be issued earlier:
+// bursts to one address keep their order.
+void DramChannel::consider_entry(Choice& best, std::size_t index, Cycle from, bool starved) const {
   const Entry& entry = queue_[index];
   const int bank = entry.burst.bank;
-  const std::uint64_t bank_bit = bit(bank);
-  const bool starved = overtaken_ >= starvation_cap_;
   const std::int64_t open_row = banks_.open_row(bank);
   if (open_row == entry.burst.row) {
-    // Further hits of the bank wait for this, the oldest, be it that one of the other direction could be
-    // issued earlier: bursts to one address keep their order.
-    decided_banks |= bank_bit;
     if (starved && index != 0) return;
     const auto kind = entry.writes() ? DramCommandKind::kWrite : DramCommandKind::kRead;
     DramEarliest earliest = banks_.earliest_column(bank, entry.writes());
     if (entry.ready > earliest.at) earliest = {entry.ready, Activity::kPartialWrite};
     consider(best, kind, index, from, earliest);
   } else if (open_row == DramBanks::kClosed) {
-    decided_banks |= bank_bit;
     consider(best, DramCommandKind::kActivate, index, from, banks_.earliest_activate(bank));
-  } else if ((starved && index == 0) || !later_hit(index)) {
-    decided_banks |= bank_bit;
+  } else {
     consider(best, DramCommandKind::kPrecharge, index, from, banks_.earliest_precharge(bank));
   }
 }
@@ -133,10 +122,28 @@ void DramChannel::consider_entry(Choice& best, std::size_t index, Cycle from,
 void DramChannel::consider(Choice& best, DramCommandKind kind, std::size_t index, Cycle from,
                            DramEarliest earliest) {
   const Cycle at = std::max(from, earliest.at);
-  const bool earlier = at < best.at;
-  const bool first_ready = at == best.at && is_column(kind) && !is_column(best.kind);
-  if (earlier || first_ready)
-    best = {kind, index, at, earliest.at > from ? earliest.rule : Activity::kDataLatency};
+  if (at > best.at) return;
+  if (at == best.at) {
+    const bool column = is_column(kind), other = is_column(best.kind);
+    if (column != other ? other : index > best.index) return;
+  }
+  best = {kind, index, at, earliest.at > from ? earliest.rule : Activity::kDataLatency};
+}
+
+bool DramChannel::hits(std::size_t index) const {
+  const DramBurst& burst = queue_[index].burst;
+  return burst.row == banks_.open_row(burst.bank);
+}
+
+void DramChannel::find_next_of(int bank) {
+  if ((waiting_banks_ & bit(bank)) == 0) return;
+  std::size_t index = 0, oldest = queue_.size();
+  for (; index < queue_.size(); ++index) {
+    if (queue_[index].burst.bank != bank) continue;
+    if (hits(index)) break;
+    oldest = std::min(oldest, index);
+  }
+  next_of_[static_cast<std::size_t>(bank)] = index < queue_.size() ? index : oldest;
 }
 
 void DramChannel::tell_wait(const Choice& choice) {
@@ -156,12 +163,14 @@ std::optional<DramChannel::Served> DramChannel::issue(const Choice& choice) {
   switch (choice.kind) {
     case DramCommandKind::kActivate:
       banks_.activate(bank, entry.burst.row, choice.at);
+      find_next_of(bank);
       entry.activated = true;
       report(choice.kind, choice.at, bank, entry.burst.row);
       return std::nullopt;
     case DramCommandKind::kPrecharge:
       report(choice.kind, choice.at, bank, banks_.open_row(bank));
       banks_.precharge(bank, choice.at);
+      find_next_of(bank);
       entry.precharged = true;
       return std::nullopt;
     default:
@@ -186,6 +195,11 @@ DramChannel::Served DramChannel::serve(std::size_t index, Cycle now) {
   const Entry entry = queue_[index];
   queue_.erase(index);
   if (--waiting_[static_cast<std::size_t>(entry.burst.bank)] == 0) waiting_banks_ &= ~bit(entry.burst.bank);
+  for (std::uint64_t banks = waiting_banks_; banks != 0; banks &= banks - 1) {
+    std::size_t& next = next_of_[static_cast<std::size_t>(__builtin_ctzll(banks))];
+    if (next > index) --next;
+  }
+  find_next_of(entry.burst.bank);
   overtaken_ = index == 0 ? 0 : overtaken_ + 1;
   last_served_at_ = now;
   if (entry.precharged) {
@@ -203,6 +217,8 @@ void DramChannel::refresh_due_before(Cycle end) {
   while (next_refresh_ < end) {
     account(next_refresh_);
     const DramBanks::RefreshTimes times = banks_.refresh(next_refresh_);
+    for (std::uint64_t banks = waiting_banks_; banks != 0; banks &= banks - 1)
+      find_next_of(__builtin_ctzll(banks));
     if (times.precharge_at >= 0) report(DramCommandKind::kPrechargeAll, times.precharge_at, -1, -1);
     report(DramCommandKind::kRefresh, times.refresh_at, -1, -1);
     refresh_at_ = times.refresh_at;

@@ -162,10 +162,12 @@ class DramChannel {
   Choice choose(Cycle from) const;
   static void consider(Choice& best, DramCommandKind kind, std::size_t index, Cycle from,
                        DramEarliest earliest);
-  /// The command and cycle that bring entry `index` forward. Adds its bank to `decided_banks` when younger
-  /// entries of the bank need no look.
-  void consider_entry(Choice& best, std::size_t index, Cycle from, std::uint64_t& decided_banks) const;
-  bool later_hit(std::size_t index) const;
+  /// The command and cycle that bring entry `index` forward; `starved`: the oldest entry has waited too long.
+  void consider_entry(Choice& best, std::size_t index, Cycle from, bool starved) const;
+  /// Whether the row of an entry is open.
+  bool hits(std::size_t index) const;
+  /// Finds `next_of_` anew.
+  void find_next_of(int bank);
   std::optional<Served> issue(const Choice& choice);
   void tell_wait(const Choice& choice);
   Served serve(std::size_t index, Cycle now);
@@ -182,10 +184,12 @@ class DramChannel {
   bool ecc_;
   DramClocks clocks_;
   DramBanks banks_;
-  Queue queue_;                           ///< visible bursts
-  std::array<int, kMaxBanks> waiting_{};  ///< entries of the queue by bank
-  std::uint64_t waiting_banks_ = 0;       ///< banks with entries, as bits
-  std::vector<Arrival> arrivals_;         ///< bursts not yet visible, oldest first
+  Queue queue_;                                   ///< visible bursts
+  std::array<int, kMaxBanks> waiting_{};          ///< entries of the queue by bank
+  std::uint64_t waiting_banks_ = 0;               ///< banks with entries, as bits
+  std::array<std::size_t, kMaxBanks> next_of_{};  ///< by bank with entries: the oldest of its open row, or
+                                                  ///< where there is none, the oldest
+  std::vector<Arrival> arrivals_;                 ///< bursts not yet visible, oldest first
   Choice planned_;  ///< what `choose` said last; it stands until a burst or a refresh comes in
   bool planned_valid_ = false;
   std::uint32_t last_request_ = 0;  ///< that the last command was for
