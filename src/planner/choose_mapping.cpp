@@ -3,9 +3,12 @@
 #include "tilebeat/base/error.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <future>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -47,13 +50,13 @@ class Chooser {
 
   ChosenMapping run(const LayerTrial& trial) {
     several_tried_ = static_cast<bool>(trial);
-    for (const MappingCandidate* candidate : representatives())
-      look_at(*candidate, limit_among_kinds(candidate->mapping));
+    look_at(representatives(), &Chooser::limit_among_kinds);
     const std::set<Kind> best_kinds = kinds_of_best();
+    std::vector<const MappingCandidate*> of_best_kinds;
     for (const MappingCandidate& candidate : candidates_) {
-      if (best_kinds.count(kind_of(candidate.mapping)) > 0)
-        look_at(candidate, limit_of_choice(candidate.mapping));
+      if (best_kinds.count(kind_of(candidate.mapping)) > 0) of_best_kinds.push_back(&candidate);
     }
+    look_at(of_best_kinds, &Chooser::limit_of_choice);
     if (estimates_.empty()) throw UserError(failure_);
     const Estimate chosen = fewest_cores();
     const std::string estimated =
@@ -73,9 +76,16 @@ class Chooser {
   }
 
  private:
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
   struct Estimate {
     const MappingCandidate* candidate = nullptr;
     double cycles = 0;
+  };
+  // What became of a candidate.
+  struct Look {
+    const MappingCandidate* candidate = nullptr;
+    double cycles = kNever;  // or more than matter
+    std::string failure = {};
   };
 
   // Of several numbers of cores, and of each kind: the best by the formula, the one with the fewest tiles,
@@ -140,20 +150,56 @@ class Chooser {
     }
   }
 
-  // Beyond `limit` cycles it does not matter how many they are.
-  void look_at(const MappingCandidate& candidate, double limit) {
-    if (!looked_at_.insert(&candidate).second) return;
-    constexpr double kRounded = 1 + 1e-9;
-    try {
-      const LayerMapping& m = candidate.mapping;
-      const double cycles = estimated_cycles(q_, m, graph_, kRounded * limit);
-      best_ = std::min(best_, cycles);
-      if (cycles == kNever) return;
-      estimates_.push_back({&candidate, cycles});
-      take_least(of_kinds_, kind_of(m), cycles), take_least(of_efforts_, effort_of(m), cycles);
-    } catch (const UserError& error) {
-      failure_ = error.what();
+  // Beyond its limit it does not matter how many cycles a candidate takes. Limits fall with what is known;
+  // threads that come to the candidates in another order leave out others that do not matter.
+  using Limit = double (Chooser::*)(const LayerMapping&) const;
+  void look_at(const std::vector<const MappingCandidate*>& candidates, Limit limit) {
+    std::vector<Look> looks;
+    for (const MappingCandidate* candidate : candidates) {
+      if (looked_at_.insert(candidate).second) looks.push_back({candidate});
     }
+    std::vector<Look*> order;
+    for (Look& look : looks) order.push_back(&look);
+    if (!several_tried_) {  // the most promising ones first, for low limits
+      std::stable_sort(order.begin(), order.end(), [](const Look* a, const Look* b) {
+        return a->candidate->rough < b->candidate->rough;
+      });
+    }
+    std::atomic<std::size_t> next = 0;
+    const auto take_looks = [&](const MappingQuestion& question, TaskGraph& graph) {
+      for (std::size_t i = next++; i < order.size(); i = next++) look(question, *order[i], limit, graph);
+    };
+    std::vector<std::future<void>> others;
+    // Several that are tried are those that one thread finds the best on its way.
+    for (std::size_t t = 0; !several_tried_ && t < q_.twins.size() && t + 1 < looks.size(); ++t) {
+      others.push_back(std::async(std::launch::async, [&, layer = q_.twins[t]] {
+        TaskGraph graph;
+        take_looks({*layer, q_.hardware, q_.output, q_.first_of_program, q_.kernels_loaded, q_.request},
+                   graph);
+      }));
+    }
+    take_looks(q_, graph_);
+    for (std::future<void>& other : others) other.get();
+    for (const Look& look : looks) {
+      if (!look.failure.empty()) failure_ = look.failure;
+      if (look.cycles != kNever) estimates_.push_back({look.candidate, look.cycles});
+    }
+  }
+  void look(const MappingQuestion& question, Look& look, Limit limit, TaskGraph& graph) {
+    constexpr double kRounded = 1 + 1e-9;
+    const LayerMapping& m = look.candidate->mapping;
+    std::unique_lock<std::mutex> lock(known_);
+    const double most = kRounded * (this->*limit)(m);
+    lock.unlock();
+    try {
+      look.cycles = estimated_cycles(question, m, graph, most);
+    } catch (const UserError& error) {
+      look.failure = error.what();
+    }
+    if (look.cycles == kNever) return;
+    lock.lock();
+    best_ = std::min(best_, look.cycles);
+    take_least(of_kinds_, kind_of(m), look.cycles), take_least(of_efforts_, effort_of(m), look.cycles);
   }
   template <class Key>
   static void take_least(std::map<Key, double>& least, const Key& key, double cycles) {
@@ -219,12 +265,12 @@ class Chooser {
     return fastest;
   }
 
-  static constexpr double kNever = std::numeric_limits<double>::infinity();
   const MappingQuestion& q_;
   std::vector<MappingCandidate> candidates_;
   TaskGraph graph_;  // of the mapping that is estimated
   std::set<const MappingCandidate*> looked_at_;
   std::vector<Estimate> estimates_;
+  std::mutex known_;                     // of what follows, while threads estimate
   std::map<Kind, double> of_kinds_;      // the least cycles of each
   std::map<Effort, double> of_efforts_;  // likewise
   double best_ = kNever;                 // cycles

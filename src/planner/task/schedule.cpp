@@ -154,6 +154,8 @@ class Simulation {
     find_tails();
     controllers_ = static_cast<std::size_t>(machine.controllers);
     dram_rate_ = machine.dram_bytes_per_clock * share_of_transfers(machine.fetched_bytes);
+    for (const Task& task : tasks_) bytes_left_ += task.cost.dram_bytes;
+    expect_bytes();
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (waits_[i] == 0) make_ready(static_cast<int>(i));
     }
@@ -161,18 +163,20 @@ class Simulation {
 
   Schedule run(double limit) {
     for (std::size_t q = 0; q < queues_.size(); ++q) touched_.push_back(static_cast<int>(q));
-    while (true) {
+    while (least_ <= limit) {
       start_tasks();
       share_dram();
       double next = events_.empty() ? kNever : events_.top().time;
       for (const Flow& flow : flows_) next = std::min(next, now_ + flow.left / flow.rate);
       if (next == kNever) break;
-      if (std::max(next, least_) > limit) {
-        result_.cycles = std::numeric_limits<double>::infinity();
-        return std::move(result_);
+      least_ = std::max(least_, next);
+      if (least_ > limit) break;
+      for (Flow& flow : flows_) {
+        const double bytes = flow.rate * (next - now_);
+        flow.left -= bytes, bytes_left_ -= bytes;
       }
-      for (Flow& flow : flows_) flow.left -= flow.rate * (next - now_);
       now_ = next;
+      expect_bytes();
       finish_flows();
       while (!events_.empty() && events_.top().time <= now_) {
         const Timed event = events_.top();
@@ -180,7 +184,9 @@ class Simulation {
         happen(event.number(), event.event());
       }
     }
-    result_.cycles = tasks_.empty() ? 0 : *std::max_element(result_.done.begin(), result_.done.end());
+    result_.cycles = least_ > limit   ? std::numeric_limits<double>::infinity()
+                     : tasks_.empty() ? 0
+                                      : *std::max_element(result_.done.begin(), result_.done.end());
     return std::move(result_);
   }
 
@@ -222,7 +228,17 @@ class Simulation {
       int& later = later_of_unit[static_cast<std::size_t>(queue_of_[i])];
       if (later >= 0) behind(later);
       later = static_cast<int>(i);
+      // A vector unit need not keep the order.
+      if (unit == Unit::kVector) tails_are_least_ = false;
     }
+    for (std::size_t i = 0; i < tasks_.size(); ++i) expect_start(i, 0);
+  }
+  static constexpr double kSurely = 1 - 1e-6;  // sums are rounded
+  // All bytes over DRAM are still to come, or those that are left.
+  void expect_bytes() { least_ = std::max(least_, now_ + kSurely * bytes_left_ / dram_rate_); }
+  // `task` does not start before `time`.
+  void expect_start(std::size_t task, double time) {
+    if (tails_are_least_) least_ = std::max(least_, time + kSurely * (cycles_[task] + tail_[task]));
   }
   // The part of DRAM that is left beside instructions: all but those that a processor's buffer holds are
   // fetched while it works.
@@ -285,6 +301,7 @@ class Simulation {
       const TaskCost& cost = tasks_[static_cast<std::size_t>(task)].cost;
       least_ = std::max(least_, now_ + queue.left);
       queue.left -= cost.cycles;
+      expect_start(static_cast<std::size_t>(task), now_);
       result_.start[static_cast<std::size_t>(task)] = now_;
       if (cost.dram_bytes > 0) {
         constexpr double kRequest = 1024;
@@ -455,6 +472,7 @@ class Simulation {
   std::vector<double> cycles_;      // by task: of its unit
   double signal_;                   // cycles of a token from one processor to another
   std::vector<double> tail_;        // by task: what has to follow it takes so long
+  bool tails_are_least_ = true;     // no schedule is shorter; where a unit may change the order, it may be
   Followers released_, completed_;  // who waits for these events
   std::vector<Queue> queues_;
   std::vector<int> touched_;  // queues that may be able to start a task
@@ -464,7 +482,8 @@ class Simulation {
   bool shared_ = true;
   std::priority_queue<Timed, std::vector<Timed>, std::greater<>> events_;
   double now_ = 0;
-  double least_ = 0;  // the schedule is not shorter
+  double bytes_left_ = 0;  // that have not moved over DRAM
+  double least_ = 0;       // the schedule is not shorter
   Schedule result_;
 };
 
