@@ -44,17 +44,21 @@ class WriteQueues {
     next_beat_ = beat_at_ + 1;
     return beat_at_;
   }
-  /// A whole beat that is there from cycle `ready` on: a word each for `count` different banks from `first`
-  /// on, in a row, the last bank being followed by bank 0 of `banks`. Where no word waits they are written in
-  /// the cycle after the beat. False, and nothing is taken, where one does.
-  bool take_row(Cycle ready, int first, int count, int banks) {
+  /// `beats` whole beats, one behind the other, that are there from cycle `ready` on: a word each for `count`
+  /// different banks, in a row from `first` on over all beats, the last bank being followed by bank 0 of
+  /// `banks`. Where no word waits, those of a beat are written in the cycle after it. False, and nothing is
+  /// taken, where one does.
+  bool take_rows(Cycle ready, int beats, int first, int count, int banks) {
     const Cycle beat_at = std::max(ready, next_beat_);
     if (drained_ > beat_at + 1) return false;
-    const int behind = std::max(0, first + count - banks);
-    std::fill_n(last_write_.begin() + first, count - behind, beat_at + 1);
-    std::fill_n(last_write_.begin(), behind, beat_at + 1);
-    drained_ = beat_at + 2;
-    next_beat_ = beat_at + 1;
+    const Cycle last_at = beat_at + beats - 1;
+    // Words of earlier beats are written before another one can come.
+    const auto last = static_cast<int>((first + std::int64_t{beats - 1} * count) % banks);
+    const int behind = std::max(0, last + count - banks);
+    std::fill_n(last_write_.begin() + last, count - behind, last_at + 1);
+    std::fill_n(last_write_.begin(), behind, last_at + 1);
+    drained_ = last_at + 2;
+    next_beat_ = last_at + 1;
     return true;
   }
   Cycle write_at(std::size_t words) const { return words_[words].written; }

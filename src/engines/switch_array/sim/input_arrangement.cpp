@@ -61,7 +61,10 @@ void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::s
   take_stream(
       message, queues_, ledger, context_.clock.cycle_of(now_ps()), bytes_per_clock_,
       [this](const Instruction& load) { begin(load.operation.get<LoadInput>()); },
-      [this](const std::uint8_t* bytes, int count, Cycle ready) { take_beat(bytes, count, ready); });
+      [this](const std::uint8_t* bytes, int count, Cycle ready) {
+        take_beat(bytes, std::min(count, bytes_per_clock_), ready);
+        return 1;
+      });
 }
 
 // The words of the tile are written bit by bit.

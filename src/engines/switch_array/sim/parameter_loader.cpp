@@ -56,7 +56,11 @@ void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc
   take_stream(
       message, queues_, ledger, context_.clock.cycle_of(now_ps()), bytes_per_clock_,
       [this](const Instruction& load) { begin(load.operation.get<LoadKernels>()); },
-      [this](const std::uint8_t* bytes, int count, Cycle ready) { take_beat(bytes, count, ready); });
+      [this](const std::uint8_t* bytes, int count, Cycle ready) {
+        if (const int beats = store_beats(bytes, count, ready); beats > 0) return beats;
+        take_beat(bytes, std::min(count, bytes_per_clock_), ready);
+        return 1;
+      });
 }
 
 // Of all that the instruction loads: it comes piece by piece.
@@ -70,7 +74,6 @@ void ParameterLoader::note_access() {
 }
 
 void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {
-  if (store_beat(bytes, count, ready)) return;
   queues_.begin_beat(ready);
   writes_.clear();
   assembled_.erase(assembled_.begin(), assembled_.begin() + static_cast<std::ptrdiff_t>(item_));
@@ -92,14 +95,17 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
   write_items();
 }
 
-// A beat of whole words, one for a bank at most, that finds the queues empty, straight into the banks'
-// memory; false where it is another one, or the banks want to see what is written.
-bool ParameterLoader::store_beat(const std::uint8_t* bytes, int count, Cycle ready) {
-  const int p = config_.port_channels, words = count / p;
-  if (open_ || load_.group_channels != 0 || words * p != count || words > config_.columns) return false;
-  if ((load_.words - word_) * config_.columns - column_ < words) return false;
-  if (!direct_.open(bank_write, 0) || !queues_.take_row(ready, column_, words, config_.columns)) return false;
-  for (int left = words; left > 0;) {
+// Beats of whole words, one for a bank at most, that find the queues empty, straight into the banks' memory;
+// none where the first one is another, or the banks want to see what is written. Returns their number.
+int ParameterLoader::store_beats(const std::uint8_t* bytes, int count, Cycle ready) {
+  const int p = config_.port_channels, beat = std::min(count, bytes_per_clock_), of_beat = beat / p;
+  if (open_ || load_.group_channels != 0 || of_beat * p != beat || of_beat > config_.columns) return 0;
+  const std::int64_t expected = (load_.words - word_) * config_.columns - column_;
+  const auto beats = static_cast<int>(std::min<std::int64_t>(count / beat, expected / of_beat));
+  if (beats == 0 || !direct_.open(bank_write, 0) ||
+      !queues_.take_rows(ready, beats, column_, of_beat, config_.columns))
+    return 0;
+  for (int left = beats * of_beat; left > 0;) {
     const auto address = static_cast<std::uint64_t>((load_.parameter_word + word_) * p);
     const int row = std::min(config_.columns - column_, left);
     direct_.write_row(static_cast<std::size_t>(column_), static_cast<std::size_t>(row), address, bytes);
@@ -108,7 +114,7 @@ bool ParameterLoader::store_beat(const std::uint8_t* bytes, int count, Cycle rea
     column_ += row;
     if (column_ == config_.columns) column_ = 0, ++word_;
   }
-  return true;
+  return beats;
 }
 
 // Words of which the beat brings all bytes are written from it as they are. Returns what is left of the beat.
