@@ -143,6 +143,14 @@ tlm::tlm_sync_enum SramBank::Port::nb_transport_fw(tlm::tlm_generic_payload&, tl
 }
 
 bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
+  if (payload.get_extension<KeepsNothing>() != nullptr) {
+    if (bank->context_.observers.trace != nullptr) return false;
+    dmi.set_dmi_ptr(bank->storage_);
+    dmi.set_start_address(0);
+    dmi.set_end_address(bank->size_bytes_ - 1);
+    dmi.allow_read();
+    return true;
+  }
   const std::uint64_t region = payload.get_address() / bank->region_bytes_;
   if (payload.get_address() >= bank->size_bytes_) return false;
   if (!bank->grant(*this, payload.get_command(), region)) return false;

@@ -25,8 +25,9 @@ struct BankPortStats {
 /// granted a region at a time and withdrawn with the first write into that region through any port; of a bank
 /// with a stuck cell for reading alone. Asked for with TLM_WRITE_COMMAND it is exclusive: the one who has it
 /// writes without the bank noticing, so that all other grants of the region are withdrawn, and it is, in
-/// turn, when somebody else asks. A bank that is traced, or has a stuck cell, grants none of these. Who uses
-/// it where the bank's counters are reported says which accesses it stands for with a TLM_IGNORE_COMMAND
+/// turn, when somebody else asks. A bank that is traced, or has a stuck cell, grants none of these. To who
+/// keeps nothing (KeepsNothing) a bank that is not traced grants that all of it may be read for good. Who
+/// uses it where the bank's counters are reported says which accesses it stands for with a TLM_IGNORE_COMMAND
 /// transaction (AccessCount; data length: bytes of one access), so that the counters of both granularities
 /// agree (SPEC CY-3, HI-7). A scratchpad counts its words itself.
 class SramBank : public sc_core::sc_module {

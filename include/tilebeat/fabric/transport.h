@@ -59,6 +59,13 @@ struct AccessCount : tlm::tlm_extension<AccessCount> {
   }
 };
 
+/// Of a request for direct memory access: whoever makes it looks at what lies there at the time and keeps
+/// nothing, so that it need not hear of writes.
+struct KeepsNothing : tlm::tlm_extension<KeepsNothing> {
+  tlm::tlm_extension_base* clone() const override { return new KeepsNothing(*this); }
+  void copy_from(const tlm::tlm_extension_base& /*other*/) override {}
+};
+
 /// Reports `accesses` of `bytes` each through `socket`, as a TLM_IGNORE_COMMAND with an AccessCount. Takes no
 /// time.
 template <class Socket>

@@ -79,6 +79,8 @@ class SwitchArrayUnit : public MatrixUnit {
   void visit_engine(StatVisitor& visitor) {
     engine_->arrangement->settle();
     engine_->parameter_loader->settle();
+    engine_->switch_network->settle();
+    engine_->pe_array->settle();
     const SwitchStats& stats = engine_->switch_network->stats;
     const PostProcessor& post = *engine_->post_processor;
     visitor.array(engine_->switch_network->ledger, stats.beats, stats.useful_macs);

@@ -26,7 +26,7 @@ PeArray::PeArray(sc_core::sc_module_name name, const SimContext& context, const 
       wide_lanes_(static_cast<std::size_t>(config.rows * padded_)),
       wide_kernels_(static_cast<std::size_t>(config.columns * padded_)),
       shadow_(static_cast<std::size_t>(config.rows * config.columns)),
-      read_word_(tlm::TLM_READ_COMMAND, config.port_channels) {
+      words_(static_cast<std::size_t>(config.columns), config.port_channels) {
   operands.register_b_transport(this, &PeArray::b_transport);
   for (auto& bank : parameter_read) bank.register_invalidate_direct_mem_ptr(this, &PeArray::withdraw);
   if (context_.trace() != nullptr) declare_signals(trace_accumulators);
@@ -75,8 +75,8 @@ Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
   sc_core::sc_time delay;
   if (stalled > 0) delay = to_sc_time(stalled * context_.clock.period_ps());
   for (int column = 0; column < config_.columns; ++column) {
-    read_word_(parameter_read[static_cast<std::size_t>(column)], word * static_cast<std::uint64_t>(p),
-               kernel_words_.data() + column * p, delay);
+    words_.read(parameter_read, static_cast<std::size_t>(column), word * static_cast<std::uint64_t>(p),
+                kernel_words_.data() + column * p, delay);
   }
   widen_words(message.lanes, config_.rows, p, setup_.input_type == DType::kUint8, setup_.input_zero_point,
               wide_lanes_.data());

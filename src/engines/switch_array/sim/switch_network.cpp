@@ -39,7 +39,7 @@ SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& con
       granularity_(granularity),
       work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}),
       bank_read_at_(static_cast<std::size_t>(config.rows), -1),
-      read_word_(tlm::TLM_READ_COMMAND, config.port_channels) {
+      words_(static_cast<std::size_t>(config.rows), config.port_channels) {
   for (Stage* stage : {&read_, &switch_, &mac_}) {
     stage->lanes.resize(static_cast<std::size_t>(config.rows));
     stage->words.resize(static_cast<std::size_t>(config.rows * config.port_channels));
@@ -364,8 +364,8 @@ void SwitchNetwork::read_lanes(Cycle now) {
     }
     last = now;
     ++stats.bank_read_words;
-    read_word_(bank_read[static_cast<std::size_t>(l.bank)], l.address,
-               read_.words.data() + lane * config_.port_channels);
+    words_.read(bank_read, static_cast<std::size_t>(l.bank), l.address,
+                read_.words.data() + lane * config_.port_channels);
   }
   pending_.resize(kept);
 }

@@ -2,6 +2,7 @@
 
 #include "tilebeat/engines/switch_array/config.h"
 #include "tilebeat/engines/switch_array/sim/array_messages.h"
+#include "tilebeat/fabric/direct_reader.h"
 #include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/kernels/mac.h"
@@ -33,6 +34,8 @@ class PeArray : public sc_core::sc_module {
   /// `trace_accumulators` adds every PE's accumulator to the trace.
   PeArray(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
           bool trace_accumulators);
+  /// Tells the banks what was read so far.
+  void settle() { words_.settle(parameter_read); }
 
  private:
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
@@ -66,8 +69,8 @@ class PeArray : public sc_core::sc_module {
   std::vector<std::vector<std::int16_t>> spare_kernels_;  ///< storage of such that are forgotten
   std::vector<std::int16_t> wide_chunk_kernels_;
 
-  WordAccess read_word_;
-  Strobe valid_;  // the MAC stage works on a beat
+  DirectReader words_;  // of the parameter buffer, in clock granularity
+  Strobe valid_;        // the MAC stage works on a beat
   std::vector<SignalId> pe_signals_, accumulator_signals_;
   tlm::tlm_generic_payload payload_;
   MessageSender send_;

@@ -4,6 +4,7 @@
 #include "tilebeat/engines/switch_array/operations.h"
 #include "tilebeat/engines/switch_array/sim/array_holds.h"
 #include "tilebeat/engines/switch_array/sim/array_messages.h"
+#include "tilebeat/fabric/direct_reader.h"
 #include "tilebeat/fabric/message.h"
 #include "tilebeat/fabric/transport.h"
 #include "tilebeat/observe/ledger.h"
@@ -52,6 +53,8 @@ class SwitchNetwork : public CommandedUnit {
   ArrayHolds* holds = nullptr;  ///< of its engine, if it has one
   CycleLedger ledger;
   SwitchStats stats;
+  /// Tells the banks what was read so far.
+  void settle() { words_.settle(bank_read); }
 
  private:
   enum class State { kIdle, kRunning, kStalled, kFinishing };
@@ -122,7 +125,7 @@ class SwitchNetwork : public CommandedUnit {
   Stage read_, switch_, mac_;
   std::vector<int> pending_;         // lanes in the read stage that still have to read
   std::vector<Cycle> bank_read_at_;  // the crossbar's arbiter: one read a bank and cycle
-  WordAccess read_word_;
+  DirectReader words_;               // of the input buffer, in clock granularity
   SignalId beat_signal_ = -1, row_block_signal_ = -1, column_block_signal_ = -1;
   std::vector<SignalId> word_signals_, row_signals_, column_signals_;
   std::vector<Strobe> valid_;  // by lane
