@@ -1,5 +1,6 @@
 #include "tilebeat/report/report.h"
 
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -10,12 +11,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// An object without the copies that lists in braces make: there are as many as modules and counters.
+Json::object_t object_of(std::size_t members) {
+  Json::object_t object;
+  object.reserve(members);
+  return object;
+}
+
 Json stalls_json(const ActivityCycles& cycles) {
-  Json stalls = Json::object();
+  Json::object_t stalls = object_of(static_cast<std::size_t>(
+      std::count_if(cycles.begin(), cycles.end(), [](Cycle count) { return count != 0; })));
   for (int i = 0; i < kActivityCount; ++i) {
     const auto activity = static_cast<Activity>(i);
     const Cycle count = cycles[static_cast<std::size_t>(i)];
-    if (activity != Activity::kBusy && count != 0) stalls[std::string(activity_name(activity))] = count;
+    if (activity != Activity::kBusy && count != 0)
+      stalls.emplace(std::string(activity_name(activity)), count);
   }
   return stalls;
 }
@@ -108,16 +118,22 @@ Json memory_json(const MemoryOverTime& over_time) {
 }
 
 Json module_json(const ModuleCycles& module) {
-  return {{"name", module.name},
-          {"clock", module.clock},
-          {"cycles", module.cycles},
-          {"busy", module.activity[static_cast<std::size_t>(Activity::kBusy)]},
-          {"stall_cycles", stalls_json(module.activity)}};
+  Json::object_t made = object_of(5);
+  made.emplace("name", module.name);
+  made.emplace("clock", module.clock);
+  made.emplace("cycles", module.cycles);
+  made.emplace("busy", module.activity[static_cast<std::size_t>(Activity::kBusy)]);
+  made.emplace("stall_cycles", stalls_json(module.activity));
+  return made;
 }
 
 Json counter_json(const Counter& counter) {
-  return {
-      {"module", counter.module}, {"name", counter.name}, {"value", counter.value}, {"unit", counter.unit}};
+  Json::object_t made = object_of(4);
+  made.emplace("module", counter.module);
+  made.emplace("name", counter.name);
+  made.emplace("value", counter.value);
+  made.emplace("unit", counter.unit);
+  return made;
 }
 
 // All but the elements of the lists of modules and counters.
@@ -175,9 +191,12 @@ void write_elements(const Elements& elements, const ToJson& to_json, const Sink&
   std::string text;
   for (const auto& element : elements) {
     text += text.empty() && &element == &elements.front() ? "\n  " : ",\n  ";
-    for (const char c : to_json(element).dump(1)) {
-      text += c;
-      if (c == '\n') text += "  ";
+    const std::string own = to_json(element).dump(1);
+    for (std::size_t at = 0; at < own.size();) {
+      const std::size_t end = std::min(own.find('\n', at), own.size());
+      text.append(own, at, end - at);
+      if (end < own.size()) text += "\n  ";
+      at = end + 1;
     }
     if (text.size() < kAtATime) continue;
     sink(text);
