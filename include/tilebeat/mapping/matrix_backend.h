@@ -122,7 +122,8 @@ struct MapLoad {
 
 using Explanation = std::vector<std::pair<std::string, std::string>>;  ///< what was decided, and why
 
-/// A layer as one engine would run it: everything that the planner must know of the engine. Pure.
+/// A layer as one engine would run it: everything that the planner must know of the engine. Pure. Threads of
+/// the planner have an object each: one may remember what it likes, but objects share nothing that changes.
 class MatrixLayer {
  public:
   virtual ~MatrixLayer() = default;
