@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "result_stores.h"
-
 namespace tilebeat {
 namespace {
 
@@ -47,30 +45,20 @@ TaskCost vector_cost(const VectorRun& run, const ChipConfig& chip) {
 
 }  // namespace
 
-void CoreSums::add_streams(Staging& staging, const std::vector<int>& cores, int others) {
-  if (!work_.layer.adds_sums()) return;
-  const LayerMapping& m = work_.mapping;
-  if (work_.layer.post_parameters != 0 && m.kernels != DataPath::kDirect)
-    post_streams_[cores.front() / work_.chip().cores_per_cluster] = staging.add_stream(footprint_.post, 2);
-  const int of_core = 2 * (work_.layer.cores() - 1);
-  const std::int64_t bytes =
-      std::min(footprint_.slice, staging.share(others + of_core * static_cast<int>(cores.size())));
-  const int loads =
-      ceil_div(largest_part_of(work_.layer.problem.kernel_blocks(), m.kernel_parts, 1), m.blocks_per_load);
+void CoreSums::add_streams(Staging& staging, const std::vector<int>& cores, int buffers, std::int64_t bytes) {
   for (const int core : cores) {
-    Buffers& buffers = buffers_[core];
-    buffers.stream = staging.add_stream(bytes, of_core);
-    buffers.slices = BufferRing(graph_, BufferRole::kResult, slice_buffers(work_.layer.cores()));
-    buffers.results = BufferRing(graph_, BufferRole::kResult, kResultBuffers);
-    buffers.post = BufferCache<int>(graph_, BufferRole::kKernels, loads);
+    Buffers& made = buffers_[core];
+    made.stream = staging.add_stream(bytes, buffers);
+    made.slices = BufferRing(graph_, BufferRole::kResult, room_.slices);
+    made.results = BufferRing(graph_, BufferRole::kResult, kEndedBuffers);
   }
 }
 
 std::vector<CoreSums::Result> CoreSums::add(Staging& staging, const std::vector<Member>& team,
-                                            const OutputTile& tile, Interval blocks) {
-  const Problem& p = work_.layer.problem;
-  const int cores = work_.layer.cores(), pixels = tile.h.outs * tile.w.outs;
-  const std::int64_t kernels = p.kernels_of(blocks);
+                                            const Sums& sums) {
+  const Problem& p = sums.problem;
+  const int cores = static_cast<int>(team.size()), pixels = sums.tile.h.outs * sums.tile.w.outs;
+  const std::int64_t kernels = p.kernels_of(sums.blocks);
   std::vector<Interval> slices;
   for (int core = 0; core < cores; ++core) slices.push_back(part_of(pixels, cores, core, 1));
   // In every round a core sends one slice and receives one.
@@ -91,29 +79,28 @@ std::vector<CoreSums::Result> CoreSums::add(Staging& staging, const std::vector<
   std::vector<Result> results(team.size());
   for (std::size_t i = 0; i < team.size(); ++i) {
     if (slices[i].empty()) continue;
-    const BufferRing::Filling filling = add_up(staging, team[i], slices[i], blocks, received[i]);
+    const BufferRing::Filling filling = add_up(team[i], slices[i], sums, received[i]);
     results[i].read = filling.read();
     const std::uint64_t begin = team[i].place.nram + result_offset(filling.place);
-    for (const auto& [part, first] : rectangles_of(tile, slices[i])) {
+    for (const auto& [part, first] : rectangles_of(sums.tile, slices[i])) {
       const auto before = static_cast<std::uint64_t>((first - slices[i].begin) * kernels * p.element_bytes());
-      for (const Transfer& transfer : store_transfers(p, work_.output, part, blocks, begin + before))
-        results[i].transfers.push_back(transfer);
+      results[i].parts.push_back({part, begin + before});
     }
   }
   return results;
 }
 
 // A slice's results: what is received is added to the core's own sums, in the order of the cores behind it.
-BufferRing::Filling CoreSums::add_up(Staging& staging, const Member& core, Interval pixels, Interval blocks,
+BufferRing::Filling CoreSums::add_up(const Member& core, Interval pixels, const Sums& of,
                                      const std::vector<BufferRing::Filling>& received) {
-  const Problem& p = work_.layer.problem;
-  const auto first = bytes_of_sums(std::int64_t{pixels.begin} * p.kernels_of(blocks));
+  const Problem& p = of.problem;
+  const auto first = bytes_of_sums(std::int64_t{pixels.begin} * p.kernels_of(of.blocks));
   VectorRun run;
   run.kind = VectorKind::kAddSums;
   run.a_type = run.b_type = run.out_type = DType::kInt32;
   run.a = static_cast<std::uint32_t>(core.address - core.place.nram + first);
   run.rows = 1, run.columns = narrow(p, pixels.size(), "pixels of a core");
-  run.channels = narrow(p, p.kernels_of(blocks), "kernels");
+  run.channels = narrow(p, p.kernels_of(of.blocks), "kernels");
   Access sums = core.sums.read();
   for (std::size_t i = 0; i + 1 < received.size(); ++i) {
     run.b = run.destination = slice_offset(received[i].place);
@@ -124,8 +111,8 @@ BufferRing::Filling CoreSums::add_up(Staging& staging, const Member& core, Inter
   const BufferRing::Filling result = buffers_.at(core.core).results.next();
   AccessList accesses{sums, received.back().read(), result.write()};
   run.b = slice_offset(received.back().place), run.destination = result_offset(result.place);
-  if (work_.layer.post_parameters != 0) {
-    const Post post = load_post(staging, core, blocks);
+  if (of.post) {
+    const Post post = of.post(core);
     accesses.push_back(post.read);
     run.kind = VectorKind::kEndSums;
     run.out_type = p.output.dtype;
@@ -136,51 +123,20 @@ BufferRing::Filling CoreSums::add_up(Staging& staging, const Member& core, Inter
   return result;
 }
 
-// Those of a load of kernels stay where they are.
-CoreSums::Post CoreSums::load_post(Staging& staging, const Member& core, Interval blocks) {
-  const Problem& p = work_.layer.problem;
-  const auto use = buffers_.at(core.core).post.use(blocks.begin);
-  const std::uint32_t offset =
-      offset_of(use.filling.place, footprint_.post,
-                slice_buffers(work_.layer.cores()) * footprint_.slice + kResultBuffers * footprint_.ended);
-  const Post post{offset, use.filling.read()};
-  if (!use.load) return post;
-  const std::uint64_t bounds = work_.layer.post_parameters, to = core.place.nram + offset;
-  const std::uint64_t records =
-      bounds + kActivationBytes +
-      static_cast<std::uint64_t>(blocks.begin) * p.block_kernels * kPostParameterBytes;
-  const std::vector<Transfer> transfers{
-      {bounds, to, one_run(kActivationBytes)},
-      {records, to + kActivationBytes, one_run(std::int64_t{p.kernels_of(blocks)} * kPostParameterBytes)}};
-  loaded_bytes_ += bytes_of(transfers);
-  if (work_.mapping.kernels == DataPath::kDirect) {
-    copies_.add(core.place.processor, Unit::kIodma, transfers, {use.filling.write()});
-  } else {
-    staging.load(post_streams_.at(core.core / work_.chip().cores_per_cluster),
-                 {{core.place.processor, transfers, {use.filling.write()}}});
-  }
-  return post;
-}
-
 void CoreSums::add_task(const Member& core, const VectorRun& run, AccessList accesses) {
   Task task;
   task.processor = core.place.processor;
   task.instruction.operation = run;
   task.accesses = std::move(accesses);
-  task.cost = vector_cost(run, work_.chip());
+  task.cost = vector_cost(run, chip_);
   graph_.add(std::move(task));
 }
 
-// Behind maps and sums of the core's own lie slices of others, results and post-parameters.
-std::uint32_t CoreSums::offset_of(int place, std::int64_t bytes, std::int64_t before) const {
-  return static_cast<std::uint32_t>(work_.mapping.map_buffers * footprint_.map +
-                                    kResultBuffers * footprint_.result + before + place * bytes);
-}
 std::uint32_t CoreSums::slice_offset(int place) const {
-  return offset_of(place, footprint_.slice, 0);
+  return static_cast<std::uint32_t>(room_.at + place * room_.slice);
 }
 std::uint32_t CoreSums::result_offset(int place) const {
-  return offset_of(place, footprint_.ended, slice_buffers(work_.layer.cores()) * footprint_.slice);
+  return static_cast<std::uint32_t>(room_.at + room_.slices * room_.slice + place * room_.ended);
 }
 
 }  // namespace tilebeat

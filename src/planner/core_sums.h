@@ -1,17 +1,30 @@
 #pragma once
 
+#include "tilebeat/mapping/matrix_backend.h"
 #include "tilebeat/mapping/task_graph.h"
-#include "tilebeat/mapping/transfer.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <vector>
 
-#include "buffer_cache.h"
-#include "matrix_work.h"
 #include "staging.h"
 
 namespace tilebeat {
+
+constexpr int kEndedBuffers = 2;  ///< of a core: for results that it makes of sums
+/// Of a core that adds up sums of a team of `cores`: for those of others, one more than are added at a time.
+inline int slice_buffers(int cores) {
+  return cores;
+}
+
+/// Where a core has room for sums of other cores, and behind them for results of them: in NRAM.
+struct SumsRoom {
+  std::int64_t at = 0;                ///< bytes in front of it
+  int slices = 0;                     ///< buffers for sums of others
+  std::int64_t slice = 0, ended = 0;  ///< bytes of one of them, and of one for results
+  std::int64_t bytes() const { return slices * slice + kEndedBuffers * ended; }
+};
 
 /// Adds up the sums of the cores of a team, each of which has a tile's over channels of its own: the tile's
 /// pixels are divided among the cores; each sends the others their slices through the memory of the cluster,
@@ -19,11 +32,11 @@ namespace tilebeat {
 /// NU-2).
 class CoreSums {
  public:
-  CoreSums(TaskGraph& graph, const MatrixWork& work, const Footprint& footprint)
-      : graph_(graph), work_(work), footprint_(footprint), copies_(graph, work.hardware) {}
+  CoreSums(TaskGraph& graph, const ChipConfig& chip, const SumsRoom& room)
+      : graph_(graph), chip_(chip), room_(room) {}
 
-  /// Streams in the memory of a cluster for cores `cores`; `others` buffers of other streams come on top.
-  void add_streams(Staging& staging, const std::vector<int>& cores, int others);
+  /// Streams in the memory of a cluster for cores `cores`, of so many buffers each.
+  void add_streams(Staging& staging, const std::vector<int>& cores, int buffers, std::int64_t bytes);
 
   /// A core of a team, and where the sums of a tile lie in its NRAM.
   struct Member {
@@ -32,45 +45,47 @@ class CoreSums {
     BufferRing::Filling sums;
     std::uint64_t address = 0;
   };
-  /// What a core has of a tile's results then, and the transfers that store it; it may be nothing.
-  struct Result {
-    std::vector<Transfer> transfers;
+  /// Where a core has post-parameters (post_parameters_of) in NRAM.
+  struct Post {
+    std::uint32_t offset = 0;
     Access read;
   };
-  /// The tasks for kernel blocks `blocks` of a tile; a result for each core.
-  std::vector<Result> add(Staging& staging, const std::vector<Member>& team, const OutputTile& tile,
-                          Interval blocks);
-
-  /// Bytes of post-parameters that were read from DRAM.
-  std::int64_t loaded_bytes() const { return loaded_bytes_; }
+  /// Sums of a tile over all kernels of `blocks`.
+  struct Sums {
+    const Problem& problem;  ///< whose results become of them
+    const OutputTile& tile;
+    Interval blocks;
+    std::function<Post(const Member&)> post;  ///< empty: the results are the sums
+  };
+  /// A rectangle of the tile whose results lie at `address` without gaps.
+  struct Part {
+    OutputTile tile;
+    std::uint64_t address = 0;
+  };
+  /// What a core has of a tile's results then; it may be nothing.
+  struct Result {
+    std::vector<Part> parts;
+    Access read;
+  };
+  /// The tasks for a tile; a result for each core.
+  std::vector<Result> add(Staging& staging, const std::vector<Member>& team, const Sums& sums);
 
  private:
   // The buffers of a core.
   struct Buffers {
     int stream = 0;
     BufferRing slices, results;
-    BufferCache<int> post;  // by the first kernel block
   };
-  // The post-parameters of a load of kernels: where they lie in NRAM.
-  struct Post {
-    std::uint32_t offset = 0;
-    Access read;
-  };
-  BufferRing::Filling add_up(Staging& staging, const Member& core, Interval pixels, Interval blocks,
+  BufferRing::Filling add_up(const Member& core, Interval pixels, const Sums& of,
                              const std::vector<BufferRing::Filling>& received);
-  Post load_post(Staging& staging, const Member& core, Interval blocks);
   void add_task(const Member& core, const VectorRun& run, AccessList accesses);
-  std::uint32_t offset_of(int place, std::int64_t bytes, std::int64_t before) const;
   std::uint32_t slice_offset(int place) const;
   std::uint32_t result_offset(int place) const;
 
   TaskGraph& graph_;
-  const MatrixWork& work_;
-  const Footprint& footprint_;
-  CopyTasks copies_;
-  std::map<int, Buffers> buffers_;   // by core
-  std::map<int, int> post_streams_;  // by cluster
-  std::int64_t loaded_bytes_ = 0;
+  const ChipConfig& chip_;
+  const SumsRoom room_;
+  std::map<int, Buffers> buffers_;  // by core
 };
 
 }  // namespace tilebeat

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "placement.h"
+#include "processors.h"
 
 namespace tilebeat {
 namespace {
@@ -117,22 +118,6 @@ OperandPlaces places_from(int channel, const Problem& p, OperandPlaces places) {
   if (places.kernels)
     *places.kernels += static_cast<std::uint64_t>(channel * p.kernel_tensor->channel_stride);
   return places;
-}
-
-void check_team(const MatrixLayer& layer, const ChipConfig& chip, int cores) {
-  const Problem& p = layer.problem();
-  const auto refuse = [&](const std::string& why) {
-    throw UserError(fmt::format("layer '{}' cannot be mapped so: reduction_parts {} {}", p.name, cores, why));
-  };
-  const int grain = layer.grain().channels;
-  if (!layer.reduces()) refuse("needs sums over parts of the channels, which groups of them do not have");
-  if (p.interleaving) refuse("is not there for transposed convolutions");
-  if (cores > ceil_div(p.channels, grain))
-    refuse(fmt::format("is more than {}, the parts of {} channels in multiples of {}",
-                       ceil_div(p.channels, grain), p.channels, grain));
-  if (cores > chip.cores_per_cluster)
-    refuse(fmt::format("is more than {}, chip.cores_per_cluster: sums pass through the memory of a cluster",
-                       chip.cores_per_cluster));
 }
 
 // Groups that are cut together: their kernels fill blocks.
@@ -291,6 +276,38 @@ std::vector<std::uint8_t> post_parameters_of(const Problem& p) {
     bytes.insert(bytes.end(), record.begin(), record.end());
   }
   return bytes;
+}
+
+std::vector<Transfer> post_transfers(const SharedLayer& layer, Interval blocks, std::uint64_t destination) {
+  const Problem& p = layer.problem;
+  const std::uint64_t bounds = layer.post_parameters;
+  const std::uint64_t records =
+      bounds + kActivationBytes +
+      static_cast<std::uint64_t>(blocks.begin) * p.block_kernels * kPostParameterBytes;
+  return {{bounds, destination, one_run(kActivationBytes)},
+          {records, destination + kActivationBytes,
+           one_run(std::int64_t{p.kernels_of(blocks)} * kPostParameterBytes)}};
+}
+
+std::int64_t post_buffer_bytes(const Problem& p, int blocks) {
+  return align_up(std::int64_t{kActivationBytes} + p.kernels_of({0, blocks}) * kPostParameterBytes,
+                  kBufferAlignment);
+}
+
+void check_team(const MatrixLayer& layer, const ChipConfig& chip, int cores) {
+  const Problem& p = layer.problem();
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(fmt::format("layer '{}' cannot be mapped so: reduction_parts {} {}", p.name, cores, why));
+  };
+  const int grain = layer.grain().channels;
+  if (!layer.reduces()) refuse("needs sums over parts of the channels, which groups of them do not have");
+  if (p.interleaving) refuse("is not there for transposed convolutions");
+  if (cores > ceil_div(p.channels, grain))
+    refuse(fmt::format("is more than {}, the parts of {} channels in multiples of {}",
+                       ceil_div(p.channels, grain), p.channels, grain));
+  if (cores > chip.cores_per_cluster)
+    refuse(fmt::format("is more than {}, chip.cores_per_cluster: sums pass through the memory of a cluster",
+                       chip.cores_per_cluster));
 }
 
 }  // namespace tilebeat

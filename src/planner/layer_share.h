@@ -2,6 +2,7 @@
 
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/mapping/matrix_backend.h"
+#include "tilebeat/mapping/transfer.h"
 #include "tilebeat/workload/workload.h"
 
 #include <cstdint>
@@ -82,5 +83,11 @@ int teams_of(const ChipConfig& chip, int cores);
 /// What the last additions of sums need (endsums of docs/vector.md): the clamp's bounds, then a record a
 /// kernel. Empty when the results are the sums themselves.
 std::vector<std::uint8_t> post_parameters_of(const Problem& problem);
+/// The way of what they need for kernel blocks `blocks`, from DRAM to `destination`: bounds, then records.
+std::vector<Transfer> post_transfers(const SharedLayer& layer, Interval blocks, std::uint64_t destination);
+/// Bytes of these in a buffer of their own, of `blocks` kernel blocks.
+std::int64_t post_buffer_bytes(const Problem& problem, int blocks);
+/// Throws UserError when no team of `cores` cores can compute the layer.
+void check_team(const MatrixLayer& layer, const ChipConfig& chip, int cores);
 
 }  // namespace tilebeat

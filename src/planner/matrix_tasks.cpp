@@ -15,6 +15,7 @@
 #include "core_steps.h"
 #include "core_sums.h"
 #include "held_maps.h"
+#include "post_loads.h"
 #include "processors.h"
 #include "result_stores.h"
 #include "staging.h"
@@ -35,7 +36,8 @@ class MatrixTasks {
         chip_(work.chip()),
         footprint_(footprint_of(work)),
         copies_(graph, work.hardware),
-        sums_(graph, work, footprint_),
+        sums_(graph, chip_, sums_room()),
+        posts_(graph, work, footprint_, sums_room().at + sums_room().bytes()),
         ahead_(!lowering) {
     const Grain grain = work.layer.largest().layer->grain();
     for (int core = 0; core < m_.cores(); ++core) {
@@ -66,7 +68,7 @@ class MatrixTasks {
         if (step < core.steps.size() && !work_.layer.adds_sums()) store(core, step);
       }
     }
-    bytes_.kernels += sums_.loaded_bytes();
+    bytes_.kernels += posts_.bytes();
     bytes_.results = p_.output.size_bytes();
     return use();
   }
@@ -152,6 +154,12 @@ class MatrixTasks {
     return static_cast<std::uint64_t>((work_.wram_at + place * footprint_.kernels) / regions);
   }
 
+  // Behind maps and sums of a core's own.
+  SumsRoom sums_room() const {
+    return {m_.map_buffers * footprint_.map + kResultBuffers * footprint_.result,
+            slice_buffers(work_.layer.cores()), footprint_.slice, footprint_.ended};
+  }
+
   // ---- the memory of a cluster ----
 
   void make_staging() {
@@ -183,10 +191,17 @@ class MatrixTasks {
         for (const int core : cores) streams.push_back(&store_streams_[core]);
       }
       const int buffers = 2 * static_cast<int>(streams.size());
-      sums_.add_streams(staging, cores, buffers);
+      if (work_.layer.adds_sums()) add_sum_streams(staging, cores, buffers);
       const std::int64_t bytes = streams.empty() ? 0 : staging.share(buffers);
       for (int* stream : streams) *stream = staging.add_stream(bytes, 2);
     }
+  }
+  // For the sums of a team, beside `others` buffers.
+  void add_sum_streams(Staging& staging, const std::vector<int>& cores, int others) {
+    posts_.add_stream(staging, cores);
+    const int of_core = 2 * (work_.layer.cores() - 1);
+    const std::int64_t share = staging.share(others + of_core * static_cast<int>(cores.size()));
+    sums_.add_streams(staging, cores, of_core, std::min(footprint_.slice, share));
   }
   // For kernels alone, beside `used` bytes.
   void make_kernel_staging(std::int64_t used) {
@@ -451,8 +466,7 @@ class MatrixTasks {
     core.lowering->add(job);
   }
   std::vector<Transfer> stores_of(const Core& core, const CoreStep& step) const {
-    const bool sums = work_.layer.adds_sums();  // which become results of the layer's type
-    const Problem& p = sums ? p_ : core.share->layer->problem();
+    const Problem& p = core.share->layer->problem();
     const TensorLayout output =
         work_.output.from_channel_byte(std::int64_t{core.share->first_kernel} * p.element_bytes());
     return store_transfers(p, output, step.tile, step.group.blocks, result_address(core, core.result->place));
@@ -483,10 +497,18 @@ class MatrixTasks {
         const Core& core = cores_[i];
         team.push_back({core.number, core.place, *core.result, result_address(core, core.result->place)});
       }
-      const std::vector<CoreSums::Result> results =
-          sums_.add(staging_.at(cores_[first].cluster), team, steps[number].tile, steps[number].group.blocks);
+      Staging& staging = staging_.at(cores_[first].cluster);
+      CoreSums::Sums sums{p_, steps[number].tile, steps[number].group.blocks, {}};
+      if (work_.layer.post_parameters != 0)
+        sums.post = [&](const CoreSums::Member& core) { return posts_.load(staging, core, sums.blocks); };
+      const std::vector<CoreSums::Result> results = sums_.add(staging, team, sums);
       for (std::size_t i = 0; i < size; ++i) {
-        if (!results[i].transfers.empty()) store(cores_[first + i], results[i].transfers, results[i].read);
+        std::vector<Transfer> transfers;
+        for (const CoreSums::Part& part : results[i].parts) {
+          for (const Transfer& t : store_transfers(p_, work_.output, part.tile, sums.blocks, part.address))
+            transfers.push_back(t);
+        }
+        if (!transfers.empty()) store(cores_[first + i], transfers, results[i].read);
       }
     }
   }
@@ -499,6 +521,7 @@ class MatrixTasks {
   Footprint footprint_;
   CopyTasks copies_;
   CoreSums sums_;
+  PostLoads posts_;
   bool ahead_;             // only the loads that are made ahead
   std::size_t loads_ = 0;  // for several cores at a time, so far
   std::vector<Core> cores_;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core_sums.h"
 #include "processors.h"
 
 namespace tilebeat {
@@ -118,12 +119,10 @@ std::int64_t sums_bytes(const SharedLayer& layer, const LayerMapping& m, std::in
       ceil_div<std::int64_t>(pixels, layer.cores()) * p.kernels_of({0, m.blocks_per_load});
   f.slice = align_up(outputs * dtype_size(DType::kInt32), kBufferAlignment);
   f.ended = align_up(outputs * p.element_bytes(), kBufferAlignment);
-  f.post =
-      align_up(std::int64_t{kActivationBytes} + p.kernels_of({0, m.blocks_per_load}) * kPostParameterBytes,
-               kBufferAlignment);
+  f.post = post_buffer_bytes(p, m.blocks_per_load);
   const int loads =
       ceil_div(largest_part_of(p.kernel_blocks(), m.kernel_parts, 1), std::max(1, m.blocks_per_load));
-  return slice_buffers(layer.cores()) * f.slice + kResultBuffers * f.ended + loads * f.post;
+  return SumsRoom{0, slice_buffers(layer.cores()), f.slice, f.ended}.bytes() + loads * f.post;
 }
 
 Footprint footprint_of(const MatrixWork& work) {

@@ -39,10 +39,6 @@ int map_rows(const MatrixLayer& layer, const LayerMapping& mapping);
 bool may_share_rows(const LayerShare& share);
 
 constexpr int kResultBuffers = 2;  ///< of a core, in NRAM
-/// Of a core that adds up sums of a team of `cores`: for those of others, one more than are added at a time.
-inline int slice_buffers(int cores) {
-  return cores;
-}
 
 /// Bytes of the buffers that a mapping takes.
 struct Footprint {
