@@ -74,6 +74,33 @@ struct HoldingsValue {
   }
 };
 
+// Which layers of a unit are cut along their input channels: an object of names.
+struct ReductionsValue {
+  std::map<std::string, int>& reductions;
+  static constexpr Range kTeam{2, 1024};
+
+  void read(const Json& json, const Place& place) {
+    if (!json.is_object()) place.fail("expected an object");
+    for (const auto& [layer, value] : json.items()) {
+      const bool allowed =
+          value.is_number_integer() && value >= kTeam.low && value <= kTeam.high;
+      if (!allowed) place.key(layer).refuse_value(value, fmt::format("{} to {}", kTeam.low, kTeam.high));
+      reductions[layer] = value.get<int>();
+    }
+  }
+  OrderedJson write() const {
+    if (reductions.empty()) return {};
+    OrderedJson json = OrderedJson::object();
+    for (const auto& [layer, cores] : reductions) json[layer] = cores;
+    return json;
+  }
+  OrderedJson schema() const {
+    return {{"type", "object"},
+            {"additionalProperties",
+             {{"type", "integer"}, {"minimum", kTeam.low}, {"maximum", kTeam.high}}}};
+  }
+};
+
 }  // namespace
 
 template <class V>
@@ -95,6 +122,8 @@ void describe(V& v, UnitRequest& u) {
   v.optional_text("kernels_during", u.kernels_during,
                   "that layer, or the last one of a unit; where it is left out, the one before");
   v.special("holdings", HoldingsValue{u.holdings}, "how single tensors are held in the SRAM, by name");
+  v.special("reductions", ReductionsValue{u.reductions},
+            "cores of a cluster that share the input channels of a layer and add up their sums, by layer");
 }
 
 template <class V>
@@ -225,6 +254,7 @@ std::string mapping_text(const std::vector<LayerMapping>& layers, const std::vec
                           {},
                           unit.holdings,
                           unit.kernels == UnitKernels::kStreamed ? std::optional(unit.kernels) : std::nullopt,
+                          unit.reductions,
                           unit.kernels_ahead,
                           unit.kernels_ahead > 0 ? std::optional(unit.kernels_during) : std::nullopt});
   return ObjectValue<MappingFile>{file}.write().dump(1) + "\n";

@@ -17,7 +17,11 @@ namespace {
 
 // Parts of NRAM beside the factors: of each of two buffers for operands and of each of two for results.
 constexpr double kOperands = 0.3, kResults = 0.2;
+// Likewise where cores add up sums, and what is left for those of others and what becomes of them.
+constexpr double kOperandsOfTeams = 0.25, kSumsOfTeams = 0.12, kSlices = 0.26;
 constexpr int kBuffers = 2;
+// Of the SRAM: bytes that pass through it between cores.
+constexpr std::int64_t kSumsInSram = 131072;
 
 }  // namespace
 
@@ -42,8 +46,9 @@ ClusterTasks::ClusterTasks(TaskGraph& graph, const UnitWork& work, ClusterRows r
     hold_tensors();
   else if (*sram > 0)
     staging_.reserve(*sram, "what the layer before takes");
-  weights_.split(most, {1, 1, chip_.cores_per_cluster, operand_bytes_, result_bytes_});
+  weights_.split(most, {1, 1, chip_.cores_per_cluster, operand_bytes_, result_bytes_, slice_bytes_});
   make_loads(sram.has_value());
+  if (!sram && largest_team_ > 1) make_sums();
   list_steps();
   use.sram = std::max(use.sram, staging_.used()), use.wram = std::max(use.wram, weights_.kernel_bytes());
 }
@@ -87,13 +92,28 @@ void ClusterTasks::make_loads(bool ahead) {
   loads_stream_ = staging_.add_stream(std::min(largest, staging_.share(kBuffers)), kBuffers);
 }
 
+void ClusterTasks::make_sums() {
+  const SumsRoom room{operands_at_ + kBuffers * (operand_bytes_ + result_bytes_),
+                      slice_buffers(largest_team_), slice_bytes_, slice_bytes_};
+  sums_.emplace(graph_, chip_, room);
+  std::vector<int> cores;
+  for (const Core& core : cores_) cores.push_back(core.number);
+  const int of_core = 2 * (largest_team_ - 1), all = of_core * chip_.cores_per_cluster;
+  const std::int64_t bytes = align_up(ceil_div(kSumsInSram, std::int64_t{all}), kBufferAlignment);
+  sums_->add_streams(staging_, cores, of_core, std::min({slice_bytes_, bytes, staging_.share(all)}));
+}
+
 void ClusterTasks::make_cores() {
   operands_at_ = align_up(weights_.factor_bytes(), kBufferAlignment);
   const double room = static_cast<double>(chip_.core.nram.size_bytes - operands_at_);
   const auto share = [&](double part) {
     return static_cast<std::int64_t>(std::max(0.0, room * part)) / kBufferAlignment * kBufferAlignment;
   };
-  operand_bytes_ = share(kOperands), result_bytes_ = share(kResults);
+  largest_team_ = work_.largest_team();
+  const bool teams = largest_team_ > 1;
+  operand_bytes_ = share(teams ? kOperandsOfTeams : kOperands);
+  result_bytes_ = share(teams ? kSumsOfTeams : kResults);
+  if (teams) slice_bytes_ = share(kSlices / (slice_buffers(largest_team_) + kEndedBuffers));
   for (int c = 0; c < chip_.cores_per_cluster; ++c) {
     Core core;
     core.number = cluster_ * chip_.cores_per_cluster + c;
@@ -117,7 +137,8 @@ void ClusterTasks::hold_tensors() {
     bytes += align_up((live.back() + step.back()) * held_row(tensor).place_bytes(), kBufferAlignment);
   }
   constexpr std::int64_t kWeights = 131072;  // that pass through the SRAM
-  const bool roomy = bytes + kWeights <= chip_.sram_bytes();
+  const std::int64_t sums = largest_team_ > 1 ? kSumsInSram : 0;
+  const bool roomy = bytes + kWeights + sums <= chip_.sram_bytes();
   for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
     held_.emplace_back();
     if (live[t] == 0) continue;
@@ -193,73 +214,96 @@ void ClusterTasks::fetch(const HeldTensor& held, int number, Interval rows) {
 }
 
 void ClusterTasks::run_matrix(std::size_t l, int portion, int image, Interval outs) {
-  const UnitLayerWork& layer = work_.layers[l];
-  const Problem& p = layer.matrix->problem();
+  const SharedLayer& layer = *work_.layers[l].matrix;
+  const Problem& p = layer.problem;
   const LayerMapping& m = weights_.mapping(l);
-  const Grain grain = layer.matrix->grain();
+  const Grain grain = layer.shares.front().layer->grain();
   const Interval rows = axes_[l].front().outputs_of(outs);
   const Interval across = column_axes_[l].front().outputs_of(columns(unit_.layers[l].output));
-  for (int c = 0; c < m.cores(); ++c) {
-    Interval of_rows = part_of(rows.size(), m.row_parts, c / (m.column_parts * m.kernel_parts), grain.rows);
+  for (int t = 0; t < m.teams(); ++t) {
+    Interval of_rows = part_of(rows.size(), m.row_parts, t / (m.column_parts * m.kernel_parts), grain.rows);
     of_rows = {rows.begin + of_rows.begin, rows.begin + of_rows.end};
     Interval of_columns =
-        part_of(across.size(), m.column_parts, c / m.kernel_parts % m.column_parts, grain.columns);
+        part_of(across.size(), m.column_parts, t / m.kernel_parts % m.column_parts, grain.columns);
     of_columns = {across.begin + of_columns.begin, across.begin + of_columns.end};
+    std::vector<Worker> team = team_of(l, t, portion);
+    if (team.front().groups.empty()) continue;
     for (int r = of_rows.begin; r < of_rows.end; r += m.tile_rows) {
       for (int x = of_columns.begin; x < of_columns.end; x += m.tile_columns) {
         const OutputTile tile{image, p.axis_h().window({r, std::min(of_rows.end, r + m.tile_rows)}),
                               p.axis_w().window({x, std::min(of_columns.end, x + m.tile_columns)})};
-        run_tile(l, c, portion, tile, outs);
+        run_tile(l, team, tile, outs);
       }
     }
   }
 }
 
-void ClusterTasks::run_tile(std::size_t l, int number, int portion, const OutputTile& tile, Interval outs) {
-  const UnitLayerWork& layer = work_.layers[l];
-  const Problem& p = layer.matrix->problem();
-  Core& core = cores_[static_cast<std::size_t>(number)];
-  const int kernel_part = number % weights_.mapping(l).kernel_parts;
-  const auto mine = [=](const UnitWeights::Group& g) {
-    return g.part == kernel_part && g.portion == portion;
-  };
-  const std::vector<UnitWeights::Group>& groups = weights_.groups(l);
-  if (std::none_of(groups.begin(), groups.end(), mine)) return;
-  std::optional<BufferRing::Filling> map;
-  std::uint64_t map_at = core.place.nram;
-  if (!tile.padding_only()) {
-    map = core.operands.next();
-    map_at += static_cast<std::uint64_t>(operands_at_ + map->place * operand_bytes_);
-    load_map(l, core, tile, *map, map_at);
+std::vector<ClusterTasks::Worker> ClusterTasks::team_of(std::size_t l, int team, int portion) {
+  const LayerMapping& m = weights_.mapping(l);
+  std::vector<Worker> workers(static_cast<std::size_t>(m.reduction_parts));
+  for (std::size_t share = 0; share < workers.size(); ++share) {
+    Worker& worker = workers[share];
+    worker.core = &cores_[static_cast<std::size_t>(team) * workers.size() + share];
+    worker.share = &work_.layers[l].matrix->shares[share];
+    for (const UnitWeights::Group& group : weights_.groups(l)) {
+      if (group.share == share && group.part == team % m.kernel_parts && group.portion == portion)
+        worker.groups.push_back(&group);
+    }
   }
-  for (const UnitWeights::Group& placed : groups) {
-    if (!mine(placed)) continue;
-    const KernelGroup& group = placed.group;
-    const BufferRing::Filling result = core.results.next();
-    const std::uint64_t result_at = result_address(core, result);
-    MatrixJob job;
-    job.tile = tile, job.tile.image = 0;
-    job.blocks = group.blocks;
-    job.reduction = group.reduction;
-    const std::int64_t row = layer.matrix->ifm_row_bytes(tile.w);
-    job.ifm = {map_at, row * tile.h.ins, row, p.channels};
-    const std::uint64_t offset = weights_.offset_of(placed);
-    job.weights = core.place.wram + offset;
-    if (layer.weights->post != 0) job.post = job.weights + post_offset(*layer.matrix, *layer.weights, group);
-    job.ofm = TensorLayout::dense(result_at, tile.h.outs, tile.w.outs,
-                                  std::int64_t{p.kernels_of(group.blocks)} * p.element_bytes());
-    if (map) job.ifm_reads = {map->read()};
-    job.weights_read = weights_.read(placed, number);
-    job.ofm_write = result.write();
-    add_job(core, l, job);
-    store_tile(l, core, {tile, group, outs}, result, result_at);
+  return workers;
+}
+
+void ClusterTasks::run_tile(std::size_t l, std::vector<Worker>& team, const OutputTile& tile, Interval outs) {
+  for (Worker& worker : team) {
+    worker.map.reset(), worker.map_at = worker.core->place.nram;
+    if (tile.padding_only()) continue;
+    worker.map = worker.core->operands.next();
+    worker.map_at += static_cast<std::uint64_t>(operands_at_ + worker.map->place * operand_bytes_);
+    load_map(l, worker, tile);
+  }
+  for (std::size_t group = 0; group < team.front().groups.size(); ++group) {
+    if (team.size() == 1) {
+      const Computed result = compute(l, team.front(), group, tile);
+      store_tile(l, *team.front().core,
+                 {tile, team.front().groups[group]->group.blocks, result.address, result.buffer.read(), outs});
+      continue;
+    }
+    std::vector<Computed> sums;
+    for (const Worker& worker : team) sums.push_back(compute(l, worker, group, tile));
+    end_sums(l, team, group, sums, tile, outs);
   }
 }
 
-void ClusterTasks::add_job(Core& core, std::size_t l, const MatrixJob& job) {
+ClusterTasks::Computed ClusterTasks::compute(std::size_t l, const Worker& worker, std::size_t group,
+                                             const OutputTile& tile) {
+  const UnitWeights::Group& placed = *worker.groups[group];
+  const MatrixLayer& layer = *worker.share->layer;
+  const Problem& p = layer.problem();
+  Core& core = *worker.core;
+  const BufferRing::Filling result = core.results.next();
+  const std::uint64_t result_at = result_address(core, result);
+  MatrixJob job;
+  job.tile = tile, job.tile.image = 0;
+  job.blocks = placed.group.blocks;
+  job.reduction = placed.group.reduction;
+  const std::int64_t row = layer.ifm_row_bytes(tile.w);
+  job.ifm = {worker.map_at, row * tile.h.ins, row, p.channels};
+  job.weights = core.place.wram + weights_.offset_of(placed);
+  if (worker.share->weights.post != 0)
+    job.post = job.weights + post_offset(layer, worker.share->weights, placed.group);
+  job.ofm = TensorLayout::dense(result_at, tile.h.outs, tile.w.outs,
+                                std::int64_t{p.kernels_of(job.blocks)} * p.element_bytes());
+  if (worker.map) job.ifm_reads = {worker.map->read()};
+  job.weights_read = weights_.read(placed, core.number % chip_.cores_per_cluster);
+  job.ofm_write = result.write();
+  add_job(core, l, *worker.share, job);
+  return {result, result_at};
+}
+
+void ClusterTasks::add_job(Core& core, std::size_t l, const LayerShare& share, const MatrixJob& job) {
   if (!core.lowering || core.lowered != l) {
     graph_.also(Access{core.unit, core.turns++, AccessKind::kWrite});
-    core.lowering = work_.layers[l].matrix->lower(graph_, core.place);
+    core.lowering = share.layer->lower(graph_, core.place);
     core.lowered = l;
   }
   graph_.also(Access{core.unit, core.turns - 1, AccessKind::kRead});
@@ -267,13 +311,15 @@ void ClusterTasks::add_job(Core& core, std::size_t l, const MatrixJob& job) {
   graph_.also({});
 }
 
-void ClusterTasks::load_map(std::size_t l, const Core& core, const OutputTile& tile,
-                            const BufferRing::Filling& map, std::uint64_t map_at) {
-  const MatrixLayer& layer = *work_.layers[l].matrix;
+void ClusterTasks::load_map(std::size_t l, const Worker& worker, const OutputTile& tile) {
+  const Core& core = *worker.core;
+  const BufferRing::Filling& map = *worker.map;
   const int input = unit_.layers[l].inputs.front();
   const HeldTensor& held = *held_[static_cast<std::size_t>(input)];
   const Access into{map.buffer, map.version, AccessKind::kAccumulate};
-  const MapLoad load = layer.load_map(tile, layer.problem().map_layout(held.origin()), map_at);
+  TensorLayout channels = worker.share->input;
+  channels.address += held.origin();
+  const MapLoad load = worker.share->layer->load_map(tile, channels, worker.map_at);
   if (load.before) copies_.add(core.processor, *load.before, {map.write()});
   AccessList accesses =
       held.accesses(global(input, tile.image, {tile.h.in, tile.h.in + tile.h.ins}), AccessKind::kRead);
@@ -283,14 +329,33 @@ void ClusterTasks::load_map(std::size_t l, const Core& core, const OutputTile& t
   if (load.after) copies_.add(core.processor, *load.after, {into});
 }
 
+void ClusterTasks::end_sums(std::size_t l, const std::vector<Worker>& team, std::size_t group,
+                            const std::vector<Computed>& sums, const OutputTile& tile, Interval outs) {
+  const SharedLayer& layer = *work_.layers[l].matrix;
+  const UnitWeights::Group& placed = *team.front().groups[group];
+  std::vector<CoreSums::Member> members;
+  for (std::size_t i = 0; i < team.size(); ++i)
+    members.push_back({team[i].core->number, team[i].core->place, sums[i].buffer, sums[i].address});
+  CoreSums::Sums of{layer.problem, tile, placed.group.blocks, {}};
+  if (layer.post_parameters != 0) {
+    of.post = [&](const CoreSums::Member&) {
+      return CoreSums::Post{static_cast<std::uint32_t>(placed.post_at), {placed.post, 0, AccessKind::kRead}};
+    };
+  }
+  const std::vector<CoreSums::Result> results = sums_->add(staging_, members, of);
+  for (std::size_t i = 0; i < team.size(); ++i) {
+    for (const CoreSums::Part& part : results[i].parts)
+      store_tile(l, *team[i].core, {part.tile, of.blocks, part.address, results[i].read, outs});
+  }
+}
+
 std::uint64_t ClusterTasks::result_address(const Core& core, const BufferRing::Filling& result) const {
   return core.place.nram +
          static_cast<std::uint64_t>(operands_at_ + kBuffers * operand_bytes_ + result.place * result_bytes_);
 }
 
-void ClusterTasks::store_tile(std::size_t l, const Core& core, const Made& made,
-                              const BufferRing::Filling& result, std::uint64_t result_at) {
-  const Problem& p = work_.layers[l].matrix->problem();
+void ClusterTasks::store_tile(std::size_t l, const Core& core, const Made& made) {
+  const Problem& p = work_.layers[l].matrix->problem;
   const int output = unit_.layers[l].output;
   const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(output)];
   const TensorLayout layout = TensorLayout::dense(address_of(output), tensor.map.height, tensor.map.width,
@@ -300,9 +365,9 @@ void ClusterTasks::store_tile(std::size_t l, const Core& core, const Made& made,
     rows = subpixel->rows_of(rows, tensor.height());
     rows = {std::max(rows.begin, made.outs.begin), std::min(rows.end, made.outs.end)};
   }
-  for (const Transfer& transfer : store_transfers(p, layout, made.tile, made.group.blocks, result_at,
-                                                  MapPart{made.outs, columns(output)}))
-    store(core, output, transfer, global(output, made.tile.image, rows), result.read());
+  for (const Transfer& transfer :
+       store_transfers(p, layout, made.tile, made.blocks, made.address, MapPart{made.outs, columns(output)}))
+    store(core, output, transfer, global(output, made.tile.image, rows), made.read);
 }
 
 void ClusterTasks::store(const Core& core, int output, const Transfer& transfer, Interval rows,

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "core_sums.h"
 #include "held_tensor.h"
 #include "staging.h"
 #include "unit_rows.h"
@@ -57,6 +58,7 @@ class ClusterTasks {
     int turns = 0;
   };
   void make_loads(bool ahead);
+  void make_sums();
 
   // ---- places ----
 
@@ -93,23 +95,46 @@ class ClusterTasks {
   // `outs`: rows of the layer's output.
   void run_matrix(std::size_t l, int portion, int image, Interval outs);
 
-  void run_tile(std::size_t l, int number, int portion, const OutputTile& tile, Interval outs);
+  // A core of a team, its share of the layer, and the kernels of it that are on the chip.
+  struct Worker {
+    Core* core = nullptr;
+    const LayerShare* share = nullptr;
+    std::vector<const UnitWeights::Group*> groups;
+    // Of a tile; no map: it is padding.
+    std::optional<BufferRing::Filling> map;
+    std::uint64_t map_at = 0;
+  };
+  std::vector<Worker> team_of(std::size_t l, int team, int portion);
 
-  void add_job(Core& core, std::size_t l, const MatrixJob& job);
+  void run_tile(std::size_t l, std::vector<Worker>& team, const OutputTile& tile, Interval outs);
 
-  void load_map(std::size_t l, const Core& core, const OutputTile& tile, const BufferRing::Filling& map,
-                std::uint64_t map_at);
+  // A tile's results, or its sums, over kernels of group `group` of the worker.
+  struct Computed {
+    BufferRing::Filling buffer;
+    std::uint64_t address = 0;
+  };
+  Computed compute(std::size_t l, const Worker& worker, std::size_t group, const OutputTile& tile);
+
+  void add_job(Core& core, std::size_t l, const LayerShare& share, const MatrixJob& job);
+
+  void load_map(std::size_t l, const Worker& worker, const OutputTile& tile);
 
   std::uint64_t result_address(const Core& core, const BufferRing::Filling& result) const;
 
-  // What a core has computed: a tile, kernels of it, and the rows of the layer's output that the step makes.
+  // What a core has computed: a tile, kernels of it, where that lies, and the rows of the layer's output that
+  // the step makes.
   struct Made {
     const OutputTile& tile;
-    const KernelGroup& group;
+    Interval blocks;
+    std::uint64_t address = 0;
+    Access read;
     Interval outs;
   };
-  void store_tile(std::size_t l, const Core& core, const Made& made, const BufferRing::Filling& result,
-                  std::uint64_t result_at);
+  void store_tile(std::size_t l, const Core& core, const Made& made);
+
+  // A team adds up its sums of a tile; each of its cores stores a part of the results.
+  void end_sums(std::size_t l, const std::vector<Worker>& team, std::size_t group,
+                const std::vector<Computed>& sums, const OutputTile& tile, Interval outs);
 
   // Results to the SRAM; those of the last layer to DRAM.
   void store(const Core& core, int output, const Transfer& transfer, Interval rows, const Access& read);
@@ -135,7 +160,9 @@ class ClusterTasks {
   std::optional<int> loads_stream_;  // of the SRAM
   std::vector<Core> cores_;
   std::vector<std::optional<HeldTensor>> held_;  // by tensor
-  std::int64_t operands_at_ = 0, operand_bytes_ = 0, result_bytes_ = 0;
+  std::int64_t operands_at_ = 0, operand_bytes_ = 0, result_bytes_ = 0, slice_bytes_ = 0;
+  int largest_team_ = 1;
+  std::optional<CoreSums> sums_;  // where a layer is cut along its channels
 };
 
 }  // namespace tilebeat

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "estimate.h"
+#include "explain.h"
 #include "processors.h"
 #include "unit_rows.h"
 
@@ -44,6 +45,15 @@ Layer on_maps(Layer layer, const MapExtents& output) {
   return layer;
 }
 
+// The layer in `cores` shares of its channels; 1: as one core computes it.
+SharedLayer in_shares(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
+                      const std::shared_ptr<MatrixLayer>& whole, int cores) {
+  // From the beginning of its map on.
+  const OperandPlaces places{whole->problem().map_layout(0), std::nullopt};
+  if (cores == 1) return whole_layer(whole, places, hardware);
+  return shared_layers(workload, layer, hardware, *whole, ShareCut::kChannels, cores, places).front();
+}
+
 }  // namespace
 
 FusedUnit::FusedUnit(const Workload& workload, const HardwareConfig& hardware, const UnitRequest& request)
@@ -75,6 +85,13 @@ FusedUnit::FusedUnit(const Workload& workload, const HardwareConfig& hardware, c
     if (!known || tensor == output.name)
       throw UserError(fmt::format("holdings: '{}' is not a tensor that the unit holds", tensor));
   }
+  for (const auto& [layer, cores] : request.reductions) {
+    const bool known = std::any_of(graph_.layers.begin(), graph_.layers.end(), [&name = layer](const UnitLayer& l) {
+      return l.layer->name == name && std::holds_alternative<Conv2d>(l.layer->operation);
+    });
+    if (!known) throw UserError(fmt::format("reductions: '{}' is not a layer of the unit on matrix units", layer));
+  }
+  mapping_.reductions = request.reductions;
   for (const UnitTensor& tensor : graph_.tensors) {
     if (tensor.name == output.name) continue;
     const auto asked = request.holdings.find(tensor.name);
@@ -115,12 +132,33 @@ void FusedUnit::place(DramPlaces& places, const std::map<std::string, Placement>
   for (const UnitLayer& layer : graph_.layers) {
     DecidedLayer& decided = layers_.emplace_back();
     if (std::holds_alternative<Conv2d>(layer.layer->operation)) {
-      decided.matrix = make_matrix_layer(workload_, *layer.layer, hardware_);
-      decided.weights = places.place_weights(layer.layer->name, decided.matrix->pack_weights(), {0});
+      auto made = std::make_shared<SharedLayer>(
+          in_shares(workload_, *layer.layer, hardware_, make_matrix_layer(workload_, *layer.layer, hardware_),
+                    team_of(layer.layer->name)));
+      std::vector<int> parts;  // the first kernel block of each share
+      int blocks = 0;
+      for (const WeightImage& packed : made->packed) {
+        parts.push_back(blocks);
+        blocks += static_cast<int>(packed.blocks.size()) - 1;
+      }
+      set_places(*made, places.place_weights(layer.layer->name, take_packed(*made), parts));
+      decided.matrix = std::move(made);
       continue;
     }
     decide_vector(layer, decided);
     decided.parameters = places.place("factors of " + layer.layer->name, decided.vector->parameters());
+  }
+}
+
+int FusedUnit::team_of(const std::string& layer) const {
+  const auto found = mapping_.reductions.find(layer);
+  return found == mapping_.reductions.end() ? 1 : found->second;
+}
+
+void FusedUnit::check_reductions() const {
+  for (const UnitLayer& layer : graph_.layers) {
+    const int cores = team_of(layer.layer->name);
+    if (cores > 1) check_team(*make_matrix_layer(workload_, *layer.layer, hardware_), *hardware_.chip, cores);
   }
 }
 
@@ -147,8 +185,7 @@ void FusedUnit::place_for_trial(UnitParts& parts) {
   for (const UnitLayer& layer : graph_.layers) {
     DecidedLayer& decided = layers_.emplace_back();
     if (std::holds_alternative<Conv2d>(layer.layer->operation)) {
-      const UnitParts::Matrix& matrix = parts.matrix(*layer.layer);
-      decided.matrix = matrix.layer, decided.weights = matrix.weights;
+      decided.matrix = parts.matrix(*layer.layer, team_of(layer.layer->name));
     } else {
       decide_vector(layer, decided), decided.parameters = kFactors;
     }
@@ -175,7 +212,7 @@ UnitWork FusedUnit::work(int loads) const {
     work.holdings.push_back(found == mapping_.holdings.end() ? Holding::kRing : found->second);
   }
   for (const DecidedLayer& layer : layers_)
-    work.layers.push_back({layer.matrix.get(), &layer.weights, layer.vector.get(), layer.parameters});
+    work.layers.push_back({layer.matrix.get(), layer.vector.get(), layer.parameters});
   return work;
 }
 
@@ -202,8 +239,8 @@ BoundCycles FusedUnit::bound(int loads) const {
   for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
     if (!layers_[l].matrix) continue;
     const Layer& layer = *graph_.layers[l].layer;
-    const Problem& problem = layers_[l].matrix->problem();
-    const WeightImage& image = layers_[l].weights.image;
+    const SharedLayer& shared = *layers_[l].matrix;
+    const Problem& problem = shared.problem;
     const int output = graph_.layers[l].output;
     const auto outputs = [&](std::int64_t made, MapAxis axis, int all) {
       const int at_a_time = row_axis(workload_, layer, 0, graph_.view, axis)->rows_at_a_time();
@@ -214,9 +251,12 @@ BoundCycles FusedUnit::bound(int loads) const {
     const std::int64_t macs =
         useful_macs(workload_, layer) / problem.out_height * rows / problem.out_width * wide;
     bound.compute += bound_of(problem, layer, macs, hardware_).compute;
-    const std::int64_t apart = image.post_place == PostPlace::kApart ? 1 : 0;
-    bytes += loads * (static_cast<std::int64_t>(image.blocks.back()) +
-                      apart * static_cast<std::int64_t>(image.post_bytes) * problem.kernel_blocks());
+    for (const LayerShare& share : shared.shares) {
+      const WeightImage& image = share.weights.image;
+      const std::int64_t apart = image.post_place == PostPlace::kApart ? 1 : 0;
+      bytes += loads * (static_cast<std::int64_t>(image.blocks.back()) +
+                        apart * static_cast<std::int64_t>(image.post_bytes) * problem.kernel_blocks());
+    }
   }
   bound.dram = dram_bound(bytes, hardware_);
   return bound;
@@ -241,7 +281,7 @@ LayerPlan FusedUnit::plan() const {
     const Layer& layer = *graph_.layers[l].layer;
     if (!layers_[l].matrix) continue;
     const UnitTensor& output = graph_.tensors[static_cast<std::size_t>(graph_.layers[l].output)];
-    const Problem& problem = layers_[l].matrix->problem();
+    const Problem& problem = layers_[l].matrix->problem;
     const std::int64_t outputs = std::int64_t{output.images()} * problem.out_height * problem.out_width;
     plan.macs += useful_macs(workload_, layer) / outputs * computed_outputs(made, l);
   }
@@ -260,6 +300,11 @@ LayerPlan FusedUnit::plan() const {
   }
   if (mapping_.kernels == UnitKernels::kStreamed)
     plan.choices.emplace_back("kernels", "come to WRAM layer by layer in every step");
+  for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
+    if (layers_[l].matrix && layers_[l].matrix->adds_sums())
+      plan.choices.emplace_back(
+          "sums", fmt::format("{}: {}", graph_.layers[l].layer->name, in_words(*layers_[l].matrix)));
+  }
   std::int64_t again = 0, rows = 0;  // bytes
   for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
     const UnitTensor& tensor = graph_.tensors[t];
@@ -290,7 +335,7 @@ std::int64_t FusedUnit::wram_bytes() const {
 
 int FusedUnit::regions() const {
   for (const DecidedLayer& layer : layers_) {
-    if (layer.matrix) return layer.weights.image.regions;
+    if (layer.matrix) return layer.matrix->shares.front().weights.image.regions;
   }
   return 1;
 }
@@ -299,13 +344,15 @@ void FusedUnit::load_ahead(int loads, const std::string& during, std::int64_t wr
   mapping_.kernels_ahead = loads, mapping_.kernels_during = during, wram_at_ = wram_at;
 }
 
-const UnitParts::Matrix& UnitParts::matrix(const Layer& layer) {
-  const auto [found, added] = made_.try_emplace(layer.name);
-  if (added) {
-    found->second.layer = make_matrix_layer(workload_, layer, hardware_);
-    found->second.weights = unplaced(found->second.layer->pack_weights(), hardware_);
-  }
-  return found->second;
+std::shared_ptr<const SharedLayer> UnitParts::matrix(const Layer& layer, int cores) {
+  const auto found = made_.find({layer.name, cores});
+  if (found != made_.end()) return found->second;
+  const std::shared_ptr<MatrixLayer> whole =
+      cores > 1 ? matrix(layer)->shares.front().layer : make_matrix_layer(workload_, layer, hardware_);
+  auto made = std::make_shared<SharedLayer>(in_shares(workload_, layer, hardware_, whole, cores));
+  made->packed.clear();
+  made_[{layer.name, cores}] = made;
+  return made;
 }
 
 TaskGraph& UnitParts::empty_graph() {

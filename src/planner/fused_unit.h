@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "placement.h"
@@ -15,23 +16,20 @@
 
 namespace tilebeat {
 
-/// Matrix layers for trials of units: each is packed once, and has no place.
+/// Matrix layers for trials of units: each is packed once for every number of cores of a team, and has no
+/// place.
 class UnitParts {
  public:
   UnitParts(const Workload& workload, const HardwareConfig& hardware)
       : workload_(workload), hardware_(hardware) {}
-  struct Matrix {
-    std::shared_ptr<MatrixLayer> layer;
-    WeightPlace weights;
-  };
-  const Matrix& matrix(const Layer& layer);
+  std::shared_ptr<const SharedLayer> matrix(const Layer& layer, int cores = 1);
   /// A graph without tasks, until the next call: its memory is that of the one before.
   TaskGraph& empty_graph();
 
  private:
   const Workload& workload_;
   const HardwareConfig& hardware_;
-  std::map<std::string, Matrix> made_;
+  std::map<std::pair<std::string, int>, std::shared_ptr<const SharedLayer>> made_;
   TaskGraph graph_;
 };
 
@@ -50,6 +48,8 @@ class FusedUnit {
   /// The processors that work.
   std::vector<int> processors() const;
 
+  /// Throws UserError when a layer cannot be cut along its channels as asked.
+  void check_reductions() const;
   /// Gives kernels and factors their places; those of tensors are known.
   void place(DramPlaces& places, const std::map<std::string, Placement>& tensors);
   /// Places that are good for an estimate alone.
@@ -71,8 +71,7 @@ class FusedUnit {
 
  private:
   struct DecidedLayer {
-    std::shared_ptr<MatrixLayer> matrix;
-    WeightPlace weights;
+    std::shared_ptr<const SharedLayer> matrix;
     std::shared_ptr<Layer> on_maps;  ///< of a vector layer: itself, on maps of the unit's extents
     std::unique_ptr<VectorWork> vector;
     std::uint64_t parameters = 0;
@@ -80,6 +79,7 @@ class FusedUnit {
   UnitWork work(int loads) const;
   UnitWork work() const { return work(mapping_.kernels_ahead); }
   std::string output_part() const;
+  int team_of(const std::string& layer) const;
   void decide_vector(const UnitLayer& layer, DecidedLayer& decided) const;
 
   const Workload& workload_;

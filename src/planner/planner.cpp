@@ -134,6 +134,7 @@ class NetworkPlanner {
     for (std::size_t i = 0; i < asked_.units.size(); ++i) {
       try {
         add_unit(asked_.units[i]);
+        units_.back()->check_reductions();
       } catch (const UserError& error) {
         throw UserError(fmt::format("{}: units[{}]: {}", asked_.file, i, error.what()));
       }

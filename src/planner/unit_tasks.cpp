@@ -19,9 +19,7 @@ constexpr int kVirtualShift = 44;
 
 using Clusters = std::vector<std::unique_ptr<ClusterTasks>>;
 
-Clusters clusters_of(TaskGraph& graph, const UnitWork& work, PlannedUse& use,
-                     std::optional<std::int64_t> sram = {}) {
-  std::vector<ClusterRows> rows = rows_of_clusters(work);
+std::vector<MostOutputs> most_of(const std::vector<ClusterRows>& rows, const UnitWork& work) {
   std::vector<MostOutputs> most(work.graph.layers.size());
   const UnitAxes down = row_axes(work.workload, work.graph),
                  across = row_axes(work.workload, work.graph, MapAxis::kColumns);
@@ -32,6 +30,13 @@ Clusters clusters_of(TaskGraph& graph, const UnitWork& work, PlannedUse& use,
       most[l].columns = std::max(most[l].columns, of.most_computed_columns(output, across[l].front()));
     }
   }
+  return most;
+}
+
+Clusters clusters_of(TaskGraph& graph, const UnitWork& work, PlannedUse& use,
+                     std::optional<std::int64_t> sram = {}) {
+  std::vector<ClusterRows> rows = rows_of_clusters(work);
+  const std::vector<MostOutputs> most = most_of(rows, work);
   Clusters clusters;
   for (ClusterRows& of : rows)
     clusters.push_back(std::make_unique<ClusterTasks>(graph, work, std::move(of), most, use, sram));
@@ -107,6 +112,18 @@ void run_resident(ClusterTasks& cluster, const UnitWork& work) {
 }
 
 }  // namespace
+
+int UnitWork::largest_team() const {
+  int cores = 1;
+  for (const UnitLayerWork& layer : layers) {
+    if (layer.matrix != nullptr) cores = std::max(cores, layer.matrix->cores());
+  }
+  return cores;
+}
+
+std::vector<MostOutputs> most_outputs(const UnitWork& work) {
+  return most_of(rows_of_clusters(work), work);
+}
 
 int kernel_fetches(const HardwareConfig& hardware, int clusters) {
   const double links = static_cast<double>(hardware.chip->cluster_link.bytes_per_clock) * clusters;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "layer_share.h"
 #include "matrix_tasks.h"
 #include "row_schedule.h"
 #include "vector_work.h"
@@ -15,8 +16,9 @@ namespace tilebeat {
 
 /// A layer of a unit, decided: on matrix units or on vector units. What it points to outlives it.
 struct UnitLayerWork {
-  MatrixLayer* matrix = nullptr;
-  const WeightPlace* weights = nullptr;
+  /// Its shares over channels are those of the cores of a team. The places of their maps (LayerShare::input)
+  /// count from the beginning of the layer's.
+  const SharedLayer* matrix = nullptr;
   VectorWork* vector = nullptr;  ///< its operands and its result have the addresses of unit_address
   std::uint64_t parameters = 0;  ///< of a vector layer, in DRAM
 };
@@ -34,7 +36,16 @@ struct UnitWork {
   std::vector<StoredMapPointer> stored;  ///< likewise: how they lie there
   int kernels_ahead = 0;                 ///< loads of kernels that are made while an earlier layer runs
   std::int64_t wram_at = 0;              ///< bytes of WRAM in front of the kernels
+  /// Cores of the largest team; 1: no layer is cut along its channels.
+  int largest_team() const;
 };
+
+/// The most rows and columns of a layer's outputs that a step computes.
+struct MostOutputs {
+  int rows = 0, columns = 0;
+};
+/// Of all clusters, by layer.
+std::vector<MostOutputs> most_outputs(const UnitWork& work);
 
 /// The address under which layers of a unit know tensor `tensor`: the output's in DRAM, virtual ones of all
 /// others, which lie in the SRAM of a cluster row by row (HeldTensor).

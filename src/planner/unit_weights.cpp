@@ -5,6 +5,9 @@
 #include "tilebeat/isa/address_map.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,8 +20,14 @@ UnitWeights::UnitWeights(TaskGraph& graph, const UnitWork& work)
     : graph_(graph), work_(work), chip_(*work.hardware.chip), layers_(work.layers.size()) {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const VectorWork* vector = work.layers[l].vector;
-    if (vector == nullptr) continue;
     layers_[l].factors_at = factor_bytes_;
+    if (vector == nullptr) {
+      // However its kernel blocks are loaded.
+      const SharedLayer& layer = *work.layers[l].matrix;
+      if (layer.post_parameters != 0)
+        factor_bytes_ += layer.problem.kernel_blocks() * post_buffer_bytes(layer.problem, 1);
+      continue;
+    }
     layers_[l].factors = graph_.add_buffer(BufferRole::kKernels);
     factor_bytes_ += vector->parameter_room();
   }
@@ -41,7 +50,7 @@ void UnitWeights::split(const std::vector<MostOutputs>& most, ClusterShare share
 int UnitWeights::regions() const {
   int regions = 1;
   for (const UnitLayerWork& layer : work_.layers) {
-    if (layer.matrix != nullptr) regions = layer.weights->image.regions;
+    if (layer.matrix != nullptr) regions = layer.matrix->shares.front().weights.image.regions;
   }
   return regions;
 }
@@ -49,7 +58,9 @@ int UnitWeights::regions() const {
 void UnitWeights::map_layer(std::size_t l, const std::vector<MostOutputs>& most, ClusterShare share) {
   share.rows = most[l].rows, share.columns = most[l].columns;
   if (streamed() && kernel_fetches(work_.hardware, work_.clusters) == work_.clusters) {
-    const auto bytes = static_cast<std::int64_t>(work_.layers[l].weights->image.blocks.back());
+    std::int64_t bytes = 0;
+    for (const LayerShare& of : work_.layers[l].matrix->shares)
+      bytes += static_cast<std::int64_t>(of.weights.image.blocks.back());
     const auto cycles = [&](const DmaConfig& dma) {
       return port_cycles({bytes, 1, bytes}, dram_path(work_.hardware, dma, Direction::kRead));
     };
@@ -60,9 +71,10 @@ void UnitWeights::map_layer(std::size_t l, const std::vector<MostOutputs>& most,
 }
 
 void UnitWeights::cut_jobs(std::size_t l) {
-  MatrixLayer& matrix = *work_.layers[l].matrix;
-  matrix.cut_jobs(largest_job(matrix, layers_[l].mapping), core_path(chip_, work_.hardware.dma),
-                  chip_.core.bus.bytes_per_clock);
+  for (const LayerShare& share : work_.layers[l].matrix->shares) {
+    share.layer->cut_jobs(largest_job(*share.layer, layers_[l].mapping), core_path(chip_, work_.hardware.dma),
+                          chip_.core.bus.bytes_per_clock);
+  }
 }
 
 void UnitWeights::place(const std::vector<MostOutputs>& most, ClusterShare share) {
@@ -79,24 +91,52 @@ void UnitWeights::place(const std::vector<MostOutputs>& most, ClusterShare share
 
 // Cores with different kernels have them at the same places.
 void UnitWeights::place_groups(std::size_t l, std::uint64_t& end) {
-  const UnitLayerWork& layer = work_.layers[l];
   OfLayer& of = layers_[l];
-  const Problem& p = layer.matrix->problem();
-  const auto bytes = static_cast<std::uint64_t>(group_bytes(*layer.matrix, *layer.weights, of.mapping) /
-                                                layer.weights->image.regions);
   std::uint64_t most = 0;
   of.groups.clear(), of.portions = 1;
-  for (int part = 0; part < of.mapping.kernel_parts; ++part) {
-    std::uint64_t at = 0;
-    for (const KernelGroup& group :
-         kernel_groups(p, of.mapping, layer.matrix->grain(),
-                       part_of(p.kernel_blocks(), of.mapping.kernel_parts, part, 1))) {
-      of.groups.push_back({group, part, 0, end + at, graph_.add_buffer(BufferRole::kKernels)});
-      at += bytes;
+  for (std::size_t share = 0; share < work_.layers[l].matrix->shares.size(); ++share) {
+    const auto bytes = static_cast<std::uint64_t>(group_bytes_of(l, share) / regions());
+    for (int part = 0; part < of.mapping.kernel_parts; ++part) {
+      std::uint64_t at = 0;
+      for (const KernelGroup& group : groups_of(l, share, part)) {
+        of.groups.push_back({group, part, share, 0, end + at, graph_.add_buffer(BufferRole::kKernels)});
+        at += bytes;
+      }
+      most = std::max(most, at);
     }
-    most = std::max(most, at);
   }
   end += most;
+  place_posts(l);
+}
+
+std::vector<KernelGroup> UnitWeights::groups_of(std::size_t l, std::size_t share, int part) const {
+  const MatrixLayer& layer = *work_.layers[l].matrix->shares[share].layer;
+  const LayerMapping& m = layers_[l].mapping;
+  return kernel_groups(layer.problem(), m, layer.grain(),
+                       part_of(layer.problem().kernel_blocks(), m.kernel_parts, part, 1));
+}
+
+// Bytes of WRAM that a group of a share takes at most: in all regions together.
+std::int64_t UnitWeights::group_bytes_of(std::size_t l, std::size_t share) const {
+  const LayerShare& of = work_.layers[l].matrix->shares[share];
+  return group_bytes(*of.layer, of.weights, layers_[l].mapping);
+}
+
+// What ends the sums of each group of kernels, one behind the other.
+void UnitWeights::place_posts(std::size_t l) {
+  const SharedLayer& layer = *work_.layers[l].matrix;
+  if (layer.post_parameters == 0) return;
+  std::map<int, std::pair<std::int64_t, BufferId>> posts;  // by the first kernel block
+  std::int64_t at = layers_[l].factors_at;
+  for (Group& group : layers_[l].groups) {
+    const Interval blocks = group.group.blocks;
+    const auto [found, added] = posts.try_emplace(blocks.begin);
+    if (added) {
+      found->second = {at, graph_.add_buffer(BufferRole::kKernels)};
+      at += post_buffer_bytes(layer.problem, blocks.size());
+    }
+    std::tie(group.post_at, group.post) = found->second;
+  }
 }
 
 // More slots let more portions come while another one is used; each map is loaded anew for every portion.
@@ -139,12 +179,12 @@ void UnitWeights::split_streamed(const std::vector<MostOutputs>& most, ClusterSh
 
 // Portions of at most `room` bytes of a region, if that is possible; returns the bytes of the largest one.
 std::uint64_t UnitWeights::place_portions(std::size_t l, std::uint64_t room) {
-  const UnitLayerWork& layer = work_.layers[l];
   OfLayer& of = layers_[l];
-  const Problem& p = layer.matrix->problem();
+  const std::size_t shares = work_.layers[l].matrix->shares.size();
   const auto bytes_of_group = [&] {
-    return static_cast<std::uint64_t>(group_bytes(*layer.matrix, *layer.weights, of.mapping) /
-                                      layer.weights->image.regions);
+    std::int64_t most = 0;
+    for (std::size_t share = 0; share < shares; ++share) most = std::max(most, group_bytes_of(l, share));
+    return static_cast<std::uint64_t>(most / regions());
   };
   std::uint64_t bytes = bytes_of_group();
   while (bytes > room && of.mapping.blocks_per_load > 1) {
@@ -154,17 +194,18 @@ std::uint64_t UnitWeights::place_portions(std::size_t l, std::uint64_t room) {
   const auto of_portion = static_cast<int>(std::max<std::uint64_t>(1, room / bytes));  // groups
   of.groups.clear(), of.portions = 0;
   int most = 0;  // groups of a portion
-  for (int part = 0; part < of.mapping.kernel_parts; ++part) {
-    int number = 0;
-    for (const KernelGroup& group :
-         kernel_groups(p, of.mapping, layer.matrix->grain(),
-                       part_of(p.kernel_blocks(), of.mapping.kernel_parts, part, 1))) {
-      const int portion = number / of_portion, place = number % of_portion;
-      of.groups.push_back({group, part, portion, bytes * static_cast<std::uint64_t>(place), 0});
-      of.portions = std::max(of.portions, portion + 1), most = std::max(most, place + 1);
-      ++number;
+  for (std::size_t share = 0; share < shares; ++share) {
+    for (int part = 0; part < of.mapping.kernel_parts; ++part) {
+      int number = 0;
+      for (const KernelGroup& group : groups_of(l, share, part)) {
+        const int portion = number / of_portion, place = number % of_portion;
+        of.groups.push_back({group, part, share, portion, bytes * static_cast<std::uint64_t>(place)});
+        of.portions = std::max(of.portions, portion + 1), most = std::max(most, place + 1);
+        ++number;
+      }
     }
   }
+  place_posts(l);
   return bytes * static_cast<std::uint64_t>(most);
 }
 
@@ -176,7 +217,7 @@ std::vector<UnitWeights::Load> UnitWeights::fill(std::size_t l, int portion) {
   for (const Group& group : layers_[l].groups) {
     if (group.portion != portion) continue;
     Load load = load_of(l, group);
-    const std::uint64_t cores = cores_of(l, group.part);
+    const std::uint64_t cores = cores_of(l, group);
     for (std::size_t c = 0; c < slot.buffers.size(); ++c) {
       const std::uint64_t bit = std::uint64_t{1} << c;
       if ((cores & bit) == 0) continue;
@@ -208,12 +249,22 @@ std::int64_t UnitWeights::largest_load() const {
   return most;
 }
 
-// The cores that have a part of a layer's kernels, a bit each.
-std::uint64_t UnitWeights::cores_of(std::size_t l, int part) const {
+// The cores that have a part of a layer's kernels, whatever their share, a bit each.
+std::uint64_t UnitWeights::cores_of_part(std::size_t l, int part) const {
   const LayerMapping& m = layers_[l].mapping;
   std::uint64_t cores = 0;
   for (int c = 0; c < m.cores(); ++c) {
-    if (c % m.kernel_parts == part) cores |= std::uint64_t{1} << c;
+    if (c / m.reduction_parts % m.kernel_parts == part) cores |= std::uint64_t{1} << c;
+  }
+  return cores;
+}
+
+// Those that have a group.
+std::uint64_t UnitWeights::cores_of(std::size_t l, const Group& group) const {
+  const LayerMapping& m = layers_[l].mapping;
+  std::uint64_t cores = cores_of_part(l, group.part);
+  for (int c = 0; c < m.cores(); ++c) {
+    if (static_cast<std::size_t>(share_of_core(m, c)) != group.share) cores &= ~(std::uint64_t{1} << c);
   }
   return cores;
 }
@@ -221,13 +272,22 @@ std::uint64_t UnitWeights::cores_of(std::size_t l, int part) const {
 UnitWeights::Load UnitWeights::load_of(std::size_t l, const Group& group) const {
   Load load{transfers(l, group), {}};
   const LayerMapping& m = layers_[l].mapping;
-  if (m.cores() == m.kernel_parts) load.core = group.part;
+  if (m.cores() == m.kernel_parts * m.reduction_parts)
+    load.core = group.part * m.reduction_parts + static_cast<int>(group.share);
   return load;
 }
 
 std::vector<Transfer> UnitWeights::transfers(std::size_t l, const Group& group) const {
-  return weight_transfers(*work_.layers[l].matrix, *work_.layers[l].weights, group.group,
-                          multicast_address(cores_of(l, group.part), true, offset_of(group)));
+  const LayerShare& share = work_.layers[l].matrix->shares[group.share];
+  return weight_transfers(*share.layer, share.weights, group.group,
+                          multicast_address(cores_of(l, group), true, offset_of(group)));
+}
+
+UnitWeights::Load UnitWeights::load_of_post(std::size_t l, const Group& group) const {
+  const std::uint64_t cores = cores_of_part(l, group.part);
+  return {post_transfers(*work_.layers[l].matrix, group.group.blocks,
+                         multicast_address(cores, false, static_cast<std::uint64_t>(group.post_at))),
+          {{group.post, 0, AccessKind::kWrite}}};
 }
 
 Transfer UnitWeights::transfer_of_factors(std::size_t l) const {
@@ -249,6 +309,10 @@ std::vector<UnitWeights::Load> UnitWeights::loads(bool ahead) const {
     const VectorWork* vector = work_.layers[l].vector;
     if (!ahead && vector != nullptr && !vector->parameters().empty())
       loads.push_back({{transfer_of_factors(l)}, {{layers_[l].factors, 0, AccessKind::kWrite}}});
+    for (const Group& group : layers_[l].groups) {
+      if (!ahead && vector == nullptr && group.share == 0 && work_.layers[l].matrix->post_parameters != 0)
+        loads.push_back(load_of_post(l, group));
+    }
   }
   return loads;
 }
@@ -259,10 +323,8 @@ std::vector<std::int64_t> UnitWeights::wram_of_loads() const {
   std::int64_t most = 0;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     for (const Group& group : layers_[l].groups) {
-      const WeightImage& image = work_.layers[l].weights->image;
-      const std::int64_t size =
-          group_bytes(*work_.layers[l].matrix, *work_.layers[l].weights, layers_[l].mapping);
-      most = std::max(most, static_cast<std::int64_t>(group.offset) * image.regions - work_.wram_at + size);
+      const std::int64_t size = group_bytes_of(l, group.share);
+      most = std::max(most, static_cast<std::int64_t>(group.offset) * regions() - work_.wram_at + size);
       bytes.push_back(most);
     }
   }

@@ -15,24 +15,22 @@
 
 namespace tilebeat {
 
-/// The most rows and columns of a layer's outputs that a step computes.
-struct MostOutputs {
-  int rows = 0, columns = 0;
-};
-
 /// The kernels and factors of a fused unit in the cores of one cluster, at the same offset in every core that
 /// needs them (SPEC FU-4). Factors have a place of their own in NRAM and stay there. So do resident kernels
 /// in WRAM; streamed ones come in portions, each of a few kernel blocks of one layer, to slots of WRAM in
-/// turn.
+/// turn. The post-parameters of layers whose cores add up sums are among the factors.
 class UnitWeights {
  public:
-  /// A group of kernel blocks in the WRAM of the cores of one part of the kernels.
+  /// A group of kernel blocks in the WRAM of the cores of one part of the kernels and one share of the layer.
   struct Group {
     KernelGroup group;
     int part = 0;              ///< of LayerMapping::kernel_parts
+    std::size_t share = 0;     ///< of SharedLayer::shares
     int portion = 0;           ///< of its layer; resident kernels are one portion
     std::uint64_t offset = 0;  ///< in WRAM, or in its slot; where WRAM has regions, in each of them
     BufferId buffer = 0;       ///< of resident kernels
+    std::int64_t post_at = 0;  ///< in NRAM: what ends sums; all shares of a part have the same
+    BufferId post = 0;         ///< likewise
   };
 
   /// Places for the layers of `work`.
@@ -81,7 +79,7 @@ class UnitWeights {
     LayerMapping mapping;
     std::vector<Group> groups;
     int portions = 0;
-    std::int64_t factors_at = 0;
+    std::int64_t factors_at = 0;  // of a layer whose cores add up sums: its post-parameters
     BufferId factors = 0;
   };
   // A place for portions, with a buffer for each core.
@@ -97,10 +95,15 @@ class UnitWeights {
   void place_groups(std::size_t layer, std::uint64_t& end);
   void split_streamed(const std::vector<MostOutputs>& most, ClusterShare share);
   std::uint64_t place_portions(std::size_t layer, std::uint64_t most);
-  std::uint64_t cores_of(std::size_t layer, int part) const;
+  void place_posts(std::size_t layer);
+  std::vector<KernelGroup> groups_of(std::size_t layer, std::size_t share, int part) const;
+  std::int64_t group_bytes_of(std::size_t layer, std::size_t share) const;
+  std::uint64_t cores_of_part(std::size_t layer, int part) const;
+  std::uint64_t cores_of(std::size_t layer, const Group& group) const;
   Load load_of(std::size_t layer, const Group& group) const;
   std::vector<Transfer> transfers(std::size_t layer, const Group& group) const;
   Transfer transfer_of_factors(std::size_t layer) const;
+  Load load_of_post(std::size_t layer, const Group& group) const;
 
   TaskGraph& graph_;
   const UnitWork& work_;

@@ -29,7 +29,7 @@ class ClusterSplit : public ::testing::Test {
   }
   LayerMapping split(const ClusterShare& share) {
     UnitParts parts(workload_, hardware_);
-    return split_over_cluster(*parts.matrix(workload_.layers.front()).layer, *hardware_.chip, share);
+    return split_over_cluster(*parts.matrix(workload_.layers.front()), *hardware_.chip, share);
   }
 
   TemporaryFolder folder_;

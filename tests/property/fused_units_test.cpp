@@ -122,7 +122,7 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
   asked.units = {random_unit(workload)};
   if (asked.units.front().layers.empty()) return;
   RC_LOG() << network.text() << "\n"
-           << mapping_text({}, {{asked.units.front().layers, 1, 1, 1, 1, {}, {}, 0, {}}}) << "\n";
+           << mapping_text({}, {{asked.units.front().layers, 1, 1, 1, 1, {}, {}, asked.units.front().reductions, 0, {}}}) << "\n";
   RC_LOG() << hardware_to_json(hardware).dump() << "\n";
   check_hardware(hardware, "random hardware");
   ++tally.cases;

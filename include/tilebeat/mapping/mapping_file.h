@@ -36,6 +36,7 @@ struct UnitRequest {
   std::optional<Holding> holding;  ///< of tensors that `holdings` does not name
   std::map<std::string, Holding> holdings;
   std::optional<UnitKernels> kernels = {};  ///< left out: resident
+  std::map<std::string, int> reductions = {};
   std::optional<int> kernels_ahead = {};
   std::optional<std::string> kernels_during = {};
 };

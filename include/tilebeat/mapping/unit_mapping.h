@@ -17,6 +17,7 @@ struct UnitMapping {
   int step_maps = 1;                        ///< images of which it makes all rows in a step; 1: rows of one
   std::map<std::string, Holding> holdings;  ///< by tensor, of all but the output
   UnitKernels kernels = UnitKernels::kResident;  ///< where they are while it runs
+  std::map<std::string, int> reductions;         ///< cores of a team that shares a layer's channels, by layer
   int kernels_ahead = 0;       ///< loads of kernels that are made while an earlier layer runs
   std::string kernels_during;  ///< that layer, or the last one of that unit; empty: none
 };
