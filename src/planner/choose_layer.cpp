@@ -17,9 +17,7 @@
 namespace tilebeat {
 namespace {
 
-// Larger teams must take less than this share of the time without, and save so many cycles: there is more in
-// their way that estimates do not know.
-constexpr double kWorthATeam = 0.95;
+// Larger teams must save so many cycles, too.
 constexpr double kWorthATeamCycles = 200;
 // And so many more for every processor that has no other work in the program: it is started, and fetches and
 // waits at the barriers of all other layers.

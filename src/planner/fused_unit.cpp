@@ -262,6 +262,31 @@ BoundCycles FusedUnit::bound(int loads) const {
   return bound;
 }
 
+std::map<std::string, int> FusedUnit::idle_teams(bool to_fit) const {
+  const ChipConfig& chip = *hardware_.chip;
+  std::map<std::string, int> teams;
+  std::vector<MostOutputs> most;
+  for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
+    if (!layers_[l].matrix || layers_[l].matrix->adds_sums()) continue;
+    const MatrixLayer& layer = *layers_[l].matrix->shares.front().layer;
+    const Problem& p = layer.problem();
+    if (p.kernel_blocks() >= chip.cores_per_cluster && !to_fit) continue;
+    std::int64_t parts = p.kernel_blocks();
+    if (!to_fit) {
+      if (most.empty()) most = most_outputs(work());
+      const Grain grain = layer.grain();
+      parts *= std::int64_t{ceil_div(most[l].rows, grain.rows)} * ceil_div(most[l].columns, grain.columns);
+    }
+    // A buffer for maps has about a quarter of NRAM.
+    const std::int64_t map = p.axis_h().span(1) * layer.ifm_row_bytes(p.axis_w().inner(1));
+    if (to_fit && map > chip.core.nram.size_bytes / 4) parts = 1;
+    const auto cores = static_cast<int>(std::min<std::int64_t>(
+        chip.cores_per_cluster / std::max<std::int64_t>(parts, 1), largest_team(layer, chip)));
+    if (cores > 1) teams[graph_.layers[l].layer->name] = cores;
+  }
+  return teams;
+}
+
 // What a step makes of an image.
 std::string FusedUnit::output_part() const {
   const UnitTensor& output = graph_.tensors[static_cast<std::size_t>(graph_.output())];

@@ -57,6 +57,10 @@ class FusedUnit {
   /// No run of the unit is shorter, whatever it holds and however it is cut, that loads the kernels so often:
   /// once for any such unit, once a cluster for this one. After `place` or `place_for_trial`.
   BoundCycles bound(int loads = 1) const;
+  /// Teams of cores of a cluster for layers that keep fewer cores busy in a step, by layer: their kernel
+  /// blocks, and what the matrix units compute at once, are too few. With `to_fit` also for layers whose
+  /// kernels or map take less of a core so. After `place` or `place_for_trial`.
+  std::map<std::string, int> idle_teams(bool to_fit) const;
   /// Name, bounds and choices; bytes and estimate are not there yet.
   LayerPlan plan() const;
   /// After `place`, all of these. `loads` of the kernels are made ahead.

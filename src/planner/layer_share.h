@@ -72,6 +72,9 @@ WeightImage take_packed(SharedLayer& layer);
 /// Tells the shares where their part of that image lies in DRAM.
 void set_places(SharedLayer& layer, const WeightPlace& place);
 
+/// Teams must take less than this share of the time without: there is more in their way that estimates do not
+/// know.
+constexpr double kWorthATeam = 0.95;
 /// Cores of the largest team that a layer allows on a chip: of one cluster, whose memory the sums pass
 /// through, each with channels of its own.
 int largest_team(const MatrixLayer& layer, const ChipConfig& chip);

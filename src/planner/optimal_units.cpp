@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -54,6 +55,7 @@ class OptimalChooser {
     bool fits = false;
     double cost = 0;
     std::optional<UnitRequest> unit;
+    bool in_teams = false;  ///< whether cores that share channels were tried
   };
 
   double cost_of(const UnitEstimate& estimate) const {
@@ -88,19 +90,27 @@ class OptimalChooser {
       if (fitted && trial.cost >= before) break;
     }
     if (!trial.fits) try_streamed(request, output, fewest, trial);
+    if (!trial.fits) try_teams(request, output, all, trial);
     if (trial.unit && cycles) {
+      consider_teams(*trial.unit, trial);
       request = *trial.unit;
       request.holding = Holding::kRecompute;
       consider(request, trial);
-      // Several maps of a batch side by side.
-      const int maps = rows / *trial.unit->clusters / output.height();
-      if (maps > 1 && trial.unit->step_rows == output.height()) {
-        request = *trial.unit;
-        request.step_maps = maps;
-        consider(request, trial);
-      }
     }
+    if (trial.fits && cycles) try_maps(begin, end, output, trial);
     return trial;
+  }
+
+  // Several maps of a batch side by side, all that a cluster has.
+  void try_maps(int begin, int end, const UnitTensor& output, Trial& trial) {
+    const int rows = output.images() * output.height(), clusters = std::min(chip_.clusters, rows);
+    const int maps = rows / clusters / output.height();
+    if (maps <= 1 || (trial.unit && trial.unit->step_rows != output.height())) return;
+    UnitRequest request = space_.request(begin, end);
+    if (trial.unit) request = *trial.unit;
+    request.clusters = clusters, request.step_rows = output.height(), request.step_maps = maps;
+    consider(request, trial);
+    if (!trial.unit) consider_teams(request, trial);
   }
 
   // Kernels that do not fit WRAM together come anew in every step: of as many rows as fit the SRAM, and a
@@ -119,6 +129,17 @@ class OptimalChooser {
       if (clusters == 1) break;
     }
     request.kernels.reset();
+  }
+
+  // Where kernels or maps fit no core, cores of a team may have room for parts of them.
+  void try_teams(UnitRequest& request, const UnitTensor& output, int clusters, Trial& trial) {
+    request.clusters = clusters, request.step_rows = 1;
+    const auto teams = space_.in_teams(request, true);
+    if (!teams) return;
+    const int rows = output.images() * output.height();
+    request.reductions = teams->reductions;
+    try_steps(request, std::min(output.height(), ceil_div(rows, clusters)), trial);
+    if (!trial.fits) try_streamed(request, output, clusters, trial);
   }
 
   // From `most` rows a step on, halved again and again.
@@ -158,9 +179,17 @@ class OptimalChooser {
     }
     if (!cost) return Outcome::kDoesNotFit;
     trial.fits = true;
-    if (*cost >= trial.cost) return Outcome::kCostsMore;
-    trial.cost = *cost, trial.unit = request;
-    return Outcome::kBest;
+    const bool margin = !request.reductions.empty() && objective_ == FusionObjective::kCycles;
+    const bool best = *cost < trial.cost * (margin ? kWorthATeam : 1);
+    if (best) trial.cost = *cost, trial.unit = request;
+    // Of the largest steps that fit: a unit may pay so that does not otherwise.
+    if (!std::exchange(trial.in_teams, true) && objective_ == FusionObjective::kCycles)
+      consider_teams(request, trial);
+    return best ? Outcome::kBest : Outcome::kCostsMore;
+  }
+  // Cores that have nothing to do otherwise share the channels of layers.
+  void consider_teams(const UnitRequest& request, Trial& trial) {
+    if (const auto teams = space_.in_teams(request, false)) consider(*teams, trial);
   }
 
   std::vector<ChosenUnit> units_of(const std::vector<Cut>& best) {

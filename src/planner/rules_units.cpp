@@ -272,9 +272,15 @@ class RulesChooser {
   bool pays(int begin, const Grown& grown) {
     const Trial& trial = grown.trial;
     const UnitEstimate alone = space_.alone(begin, grown.end);
-    const auto unit = space_.fused(trial.request);
+    UnitRequest request = trial.request;
+    auto unit = space_.fused(request);
+    if (const auto teams = space_.in_teams(request, !unit)) {
+      const auto with = space_.fused(*teams);
+      if (with && with->bytes <= alone.bytes && (!unit || with->careful < kWorthATeam * unit->careful))
+        unit = with, request = *teams;
+    }
     if (!unit || unit->bytes > alone.bytes || unit->careful > alone.cycles) return false;
-    ChosenUnit chosen{trial.request, {{"mode", trial.mode}, {"ends", grown.ended_by}}};
+    ChosenUnit chosen{request, {{"mode", trial.mode}, {"ends", grown.ended_by}}};
     chosen.reasons.push_back(compared(alone, *unit));
     chosen_.push_back(std::move(chosen));
     return true;

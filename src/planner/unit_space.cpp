@@ -94,6 +94,19 @@ std::optional<UnitEstimate> UnitSpace::fused(const UnitRequest& request, double 
     return std::nullopt;
   }
 }
+std::optional<UnitRequest> UnitSpace::in_teams(const UnitRequest& request, bool to_fit) {
+  if (hardware_.chip->cores_per_cluster == 1) return std::nullopt;
+  try {
+    FusedUnit unit(workload_, hardware_, request);
+    unit.place_for_trial(parts_);
+    UnitRequest made = request;
+    made.reductions.merge(unit.idle_teams(to_fit));
+    if (made.reductions.size() == request.reductions.size()) return std::nullopt;
+    return made;
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
 std::optional<std::int64_t> UnitSpace::fused_bytes(const UnitRequest& request) {
   try {
     return bytes_of_unit(workload_, hardware_, request, parts_);
