@@ -82,8 +82,7 @@ struct ReductionsValue {
   void read(const Json& json, const Place& place) {
     if (!json.is_object()) place.fail("expected an object");
     for (const auto& [layer, value] : json.items()) {
-      const bool allowed =
-          value.is_number_integer() && value >= kTeam.low && value <= kTeam.high;
+      const bool allowed = value.is_number_integer() && value >= kTeam.low && value <= kTeam.high;
       if (!allowed) place.key(layer).refuse_value(value, fmt::format("{} to {}", kTeam.low, kTeam.high));
       reductions[layer] = value.get<int>();
     }
@@ -96,8 +95,7 @@ struct ReductionsValue {
   }
   OrderedJson schema() const {
     return {{"type", "object"},
-            {"additionalProperties",
-             {{"type", "integer"}, {"minimum", kTeam.low}, {"maximum", kTeam.high}}}};
+            {"additionalProperties", {{"type", "integer"}, {"minimum", kTeam.low}, {"maximum", kTeam.high}}}};
   }
 };
 

@@ -77,7 +77,8 @@ class Splits {
                           static_cast<double>(ceil_div(m.tile_columns, grain_.columns)) * tiles;
     const double computed = grains * blocks * static_cast<double>(grain_.cycles);
     // The first tile's map comes before there is something to compute, the last one's results go behind.
-    const double edges = static_cast<double>(map_beats(m) * team_ + sum_beats(m) + result_beats(m)) * m.teams();
+    const double edges =
+        static_cast<double>(map_beats(m) * team_ + sum_beats(m) + result_beats(m)) * m.teams();
     const double moved = tiles * edges;
     // Cores load what they alone need side by side.
     const double loaded = m.kernel_parts * team_ == m.cores()
@@ -90,9 +91,7 @@ class Splits {
     if (best_ && cost >= cost_) return;
     best_ = m, cost_ = cost;
   }
-  bool fits(const LayerMapping& m) const {
-    return map_bytes(m) <= share_.operand_bytes && results_fit(m);
-  }
+  bool fits(const LayerMapping& m) const { return map_bytes(m) <= share_.operand_bytes && results_fit(m); }
   bool results_fit(const LayerMapping& m) const {
     if (result_bytes(m) > share_.result_bytes) return false;
     if (team_ == 1) return true;
@@ -137,7 +136,7 @@ class Splits {
   }
 
   const SharedLayer& whole_;
-  const int team_, teams_;  // cores of a team, and teams
+  const int team_, teams_;    // cores of a team, and teams
   const MatrixLayer& layer_;  // of its core with the most channels
   const Problem& p_;
   const Grain grain_;

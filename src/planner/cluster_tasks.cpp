@@ -47,8 +47,8 @@ ClusterTasks::ClusterTasks(TaskGraph& graph, const UnitWork& work, ClusterRows r
   else if (*sram > 0)
     staging_.reserve(*sram, "what the layer before takes");
   weights_.split(most, {1, 1, chip_.cores_per_cluster, operand_bytes_, result_bytes_, slice_bytes_});
-  make_loads(sram.has_value());
   if (!sram && largest_team_ > 1) make_sums();
+  make_loads(sram.has_value());
   list_steps();
   use.sram = std::max(use.sram, staging_.used()), use.wram = std::max(use.wram, weights_.kernel_bytes());
 }
@@ -100,7 +100,8 @@ void ClusterTasks::make_sums() {
   for (const Core& core : cores_) cores.push_back(core.number);
   const int of_core = 2 * (largest_team_ - 1), all = of_core * chip_.cores_per_cluster;
   const std::int64_t bytes = align_up(ceil_div(kSumsInSram, std::int64_t{all}), kBufferAlignment);
-  sums_->add_streams(staging_, cores, of_core, std::min({slice_bytes_, bytes, staging_.share(all)}));
+  // Half of what is left at most: kernels pass through the rest.
+  sums_->add_streams(staging_, cores, of_core, std::min({slice_bytes_, bytes, staging_.share(2 * all)}));
 }
 
 void ClusterTasks::make_cores() {
@@ -264,8 +265,9 @@ void ClusterTasks::run_tile(std::size_t l, std::vector<Worker>& team, const Outp
   for (std::size_t group = 0; group < team.front().groups.size(); ++group) {
     if (team.size() == 1) {
       const Computed result = compute(l, team.front(), group, tile);
-      store_tile(l, *team.front().core,
-                 {tile, team.front().groups[group]->group.blocks, result.address, result.buffer.read(), outs});
+      store_tile(
+          l, *team.front().core,
+          {tile, team.front().groups[group]->group.blocks, result.address, result.buffer.read(), outs});
       continue;
     }
     std::vector<Computed> sums;

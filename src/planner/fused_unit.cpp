@@ -86,10 +86,12 @@ FusedUnit::FusedUnit(const Workload& workload, const HardwareConfig& hardware, c
       throw UserError(fmt::format("holdings: '{}' is not a tensor that the unit holds", tensor));
   }
   for (const auto& [layer, cores] : request.reductions) {
-    const bool known = std::any_of(graph_.layers.begin(), graph_.layers.end(), [&name = layer](const UnitLayer& l) {
-      return l.layer->name == name && std::holds_alternative<Conv2d>(l.layer->operation);
-    });
-    if (!known) throw UserError(fmt::format("reductions: '{}' is not a layer of the unit on matrix units", layer));
+    const bool known =
+        std::any_of(graph_.layers.begin(), graph_.layers.end(), [&name = layer](const UnitLayer& l) {
+          return l.layer->name == name && std::holds_alternative<Conv2d>(l.layer->operation);
+        });
+    if (!known)
+      throw UserError(fmt::format("reductions: '{}' is not a layer of the unit on matrix units", layer));
   }
   mapping_.reductions = request.reductions;
   for (const UnitTensor& tensor : graph_.tensors) {
@@ -158,7 +160,12 @@ int FusedUnit::team_of(const std::string& layer) const {
 void FusedUnit::check_reductions() const {
   for (const UnitLayer& layer : graph_.layers) {
     const int cores = team_of(layer.layer->name);
-    if (cores > 1) check_team(*make_matrix_layer(workload_, *layer.layer, hardware_), *hardware_.chip, cores);
+    if (cores == 1) continue;
+    try {
+      check_team(*make_matrix_layer(workload_, *layer.layer, hardware_), *hardware_.chip, cores);
+    } catch (const UserError& error) {
+      throw UserError(fmt::format("reductions: {}", error.what()));
+    }
   }
 }
 

@@ -53,8 +53,8 @@ class UnitSpace {
   std::optional<UnitEstimate> fused(const UnitRequest& request,
                                     double limit = std::numeric_limits<double>::infinity());
   std::optional<std::int64_t> fused_bytes(const UnitRequest& request);
-  /// The unit with cores that share the channels of layers which leave some without work (SPEC FU-2), or, with
-  /// `to_fit`, of those that take less memory of a core so; nothing: there are none.
+  /// The unit with cores that share the channels of layers which leave some without work (SPEC FU-2), or,
+  /// with `to_fit`, of those that take less memory of a core so; nothing: there are none.
   std::optional<UnitRequest> in_teams(const UnitRequest& request, bool to_fit);
 
  private:

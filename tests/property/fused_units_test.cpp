@@ -64,6 +64,29 @@ bool keeps_rows(const Workload& workload, const Layer& layer) {
   return in == layer.output.shape || in.size() != 4 || layer.output.shape.size() != 4;
 }
 
+// Some convolutions and products of a unit are cut along their channels: 2 to 4 cores share them.
+void add_reductions(const Workload& workload, const ChipConfig& chip, UnitRequest& unit) {
+  const int most = std::min(4, chip.cores_per_cluster);
+  if (most < 2 || one_in(2)) return;
+  for (const Layer& layer : workload.layers) {
+    const bool inside = std::count(unit.layers.begin(), unit.layers.end(), layer.name) > 0;
+    const auto* conv = std::get_if<Conv2d>(&layer.operation);
+    if (inside && conv != nullptr && conv->groups == 1 && !one_in(3))
+      unit.reductions[layer.name] = number(2, most);
+  }
+}
+
+// Of a message "... reductions: layer 'NAME' cannot ...": whether that one was left out.
+bool drop_reduction(const std::string& message, UnitRequest& unit) {
+  for (auto reduction = unit.reductions.begin(); reduction != unit.reductions.end(); ++reduction) {
+    const bool named = message.find("layer '" + reduction->first + "'") != std::string::npos;
+    if (!named || message.find("reduction_parts") == std::string::npos) continue;
+    unit.reductions.erase(reduction);
+    return true;
+  }
+  return false;
+}
+
 // Layers behind which nothing but `taken` reads, from a random last one backwards.
 UnitRequest random_unit(const Workload& workload) {
   const auto does_something = [&](std::size_t i) {
@@ -111,6 +134,7 @@ struct FusedTally : Refusals {
   int strips = 0;    // units that make some columns after the others
   int ahead = 0;     // units some of whose kernels are loaded while an earlier layer runs
   int streamed = 0;  // units whose kernels are loaded in every of several steps
+  int sums = 0;      // layers of which several cores add up parts of the channels
 };
 
 template <class Network>
@@ -121,8 +145,12 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
   asked.file = "random";
   asked.units = {random_unit(workload)};
   if (asked.units.front().layers.empty()) return;
+  if (hardware.chip) add_reductions(workload, *hardware.chip, asked.units.front());
   RC_LOG() << network.text() << "\n"
-           << mapping_text({}, {{asked.units.front().layers, 1, 1, 1, 1, {}, {}, asked.units.front().reductions, 0, {}}}) << "\n";
+           << mapping_text(
+                  {},
+                  {{asked.units.front().layers, 1, 1, 1, 1, {}, {}, asked.units.front().reductions, 0, {}}})
+           << "\n";
   RC_LOG() << hardware_to_json(hardware).dump() << "\n";
   check_hardware(hardware, "random hardware");
   ++tally.cases;
@@ -132,6 +160,7 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
     try {
       planned = plan_network(workload, hardware, asked);
     } catch (const UserError& error) {
+      if (drop_reduction(error.what(), asked.units.front())) continue;
       if (asked.units.front().kernels_ahead &&
           std::string(error.what()).find("kernels_ahead") != std::string::npos) {
         asked.units.front().kernels_ahead.reset();
@@ -144,7 +173,9 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
   }
   const UnitMapping& unit = planned->units.front();
   RC_ASSERT(unit.kernels_ahead == asked.units.front().kernels_ahead.value_or(unit.kernels_ahead));
+  RC_ASSERT(unit.reductions == asked.units.front().reductions);
   tally.ahead += unit.kernels_ahead > 0 ? 1 : 0;
+  tally.sums += static_cast<int>(unit.reductions.size());
   tally.layers += static_cast<int>(unit.layers.size());
   tally.steps += unit.step_rows < 4 ? 1 : 0;
   tally.streamed += unit.kernels == UnitKernels::kStreamed && unit.step_rows < 4 ? 1 : 0;
@@ -166,7 +197,7 @@ TEST(FusedUnits, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference)
   FusedTally tally;
   const auto enough = [&] {
     return tally.joins >= 10 && tally.steps >= 20 && tally.strips >= 20 && tally.ahead >= 10 &&
-           tally.maps >= 5 && tally.streamed >= 10;
+           tally.maps >= 5 && tally.streamed >= 10 && tally.sums >= 20;
   };
   check_cases_until(enough, 250,
                     [&] { check_fused(RandomNetwork(number(3, 10)), random_engines_chip(), tally); });
@@ -178,6 +209,7 @@ TEST(FusedUnits, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference)
   EXPECT_GE(tally.ahead, 10) << "units with kernels ahead";
   EXPECT_GE(tally.maps, 5) << "units that make several maps of a batch at a time";
   EXPECT_GE(tally.streamed, 10) << "units that load their kernels in every step";
+  EXPECT_GE(tally.sums, 20) << "layers whose channels several cores share";
 }
 
 TEST(FusedUnits, FU_1_FU_4_OP_3_random_units_of_products_give_the_reference) {
