@@ -67,12 +67,12 @@ bool keeps_rows(const Workload& workload, const Layer& layer) {
 // Some convolutions and products of a unit are cut along their channels: 2 to 4 cores share them.
 void add_reductions(const Workload& workload, const ChipConfig& chip, UnitRequest& unit) {
   const int most = std::min(4, chip.cores_per_cluster);
-  if (most < 2 || one_in(2)) return;
+  if (most < 2 || one_in(3)) return;
   for (const Layer& layer : workload.layers) {
     const bool inside = std::count(unit.layers.begin(), unit.layers.end(), layer.name) > 0;
     const auto* conv = std::get_if<Conv2d>(&layer.operation);
-    if (inside && conv != nullptr && conv->groups == 1 && !one_in(3))
-      unit.reductions[layer.name] = number(2, most);
+    if (inside && conv != nullptr && conv->groups == 1 && !one_in(4))
+      unit.reductions[layer.name] = one_in(2) ? 2 : number(2, most);
   }
 }
 
@@ -197,7 +197,7 @@ TEST(FusedUnits, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference)
   FusedTally tally;
   const auto enough = [&] {
     return tally.joins >= 10 && tally.steps >= 20 && tally.strips >= 20 && tally.ahead >= 10 &&
-           tally.maps >= 5 && tally.streamed >= 10 && tally.sums >= 20;
+           tally.maps >= 5 && tally.streamed >= 10 && tally.sums >= 10;
   };
   check_cases_until(enough, 250,
                     [&] { check_fused(RandomNetwork(number(3, 10)), random_engines_chip(), tally); });
@@ -209,7 +209,7 @@ TEST(FusedUnits, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference)
   EXPECT_GE(tally.ahead, 10) << "units with kernels ahead";
   EXPECT_GE(tally.maps, 5) << "units that make several maps of a batch at a time";
   EXPECT_GE(tally.streamed, 10) << "units that load their kernels in every step";
-  EXPECT_GE(tally.sums, 20) << "layers whose channels several cores share";
+  EXPECT_GE(tally.sums, 10) << "layers whose channels several cores share";
 }
 
 TEST(FusedUnits, FU_1_FU_4_OP_3_random_units_of_products_give_the_reference) {
