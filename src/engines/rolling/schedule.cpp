@@ -32,6 +32,8 @@ RollingSchedule::RollingSchedule(const Shape& shape, const Order& order, const P
     rows_step_ = shape.lines(Variant::kRightBUp), columns_step_ = shape.lanes(Variant::kRightBUp);
     lanes_ = std::min(rows_step_, columns_step_);
   }
+  cuts_ = ceil_div(product_.n, lanes_);
+  rounds_per_block_ = ceil_div(cuts_, order_.stacked_cuts);
   blocks_of_rows_ = ceil_div(product_.m, rows_step_);
   for (int begin = 0; begin < product_.k;) {
     const int in_group = (product_.first_column + begin) % product_.group_columns;

@@ -124,10 +124,15 @@ class RollingSchedule {
   std::vector<Alike> block_shapes() const;
   /// Rows of all output blocks.
   std::int64_t block_rows() const { return blocks_of_columns_ * product_.m; }
-  int cuts() const { return (product_.n + lanes_ - 1) / lanes_; }
+  int cuts() const { return cuts_; }
   Span cut(int index) const;
-  int rounds_per_block() const { return (cuts() + order_.stacked_cuts - 1) / order_.stacked_cuts; }
+  int rounds_per_block() const { return rounds_per_block_; }
   Span cuts_of_round(int round) const;
+  /// Elements of a line in cuts `cuts`, which exist.
+  std::int64_t elements_of(Span cuts) const {
+    return std::min(std::int64_t{cuts.end()} * lanes_, std::int64_t{product_.n}) -
+           std::int64_t{cuts.begin} * lanes_;
+  }
   /// Lines of an operand's block `part`.
   Span lines_of(const OutputBlock& block, OperandName operand, int part) const;
   /// The register group of a block pair, counted from the first of the round (tables 1 and 2).
@@ -207,6 +212,7 @@ class RollingSchedule {
   Product product_;
   int lines_, lanes_;                     // of an operand's block
   int rows_step_ = 1, columns_step_ = 1;  // of an output block, at most
+  int cuts_ = 0, rounds_per_block_ = 0;
   std::int64_t blocks_of_rows_ = 0, blocks_of_columns_ = 0;
   std::vector<Segment> segments_;
 };

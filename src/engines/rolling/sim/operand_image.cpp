@@ -1,11 +1,39 @@
 #include "tilebeat/engines/rolling/sim/operand_image.h"
 
-#include <array>
+#include <algorithm>
 
 namespace tilebeat::rolling {
 namespace {
 
-constexpr int kMostLanes = 128;  // as the configuration allows
+constexpr std::size_t kWhole = 32;  // elements that rows and columns are a multiple of
+
+int taps_of(const ConvSetup& conv) {
+  return int{conv.kernel_h} * conv.kernel_w;
+}
+
+// The output pixels of a run, one after the other.
+class Pixels {
+ public:
+  explicit Pixels(const ImageSource& source) : conv_(source.conv), run_(source.run) {}
+  // The number of the map's pixel under tap `tap`; less than 0 on padding.
+  std::int64_t under(int tap) const {
+    const int h = row_ * conv_.stride_h + tap / conv_.kernel_w * conv_.dilation_h + run_.h_offset;
+    const int w = column_ * conv_.stride_w + tap % conv_.kernel_w * conv_.dilation_w + run_.w_offset;
+    if (h < 0 || h >= run_.height || w < 0 || w >= run_.width) return -1;
+    return (std::int64_t{image_} * run_.height + h) * run_.width + w;
+  }
+  void next() {
+    if (++column_ < run_.columns) return;
+    column_ = 0;
+    if (++row_ < run_.rows) return;
+    row_ = 0, ++image_;
+  }
+
+ private:
+  const ConvSetup& conv_;
+  const RollingRun& run_;
+  int image_ = 0, row_ = 0, column_ = 0;
+};
 
 }  // namespace
 
@@ -21,60 +49,160 @@ void widen(const std::uint8_t* bytes, int count, OperandName operand, const Conv
   }
 }
 
-void OperandImage::read_line(const std::vector<Piece>& pieces, std::size_t at, OperandName operand,
-                             const ConvSetup& conv, const ScratchpadPort& port) {
-  std::array<std::uint8_t, kMostLanes> bytes;
-  for (const Piece& piece : pieces) {
-    port.direct_read(piece.address, bytes.data(), piece.bytes);
-    widen(bytes.data(), piece.bytes, operand, conv, elements_.data() + at * stride_ + piece.at);
-    Access& access = accesses_[at];
-    access.bytes = static_cast<std::uint16_t>(access.bytes + piece.bytes);
-    access.count = static_cast<std::uint16_t>(access.count + port.accesses(piece.address, piece.bytes));
+void OperandImage::read_map(const ImageSource& source, std::vector<std::int16_t>& map) {
+  const RollingRun& run = source.run;
+  const std::size_t size =
+      static_cast<std::size_t>(source.setup.images) * run.height * run.width * source.setup.pixel_bytes;
+  map.resize(size);
+  if (map.empty()) return;
+  std::vector<std::uint8_t> bytes(size);
+  source.port.direct_read(run.map, bytes.data(), static_cast<int>(size));
+  widen(bytes.data(), static_cast<int>(size), OperandName::kA, source.conv, map.data());
+}
+
+void OperandImage::begin(const ImageSource& source, int lines) {
+  const RollingSchedule& schedule = source.schedule;
+  const auto n = static_cast<std::size_t>(schedule.product().n);
+  length_ = (n + kWhole - 1) / kWhole * kWhole;
+  lines_ = static_cast<std::size_t>(lines);
+  elements_.resize(lines_ * length_);
+  for (std::size_t line = 0; length_ > n && line < lines_; ++line)
+    std::fill_n(elements_.begin() + static_cast<std::ptrdiff_t>(line * length_ + n), length_ - n,
+                std::int16_t{0});
+  cuts_.resize(static_cast<std::size_t>(schedule.cuts()));
+  for (int cut = 0; cut < schedule.cuts(); ++cut)
+    cuts_[static_cast<std::size_t>(cut)] = {schedule.cut(cut).size, 0};
+  inside_.clear(), accesses_.clear();
+  valid_ = true;
+}
+
+void OperandImage::read_pixels(const ImageSource& source, int group, const std::vector<std::int16_t>& map) {
+  begin(source, source.schedule.product().m);
+  gather(source, group, map);
+  // A cut that lies in one tap is one piece, as long as a tap is not left within it.
+  const bool in_one_tap = taps_of(source.conv) == 1 || source.run.channels % source.schedule.lanes() == 0;
+  if (in_one_tap && source.port.in_one_access(cuts_.front().bytes))
+    count_inside(source);
+  else
+    count_accesses(source, OperandName::kA, group);
+}
+
+// In the order of OperandLines: n runs over blocks of channels, in each over the taps, in each over the
+// block's channels.
+void OperandImage::gather(const ImageSource& source, int group, const std::vector<std::int16_t>& map) {
+  const RollingRun& run = source.run;
+  const int taps = taps_of(source.conv), channels = run.channels;
+  const int block = taps == 1 ? channels : source.schedule.channel_block();
+  const std::int64_t first = std::int64_t{source.setup.group_channels} * group + run.first_channel;
+  Pixels pixels(source);
+  std::vector<const std::int16_t*> under(static_cast<std::size_t>(taps));  // null: padding
+  for (std::size_t line = 0; line < lines_; ++line, pixels.next()) {
+    for (int tap = 0; tap < taps; ++tap) {
+      const std::int64_t number = pixels.under(tap);
+      under[static_cast<std::size_t>(tap)] =
+          number < 0 ? nullptr : map.data() + (number * source.setup.pixel_bytes + first);
+    }
+    std::int16_t* to = elements_.data() + line * length_;
+    for (int channel = 0; channel < channels; channel += block) {
+      const int width = std::min(block, channels - channel);
+      for (const std::int16_t* from : under) {
+        if (from == nullptr)
+          std::fill_n(to, width, std::int16_t{0});
+        else
+          std::copy_n(from + channel, width, to);
+        to += width;
+      }
+    }
   }
 }
 
-void OperandImage::read(OperandName operand, int group, const RollingSchedule& schedule,
-                        const OperandLines& lines, const ConvSetup& conv, Transposition transposition,
-                        const ScratchpadPort& port, int stride) {
-  const Product& product = schedule.product();
-  const int count = operand == OperandName::kA ? product.m : product.k;
-  cuts_ = static_cast<std::size_t>(schedule.cuts()), stride_ = static_cast<std::size_t>(stride);
-  const std::size_t all = static_cast<std::size_t>(count) * cuts_;
-  elements_.assign(all * stride_, 0);
-  accesses_.assign(all, {});
-  std::vector<Piece> pieces;
-  std::vector<std::uint8_t> across(static_cast<std::size_t>(count));
-  std::vector<std::int16_t> wide(static_cast<std::size_t>(count));
-  for (int cut = 0; cut < schedule.cuts(); ++cut) {
-    const Span span = schedule.cut(cut);
-    if (operand == OperandName::kB && transposition == Transposition::kWhileLoading) {
-      for (int n = span.begin; n < span.end(); ++n) {
-        pieces.clear();
-        lines.find_across({0, count}, n, pieces);
-        for (const Piece& piece : pieces)
-          port.direct_read(piece.address, across.data() + piece.at, piece.bytes);
-        widen(across.data(), count, operand, conv, wide.data());
-        std::int16_t* to = elements_.data() + index(cut, 0) * stride_ + (n - span.begin);
-        for (int line = 0; line < count; ++line)
-          to[static_cast<std::size_t>(line) * cuts_ * stride_] = wide[static_cast<std::size_t>(line)];
-      }
-      continue;
-    }
-    for (int line = 0; line < count; ++line) {
-      pieces.clear();
-      if (operand == OperandName::kA)
-        lines.find_pixel(line, group, span, pieces);
-      else
-        lines.find_kernel(line, span, pieces);
-      read_line(pieces, index(cut, line), operand, conv, port);
+// Short lines: those whose tap lies in the map take one access, the others none.
+void OperandImage::count_inside(const ImageSource& source) {
+  const int taps = taps_of(source.conv), block = source.schedule.channel_block();
+  if (taps > 1) {
+    for (int cut = 0; cut < source.schedule.cuts(); ++cut) {
+      const int at = source.schedule.cut(cut).begin, first = at / (block * taps) * block;
+      cuts_[static_cast<std::size_t>(cut)].tap =
+          (at - first * taps) / std::min(block, source.run.channels - first);
     }
   }
-  short_lines_ = true;
-  for (int line = 0; line < count; ++line) {
-    for (int cut = 0; cut < schedule.cuts(); ++cut) {
-      const Access& one = *access(cut, line);
-      short_lines_ = short_lines_ && one.count == 1 && one.bytes == schedule.cut(cut).size &&
-                     one.bytes <= port.width_bytes();
+  inside_.resize(static_cast<std::size_t>(taps) * (lines_ + 1));
+  Pixels pixels(source);
+  for (int tap = 0; tap < taps; ++tap) inside_[static_cast<std::size_t>(tap) * (lines_ + 1)] = 0;
+  for (std::size_t line = 0; line < lines_; ++line, pixels.next()) {
+    for (int tap = 0; tap < taps; ++tap) {
+      std::uint32_t* before = inside_.data() + static_cast<std::size_t>(tap) * (lines_ + 1) + line;
+      before[1] = before[0] + (pixels.under(tap) >= 0 ? 1 : 0);
+    }
+  }
+}
+
+OperandImage::Sum OperandImage::short_accesses(Span cuts, Span lines) const {
+  Sum sum;
+  for (int number = cuts.begin; number < cuts.end(); ++number) {
+    const Cut& cut = cuts_[static_cast<std::size_t>(number)];
+    std::int64_t count = lines.size;
+    if (!inside_.empty()) {
+      const std::uint32_t* before = inside_.data() + static_cast<std::size_t>(cut.tap) * (lines_ + 1);
+      count = before[lines.end()] - before[lines.begin];
+    }
+    sum.accesses += count, sum.bytes += count * cut.bytes;
+  }
+  return sum;
+}
+
+void OperandImage::count_accesses(const ImageSource& source, OperandName operand, int group) {
+  accesses_.assign(lines_ * cuts_.size(), {});
+  std::vector<Piece> pieces;
+  for (std::size_t line = 0; line < lines_; ++line) {
+    for (int cut = 0; cut < source.schedule.cuts(); ++cut) {
+      const Span span = source.schedule.cut(cut);
+      pieces.clear();
+      if (operand == OperandName::kA)
+        source.lines.find_pixel(static_cast<int>(line), group, span, pieces);
+      else
+        source.lines.find_kernel(static_cast<int>(line), span, pieces);
+      Access& access = accesses_[line * cuts_.size() + static_cast<std::size_t>(cut)];
+      for (const Piece& piece : pieces)
+        access.bytes += piece.bytes, access.count += source.port.accesses(piece.address, piece.bytes);
+    }
+  }
+}
+
+// Kernels lie block by block, in each cut by cut, in each kernel by kernel (OperandLines::find_kernel).
+void OperandImage::read_kernels(const ImageSource& source) {
+  begin(source, source.schedule.product().k);
+  const auto n = static_cast<std::size_t>(source.schedule.product().n);
+  bytes_.resize(lines_ * n), wide_.resize(bytes_.size());
+  source.port.direct_read(source.run.weights, bytes_.data(), static_cast<int>(bytes_.size()));
+  widen(bytes_.data(), static_cast<int>(bytes_.size()), OperandName::kB, source.conv, wide_.data());
+  if (source.setup.transposition == Transposition::kWhileLoading) {
+    transpose(source);
+    return;
+  }
+  const auto block = static_cast<std::size_t>(source.setup.block_kernels);
+  const std::int16_t* from = wide_.data();
+  for (std::size_t first = 0; first < lines_; first += block) {
+    const std::size_t end = std::min(lines_, first + block);
+    std::size_t at = 0;
+    for (const Cut& cut : cuts_) {
+      for (std::size_t line = first; line < end; ++line, from += cut.bytes)
+        std::copy_n(from, cut.bytes, elements_.data() + line * length_ + at);
+      at += static_cast<std::size_t>(cut.bytes);
+    }
+  }
+  if (!source.port.in_one_access(cuts_.front().bytes)) count_accesses(source, OperandName::kB, 0);
+}
+
+// Blocks of kernels that lie element by element (OperandLines::find_across).
+void OperandImage::transpose(const ImageSource& source) {
+  const auto n = static_cast<std::size_t>(source.schedule.product().n);
+  const auto block = static_cast<std::size_t>(source.setup.block_kernels);
+  const std::int16_t* from = wide_.data();
+  for (std::size_t first = 0; first < lines_; first += block) {
+    const std::size_t end = std::min(lines_, first + block);
+    for (std::size_t element = 0; element < n; ++element) {
+      for (std::size_t line = first; line < end; ++line) elements_[line * length_ + element] = *from++;
     }
   }
 }

@@ -159,8 +159,13 @@ void ResultBuffer::post_process_row(Drain& drain, std::vector<std::uint8_t>& dat
   const auto element = static_cast<std::size_t>(dtype_size(conv.output_type));
   const int columns = drain.block.columns.size, row = drain.next_row;
   data.resize(static_cast<std::size_t>(columns) * element);
+  stats.results += columns;
   std::uint8_t* to = data.data();
   const bool in_place = granularity_ == Granularity::kTile;
+  if (in_place && element == 1 && !drain.records.empty()) {
+    post_process_bytes(&sum(drain.number, {row, 0}), columns, conv, drain.records.data(), to);
+    return;
+  }
   const PostParameter none{};
   for (int column = 0; column < columns; ++column, to += element) {
     const SumPlace place =
@@ -173,7 +178,6 @@ void ResultBuffer::post_process_row(Drain& drain, std::vector<std::uint8_t>& dat
     else
       std::memcpy(to, &value, sizeof value);
   }
-  stats.results += columns;
 }
 
 // A row leaves for the bus: a request, or two where it crosses the boundary of a burst.

@@ -64,13 +64,12 @@ bool RollingUnit::do_round() {
     multiply_images(round);
   else
     multiply_round(round);
-  const RollingSchedule::Clocks clocks = round.job->schedule.clocks(round.block, round.round);
+  const auto& [clocks, rolls] = cost_of(round);
   const bool plain = round.job->setup.scheme == Scheme::kOutputStationary;
   ledger.spend(Activity::kBusy, clocks.beats, CycleOrder::kMixed);
   ledger.spend(plain ? Activity::kOutputDrain : Activity::kRoll, clocks.all - clocks.beats,
                CycleOrder::kMixed);
   stats.beats += clocks.beats;
-  const RollingSchedule::Rolls rolls = round.job->schedule.rolls(round.block);
   stats.rolls += rolls.rings, stats.exchanges += rolls.exchanges, stats.corrections += rolls.corrections;
   end_round(begin + clocks.all - 1);
   return true;
@@ -98,14 +97,19 @@ void RollingUnit::multiply_round(const Round& round) {
 
 // The same from the operands' images, all rounds of an output block at the end of the last one.
 void RollingUnit::multiply_images(const Round& round) {
-  const Job& job = *round.job;
-  const RollingSchedule& schedule = job.schedule;
-  if (round.round + 1 < schedule.rounds_per_block()) return;
-  const OperandImage& a =
-      job.image_a[static_cast<std::size_t>(job.lines.group_of(round.block) - job.first_group())];
-  multiply_block(a.lines(0, round.block.rows.begin), round.block.rows.size,
-                 job.image_b->lines(0, round.block.columns.begin), round.block.columns.size,
-                 schedule.cuts() * array_.lanes(), &results.sum(sums_, {0, 0}), results.stride(sums_));
+  if (round.round + 1 < round.job->schedule.rounds_per_block()) return;
+  const OperandImage& a = static_cast<ScratchpadLoader&>(loader(OperandName::kA)).image_of(round);
+  const OperandImage& b = static_cast<ScratchpadLoader&>(loader(OperandName::kB)).image_of(round);
+  multiply_block(a.lines(round.block.rows.begin), round.block.rows.size, b.lines(round.block.columns.begin),
+                 round.block.columns.size, a.length(), &results.sum(sums_, {0, 0}), results.stride(sums_));
+}
+
+// Rounds come in their order; those of an output block are alike but for the last one.
+const RollingUnit::RoundCost& RollingUnit::cost_of(const Round& round) {
+  const RollingSchedule& schedule = round.job->schedule;
+  if (round.round == 0 || round.round + 1 == schedule.rounds_per_block())
+    cost_ = {schedule.clocks(round.block, round.round), schedule.rolls(round.block)};
+  return cost_;
 }
 
 }  // namespace tilebeat::rolling

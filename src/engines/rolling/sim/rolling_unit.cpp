@@ -52,7 +52,7 @@ RollingUnit::RollingUnit(sc_core::sc_module_name name, const SimContext& context
     if (memories) {
       made = std::make_unique<ScratchpadLoader>(operand, context, config,
                                                 operand == OperandName::kA ? memories->nram : memories->wram,
-                                                granularity, array_.lanes());
+                                                granularity);
     } else {
       made = std::make_unique<BusLoader>(operand, context, config, max_outstanding, wake_);
     }
@@ -328,8 +328,7 @@ void RollingUnit::end_round(Cycle last) {
 void RollingUnit::count_reloading(const Round& round) {
   const RollingSchedule& schedule = round.job->schedule;
   const Span cuts = schedule.cuts_of_round(round.round);
-  std::int64_t elements = 0;
-  for (int cut = cuts.begin; cut < cuts.end(); ++cut) elements += schedule.cut(cut).size;
+  const std::int64_t elements = schedule.elements_of(cuts);
   const OutputBlock& block = round.block;
   const int row_blocks = ceil_div(block.rows.size, schedule.lines());
   const int column_blocks = ceil_div(block.columns.size, schedule.lines());

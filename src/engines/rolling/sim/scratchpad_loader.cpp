@@ -8,21 +8,14 @@
 #include <string>
 
 namespace tilebeat::rolling {
-namespace {
-
-constexpr std::size_t kImages = 4;  // of kernels that are kept
-
-}  // namespace
-
 ScratchpadLoader::ScratchpadLoader(OperandName operand, const SimContext& context,
                                    const RollingConfig& config, const MemoryConfig& memory,
-                                   Granularity granularity, int stride)
+                                   Granularity granularity)
     : OperandLoader(operand, config),
       port(std::string(kOperandNames[static_cast<std::size_t>(operand)]), context, memory, config.port_bytes),
       granularity_(granularity),
       reads_images_(granularity == Granularity::kTile),
-      stride_(stride),
-      leaves_(static_cast<std::size_t>(config.line_queue)) {}
+      departures_(config.line_queue) {}
 
 // What the lines of B depend on, besides the memory.
 ScratchpadLoader::KernelsKey ScratchpadLoader::key_of(const Job& job) {
@@ -43,23 +36,32 @@ void ScratchpadLoader::begin(Job& job, Cycle now) {
   const bool unchanged = port.open_direct() == ScratchpadPort::Contents::kUnchanged;
   if (!reads_images_) return;
   if (operand_ == OperandName::kB) {
-    // Runs of the same kernels follow one another: what was read is valid until the memory is written.
-    const KernelsKey key = key_of(job);
-    if (!unchanged) images_b_.clear();
-    auto known =
-        std::find_if(images_b_.begin(), images_b_.end(), [&](const auto& i) { return i.first == key; });
-    if (known == images_b_.end()) {
-      if (images_b_.size() == kImages) images_b_.pop_front();
-      images_b_.emplace_back(key, std::make_shared<OperandImage>());
-      known = std::prev(images_b_.end());
-      known->second->read(operand_, 0, job.schedule, job.lines, job.conv, job.setup.transposition, port,
-                          stride_);
-    }
-    job.image_b = known->second;
+    begin_kernels(job, unchanged);
   } else {
     const int last = job.run.first_kernel + job.run.kernels - 1;
-    job.image_a.resize(static_cast<std::size_t>(last / job.setup.group_kernels - job.first_group() + 1));
+    maps_.resize(static_cast<std::size_t>(last / job.setup.group_kernels - job.first_group() + 1));
+    for (OperandImage& image : maps_) image.invalidate();
+    OperandImage::read_map(source_of(job), elements_);
   }
+}
+
+// Runs of the same kernels follow one another: what was read is valid until the memory is written.
+void ScratchpadLoader::begin_kernels(const Job& job, bool unchanged) {
+  const KernelsKey key = key_of(job);
+  if (!unchanged) {
+    for (Kernels& kernels : kernels_) kernels.image.invalidate();
+  }
+  const auto known = std::find_if(kernels_.begin(), kernels_.end(), [&](const Kernels& kernels) {
+    return !kernels.image.empty() && kernels.key == key;
+  });
+  if (known != kernels_.end()) {
+    current_ = static_cast<std::size_t>(known - kernels_.begin());
+    return;
+  }
+  current_ = oldest_;
+  if (++oldest_ == kernels_.size()) oldest_ = 0;
+  kernels_[current_].key = key;
+  kernels_[current_].image.read_kernels(source_of(job));
 }
 
 void ScratchpadLoader::request(Rounds& rounds, Cycle now, Activity idle) {
@@ -111,136 +113,77 @@ int ScratchpadLoader::access(Round& round, Line& made) {
   return accesses;
 }
 
-const OperandImage& ScratchpadLoader::image_of(Round& round) {
-  Job& job = *round.job;
-  if (operand_ == OperandName::kB) return *job.image_b;
+const OperandImage& ScratchpadLoader::image_of(const Round& round) {
+  if (operand_ == OperandName::kB) return kernels_[current_].image;
+  const Job& job = *round.job;
   const int group = job.lines.group_of(round.block);
-  OperandImage& image = job.image_a[static_cast<std::size_t>(group - job.first_group())];
-  if (image.empty())
-    image.read(operand_, group, job.schedule, job.lines, job.conv, job.setup.transposition, port, stride_);
+  OperandImage& image = maps_[static_cast<std::size_t>(group - job.first_group())];
+  if (image.empty()) image.read_pixels(source_of(job), group, elements_);
   return image;
 }
-
-// Lines on their way from the address generator into registers, one after the other.
-class ScratchpadLoader::Flow {
- public:
-  Flow(ScratchpadLoader& loader, Cycle free)
-      : leaves_(loader.leaves_.data()),
-        places_(loader.leaves_.size()),
-        oldest_(loader.oldest_),
-        latency_(loader.port.latency()),
-        port_bytes_(loader.config_.port_bytes),
-        free_(free),
-        turn_(loader.next_turn_),
-        entry_(loader.ledger.settled_at()) {}
-
-  /// A line of `bytes` bytes that takes `accesses`.
-  void pass(int accesses, int bytes) {
-    Cycle& leaves = leaves_[oldest_];
-    if (++oldest_ == places_) oldest_ = 0;
-    const Cycle begins = std::max(turn_, leaves);
-    landing_ += begins - turn_;
-    turn_ = begins + std::max(1, accesses);
-    const Cycle ready = std::max(turn_ + latency_, entry_);
-    memory_ += ready - entry_;
-    const Cycle at = std::max(ready, free_);
-    waited_ += at - ready;
-    entry_ = at + (bytes <= port_bytes_ ? 1 : ceil_div(bytes, port_bytes_));
-    leaves = entry_ - 1;
-    requests_ += accesses;
-    bytes_ += bytes;
-    ++lines_;
-  }
-  /// `lines` lines of `bytes` bytes in all, each of one access and with one cycle to enter.
-  void pass_short(int lines, std::int64_t bytes) {
-    Cycle turn = turn_, entry = entry_, landing = 0, memory = 0, waited = 0;
-    for (int i = 0; i < lines; ++i) {
-      Cycle& leaves = leaves_[oldest_];
-      if (++oldest_ == places_) oldest_ = 0;
-      const Cycle begins = std::max(turn, leaves);
-      landing += begins - turn;
-      turn = begins + 1;
-      const Cycle ready = std::max(turn + latency_, entry);
-      memory += ready - entry;
-      leaves = std::max(ready, free_);
-      waited += leaves - ready;
-      entry = leaves + 1;
-    }
-    turn_ = turn, entry_ = entry;
-    landing_ += landing, memory_ += memory, waited_ += waited;
-    requests_ += lines, lines_ += lines;
-    bytes_ += bytes;
-  }
-  /// The cycle in which the last line is in place.
-  Cycle in_place() const { return entry_ - 1; }
-  /// Tells the loader what happened.
-  void settle(ScratchpadLoader& loader, Activity release) const {
-    loader.oldest_ = oldest_;
-    loader.requests_.spend(Activity::kLanding, landing_, CycleOrder::kMixed);
-    loader.requests_.spend(Activity::kBusy, turn_ - loader.next_turn_ - landing_, CycleOrder::kMixed);
-    loader.next_turn_ = turn_;
-    loader.ledger.spend(Activity::kLineLoad, memory_, CycleOrder::kMixed);
-    loader.ledger.spend(release, waited_, CycleOrder::kMixed);
-    loader.ledger.spend(Activity::kBusy, entry_ - loader.ledger.settled_at(), CycleOrder::kMixed);
-    loader.stats.requests += requests_;
-    loader.stats.bytes += bytes_;
-    loader.stats.lines += lines_;
-  }
-
- private:
-  Cycle* leaves_;
-  std::size_t places_, oldest_;
-  int latency_, port_bytes_;
-  Cycle free_;
-  Cycle turn_;   // the address generator is free from it on
-  Cycle entry_;  // and so is the way into the registers
-  Cycle landing_ = 0, memory_ = 0, waited_ = 0;
-  std::int64_t requests_ = 0, bytes_ = 0, lines_ = 0;
-};
 
 Cycle ScratchpadLoader::load_round(Round& round, Cycle free, Activity release,
                                    std::vector<PostParameter>& records) {
   const bool is_b = operand_ == OperandName::kB;
   const bool across = is_b && round.job->setup.transposition == Transposition::kWhileLoading;
-  Flow flow(*this, free);
-  if (!across) pass_lines(round, flow);
-  if (across || (is_b && round.records == Records::kLoaded)) pass_others(round, flow, records);
-  flow.settle(*this, release);
+  LineFlow flow(departures_, {port.latency(), config_.port_bytes}, free, next_turn_, ledger.settled_at());
+  OperandImage::Sum read;
+  if (!across) pass_lines(round, flow, read);
+  if (across || (is_b && round.records == Records::kLoaded)) pass_others(round, flow, read, records);
+  settle(flow, release);
+  stats.requests += read.accesses, stats.bytes += read.bytes;
+  const Cycle in_place = flow.entry() - 1;
   if (round.ends_job) {
     requests_.enter(Activity::kNoWork, next_turn_);
-    ledger.enter(Activity::kNoWork, flow.in_place() + 1);
+    ledger.enter(Activity::kNoWork, in_place + 1);
   }
-  return flow.in_place();
+  return in_place;
+}
+
+void ScratchpadLoader::settle(const LineFlow& flow, Activity release) {
+  requests_.spend(Activity::kLanding, flow.landing(), CycleOrder::kMixed);
+  requests_.spend(Activity::kBusy, flow.turn() - next_turn_ - flow.landing(), CycleOrder::kMixed);
+  next_turn_ = flow.turn();
+  ledger.spend(Activity::kLineLoad, flow.memory(), CycleOrder::kMixed);
+  ledger.spend(release, flow.waited(), CycleOrder::kMixed);
+  ledger.spend(Activity::kBusy, flow.entry() - ledger.settled_at(), CycleOrder::kMixed);
+  stats.lines += flow.lines();
 }
 
 // In the order of OperandLines::loads.
-void ScratchpadLoader::pass_lines(Round& round, Flow& flow) {
+void ScratchpadLoader::pass_lines(const Round& round, LineFlow& flow, OperandImage::Sum& read) {
   const RollingSchedule& schedule = round.job->schedule;
   const OperandImage& image = image_of(round);
   const Span cuts = schedule.cuts_of_round(round.round);
   const bool is_a = operand_ == OperandName::kA;
-  const int first = is_a ? round.block.rows.begin : round.block.columns.begin;
-  std::int64_t elements = 0;
-  for (int cut = cuts.begin; cut < cuts.end(); ++cut) elements += schedule.cut(cut).size;
+  const Span all = is_a ? round.block.rows : round.block.columns;
+  stats.elements += schedule.elements_of(cuts) * all.size;
+  if (image.short_lines()) {
+    flow.pass_short(all.size * cuts.size);
+    read = image.short_accesses(cuts, all);
+    return;
+  }
+  const auto pass = [&](int cut, int line) {
+    const OperandImage::Access& access = image.access(cut, line);
+    flow.pass(access.count, access.bytes);
+    read.accesses += access.count, read.bytes += access.bytes;
+  };
   for (int part = 0; part < round.block.parts; ++part) {
     const Span lines = schedule.lines_of(round.block, operand_, part);
-    const int begin = first + lines.begin;
-    stats.elements += elements * lines.size;
-    if (image.short_lines()) {
-      flow.pass_short(lines.size * cuts.size, elements * lines.size);
-      continue;
-    }
-    const int outer = is_a ? lines.size : cuts.size, inner = is_a ? cuts.size : lines.size;
-    for (int i = 0; i < outer; ++i) {
-      const OperandImage::Access* access = image.access(cuts.begin + (is_a ? 0 : i), begin + (is_a ? i : 0));
-      const std::size_t step = is_a ? 1 : image.cuts();
-      for (int j = 0; j < inner; ++j, access += step) flow.pass(access->count, access->bytes);
+    const int begin = all.begin + lines.begin, end = begin + lines.size;
+    if (is_a) {
+      for (int line = begin; line < end; ++line)
+        for (int cut = cuts.begin; cut < cuts.end(); ++cut) pass(cut, line);
+    } else {
+      for (int cut = cuts.begin; cut < cuts.end(); ++cut)
+        for (int line = begin; line < end; ++line) pass(cut, line);
     }
   }
 }
 
 // Elements of several lines, and records.
-void ScratchpadLoader::pass_others(Round& round, Flow& flow, std::vector<PostParameter>& records) {
+void ScratchpadLoader::pass_others(const Round& round, LineFlow& flow, OperandImage::Sum& read,
+                                   std::vector<PostParameter>& records) {
   std::vector<Load> loads;
   round.job->lines.loads(operand_, round.block, round.round, round.records, loads);
   std::vector<Piece> pieces;
@@ -253,6 +196,7 @@ void ScratchpadLoader::pass_others(Round& round, Flow& flow, std::vector<PostPar
       bytes += piece.bytes;
     }
     flow.pass(accesses, bytes);
+    read.accesses += accesses, read.bytes += bytes;
     if (load.kind == Load::Kind::kAcross) {
       stats.elements += load.filled.size;
       continue;

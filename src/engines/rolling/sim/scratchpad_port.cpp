@@ -62,7 +62,7 @@ ScratchpadPort::Word ScratchpadPort::word_at(std::uint64_t offset, int bytes) co
 
 // Every bank serves one word in a cycle.
 int ScratchpadPort::access_bytes(std::uint64_t offset, int bytes) const {
-  if (bytes <= width_ && bytes <= (memory_.banks - 1) * memory_.bank_bytes + 1) return bytes;
+  if (in_one_access(bytes)) return bytes;
   const int row = memory_.banks * memory_.bank_bytes -
                   static_cast<int>(offset % static_cast<std::uint64_t>(memory_.bank_bytes));
   return std::min({bytes, width_, row});
@@ -81,7 +81,7 @@ OpenHold ScratchpadPort::hold(const std::string& user, Holds::Access access, con
 }
 
 int ScratchpadPort::accesses(std::uint64_t address, int bytes) const {
-  if (bytes <= width_ && bytes <= (memory_.banks - 1) * memory_.bank_bytes + 1) return 1;
+  if (in_one_access(bytes)) return 1;
   std::uint64_t offset = offset_of(address, bytes);
   int count = 0;
   while (bytes > 0) {

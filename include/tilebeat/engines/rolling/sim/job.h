@@ -2,7 +2,6 @@
 
 #include "tilebeat/base/types.h"
 #include "tilebeat/engines/rolling/operand_lines.h"
-#include "tilebeat/engines/rolling/sim/operand_image.h"
 #include "tilebeat/fabric/holds.h"
 #include "tilebeat/isa/instruction.h"
 
@@ -46,10 +45,6 @@ struct Job {
   Cycle written = 0;                    ///< the cycle after the last write known to end
   std::optional<Cycle>
       accumulated;  ///< of a run whose sums stay: the cycle in which the last one is in place
-  /// Tile granularity: the operands as they lie in registers; of A one for each group of a convolution, from
-  /// that of the first kernel on.
-  std::vector<OperandImage> image_a;
-  std::shared_ptr<const OperandImage> image_b;
 };
 
 /// What lies in register groups together: some cuts of n of the blocks of an output block.
@@ -78,16 +73,18 @@ class Rounds {
     if (rounds_.empty()) make();
     return rounds_.front();
   }
-  void pop() { rounds_.pop_front(), ++first_; }
+  void pop();
 
  private:
   void make();
+  void advance(Round& round, std::int64_t number);
 
   std::deque<Round> rounds_;
   std::int64_t first_ = 0;    // number of the front one, or of the next one
   std::int64_t end_ = 0;      // rounds of all runs that began
   std::shared_ptr<Job> job_;  // whose rounds are made
-  std::int64_t block_ = 0;
+  std::int64_t index_ = 0;    // of the next round's output block
+  OutputBlock block_;         // the same, once it is begun
   int round_ = 0;
   std::optional<Span> records_of_;  // columns whose records were brought last in this run
 };

@@ -5,6 +5,7 @@
 #include "tilebeat/engines/rolling/sim/scratchpad_port.h"
 #include "tilebeat/isa/operations.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,40 +15,74 @@ namespace tilebeat::rolling {
 void widen(const std::uint8_t* bytes, int count, OperandName operand, const ConvSetup& conv,
            std::int16_t* elements);
 
-/// All lines of one operand of a run, as they would lie in registers: tile granularity multiplies them from
-/// here. With each line goes what the port needs to read it.
+/// A run whose operands are read, and how.
+struct ImageSource {
+  const RollingSchedule& schedule;
+  const OperandLines& lines;
+  const ConvSetup& conv;
+  const RollingSetup& setup;
+  const RollingRun& run;
+  const ScratchpadPort& port;
+};
+
+/// All rows or columns of one operand of a run, as they would lie in registers, one cut after the other: tile
+/// granularity multiplies them from here. With each line, a cut of one of them, goes what the port needs to
+/// read it. Reading another operand uses the same storage.
 class OperandImage {
  public:
-  bool empty() const { return elements_.empty(); }
-  /// Reads the lines of `operand` through the port's direct memory access; of A those of the convolution's
-  /// group `group`. A line takes up `stride` elements, those that do not exist are 0.
-  void read(OperandName operand, int group, const RollingSchedule& schedule, const OperandLines& lines,
-            const ConvSetup& conv, Transposition transposition, const ScratchpadPort& port, int stride);
+  /// Nothing has been read, or what was read is not valid any more.
+  bool empty() const { return !valid_; }
+  void invalidate() { valid_ = false; }
 
-  /// The lines of the operand from `line` on, each from cut `cut` on: cut after cut, `stride` elements each.
-  Lines lines(int cut, int line) const {
-    return {elements_.data() + index(cut, line) * stride_, static_cast<std::size_t>(cuts_) * stride_};
+  /// The elements of a run's map, of all groups of the convolution, as they lie in memory.
+  static void read_map(const ImageSource& source, std::vector<std::int16_t>& map);
+  /// Reads A for kernels of the convolution's group `group`; `map` is that of read_map.
+  void read_pixels(const ImageSource& source, int group, const std::vector<std::int16_t>& map);
+  /// Reads B through the port's direct memory access.
+  void read_kernels(const ImageSource& source);
+
+  /// The rows or columns from `line` on, `length` elements each; those that do not exist are 0.
+  Lines lines(int line) const {
+    return {elements_.data() + static_cast<std::size_t>(line) * length_, length_};
   }
-  /// What the port does to read a line of a cut; the next cut follows.
+  int length() const { return static_cast<int>(length_); }
+
+  /// No line takes more than one access, or has more bytes than the port.
+  bool short_lines() const { return accesses_.empty(); }
+  /// What the port does to read a line.
   struct Access {
-    std::uint16_t count = 0, bytes = 0;
+    std::int32_t count = 0, bytes = 0;
   };
-  const Access* access(int cut, int line) const { return accesses_.data() + index(cut, line); }
-  std::size_t cuts() const { return cuts_; }
-  /// Every line has all its elements and takes one access of the port.
-  bool short_lines() const { return short_lines_; }
+  /// Of lines `lines` of cuts `cuts`, if lines are short.
+  struct Sum {
+    std::int64_t accesses = 0, bytes = 0;
+  };
+  Sum short_accesses(Span cuts, Span lines) const;
+  /// Of one line, if they are not.
+  const Access& access(int cut, int line) const {
+    return accesses_[static_cast<std::size_t>(line) * cuts_.size() + static_cast<std::size_t>(cut)];
+  }
 
  private:
-  std::size_t index(int cut, int line) const {
-    return static_cast<std::size_t>(line) * cuts_ + static_cast<std::size_t>(cut);
-  }
-  void read_line(const std::vector<Piece>& pieces, std::size_t at, OperandName operand, const ConvSetup& conv,
-                 const ScratchpadPort& port);
+  struct Cut {
+    int bytes = 0;
+    int tap = 0;  // that all its elements are of, if lines are short
+  };
+  void begin(const ImageSource& source, int lines);
+  void gather(const ImageSource& source, int group, const std::vector<std::int16_t>& map);
+  void count_inside(const ImageSource& source);
+  void count_accesses(const ImageSource& source, OperandName operand, int group);
+  void transpose(const ImageSource& source);
 
-  bool short_lines_ = false;
-  std::size_t cuts_ = 0, stride_ = 0;
-  std::vector<std::int16_t> elements_;  // [line][cut][lane]
-  std::vector<Access> accesses_;        // [line][cut]
+  bool valid_ = false;
+  std::size_t length_ = 0;              // of a row or column
+  std::vector<std::int16_t> elements_;  // [line][length]
+  std::vector<std::uint8_t> bytes_;     // as they lie in memory
+  std::vector<std::int16_t> wide_;      // the same as elements
+  std::vector<Cut> cuts_;
+  std::size_t lines_ = 0;
+  std::vector<std::uint32_t> inside_;  // [tap][line]: lines before it whose pixel is in the map; empty: all
+  std::vector<Access> accesses_;       // [line][cut], if lines are not short
 };
 
 }  // namespace tilebeat::rolling

@@ -147,6 +147,11 @@ class RollingUnit : public CommandedUnit {
   bool do_round();
   void multiply_round(const Round& round);
   void multiply_images(const Round& round);
+  struct RoundCost {
+    RollingSchedule::Clocks clocks;
+    RollingSchedule::Rolls rolls;
+  };
+  const RoundCost& cost_of(const Round& round);
   bool from_images() const { return granularity_ == Granularity::kTile && results.port && !faulty_; }
 
   RollingConfig config_;
@@ -170,6 +175,7 @@ class RollingUnit : public CommandedUnit {
   std::array<std::vector<PostParameter>, kMostGroups> arriving_;  // by set: records that came with a round
   std::vector<PostParameter> records_;                            // of the columns at work
 
+  RoundCost cost_;                  // tile granularity: of the round at work
   std::optional<Step> step_;        // clock granularity: of the front round
   std::int64_t beats_counted_ = 0;  // whose losses are known
   std::deque<Sums> trees_;

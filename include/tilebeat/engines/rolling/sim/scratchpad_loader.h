@@ -1,13 +1,14 @@
 #pragma once
 
+#include "tilebeat/engines/rolling/sim/line_flow.h"
+#include "tilebeat/engines/rolling/sim/operand_image.h"
 #include "tilebeat/engines/rolling/sim/operand_loader.h"
 #include "tilebeat/engines/rolling/sim/scratchpad_port.h"
 #include "tilebeat/sim/granularity.h"
 
 #include <array>
-#include <deque>
-#include <memory>
-#include <utility>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace tilebeat::rolling {
@@ -27,7 +28,7 @@ class ScratchpadLoader : public OperandLoader {
   ScratchpadPort port;
 
   ScratchpadLoader(OperandName operand, const SimContext& context, const RollingConfig& config,
-                   const MemoryConfig& memory, Granularity granularity, int stride);
+                   const MemoryConfig& memory, Granularity granularity);
 
   /// Every line is read when it has its turn, also in tile granularity: registers flip bits.
   void read_every_line() { reads_images_ = false; }
@@ -39,28 +40,43 @@ class ScratchpadLoader : public OperandLoader {
   /// what they wait for until then. Appends the records that come with them; returns the cycle in which the
   /// last line is in place.
   Cycle load_round(Round& round, Cycle free, Activity release, std::vector<PostParameter>& records);
+  /// Tile granularity: the operand of the run that a round belongs to, which began last.
+  const OperandImage& image_of(const Round& round);
   void request(Rounds& rounds, Cycle now, Activity idle) override;
   void request_ahead(Rounds& rounds) override;
   void schedule(NextClock& /*next*/) const override {}
 
  private:
-  class Flow;
   using KernelsKey = std::array<std::int64_t, 8>;
+  struct Kernels {
+    KernelsKey key{};
+    OperandImage image;
+  };
+  static constexpr std::size_t kKernels = 4;  // of how many runs they are kept
+
   static KernelsKey key_of(const Job& job);
+  ImageSource source_of(const Job& job) const {
+    return {job.schedule, job.lines, job.conv, job.setup, job.run, port};
+  }
+  void begin_kernels(const Job& job, bool unchanged);
   void request_until(Rounds& rounds, Cycle last);
-  void pass_lines(Round& round, Flow& flow);
-  void pass_others(Round& round, Flow& flow, std::vector<PostParameter>& records);
+  void pass_lines(const Round& round, LineFlow& flow, OperandImage::Sum& read);
+  void pass_others(const Round& round, LineFlow& flow, OperandImage::Sum& read,
+                   std::vector<PostParameter>& records);
+  void settle(const LineFlow& flow, Activity release);
   int access(Round& round, Line& made);
-  const OperandImage& image_of(Round& round);
 
   Granularity granularity_;
   bool reads_images_;  // a run's operands are read at once
-  int stride_;         // elements that a line takes up in an image
-  std::deque<std::pair<KernelsKey, std::shared_ptr<OperandImage>>> images_b_;  // that are still valid
   CycleLedger requests_;
-  Cycle next_turn_ = 0;        // the address generator is free from it on
-  std::vector<Cycle> leaves_;  // tile granularity: when the last line_queue lines are in place
-  std::size_t oldest_ = 0;     // of them
+  Cycle next_turn_ = 0;  // the address generator is free from it on
+
+  // Tile granularity.
+  Departures departures_;
+  std::array<Kernels, kKernels> kernels_;      // of B
+  std::size_t current_ = 0, oldest_ = 0;       // of them
+  std::vector<std::int16_t> elements_;         // of the map
+  std::vector<OperandImage> maps_;             // of A, for each group of a convolution from the run's first on
 };
 
 }  // namespace tilebeat::rolling

@@ -37,6 +37,10 @@ class ScratchpadPort {
 
   int width_bytes() const { return width_; }
   int latency() const { return memory_.latency_cycles; }
+  /// Whether `bytes` bytes take one access wherever they begin.
+  bool in_one_access(int bytes) const {
+    return bytes <= width_ && bytes <= (memory_.banks - 1) * memory_.bank_bytes + 1;
+  }
   /// Accesses that `bytes` bytes from `address` take. Throws SimulationError when the memory does not hold
   /// them.
   int accesses(std::uint64_t address, int bytes) const;
