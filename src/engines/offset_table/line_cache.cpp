@@ -41,7 +41,7 @@ LineCache::LineCache(const CacheConfig& config, int line_cycles, int latency)
       latency_(latency),
       set_mask_(static_cast<std::uint64_t>(config.sets()) - 1),
       ways_(static_cast<std::size_t>(config.sets()) * static_cast<std::size_t>(config.ways)),
-      words_(static_cast<std::size_t>(config.banks)) {
+      of_bank_(static_cast<std::size_t>(config.banks)) {
   while ((1 << line_shift_) < config.line_bytes) ++line_shift_;
 }
 
@@ -109,8 +109,25 @@ LineCache::Looked LineCache::look(const std::vector<Operand>& operands, Cycle ea
     looked.ready = std::max(looked.ready, reference.entered + 1);
   }
   next_look_ = looked.done + 1;
-  looked.cycles = cycles_of(operands);
+  last_lines_ = static_cast<std::int64_t>(references.size());
+  looked.cycles = last_cycles_ = cycles_of(operands);
   return looked;
+}
+
+int LineCache::room(const std::vector<Operand>& operands) const {
+  int room = config_.line_bytes;
+  const std::uint64_t within = (std::uint64_t{1} << line_shift_) - 1;
+  for (const Operand& operand : operands) {
+    if (operand.bytes == 0) continue;
+    room = std::min(room, config_.line_bytes - operand.bytes - static_cast<int>(operand.address & within));
+  }
+  return room;
+}
+
+bool LineCache::holds(const std::vector<Reference>& references) const {
+  return std::all_of(references.begin(), references.end(), [&](const Reference& reference) {
+    return ways_[static_cast<std::size_t>(reference.place)].line == reference.line;
+  });
 }
 
 // As bank_of, without divisions: lines and banks are powers of two, and a beat has a hundred words.
@@ -123,8 +140,9 @@ std::size_t LineCache::bank_of_word(std::uint64_t word) const {
 
 // A word that several threads need is accessed once.
 int LineCache::cycles_of(const std::vector<Operand>& operands) {
-  for (auto& words : words_) words.clear();
-  std::size_t most = 1;
+  words_.clear();
+  std::fill(of_bank_.begin(), of_bank_.end(), 0);
+  int most = 1;
   std::uint64_t before = ~std::uint64_t{0}, behind = 0;  // the last word, and all of them
   for (const Operand& operand : operands) {
     if (operand.bytes == 0) continue;
@@ -132,16 +150,16 @@ int LineCache::cycles_of(const std::vector<Operand>& operands) {
     for (std::uint64_t word = operand.address / kWordBytes; word <= last; ++word) {
       if (word == before) continue;
       before = word;
-      auto& words = words_[bank_of_word(word)];
-      if (word < behind && std::find(words.begin(), words.end(), word) != words.end()) continue;
+      if (word < behind && std::find(words_.rbegin(), words_.rend(), word) != words_.rend()) continue;
       behind = std::max(behind, word + 1);
-      words.push_back(word);
-      ++stats.words;
-      most = std::max(most, words.size());
+      words_.push_back(word);
+      most = std::max(most, ++of_bank_[bank_of_word(word)]);
     }
   }
-  stats.conflict_cycles += static_cast<std::int64_t>(most) - 1;
-  return static_cast<int>(most);
+  last_words_ = static_cast<std::int64_t>(words_.size());
+  stats.words += last_words_;
+  stats.conflict_cycles += most - 1;
+  return most;
 }
 
 }  // namespace tilebeat::offset_table

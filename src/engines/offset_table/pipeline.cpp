@@ -15,7 +15,8 @@ Pipeline::Pipeline(const OffsetConfig& config, const PortTimes& times)
     : cache(config.cache, times.line_cycles, times.nram_latency),
       config_(config),
       times_(times),
-      generator_(config) {
+      generator_(config),
+      begun_(static_cast<std::size_t>(config.beat_queue), -1) {
   while ((1 << (tree_cycles_ - 1)) < config.vector) ++tree_cycles_;
 }
 
@@ -41,27 +42,10 @@ void Pipeline::begin_slice(bool fresh) {
 
 Pipeline::BeatTimes Pipeline::beat(const std::vector<Operand>& operands, Cycle tables, int kernel_accesses,
                                    std::vector<LineCache::Reference>& references) {
-  ++looked_up;
   BeatTimes t;
-  t.tables = std::max(tables, bases_from_);
-  t.addresses = std::max(active_from_, tables);
-  if (config_.addresses == Addresses::kComputed)
-    t.addresses = std::max(t.addresses, generator_.make(AddressGenerator::kOffsetProducts, t.addresses));
-  Cycle earliest = t.addresses;
-  if (static_cast<int>(begun_.size()) == config_.beat_queue) {
-    earliest = std::max(earliest, begun_.front() + 1);
-    begun_.pop_front();
-  }
+  const Cycle earliest = addresses_of(t, tables);
   t.looked = cache.look(operands, earliest, lanes_free_, references);
-  last_looked_ = t.looked.done;
-  registers_free_[static_cast<std::size_t>((groups_ + 1) % 2)] = last_looked_ + 1;
-  t.kernels_requested = std::max(t.looked.at, kernels_free_);
-  kernels_free_ = t.kernels_requested + kernel_accesses;
-  t.kernels = kernels_free_ + times_.wram_latency;
-  t.sums = sums_free_[static_cast<std::size_t>(slices_ % 2)];
-  t.begin = std::max({lanes_free_, t.sums, t.looked.ready, t.kernels});
-  lanes_free_ = t.end = t.begin + t.looked.cycles;
-  begun_.push_back(t.begin);
+  end_beat(t, kernel_accesses);
   return t;
 }
 

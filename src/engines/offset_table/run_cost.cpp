@@ -50,11 +50,16 @@ class Sample {
   void slice(const Slice& slice, std::int64_t first, std::int64_t end) {
     pipeline_.begin_slice(true);
     const int accesses = ceil_div(slice.count * schedule_.vector(), config_.port_bytes);
-    for (const Beat& beat : schedule_.beats(slice.group)) {
+    const std::vector<Beat>& beats = schedule_.beats(slice.group);
+    for (std::size_t b = 0; b < beats.size();) {
       operands_.clear();
       for (std::int64_t t = first; t < end; ++t)
-        operands_.push_back(operand_of(tables_, t, slice.group, beat, kMap));
+        operands_.push_back(operand_of(tables_, t, slice.group, beats[b], kMap));
       pipeline_.beat(operands_, 0, accesses, references_);
+      const std::size_t again =
+          pipeline_.cache.holds(references_) ? beats_in_lines(beats, b, pipeline_.cache.room(operands_)) : 0;
+      for (std::size_t i = 0; i < again; ++i) pipeline_.beat_again(0, accesses);
+      b += 1 + again;
     }
     const int writes = ceil_div(slice.count * result_bytes_, config_.port_bytes);
     written_ = pipeline_.end_slice(slice.count, 0,

@@ -1,5 +1,7 @@
 #include "tilebeat/engines/offset_table/schedule.h"
 
+#include "tilebeat/engines/offset_table/config.h"
+
 #include <algorithm>
 
 namespace tilebeat::offset_table {
@@ -27,6 +29,19 @@ std::vector<Beat> beats_of(const TableShape& shape, const OffsetSetup& setup, in
 }
 
 }  // namespace
+
+std::size_t beats_in_lines(const std::vector<Beat>& beats, std::size_t index, int room) {
+  const Beat& first = beats[index];
+  std::size_t end = index + 1;
+  for (; end < beats.size(); ++end) {
+    const Beat& next = beats[end];
+    const int moved = next.beyond - first.beyond;
+    if (next.entry != first.entry || next.count != first.count || moved < 0 || moved > room ||
+        moved % kWordBytes != 0)
+      break;
+  }
+  return end - index - 1;
+}
 
 TableShape shape_of(const ConvSetup& conv, const OffsetSetup& setup, const OffsetMap& map) {
   TableShape s;

@@ -3,6 +3,7 @@
 #include "tilebeat/base/types.h"
 #include "tilebeat/engines/offset_table/config.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -63,6 +64,24 @@ class LineCache {
   /// `references` receives its lines, in order.
   Looked look(const std::vector<Operand>& operands, Cycle earliest, Cycle front,
               std::vector<Reference>& references);
+  /// Bytes by which the operands can all move up without one of them leaving its line; less than 0 when one
+  /// is in several already.
+  int room(const std::vector<Operand>& operands) const;
+  /// The lines of the beat that was looked up last, `references`, are all there: none of them took the place
+  /// of another one.
+  bool holds(const std::vector<Reference>& references) const;
+  /// The next beat, if its operands are those of the last one that are moved up by the same number of whole
+  /// words and have not left their lines, which are all there. So it hits the same lines, in the same order,
+  /// and as many words of theirs meet in a bank, for all banks have moved on alike.
+  Looked look_again(Cycle earliest) {
+    stats.hits += last_lines_, stats.words += last_words_, stats.conflict_cycles += last_cycles_ - 1;
+    Looked looked;
+    looked.at = looked.done = std::max(earliest, next_look_);
+    looked.ready = looked.at + config_.hit_latency_cycles;
+    looked.cycles = last_cycles_;
+    next_look_ = looked.done + 1;
+    return looked;
+  }
   /// By which part of a line's number banks are turned (BankOrder).
   void set_bank_shift(int shift) { bank_shift_ = shift; }
   /// Lines are no longer those of the memory.
@@ -92,7 +111,10 @@ class LineCache {
   std::int64_t uses_ = 0;
   Cycle next_look_ = 0, port_free_ = 0, last_entered_ = -1;
   std::deque<Cycle> entered_;                      // of the last `misses` misses
-  std::vector<std::vector<std::uint64_t>> words_;  // by bank, of a beat
+  std::vector<std::uint64_t> words_;               // of the last beat
+  std::vector<int> of_bank_;                       // how many of them, by bank
+  std::int64_t last_lines_ = 0, last_words_ = 0;   // of the last beat
+  int last_cycles_ = 1;
 };
 
 }  // namespace tilebeat::offset_table

@@ -4,7 +4,9 @@
 #include "tilebeat/engines/offset_table/config.h"
 #include "tilebeat/engines/offset_table/line_cache.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -75,6 +77,14 @@ class Pipeline {
   /// `kernel_accesses` of WRAM.
   BeatTimes beat(const std::vector<Operand>& operands, Cycle tables, int kernel_accesses,
                  std::vector<LineCache::Reference>& references);
+  /// The next beat, if LineCache::look_again is right for it.
+  BeatTimes beat_again(Cycle tables, int kernel_accesses) {
+    BeatTimes t;
+    const Cycle earliest = addresses_of(t, tables);
+    t.looked = cache.look_again(earliest);
+    end_beat(t, kernel_accesses);
+    return t;
+  }
   /// Biases and scales are read behind the kernels; the first cycle in which they are there.
   Cycle read_records(int accesses);
   /// The slice's sums leave, `rows` rows of `columns`, not before `records`; `accesses` are those of NRAM for
@@ -102,6 +112,29 @@ class Pipeline {
   Cycle cycles_saved() const;
 
  private:
+  // The addresses of the next beat; returns the first cycle in which its tags may be looked up.
+  Cycle addresses_of(BeatTimes& t, Cycle tables) {
+    ++looked_up;
+    t.tables = std::max(tables, bases_from_);
+    t.addresses = std::max(active_from_, tables);
+    if (config_.addresses == Addresses::kComputed)
+      t.addresses = std::max(t.addresses, generator_.make(AddressGenerator::kOffsetProducts, t.addresses));
+    return std::max(t.addresses, begun_[oldest_begun_] + 1);
+  }
+  // Its way from the tags on.
+  void end_beat(BeatTimes& t, int kernel_accesses) {
+    last_looked_ = t.looked.done;
+    registers_free_[static_cast<std::size_t>((groups_ + 1) % 2)] = last_looked_ + 1;
+    t.kernels_requested = std::max(t.looked.at, kernels_free_);
+    kernels_free_ = t.kernels_requested + kernel_accesses;
+    t.kernels = kernels_free_ + times_.wram_latency;
+    t.sums = sums_free_[static_cast<std::size_t>(slices_ % 2)];
+    t.begin = std::max({lanes_free_, t.sums, t.looked.ready, t.kernels});
+    lanes_free_ = t.end = t.begin + t.looked.cycles;
+    begun_[oldest_begun_] = t.begin;
+    if (++oldest_begun_ == begun_.size()) oldest_begun_ = 0;
+  }
+
   OffsetConfig config_;
   PortTimes times_;
   AddressGenerator generator_;
@@ -111,7 +144,8 @@ class Pipeline {
   std::int64_t groups_ = 0;
   Cycle activation_free_ = 0, active_from_ = 0, bases_from_ = 0;
   Cycle last_looked_ = -1;
-  std::deque<Cycle> begun_;  // by the lanes, of the last `beat_queue` beats
+  std::vector<Cycle> begun_;     // by the lanes, of the last `beat_queue` beats
+  std::size_t oldest_begun_ = 0;  // of them
   Cycle kernels_free_ = 0;
   Cycle lanes_free_ = 0;
   std::int64_t slices_ = -1;

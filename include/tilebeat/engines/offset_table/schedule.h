@@ -3,6 +3,7 @@
 #include "tilebeat/engines/offset_table/operations.h"
 #include "tilebeat/isa/instruction.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,6 +18,10 @@ struct Beat {
   int row = 0, column = 0;  ///< of the kernel
   int channel = 0;          ///< the first one, of the group
 };
+
+/// How many of the beats behind beat `index` gather as many elements for the same tap, by whole words farther
+/// on, and by `room` bytes at most: their operands are in the same lines, if they have so much room there.
+std::size_t beats_in_lines(const std::vector<Beat>& beats, std::size_t index, int room);
 
 /// Kernels of one block and one group of channels: they are multiplied with the same operands.
 struct Slice {

@@ -313,7 +313,9 @@ bool OffsetUnit::do_beat() {
   stats.wram_read += bytes;
   for (const LineCache::Reference& r : references_) stats.nram_read += r.missed ? line_size(r.line) : 0;
   if (signals_ && context_.trace() != nullptr) trace_beat(times, beat);
-  const bool ends = ++beat_ == beats.size();
+  ++beat_;
+  if (granularity_ == Granularity::kTile) repeat_beat(slice, std::max(*there, job.began));
+  const bool ends = beat_ == beats.size();
   if (ends) end_slice(slice);
   if (granularity_ == Granularity::kClock)
     keep(times, ends);
@@ -325,6 +327,34 @@ bool OffsetUnit::do_beat() {
   slice_ = 0, group_begun_ = false;
   if (++group_ * config_.rows >= job.shape.threads()) end_run();
   return true;
+}
+
+// The beats behind the last one that need nothing but the same lines, of the same part of the tables.
+void OffsetUnit::repeat_beat(const Slice& slice, Cycle there) {
+  if (!pipeline_.cache.holds(references_)) return;
+  const Job& job = *job_;
+  const std::vector<Beat>& beats = job.schedule.beats(slice.group);
+  // Beats that would leave the map are looked at one by one.
+  const auto end = job.run.map + map_bytes(job.setup, job.map);
+  std::int64_t room = pipeline_.cache.room(operands_);
+  for (const Operand& operand : operands_) {
+    if (operand.bytes > 0)
+      room = std::min(room, static_cast<std::int64_t>(end - operand.address) - operand.bytes);
+  }
+  const std::size_t again = beats_in_lines(beats, beat_ - 1, static_cast<int>(room));
+  const int bytes = slice.count * job.schedule.vector();
+  const std::uint64_t weights = job.run.weights + static_cast<std::uint64_t>(slice.weights);
+  const bool one_access = kernels_.in_one_access(bytes);
+  for (std::size_t i = 0; i < again; ++i, ++beat_) {
+    const int accesses =
+        one_access
+            ? 1
+            : kernels_.accesses(weights + static_cast<std::uint64_t>(beat_) * static_cast<std::uint64_t>(bytes),
+                                bytes);
+    account(pipeline_.beat_again(there, accesses));
+  }
+  stats.beats += static_cast<std::int64_t>(again);
+  stats.wram_read += static_cast<std::int64_t>(again) * bytes;
 }
 
 // Where the cycles from the beat before to the end of this one went, in the order in which the lanes wait.

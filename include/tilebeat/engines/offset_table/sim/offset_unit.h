@@ -159,6 +159,7 @@ class OffsetUnit : public CommandedUnit {
   void declare_signals();
 
   // Tile granularity.
+  void repeat_beat(const Slice& slice, Cycle there);
   void multiply_slice(const Slice& slice);
   void widen_threads(int group);
   const std::vector<std::int16_t>& widened_kernels(const Slice& slice);
