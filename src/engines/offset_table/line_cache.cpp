@@ -54,10 +54,15 @@ void LineCache::find(Reference& reference) {
   const auto ways = static_cast<std::size_t>(config_.ways);
   const std::size_t first = static_cast<std::size_t>(reference.line & set_mask_) * ways;
   ++uses_;
-  for (std::size_t i = first; i < first + ways; ++i) {
-    if (!ways_[i].valid || ways_[i].line != reference.line) continue;
-    if (config_.replacement == Replacement::kLru) ways_[i].used = uses_;
-    reference.place = static_cast<int>(i);
+  // Where it was found before, it is often still.
+  std::size_t place = static_cast<std::size_t>(reference.place);
+  const auto is_there = [&](const Way& way) { return way.valid && way.line == reference.line; };
+  if (!is_there(ways_[place])) place = first;
+  while (place < first + ways && !is_there(ways_[place])) ++place;
+  reference.missed = place == first + ways;
+  if (!reference.missed) {
+    if (config_.replacement == Replacement::kLru) ways_[place].used = uses_;
+    reference.place = static_cast<int>(place);
     ++stats.hits;
     return;
   }
@@ -73,28 +78,43 @@ void LineCache::find(Reference& reference) {
   stats.evictions += ways_[chosen].valid ? 1 : 0;
   ways_[chosen] = {true, reference.line, uses_};
   reference.place = static_cast<int>(chosen);
-  reference.missed = true;
 }
 
-LineCache::Looked LineCache::look(const std::vector<Operand>& operands, Cycle earliest, Cycle front,
-                                  std::vector<Reference>& references) {
-  references.clear();
+void LineCache::find_lines(const std::vector<Operand>& operands, std::vector<Reference>& lines) const {
+  lines.clear();
   std::uint64_t behind = 0;  // all lines that are known
   for (const Operand& operand : operands) {
     if (operand.bytes == 0) continue;
     const std::uint64_t last =
         (operand.address + static_cast<std::uint64_t>(operand.bytes) - 1) >> line_shift_;
     for (std::uint64_t line = operand.address >> line_shift_; line <= last; ++line) {
-      const bool known = line < behind && std::any_of(references.rbegin(), references.rend(),
+      const bool known = line < behind && std::any_of(lines.rbegin(), lines.rend(),
                                                       [line](const Reference& r) { return r.line == line; });
-      if (!known) references.emplace_back().line = line;  // no copy of what was just written in parts
+      if (!known) lines.emplace_back().line = line;  // no copy of what was just written in parts
       behind = std::max(behind, line + 1);
     }
   }
+}
+
+void LineCache::measure(const std::vector<Operand>& operands, Footprint& footprint) const {
+  find_lines(operands, footprint.lines);
+  count_words(operands, footprint);
+}
+
+LineCache::Looked LineCache::look(const std::vector<Operand>& operands, Cycle earliest, Cycle front,
+                                  std::vector<Reference>& references) {
+  footprint_.lines.swap(references);
+  measure(operands, footprint_);
+  const Looked looked = look(footprint_, earliest, front);
+  footprint_.lines.swap(references);
+  return looked;
+}
+
+LineCache::Looked LineCache::look(Footprint& footprint, Cycle earliest, Cycle front) {
   Looked looked;
   looked.at = looked.done = std::max(earliest, next_look_);
   looked.ready = looked.at + config_.hit_latency_cycles;
-  for (Reference& reference : references) {
+  for (Reference& reference : footprint.lines) {
     find(reference);
     if (!reference.missed) continue;
     if (static_cast<int>(entered_.size()) == config_.misses) {
@@ -109,8 +129,11 @@ LineCache::Looked LineCache::look(const std::vector<Operand>& operands, Cycle ea
     looked.ready = std::max(looked.ready, reference.entered + 1);
   }
   next_look_ = looked.done + 1;
-  last_lines_ = static_cast<std::int64_t>(references.size());
-  looked.cycles = last_cycles_ = cycles_of(operands);
+  last_lines_ = static_cast<std::int64_t>(footprint.lines.size());
+  last_words_ = footprint.words;
+  looked.cycles = last_cycles_ = footprint.cycles;
+  stats.words += last_words_;
+  stats.conflict_cycles += last_cycles_ - 1;
   return looked;
 }
 
@@ -139,7 +162,7 @@ std::size_t LineCache::bank_of_word(std::uint64_t word) const {
 }
 
 // A word that several threads need is accessed once.
-int LineCache::cycles_of(const std::vector<Operand>& operands) {
+void LineCache::count_words(const std::vector<Operand>& operands, Footprint& footprint) const {
   words_.clear();
   std::fill(of_bank_.begin(), of_bank_.end(), 0);
   int most = 1;
@@ -156,10 +179,8 @@ int LineCache::cycles_of(const std::vector<Operand>& operands) {
       most = std::max(most, ++of_bank_[bank_of_word(word)]);
     }
   }
-  last_words_ = static_cast<std::int64_t>(words_.size());
-  stats.words += last_words_;
-  stats.conflict_cycles += most - 1;
-  return most;
+  footprint.words = static_cast<std::int64_t>(words_.size());
+  footprint.cycles = most;
 }
 
 }  // namespace tilebeat::offset_table

@@ -1,8 +1,10 @@
 #include "tilebeat/engines/offset_table/run_cost.h"
 
 #include "tilebeat/base/math.h"
+#include "tilebeat/engines/offset_table/stretches.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tilebeat::offset_table {
 namespace {
@@ -30,6 +32,7 @@ class Sample {
     const std::int64_t end = std::min(first + config_.rows, tables_.shape.threads());
     const Cycle begun = pipeline_.lanes_free();
     pipeline_.begin_group(static_cast<int>(end - first), 0);
+    stretches_.clear();
     const std::vector<Slice>& slices = schedule_.slices();
     const std::size_t sampled = slices_sampled();
     for (std::size_t s = 0; s + 1 < sampled; ++s) slice(slices[s], first, end);
@@ -51,15 +54,28 @@ class Sample {
     pipeline_.begin_slice(true);
     const int accesses = ceil_div(slice.count * schedule_.vector(), config_.port_bytes);
     const std::vector<Beat>& beats = schedule_.beats(slice.group);
-    for (std::size_t b = 0; b < beats.size();) {
-      operands_.clear();
+    if (slice.group != of_group_) stretches_.clear();
+    of_group_ = slice.group;
+    const auto gather = [&](const Beat& beat, std::vector<Operand>& operands) {
       for (std::int64_t t = first; t < end; ++t)
-        operands_.push_back(operand_of(tables_, t, slice.group, beats[b], kMap));
-      pipeline_.beat(operands_, 0, accesses, references_);
-      const std::size_t again =
-          pipeline_.cache.holds(references_) ? beats_in_lines(beats, b, pipeline_.cache.room(operands_)) : 0;
-      for (std::size_t i = 0; i < again; ++i) pipeline_.beat_again(0, accesses);
-      b += 1 + again;
+        operands.push_back(operand_of(tables_, t, slice.group, beat, kMap));
+      return std::numeric_limits<std::int64_t>::max();
+    };
+    std::size_t number = 0;
+    for (std::size_t b = 0; b < beats.size(); ++number) {
+      Stretch& stretch = stretches_.at(number, b, beats, pipeline_.cache, gather);
+      pipeline_.beat(stretch.footprint, 0, accesses);
+      const bool holds = pipeline_.cache.holds(stretch.footprint.lines);
+      for (std::size_t i = 1; i < stretch.beats; ++i) {
+        if (holds) {
+          pipeline_.beat_again(0, accesses);
+          continue;
+        }
+        operands_.clear();
+        gather(beats[b + i], operands_);
+        pipeline_.beat(operands_, 0, accesses, references_);
+      }
+      b += stretch.beats;
     }
     const int writes = ceil_div(slice.count * result_bytes_, config_.port_bytes);
     written_ = pipeline_.end_slice(slice.count, 0,
@@ -74,6 +90,8 @@ class Sample {
   const OffsetSchedule& schedule_;
   int result_bytes_;
   Pipeline pipeline_;
+  Stretches stretches_;  // of the group of threads, ...
+  int of_group_ = 0;     // ... for this group of channels
   std::vector<Operand> operands_;
   std::vector<LineCache::Reference> references_;
   std::vector<Pipeline::RowTimes> rows_;

@@ -30,7 +30,7 @@ std::vector<Beat> beats_of(const TableShape& shape, const OffsetSetup& setup, in
 
 }  // namespace
 
-std::size_t beats_in_lines(const std::vector<Beat>& beats, std::size_t index, int room) {
+std::size_t beats_in_lines(const std::vector<Beat>& beats, std::size_t index, std::int64_t room) {
   const Beat& first = beats[index];
   std::size_t end = index + 1;
   for (; end < beats.size(); ++end) {

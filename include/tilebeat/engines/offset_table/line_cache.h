@@ -64,6 +64,15 @@ class LineCache {
   /// `references` receives its lines, in order.
   Looked look(const std::vector<Operand>& operands, Cycle earliest, Cycle front,
               std::vector<Reference>& references);
+  /// What operands need: their lines, in order, and the words of all banks.
+  struct Footprint {
+    std::vector<Reference> lines;
+    std::int64_t words = 0;  ///< bank accesses
+    int cycles = 1;          ///< of the bank with most of them
+  };
+  void measure(const std::vector<Operand>& operands, Footprint& footprint) const;
+  /// The same for a beat whose footprint is known; its lines become references.
+  Looked look(Footprint& footprint, Cycle earliest, Cycle front);
   /// Bytes by which the operands can all move up without one of them leaving its line; less than 0 when one
   /// is in several already.
   int room(const std::vector<Operand>& operands) const;
@@ -101,7 +110,8 @@ class LineCache {
   };
   void find(Reference& reference);
   std::size_t bank_of_word(std::uint64_t word) const;
-  int cycles_of(const std::vector<Operand>& operands);
+  void find_lines(const std::vector<Operand>& operands, std::vector<Reference>& lines) const;
+  void count_words(const std::vector<Operand>& operands, Footprint& footprint) const;
 
   CacheConfig config_;
   int line_cycles_, latency_;
@@ -111,9 +121,10 @@ class LineCache {
   std::int64_t uses_ = 0;
   Cycle next_look_ = 0, port_free_ = 0, last_entered_ = -1;
   std::deque<Cycle> entered_;                      // of the last `misses` misses
-  std::vector<std::uint64_t> words_;               // of the last beat
-  std::vector<int> of_bank_;                       // how many of them, by bank
-  std::int64_t last_lines_ = 0, last_words_ = 0;   // of the last beat
+  Footprint footprint_;
+  mutable std::vector<std::uint64_t> words_;      // of a beat
+  mutable std::vector<int> of_bank_;              // how many of them, by bank
+  std::int64_t last_lines_ = 0, last_words_ = 0;  // of the last beat
   int last_cycles_ = 1;
 };
 

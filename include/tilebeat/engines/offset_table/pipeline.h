@@ -77,6 +77,14 @@ class Pipeline {
   /// `kernel_accesses` of WRAM.
   BeatTimes beat(const std::vector<Operand>& operands, Cycle tables, int kernel_accesses,
                  std::vector<LineCache::Reference>& references);
+  /// The same for a beat whose footprint is known (LineCache::measure).
+  BeatTimes beat(LineCache::Footprint& footprint, Cycle tables, int kernel_accesses) {
+    BeatTimes t;
+    const Cycle earliest = addresses_of(t, tables);
+    t.looked = cache.look(footprint, earliest, lanes_free_);
+    end_beat(t, kernel_accesses);
+    return t;
+  }
   /// The next beat, if LineCache::look_again is right for it.
   BeatTimes beat_again(Cycle tables, int kernel_accesses) {
     BeatTimes t;

@@ -21,7 +21,7 @@ struct Beat {
 
 /// How many of the beats behind beat `index` gather as many elements for the same tap, by whole words farther
 /// on, and by `room` bytes at most: their operands are in the same lines, if they have so much room there.
-std::size_t beats_in_lines(const std::vector<Beat>& beats, std::size_t index, int room);
+std::size_t beats_in_lines(const std::vector<Beat>& beats, std::size_t index, std::int64_t room);
 
 /// Kernels of one block and one group of channels: they are multiplied with the same operands.
 struct Slice {

@@ -2,16 +2,72 @@
 #include "tilebeat/base/math.h"
 #include "tilebeat/engines/offset_table/sim/offset_unit.h"
 #include "tilebeat/engines/rolling/sim/block_product.h"
+#include "tilebeat/engines/rolling/sim/operand_image.h"
 
 #include <algorithm>
-#include <array>
 
 namespace tilebeat::offset_table {
 namespace {
 
-constexpr std::size_t kWhole = 16;  // elements that a line is a multiple of
+using rolling::widen;
+
+constexpr std::size_t kWhole = 32;  // elements that a line is a multiple of
 
 }  // namespace
+
+// The next stretch of the slice. Offsets that are brought anew for every slice are read anew.
+Stretch& OffsetUnit::stretch_of(const Slice& slice, const std::vector<Beat>& beats) {
+  if (beat_ == 0) {
+    const bool stay = config_.addresses == Addresses::kComputed || tables.offsets_stay();
+    if (slice.group != of_group_ || !stay) forget_stretches();
+    of_group_ = slice.group, stretch_ = 0;
+  }
+  return stretches_.at(stretch_, beat_, beats, pipeline_.cache,
+                       [&](const Beat& beat, std::vector<Operand>& operands) {
+                         gather(beat, slice.group, operands);
+                         // Beats that would leave the map are looked at one by one.
+                         const std::uint64_t end = job_->run.map + static_cast<std::uint64_t>(map_size());
+                         std::int64_t room = map_size();
+                         for (const Operand& operand : operands) {
+                           if (operand.bytes > 0)
+                             room = std::min(room, static_cast<std::int64_t>(end - operand.address) -
+                                                       operand.bytes);
+                         }
+                         return room;
+                       });
+}
+
+// The next beats of the run that need nothing but the same lines; false when it is not known yet when their
+// offset is there.
+bool OffsetUnit::do_stretch() {
+  const Job& job = *job_;
+  const Slice& slice = job.schedule.slices()[slice_];
+  const std::vector<Beat>& beats = job.schedule.beats(slice.group);
+  const std::optional<Cycle> there = offset_from(beats[beat_]);
+  if (!there) return false;
+  if (beat_ == 0) pipeline_.begin_slice(job.run.first);
+  Stretch& stretch = stretch_of(slice, beats);
+  ++stretch_;
+  LineCache::Footprint& footprint = stretch.footprint;
+  count_beat(slice, pipeline_.beat(footprint, *there, kernel_accesses(slice)), footprint.lines);
+  const bool holds = pipeline_.cache.holds(footprint.lines);
+  const std::vector<LineCache::Reference> no_misses;
+  for (std::size_t i = 1; i < stretch.beats; ++i) {
+    if (holds) {
+      count_beat(slice, pipeline_.beat_again(*there, kernel_accesses(slice)), no_misses);
+      continue;
+    }
+    operands_.clear();
+    gather(beats[beat_], slice.group, operands_);
+    const Pipeline::BeatTimes times = pipeline_.beat(operands_, *there, kernel_accesses(slice), references_);
+    count_beat(slice, times, references_);
+  }
+  if (beat_ < beats.size()) return true;
+  end_slice(slice);
+  multiply_slice(slice);
+  next_slice();
+  return true;
+}
 
 // Kernels of a slice, kernel by kernel, in the order of the beats; the zero point taken off.
 const std::vector<std::int16_t>& OffsetUnit::widened_kernels(const Slice& slice) {
@@ -21,45 +77,46 @@ const std::vector<std::int16_t>& OffsetUnit::widened_kernels(const Slice& slice)
   const std::vector<Beat>& beats = job.schedule.beats(slice.group);
   const auto vector = static_cast<std::size_t>(job.schedule.vector()),
              count = static_cast<std::size_t>(slice.count);
-  const bool is_unsigned = job.conv.weight_type == DType::kUint8;
-  std::vector<std::uint8_t> bytes(beats.size() * vector * count);
-  kernels_.direct_read(job.run.weights + static_cast<std::uint64_t>(slice.weights), bytes.data(),
-                       static_cast<int>(bytes.size()));
+  bytes_.resize(beats.size() * vector * count);
+  kernels_.direct_read(job.run.weights + static_cast<std::uint64_t>(slice.weights), bytes_.data(),
+                       static_cast<int>(bytes_.size()));
   wide.assign(count * width_, 0);
+  const std::uint8_t* from = bytes_.data();
   for (std::size_t b = 0; b < beats.size(); ++b) {
-    for (std::size_t k = 0; k < count; ++k) {
-      for (std::size_t i = 0; i < static_cast<std::size_t>(beats[b].count); ++i) {
-        const std::uint8_t byte = bytes[(b * count + k) * vector + i];
-        const int weight = is_unsigned ? byte : static_cast<std::int8_t>(byte);
-        wide[k * width_ + b * vector + i] = static_cast<std::int16_t>(weight - job.conv.weight_zero_point);
-      }
-    }
+    for (std::size_t k = 0; k < count; ++k, from += vector)
+      widen(from, beats[b].count, rolling::OperandName::kB, job.conv, wide.data() + k * width_ + b * vector);
   }
   return wide;
 }
 
-// Operands of the threads of the group, thread by thread, in the order of the beats.
-void OffsetUnit::widen_threads(int group) {
-  if (widened_ == group) return;
-  widened_ = group;
+// Operands of the threads of the group, thread by thread, in the order of the beats: those of a stretch are
+// often neighbours.
+void OffsetUnit::widen_threads(const std::vector<Beat>& beats) {
+  if (widened_) return;
+  widened_ = true;
   const Job& job = *job_;
-  const std::vector<Beat>& beats = job.schedule.beats(group);
   const auto vector = static_cast<std::size_t>(job.schedule.vector());
-  const bool is_unsigned = job.conv.input_type == DType::kUint8;
   wide_threads_.assign(threads_.size() * width_, 0);
-  std::array<std::uint8_t, 256> bytes{};
-  for (std::size_t b = 0; b < beats.size(); ++b) {
-    gather(beats[b], group);
-    for (std::size_t t = 0; t < operands_.size(); ++t) {
-      const Operand& operand = operands_[t];
-      if (operand.bytes == 0) continue;
-      lines_.direct_read(operand.address, bytes.data(), operand.bytes);
-      std::int16_t* to = wide_threads_.data() + t * width_ + b * vector;
-      for (int i = 0; i < operand.bytes; ++i) {
-        const std::uint8_t byte = bytes[static_cast<std::size_t>(i)];
-        to[i] = static_cast<std::int16_t>((is_unsigned ? byte : static_cast<std::int8_t>(byte)) -
-                                          job.conv.input_zero_point);
+  for (std::size_t number = 0; number < stretches_.found(); ++number) {
+    const Stretch& stretch = stretches_.all()[number];
+    for (std::size_t i = 0; i < stretch.beats;) {
+      const Beat& beat = beats[stretch.begin + i];
+      const int moved = beat.beyond - beats[stretch.begin].beyond;
+      std::size_t together = 1;
+      while (beat.count == job.schedule.vector() && i + together < stretch.beats &&
+             beats[stretch.begin + i + together].beyond ==
+                 beat.beyond + static_cast<int>(together) * beat.count)
+        ++together;
+      const int size = static_cast<int>(together) * beat.count;
+      bytes_.resize(static_cast<std::size_t>(size));
+      for (std::size_t t = 0; t < stretch.operands.size(); ++t) {
+        const Operand& operand = stretch.operands[t];
+        if (operand.bytes == 0) continue;
+        lines_.direct_read(operand.address + static_cast<std::uint64_t>(moved), bytes_.data(), size);
+        widen(bytes_.data(), size, rolling::OperandName::kA, job.conv,
+              wide_threads_.data() + t * width_ + (stretch.begin + i) * vector);
       }
+      i += together;
     }
   }
 }
@@ -69,9 +126,9 @@ void OffsetUnit::multiply_slice(const Slice& slice) {
   const std::size_t elements =
       job.schedule.beats(slice.group).size() * static_cast<std::size_t>(job.schedule.vector());
   const std::size_t width = align_up(elements, kWhole);
-  if (width != width_) widened_.reset();
+  if (width != width_) widened_ = false;
   width_ = width;
-  widen_threads(slice.group);
+  widen_threads(job.schedule.beats(slice.group));
   const std::vector<std::int16_t>& kernels = widened_kernels(slice);
   if (job.run.first) std::fill(sums_.begin(), sums_.end(), 0);
   rolling::multiply_block({wide_threads_.data(), width_}, static_cast<int>(threads_.size()),

@@ -170,7 +170,7 @@ void OffsetUnit::begin_run(Cycle now) {
   if (conv_.post_parameters && run.last) job_->records.resize(run.kernels);
   group_ = 0, slice_ = 0, beat_ = 0, group_begun_ = false;
   wide_kernels_.assign(job_->schedule.slices().size(), {});
-  widened_.reset();
+  forget_stretches();
   if (granularity_ == Granularity::kTile)
     lines_.open_direct(), kernels_.open_direct(), results_.open_direct();
 }
@@ -202,7 +202,7 @@ void OffsetUnit::hold_memories(Job& job, Cycle now) {
 void OffsetUnit::advance(Cycle limit) {
   while (job_ && pipeline_.next_look() <= limit) {
     if (!group_begun_ && !begin_group()) return;
-    if (!do_beat()) return;
+    if (!(granularity_ == Granularity::kTile ? do_stretch() : do_beat())) return;
   }
 }
 
@@ -229,7 +229,7 @@ std::int32_t OffsetUnit::entry(std::int64_t offset, int bytes) const {
 void OffsetUnit::activate(std::int64_t first, int count) {
   const Job& job = *job_;
   threads_.resize(static_cast<std::size_t>(count));
-  widened_.reset();
+  forget_stretches();
   for (int i = 0; i < count; ++i) {
     Thread& thread = threads_[static_cast<std::size_t>(i)];
     const std::int64_t number = first + i;
@@ -253,11 +253,15 @@ void OffsetUnit::activate(std::int64_t first, int count) {
   }
 }
 
-// The operands of a beat, by thread. Tables are bytes in DRAM, which may say anything: what they name lies in
+std::int64_t OffsetUnit::map_size() const {
+  return static_cast<std::int64_t>(map_bytes(job_->setup, job_->map));
+}
+
+// Appends the operands of a beat, by thread. Tables are bytes in DRAM, which may say anything: what they name lies in
 // the map that the run holds, or the run ends.
-void OffsetUnit::gather(const Beat& beat, int group) {
+void OffsetUnit::gather(const Beat& beat, int group, std::vector<Operand>& operands) const {
   const Job& job = *job_;
-  const auto map = static_cast<std::int64_t>(map_bytes(job.setup, job.map));
+  const std::int64_t map = map_size();
   const bool reads = config_.addresses == Addresses::kTables;
   std::int64_t offset = beat.beyond;
   if (reads)
@@ -269,7 +273,6 @@ void OffsetUnit::gather(const Beat& beat, int group) {
   const MaskKind masks = job.shape.masks();
   const bool coordinates = masks == MaskKind::kCoordinates || (!reads && masks != MaskKind::kNone);
   const int down = beat.row * job.conv.dilation_h, right = beat.column * job.conv.dilation_w;
-  operands_.clear();
   for (const Thread& thread : threads_) {
     bool inside = true;
     if (coordinates) {
@@ -278,7 +281,7 @@ void OffsetUnit::gather(const Beat& beat, int group) {
     } else if (masks == MaskKind::kBits) {
       inside = ((thread.rows >> beat.row) & (thread.columns >> beat.column) & 1U) != 0;
     }
-    Operand& operand = operands_.emplace_back();
+    Operand& operand = operands.emplace_back();
     if (!inside) continue;
     const std::int64_t at = thread.base + offset;
     if (at < 0 || at + beat.count > map)
@@ -289,72 +292,57 @@ void OffsetUnit::gather(const Beat& beat, int group) {
   }
 }
 
+// The first cycle in which the offset of the next beat is there; none: not known yet.
+std::optional<Cycle> OffsetUnit::offset_from(const Beat& beat) {
+  if (config_.addresses == Addresses::kComputed) return job_->began;
+  const std::optional<Cycle> there = tables.offsets_from(group_, slice_, beat, next_request());
+  return there ? std::optional(std::max(*there, job_->began)) : there;
+}
+
+// Accesses of WRAM for the kernels of the next beat.
+int OffsetUnit::kernel_accesses(const Slice& slice) const {
+  const int bytes = slice.count * job_->schedule.vector();
+  return kernels_.accesses(job_->run.weights + static_cast<std::uint64_t>(
+                                                   slice.weights + static_cast<std::int64_t>(beat_) * bytes),
+                           bytes);
+}
+
 // The next beat of the run; false when it is not known yet when its offset is there.
 bool OffsetUnit::do_beat() {
   const Job& job = *job_;
   const Slice& slice = job.schedule.slices()[slice_];
   const std::vector<Beat>& beats = job.schedule.beats(slice.group);
   const Beat& beat = beats[beat_];
-  std::optional<Cycle> there = job.began;
-  if (config_.addresses == Addresses::kTables)
-    there = tables.offsets_from(group_, slice_, beat, next_request());
+  const std::optional<Cycle> there = offset_from(beat);
   if (!there) return false;
-  const bool begins = beat_ == 0;
-  if (begins) pipeline_.begin_slice(job.run.first);
-  gather(beat, slice.group);
-  const int bytes = slice.count * job.schedule.vector();
-  const std::uint64_t weights =
-      job.run.weights + static_cast<std::uint64_t>(slice.weights + static_cast<std::int64_t>(beat_) * bytes);
-  const Pipeline::BeatTimes times =
-      pipeline_.beat(operands_, std::max(*there, job.began), kernels_.accesses(weights, bytes), references_);
-  account(times);
-  if (begins) slice_began_ = times.begin;
-  ++stats.beats;
-  stats.wram_read += bytes;
-  for (const LineCache::Reference& r : references_) stats.nram_read += r.missed ? line_size(r.line) : 0;
+  if (beat_ == 0) pipeline_.begin_slice(job.run.first);
+  operands_.clear();
+  gather(beat, slice.group, operands_);
+  const Pipeline::BeatTimes times = pipeline_.beat(operands_, *there, kernel_accesses(slice), references_);
+  count_beat(slice, times, references_);
   if (signals_ && context_.trace() != nullptr) trace_beat(times, beat);
-  ++beat_;
-  if (granularity_ == Granularity::kTile) repeat_beat(slice, std::max(*there, job.began));
   const bool ends = beat_ == beats.size();
   if (ends) end_slice(slice);
-  if (granularity_ == Granularity::kClock)
-    keep(times, ends);
-  else if (ends)
-    multiply_slice(slice);
-  if (!ends) return true;
-  beat_ = 0;
-  if (++slice_ < job.schedule.slices().size()) return true;
-  slice_ = 0, group_begun_ = false;
-  if (++group_ * config_.rows >= job.shape.threads()) end_run();
+  keep(times, ends);
+  if (ends) next_slice();
   return true;
 }
 
-// The beats behind the last one that need nothing but the same lines, of the same part of the tables.
-void OffsetUnit::repeat_beat(const Slice& slice, Cycle there) {
-  if (!pipeline_.cache.holds(references_)) return;
-  const Job& job = *job_;
-  const std::vector<Beat>& beats = job.schedule.beats(slice.group);
-  // Beats that would leave the map are looked at one by one.
-  const auto end = job.run.map + map_bytes(job.setup, job.map);
-  std::int64_t room = pipeline_.cache.room(operands_);
-  for (const Operand& operand : operands_) {
-    if (operand.bytes > 0)
-      room = std::min(room, static_cast<std::int64_t>(end - operand.address) - operand.bytes);
-  }
-  const std::size_t again = beats_in_lines(beats, beat_ - 1, static_cast<int>(room));
-  const int bytes = slice.count * job.schedule.vector();
-  const std::uint64_t weights = job.run.weights + static_cast<std::uint64_t>(slice.weights);
-  const bool one_access = kernels_.in_one_access(bytes);
-  for (std::size_t i = 0; i < again; ++i, ++beat_) {
-    const int accesses =
-        one_access
-            ? 1
-            : kernels_.accesses(weights + static_cast<std::uint64_t>(beat_) * static_cast<std::uint64_t>(bytes),
-                                bytes);
-    account(pipeline_.beat_again(there, accesses));
-  }
-  stats.beats += static_cast<std::int64_t>(again);
-  stats.wram_read += static_cast<std::int64_t>(again) * bytes;
+// The next beat went through the tags.
+void OffsetUnit::count_beat(const Slice& slice, const Pipeline::BeatTimes& times,
+                            const std::vector<LineCache::Reference>& references) {
+  account(times);
+  if (beat_++ == 0) slice_began_ = times.begin;
+  ++stats.beats;
+  stats.wram_read += slice.count * job_->schedule.vector();
+  for (const LineCache::Reference& r : references) stats.nram_read += r.missed ? line_size(r.line) : 0;
+}
+
+void OffsetUnit::next_slice() {
+  beat_ = 0;
+  if (++slice_ < job_->schedule.slices().size()) return;
+  slice_ = 0, group_begun_ = false;
+  if (++group_ * config_.rows >= job_->shape.threads()) end_run();
 }
 
 // Where the cycles from the beat before to the end of this one went, in the order in which the lanes wait.
@@ -442,6 +430,10 @@ std::vector<std::uint8_t> OffsetUnit::post_processed(const Job& job, const Slice
                                                      const std::int32_t* sums) const {
   const auto element = static_cast<std::size_t>(dtype_size(job.conv.output_type));
   std::vector<std::uint8_t> data(static_cast<std::size_t>(slice.count) * element);
+  if (element == 1 && !job.records.empty()) {
+    post_process_bytes(sums, slice.count, job.conv, job.records.data() + slice.first, data.data());
+    return data;
+  }
   const PostParameter none{};
   for (int k = 0; k < slice.count; ++k) {
     const PostParameter& record =

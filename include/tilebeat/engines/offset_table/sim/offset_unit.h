@@ -4,6 +4,7 @@
 #include "tilebeat/engines/offset_table/operations.h"
 #include "tilebeat/engines/offset_table/pipeline.h"
 #include "tilebeat/engines/offset_table/schedule.h"
+#include "tilebeat/engines/offset_table/stretches.h"
 #include "tilebeat/engines/offset_table/sim/table_memory.h"
 #include "tilebeat/engines/rolling/sim/scratchpad_port.h"
 #include "tilebeat/observe/ledger.h"
@@ -137,7 +138,13 @@ class OffsetUnit : public CommandedUnit {
   bool do_beat();
   void activate(std::int64_t first, int count);
   std::int32_t entry(std::int64_t offset, int bytes = kEntryBytes) const;
-  void gather(const Beat& beat, int group);
+  void gather(const Beat& beat, int group, std::vector<Operand>& operands) const;
+  std::int64_t map_size() const;
+  std::optional<Cycle> offset_from(const Beat& beat);
+  int kernel_accesses(const Slice& slice) const;
+  void count_beat(const Slice& slice, const Pipeline::BeatTimes& times,
+                  const std::vector<LineCache::Reference>& references);
+  void next_slice();
   void account(const Pipeline::BeatTimes& times);
   void end_slice(const Slice& slice);
   void end_run();
@@ -159,9 +166,14 @@ class OffsetUnit : public CommandedUnit {
   void declare_signals();
 
   // Tile granularity.
-  void repeat_beat(const Slice& slice, Cycle there);
+  bool do_stretch();
+  Stretch& stretch_of(const Slice& slice, const std::vector<Beat>& beats);
+  void forget_stretches() {
+    stretches_.clear();
+    stretch_ = 0, widened_ = false;
+  }
   void multiply_slice(const Slice& slice);
-  void widen_threads(int group);
+  void widen_threads(const std::vector<Beat>& beats);
   const std::vector<std::int16_t>& widened_kernels(const Slice& slice);
 
   std::vector<std::uint8_t> post_processed(const Job& job, const Slice& slice,
@@ -214,8 +226,12 @@ class OffsetUnit : public CommandedUnit {
 
   // Tile granularity.
   std::vector<std::vector<std::int16_t>> wide_kernels_;  // of the run, by slice
-  std::vector<std::int16_t> wide_threads_;               // of the group of threads
-  std::optional<int> widened_;                           // the group of channels in it
+  Stretches stretches_;                                  // of the group of threads, ...
+  int of_group_ = 0;                                     // ... for this group of channels
+  std::size_t stretch_ = 0;                              // that is next
+  std::vector<std::int16_t> wide_threads_;               // operands of the group of threads
+  std::vector<std::uint8_t> bytes_;
+  bool widened_ = false;
   std::size_t width_ = 0;                                // elements of a line of both
   std::optional<Signals> signals_;
 };

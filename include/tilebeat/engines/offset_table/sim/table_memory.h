@@ -53,6 +53,9 @@ class TableMemory {
   std::optional<Cycle> threads_from(std::int64_t group, Cycle used);
   std::optional<Cycle> offsets_from(std::int64_t group, std::size_t slice, const Beat& beat, Cycle used);
 
+  /// Offsets that are there stay while the run goes on.
+  bool offsets_stay() const { return held_ || offsets_.held; }
+
   /// The image; what is not in the cache has no meaning.
   const std::uint8_t* bytes() const { return image_.data(); }
 
