@@ -49,20 +49,27 @@ void LineCache::invalidate() {
   for (Way& way : ways_) way.valid = false;
 }
 
+// Where a line was found before, it is often still.
+bool LineCache::found_again(Reference& reference) {
+  Way& way = ways_[static_cast<std::size_t>(reference.place)];
+  if (!way.valid || way.line != reference.line) return false;
+  ++uses_;
+  if (config_.replacement == Replacement::kLru) way.used = uses_;
+  ++stats.hits;
+  reference.missed = false;
+  return true;
+}
+
 // The line's place, which is its own from now on.
 void LineCache::find(Reference& reference) {
   const auto ways = static_cast<std::size_t>(config_.ways);
   const std::size_t first = static_cast<std::size_t>(reference.line & set_mask_) * ways;
   ++uses_;
-  // Where it was found before, it is often still.
-  std::size_t place = static_cast<std::size_t>(reference.place);
-  const auto is_there = [&](const Way& way) { return way.valid && way.line == reference.line; };
-  if (!is_there(ways_[place])) place = first;
-  while (place < first + ways && !is_there(ways_[place])) ++place;
-  reference.missed = place == first + ways;
-  if (!reference.missed) {
-    if (config_.replacement == Replacement::kLru) ways_[place].used = uses_;
-    reference.place = static_cast<int>(place);
+  for (std::size_t i = first; i < first + ways; ++i) {
+    if (!ways_[i].valid || ways_[i].line != reference.line) continue;
+    if (config_.replacement == Replacement::kLru) ways_[i].used = uses_;
+    reference.place = static_cast<int>(i);
+    reference.missed = false;
     ++stats.hits;
     return;
   }
@@ -78,6 +85,7 @@ void LineCache::find(Reference& reference) {
   stats.evictions += ways_[chosen].valid ? 1 : 0;
   ways_[chosen] = {true, reference.line, uses_};
   reference.place = static_cast<int>(chosen);
+  reference.missed = true;
 }
 
 void LineCache::find_lines(const std::vector<Operand>& operands, std::vector<Reference>& lines) const {
@@ -115,7 +123,7 @@ LineCache::Looked LineCache::look(Footprint& footprint, Cycle earliest, Cycle fr
   looked.at = looked.done = std::max(earliest, next_look_);
   looked.ready = looked.at + config_.hit_latency_cycles;
   for (Reference& reference : footprint.lines) {
-    find(reference);
+    if (!found_again(reference)) find(reference);
     if (!reference.missed) continue;
     if (static_cast<int>(entered_.size()) == config_.misses) {
       looked.done = std::max(looked.done, entered_.front() + 1);

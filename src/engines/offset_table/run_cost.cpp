@@ -65,15 +65,14 @@ class Sample {
     for (std::size_t b = 0; b < beats.size(); ++number) {
       Stretch& stretch = stretches_.at(number, b, beats, pipeline_.cache, gather);
       pipeline_.beat(stretch.footprint, 0, accesses);
-      const bool holds = pipeline_.cache.holds(stretch.footprint.lines);
-      for (std::size_t i = 1; i < stretch.beats; ++i) {
-        if (holds) {
-          pipeline_.beat_again(0, accesses);
-          continue;
+      if (pipeline_.cache.holds(stretch.footprint.lines)) {
+        pipeline_.beats_again(stretch.beats - 1, accesses, [](Cycle, Cycle, Cycle) {});
+      } else {
+        for (std::size_t i = 1; i < stretch.beats; ++i) {
+          operands_.clear();
+          gather(beats[b + i], operands_);
+          pipeline_.beat(operands_, 0, accesses, references_);
         }
-        operands_.clear();
-        gather(beats[b + i], operands_);
-        pipeline_.beat(operands_, 0, accesses, references_);
       }
       b += stretch.beats;
     }

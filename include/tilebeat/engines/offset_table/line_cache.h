@@ -79,18 +79,19 @@ class LineCache {
   /// The lines of the beat that was looked up last, `references`, are all there: none of them took the place
   /// of another one.
   bool holds(const std::vector<Reference>& references) const;
-  /// The next beat, if its operands are those of the last one that are moved up by the same number of whole
-  /// words and have not left their lines, which are all there. So it hits the same lines, in the same order,
-  /// and as many words of theirs meet in a bank, for all banks have moved on alike.
-  Looked look_again(Cycle earliest) {
-    stats.hits += last_lines_, stats.words += last_words_, stats.conflict_cycles += last_cycles_ - 1;
-    Looked looked;
-    looked.at = looked.done = std::max(earliest, next_look_);
-    looked.ready = looked.at + config_.hit_latency_cycles;
-    looked.cycles = last_cycles_;
-    next_look_ = looked.done + 1;
-    return looked;
+  /// The next `beats` beats, if the operands of each are those of the last one that are moved up by the same
+  /// number of whole words and have not left their lines, which are all there. So they hit the same lines, in
+  /// the same order, and as many words of theirs meet in a bank, for all banks have moved on alike. Returns
+  /// the cycles of each; when their tags are looked up is up to the caller.
+  int look_again(std::int64_t beats) {
+    stats.hits += beats * last_lines_, stats.words += beats * last_words_;
+    stats.conflict_cycles += beats * (last_cycles_ - 1);
+    return last_cycles_;
   }
+  /// The tags are busy up to cycle `next`.
+  void looked_until(Cycle next) { next_look_ = next; }
+  /// Cycles of the words of the last beat.
+  int last_cycles() const { return last_cycles_; }
   /// By which part of a line's number banks are turned (BankOrder).
   void set_bank_shift(int shift) { bank_shift_ = shift; }
   /// Lines are no longer those of the memory.
@@ -108,6 +109,7 @@ class LineCache {
     std::uint64_t line = 0;
     std::int64_t used = 0;  // or filled, by `kFifo`
   };
+  bool found_again(Reference& reference);
   void find(Reference& reference);
   std::size_t bank_of_word(std::uint64_t word) const;
   void find_lines(const std::vector<Operand>& operands, std::vector<Reference>& lines) const;

@@ -85,14 +85,11 @@ class Pipeline {
     end_beat(t, kernel_accesses);
     return t;
   }
-  /// The next beat, if LineCache::look_again is right for it.
-  BeatTimes beat_again(Cycle tables, int kernel_accesses) {
-    BeatTimes t;
-    const Cycle earliest = addresses_of(t, tables);
-    t.looked = cache.look_again(earliest);
-    end_beat(t, kernel_accesses);
-    return t;
-  }
+  /// The next `count` beats, if LineCache::look_again is right for them, and if their offset is the one of the
+  /// beat before, in the same slice. `each` is told, beat by beat, the cycles from which on its addresses and
+  /// its lines are there, and in which it begins.
+  template <class Each>
+  void beats_again(std::size_t count, int kernel_accesses, Each&& each);
   /// Biases and scales are read behind the kernels; the first cycle in which they are there.
   Cycle read_records(int accesses);
   /// The slice's sums leave, `rows` rows of `columns`, not before `records`; `accesses` are those of NRAM for
@@ -124,10 +121,13 @@ class Pipeline {
   Cycle addresses_of(BeatTimes& t, Cycle tables) {
     ++looked_up;
     t.tables = std::max(tables, bases_from_);
-    t.addresses = std::max(active_from_, tables);
-    if (config_.addresses == Addresses::kComputed)
-      t.addresses = std::max(t.addresses, generator_.make(AddressGenerator::kOffsetProducts, t.addresses));
+    addresses_from_ = std::max(active_from_, tables);
+    t.addresses = addresses_ = next_addresses();
     return std::max(t.addresses, begun_[oldest_begun_] + 1);
+  }
+  Cycle next_addresses() {
+    if (config_.addresses == Addresses::kTables) return addresses_from_;
+    return std::max(addresses_from_, generator_.make(AddressGenerator::kOffsetProducts, addresses_from_));
   }
   // Its way from the tags on.
   void end_beat(BeatTimes& t, int kernel_accesses) {
@@ -154,6 +154,7 @@ class Pipeline {
   Cycle last_looked_ = -1;
   std::vector<Cycle> begun_;     // by the lanes, of the last `beat_queue` beats
   std::size_t oldest_begun_ = 0;  // of them
+  Cycle addresses_from_ = 0, addresses_ = 0;  // of the last beat
   Cycle kernels_free_ = 0;
   Cycle lanes_free_ = 0;
   std::int64_t slices_ = -1;
@@ -161,5 +162,31 @@ class Pipeline {
   Cycle drain_free_ = 0, write_free_ = 0;
   std::deque<Cycle> sent_;  // of the last `write_queue` rows
 };
+
+template <class Each>
+void Pipeline::beats_again(std::size_t count, int kernel_accesses, Each&& each) {
+  if (count == 0) return;
+  const bool computed = config_.addresses == Addresses::kComputed;
+  const int cycles = cache.look_again(static_cast<std::int64_t>(count));
+  const int hit_latency = config_.cache.hit_latency_cycles;
+  Cycle look = cache.next_look(), kernels = kernels_free_, lanes = lanes_free_;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (computed) addresses_ = next_addresses();
+    Cycle& begun = begun_[oldest_begun_];
+    if (++oldest_begun_ == begun_.size()) oldest_begun_ = 0;
+    look = std::max({look, addresses_, begun + 1});
+    kernels = std::max(look, kernels) + kernel_accesses;
+    const Cycle ready = look + hit_latency;
+    begun = std::max({lanes, ready, kernels + times_.wram_latency});
+    lanes = begun + cycles;
+    ++look;
+    each(addresses_, ready, begun);
+  }
+  looked_up += static_cast<std::int64_t>(count);
+  cache.looked_until(look);
+  last_looked_ = look - 1;
+  registers_free_[static_cast<std::size_t>((groups_ + 1) % 2)] = look;
+  kernels_free_ = kernels, lanes_free_ = lanes;
+}
 
 }  // namespace tilebeat::offset_table

@@ -50,23 +50,44 @@ bool OffsetUnit::do_stretch() {
   ++stretch_;
   LineCache::Footprint& footprint = stretch.footprint;
   count_beat(slice, pipeline_.beat(footprint, *there, kernel_accesses(slice)), footprint.lines);
-  const bool holds = pipeline_.cache.holds(footprint.lines);
-  const std::vector<LineCache::Reference> no_misses;
-  for (std::size_t i = 1; i < stretch.beats; ++i) {
-    if (holds) {
-      count_beat(slice, pipeline_.beat_again(*there, kernel_accesses(slice)), no_misses);
-      continue;
+  if (pipeline_.cache.holds(footprint.lines)) {
+    repeat_beat(slice, stretch.beats - 1);
+  } else {
+    for (std::size_t i = 1; i < stretch.beats; ++i) {
+      operands_.clear();
+      gather(beats[beat_], slice.group, operands_);
+      const Pipeline::BeatTimes times = pipeline_.beat(operands_, *there, kernel_accesses(slice), references_);
+      count_beat(slice, times, references_);
     }
-    operands_.clear();
-    gather(beats[beat_], slice.group, operands_);
-    const Pipeline::BeatTimes times = pipeline_.beat(operands_, *there, kernel_accesses(slice), references_);
-    count_beat(slice, times, references_);
   }
   if (beat_ < beats.size()) return true;
   end_slice(slice);
   multiply_slice(slice);
   next_slice();
   return true;
+}
+
+// `count` beats that need the same lines as the last one. What keeps it, but for its addresses, lines and
+// kernels, keeps none of them.
+void OffsetUnit::repeat_beat(const Slice& slice, std::size_t count) {
+  const int bytes = slice.count * job_->schedule.vector();
+  const bool one_access = kernels_.in_one_access(bytes);
+  const int conflict = pipeline_.cache.last_cycles() - 1;
+  const auto told = [&](Cycle addresses, Cycle ready, Cycle begin) {
+    wait_for(Activity::kAddress, std::min(addresses, begin));
+    wait_for(Activity::kInputLoad, std::min(ready, begin));
+    wait_for(Activity::kWeightLoad, begin);
+    ledger.spend(Activity::kBusy, 1);
+    if (conflict > 0) ledger.spend(Activity::kBankConflict, conflict);
+  };
+  if (one_access) {
+    pipeline_.beats_again(count, 1, told);
+    beat_ += count;
+  } else {
+    for (std::size_t i = 0; i < count; ++i, ++beat_) pipeline_.beats_again(1, kernel_accesses(slice), told);
+  }
+  stats.beats += static_cast<std::int64_t>(count);
+  stats.wram_read += static_cast<std::int64_t>(count) * bytes;
 }
 
 // Kernels of a slice, kernel by kernel, in the order of the beats; the zero point taken off.

@@ -352,10 +352,7 @@ void OffsetUnit::account(const Pipeline::BeatTimes& t) {
                                                          {Activity::kAddress, t.addresses},
                                                          {Activity::kInputLoad, t.looked.ready},
                                                          {Activity::kWeightLoad, t.begin}}};
-  for (const auto& [activity, until] : waits) {
-    const Cycle cycles = std::min(until, t.begin) - ledger.settled_at();
-    if (cycles > 0) ledger.spend(activity, cycles);
-  }
+  for (const auto& [activity, until] : waits) wait_for(activity, std::min(until, t.begin));
   ledger.spend(Activity::kBusy, 1);
   ledger.spend(Activity::kBankConflict, t.looked.cycles - 1);
 }

@@ -146,6 +146,9 @@ class OffsetUnit : public CommandedUnit {
                   const std::vector<LineCache::Reference>& references);
   void next_slice();
   void account(const Pipeline::BeatTimes& times);
+  void wait_for(Activity activity, Cycle until) {
+    if (until > ledger.settled_at()) ledger.spend(activity, until - ledger.settled_at());
+  }
   void end_slice(const Slice& slice);
   void end_run();
   void finish_jobs(Cycle now);
@@ -167,6 +170,7 @@ class OffsetUnit : public CommandedUnit {
 
   // Tile granularity.
   bool do_stretch();
+  void repeat_beat(const Slice& slice, std::size_t count);
   Stretch& stretch_of(const Slice& slice, const std::vector<Beat>& beats);
   void forget_stretches() {
     stretches_.clear();
