@@ -62,6 +62,48 @@ __attribute__((target("avx2"))) void mac_avx2(const std::int16_t* x, int rows, i
   }
 }
 
+// Sums of one unit, up to two kernels and Vectors vectors of a line, from element `at` on, stay in registers
+// over all steps.
+template <int Vectors, int Kernels>
+__attribute__((target("avx2"))) void steps_avx2(const StepLines& b, int kernel, int unit, int at,
+                                                std::int32_t* acc) {
+  constexpr int kVector = 16;
+  const std::ptrdiff_t next_kernel = static_cast<std::ptrdiff_t>(b.units) * b.line / 2;
+  std::int32_t* const first =
+      acc + kernel * next_kernel + (static_cast<std::ptrdiff_t>(unit) * b.line + at) / 2;
+  const auto load = [](const auto* from) __attribute__((target("avx2"), always_inline)) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  };
+  __m256i sum[Kernels][Vectors];
+  for (int k = 0; k < Kernels; ++k) {
+    for (int v = 0; v < Vectors; ++v) sum[k][v] = load(first + k * next_kernel + v * kVector / 2);
+  }
+  for (int step = 0; step < b.steps; ++step) {
+    const std::int16_t* const x = b.lines + b.offsets[step] + static_cast<std::ptrdiff_t>(unit) * b.line + at;
+    const std::int16_t* const w =
+        b.weights + (static_cast<std::ptrdiff_t>(step) * b.kernels + kernel) * b.line + at;
+    for (int v = 0; v < Vectors; ++v) {
+      const __m256i operand = load(x + v * kVector);
+      for (int k = 0; k < Kernels; ++k)
+        sum[k][v] = _mm256_add_epi32(sum[k][v], _mm256_madd_epi16(operand, load(w + k * b.line + v * kVector)));
+    }
+  }
+  for (int k = 0; k < Kernels; ++k) {
+    for (int v = 0; v < Vectors; ++v)
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(first + k * next_kernel + v * kVector / 2), sum[k][v]);
+  }
+}
+template <int Vectors>
+void all_steps_avx2(const StepLines& b, std::int32_t* acc) {
+  for (int at = 0; at < b.line; at += Vectors * 16) {
+    for (int unit = 0; unit < b.units; ++unit) {
+      int kernel = 0;
+      for (; kernel + 2 <= b.kernels; kernel += 2) steps_avx2<Vectors, 2>(b, kernel, unit, at, acc);
+      if (kernel < b.kernels) steps_avx2<Vectors, 1>(b, kernel, unit, at, acc);
+    }
+  }
+}
+
 // Sums of one unit and up to four kernels stay in registers over all steps. Vectors is how many of 32 int16 a
 // line has.
 template <int Vectors, int Kernels>
@@ -145,6 +187,8 @@ void mac_steps(const StepLines& b, std::int32_t* acc) {
   if (have_vnni && b.line == 32) return all_steps_vnni<1>(b, acc);
   if (have_vnni && b.line == 64) return all_steps_vnni<2>(b, acc);
   if (have_vnni && b.line == 128) return all_steps_vnni<4>(b, acc);
+  if (have_avx2() && b.line % 64 == 0) return all_steps_avx2<4>(b, acc);
+  if (have_avx2() && b.line % 16 == 0) return all_steps_avx2<1>(b, acc);
   const std::int16_t* weights = b.weights;
   for (int step = 0; step < b.steps; ++step) {
     for (int k = 0; k < b.kernels; ++k, weights += b.line)

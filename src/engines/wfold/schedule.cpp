@@ -68,6 +68,20 @@ WfoldSchedule::WfoldSchedule(const WfoldShape& shape, const WfoldGeometry& geome
     part.lines = ceil_div(shape.compute_units * fold_ + span, fold_);
     lines_per_tile_ += std::int64_t{part.lines} * geometry.kernel_h * blocks_;
   }
+  const int outer = geometry.block_outer ? blocks_ : geometry.kernel_h;
+  const int inner = geometry.block_outer ? geometry.kernel_h : blocks_;
+  refills_.reserve(parts_.size() * static_cast<std::size_t>(outer) * static_cast<std::size_t>(inner));
+  for (int part = 0; part < parts(); ++part) {
+    for (int i = 0; i < outer; ++i) {
+      for (int j = 0; j < inner; ++j) {
+        WfoldRefill refill;
+        refill.part = part;
+        refill.kernel_row = geometry.block_outer ? j : i;
+        refill.block = geometry.block_outer ? i : j;
+        refills_.push_back(refill);
+      }
+    }
+  }
 }
 
 int WfoldSchedule::kernels_of_tile(int kernel_tile) const {
@@ -85,17 +99,6 @@ WfoldTile WfoldSchedule::tile(std::int64_t index) const {
   tile.kernels = kernels_of_tile(tile.kernel_tile);
   tile.kernels_per_slave = per_slave(tile.kernels);
   return tile;
-}
-
-WfoldRefill WfoldSchedule::refill(int index) const {
-  const int inner = geometry_.block_outer ? geometry_.kernel_h : blocks_;
-  const int per_part = geometry_.kernel_h * blocks_;
-  WfoldRefill refill;
-  refill.part = index / per_part;
-  const int outer = index % per_part / inner;
-  refill.kernel_row = geometry_.block_outer ? index % inner : outer;
-  refill.block = geometry_.block_outer ? outer : index % inner;
-  return refill;
 }
 
 WfoldSchedule::LineSpan WfoldSchedule::lines_of_step(int part, int step) const {
@@ -123,9 +126,8 @@ std::int64_t WfoldSchedule::beats() const {
   return beats;
 }
 
-bool WfoldSchedule::advance(WfoldBeat& beat) const {
-  const WfoldTile at = tile(beat.tile);
-  if (++beat.kernel < at.kernels_per_slave) return true;
+bool WfoldSchedule::advance(WfoldBeat& beat, const WfoldTile& tile) const {
+  if (++beat.kernel < tile.kernels_per_slave) return true;
   beat.kernel = 0;
   ++beat.step_number;
   const int part = refill(beat.refill).part;

@@ -130,8 +130,8 @@ class WfoldSchedule {
   int kernel_tiles() const { return kernel_tiles_; }
   std::int64_t tiles() const { return tiles_per_kernel_tile_ * kernel_tiles_; }
   WfoldTile tile(std::int64_t index) const;
-  int refills() const { return parts() * geometry_.kernel_h * blocks_; }
-  WfoldRefill refill(int index) const;
+  int refills() const { return static_cast<int>(refills_.size()); }
+  const WfoldRefill& refill(int index) const { return refills_[static_cast<std::size_t>(index)]; }
   /// Lines of a refill of `part`: ceil((Ncu*Ws + span of its columns) / Ws).
   int lines(int part) const { return parts_[static_cast<std::size_t>(part)].lines; }
   /// Lines of a refill that `step` of it reads: they must be there, and those before `first` are free
@@ -164,7 +164,8 @@ class WfoldSchedule {
   std::int64_t lines_per_tile() const { return lines_per_tile_; }
 
   /// Moves on by one beat; false after the last one. The first beat is WfoldBeat{}.
-  bool advance(WfoldBeat& beat) const;
+  bool advance(WfoldBeat& beat) const { return advance(beat, tile(beat.tile)); }
+  bool advance(WfoldBeat& beat, const WfoldTile& tile) const;  ///< the same, its tile is known
   /// The slot of the second buffer that the beat's line lies in (SPEC WF-8).
   int second_slot(const WfoldBeat& beat, const WfoldTile& tile) const {
     const int sets = shape_.second_lines / tile.kernels_per_slave;
@@ -199,6 +200,7 @@ class WfoldSchedule {
   std::vector<Part> parts_;
   int all_steps_ = 0;
   std::int64_t lines_per_tile_ = 0;
+  std::vector<WfoldRefill> refills_;  // of a tile
 };
 
 /// One request to the first storage.

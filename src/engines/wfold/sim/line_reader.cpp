@@ -17,6 +17,8 @@ void LineReader::begin(const WfoldJob& job) {
   limit_ = mode == WfoldReadMode::kTransit ? 2 : static_cast<std::size_t>(config_.line_queue);
   next_tile_ = 0;
   next_refill_ = next_line_ = 0;
+  tile_ = job.schedule.tile(0);
+  needed_.reset();
 }
 
 void LineReader::take(Cycle now) {
@@ -80,10 +82,11 @@ bool LineReader::request(Cycle now, Activity idle) {
 Cycle LineReader::line_ready() const {
   if (windows_.empty()) return -1;
   const Window& window = windows_.front();
-  const std::size_t needed = requests_of_line(job_->schedule, window.fetch, job_->schedule.tile(next_tile_),
-                                              job_->schedule.refill(next_refill_), next_line_);
-  if (needed == 0) return window.begun + 1;
-  return needed <= window.arrived.size() ? window.arrived[needed - 1] : -1;
+  if (!needed_)
+    needed_ = requests_of_line(job_->schedule, window.fetch, tile_, job_->schedule.refill(next_refill_),
+                               next_line_);
+  if (*needed_ == 0) return window.begun + 1;
+  return *needed_ <= window.arrived.size() ? window.arrived[*needed_ - 1] : -1;
 }
 
 void LineReader::form(std::uint8_t* line) {
@@ -93,14 +96,13 @@ void LineReader::form(std::uint8_t* line) {
   const Window& window = windows_.front();
   const auto& requests = window.fetch.requests;
   if (requests.empty()) return;
-  const WfoldTile tile = schedule.tile(next_tile_);
-  const WfoldRefill refill = schedule.refill(next_refill_);
+  const WfoldRefill& refill = schedule.refill(next_refill_);
   const int begin = schedule.block_begin(refill.block);
   const int end = begin + schedule.block_bytes(refill.block);
   const std::int64_t pixel = schedule.geometry().pixel_bytes;
   std::size_t from = 0;
   for (int position = 0; position < schedule.fold(); ++position) {
-    const int column = schedule.line_column(tile, refill, next_line_) + position;
+    const int column = schedule.line_column(tile_, refill, next_line_) + position;
     const ByteRange bytes = schedule.bytes_of(column, column, begin, end);
     if (bytes.empty()) continue;
     while (from < requests.size() && requests[from].bytes.end <= bytes.begin) ++from;
@@ -115,6 +117,7 @@ void LineReader::form(std::uint8_t* line) {
 
 void LineReader::leave(Cycle at) {
   ++stats.lines;
+  needed_.reset();
   Window& window = windows_.front();
   if (--window.lines_left == 0) {
     for (auto& data : window.data) port.recycle(std::move(data));
@@ -127,7 +130,7 @@ void LineReader::leave(Cycle at) {
   next_line_ = 0;
   if (++next_refill_ < schedule.refills()) return;
   next_refill_ = 0;
-  ++next_tile_;
+  if (++next_tile_ < schedule.tiles()) tile_ = schedule.tile(next_tile_);
 }
 
 }  // namespace tilebeat

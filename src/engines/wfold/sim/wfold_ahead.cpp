@@ -21,17 +21,14 @@ bool WfoldMaster::enter_lines() {
   while (reader.more_lines()) {
     const Cycle ready = reader.line_ready();
     if (ready < 0 || !pipeline_.has_place()) return moved;
-    const int part = schedule.refill(static_cast<int>(line_refill_ % schedule.refills())).part;
-    if (lines_in_back_ == 0)
-      refill_lines_.emplace_back(static_cast<std::size_t>(schedule.lines(part) * config_.line_bytes));
-    reader.form(line_.data());
-    widen_line(
-        line_.data(), config_.line_bytes, setup_,
-        refill_lines_.back().data() + static_cast<std::ptrdiff_t>(lines_in_back_) * config_.line_bytes);
-    if (++lines_in_back_ == schedule.lines(part)) {
-      lines_in_back_ = 0;
-      ++line_refill_;
+    if (lines_in_back_ == 0) {
+      tile_lines_.push_back(std::move(spare_lines_));
+      tile_lines_.back().resize(static_cast<std::size_t>(schedule.lines_per_tile() * config_.line_bytes));
     }
+    reader.form(line_.data());
+    widen_line(line_.data(), config_.line_bytes, setup_,
+               tile_lines_.back().data() + lines_in_back_ * config_.line_bytes);
+    if (++lines_in_back_ == schedule.lines_per_tile()) lines_in_back_ = 0;
     reader.leave(pipeline_.enter(ready));
     ++stats.broadcast_lines;
     moved = true;
@@ -54,29 +51,46 @@ bool WfoldMaster::do_step() {
   stats.beats += walk.tile.kernels_per_slave;
   stats.kernel_lines += walk.tile.kernels_per_slave;
   const WfoldWalk& next = pipeline_.next();
-  if (!next.more || next.beat.tile != walk.beat.tile || next.beat.refill != walk.beat.refill)
-    compute_refill(walk);
+  if (!next.more || next.beat.tile != walk.beat.tile) compute_tile(walk);
   end_step(walk, next, last_beat);
   return true;
 }
 
-// All beats of a refill in every slave, and the reads of the regions that they stand for; `last` is its last
+// Steps of the same place in a tile read lines of the same place among the tile's.
+void WfoldMaster::find_step_lines() {
+  const WfoldSchedule& schedule = job_->schedule;
+  step_lines_.clear();
+  std::ptrdiff_t first = 0;
+  for (int number = 0; number < schedule.refills(); ++number) {
+    const int part = schedule.refill(number).part;
+    const std::vector<int>& columns = schedule.steps(part);
+    for (const int column : columns)
+      step_lines_.push_back(first + std::ptrdiff_t{column - columns.front()} * job_->run.granularity);
+    first += std::ptrdiff_t{schedule.lines(part)} * config_.line_bytes;
+  }
+}
+
+// All beats of a tile in every slave, and the reads of the regions that they stand for; `last` is its last
 // step.
-void WfoldMaster::compute_refill(const WfoldWalk& last) {
+void WfoldMaster::compute_tile(const WfoldWalk& last) {
+  const auto steps = static_cast<int>(step_lines_.size());
   WfoldBeat first = last.beat;
-  first.step_number -= last.beat.step;
-  first.step = 0;
-  const bool new_kernels = first.refill == 0 && first.step_number == 0;
+  first.refill = first.step = 0;
+  first.step_number -= steps - 1;
+  const bool new_kernels = first.step_number == 0;
   SlaveChunk chunk{*job_,
                    first,
                    last.tile,
-                   refill_lines_.front().data(),
+                   tile_lines_.front().data(),
+                   step_lines_.data(),
+                   steps,
                    half_of(last.beat.tile),
                    record_set_of(last.tile),
                    config_.weight_port_bytes,
                    new_kernels};
   for (auto& slave : slave_chunks) send_(slave, chunk);
-  refill_lines_.pop_front();
+  spare_lines_ = std::move(tile_lines_.front());
+  tile_lines_.pop_front();
 }
 
 }  // namespace tilebeat

@@ -200,9 +200,9 @@ void WfoldMaster::begin_run(Cycle now) {
   port_at_ = 0;
   entered_ = freed_ = 0;
   std::fill(occupied_.begin(), occupied_.end(), false);
-  refill_lines_.clear();
+  tile_lines_.clear();
   lines_in_back_ = 0;
-  line_refill_ = 0;
+  find_step_lines();
   send_(to_writer, WriterMessage{WaitsFor{Activity::kOutputReady}});
   reader.begin(*job_);
 }

@@ -24,7 +24,7 @@ void WfoldWalk::begin(const WfoldSchedule& schedule) {
 void WfoldWalk::advance(const WfoldSchedule& schedule) {
   const std::int64_t old_tile = beat.tile;
   const int old_refill = beat.refill;
-  more = schedule.advance(beat);
+  more = schedule.advance(beat, tile);
   if (!more) return;
   if (beat.tile != old_tile) tile = schedule.tile(beat.tile);
   if (beat.tile != old_tile || beat.refill != old_refill) refill = schedule.refill(beat.refill);

@@ -196,7 +196,7 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
     const ByteRange bytes = schedule.kernel_line(beat, chunk.tile);
     replicate(base + bytes.begin, static_cast<int>(bytes.end - bytes.begin), chunk.job,
               kernel_lines_.data() + i * config_.line_bytes);
-    schedule.advance(beat);
+    schedule.advance(beat, chunk.tile);
   }
   if (!schedule.geometry().post_parameters) return;
   count_reads(chunk.tile.kernels_per_slave, kPostParameterBytes);
@@ -216,25 +216,20 @@ void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   if (chunk.new_kernels) load_kernels(chunk);
   const WfoldSchedule& schedule = chunk.job.schedule;
   const int count = chunk.tile.kernels_per_slave;
-  const int refill = chunk.first.refill;
-  if (refill == 0 && chunk.job.run.begins_sums)
+  if (chunk.job.run.begins_sums)
     std::fill_n(accumulators(chunk.half, 0), kernels_ * accumulator_count_, 0);
-  const int part = schedule.refill(refill).part;
-  const std::vector<int>& columns = schedule.steps(part);
-  // Beats of the tile before this refill: those of whole parts and of refills of this part.
-  const int per_part = schedule.geometry().kernel_h * schedule.blocks();
-  const std::int64_t steps_before = std::int64_t{schedule.first_step(part)} * per_part +
-                                    std::int64_t{refill % per_part} * static_cast<int>(columns.size());
-  const std::int16_t* kernel = kernel_lines_.data() + steps_before * count * config_.line_bytes;
-  const int bytes = schedule.block_bytes(schedule.refill(refill).block);
-  const auto reads = static_cast<std::int64_t>(columns.size()) * count;
-  if (bytes >= chunk.port_bytes) count_reads(reads * (bytes / chunk.port_bytes), chunk.port_bytes);
-  if (bytes % chunk.port_bytes != 0) count_reads(reads, bytes % chunk.port_bytes);
-  offsets_.clear();
-  for (const int column : columns)
-    offsets_.push_back(static_cast<std::ptrdiff_t>(column - columns.front()) * chunk.job.run.granularity);
-  mac_steps({chunk.lines, offsets_.data(), static_cast<int>(columns.size()), config_.compute_units,
-             config_.line_bytes, kernel, count},
+  // Every kernel line is read through the region's port; those of the last block may be shorter.
+  const std::int64_t reads = std::int64_t{chunk.steps / schedule.blocks()} * count;
+  const auto count_block = [&](int block, std::int64_t blocks) {
+    const int bytes = schedule.block_bytes(block);
+    if (bytes >= chunk.port_bytes)
+      count_reads(blocks * reads * (bytes / chunk.port_bytes), chunk.port_bytes);
+    if (bytes % chunk.port_bytes != 0) count_reads(blocks * reads, bytes % chunk.port_bytes);
+  };
+  if (schedule.blocks() > 1) count_block(0, schedule.blocks() - 1);
+  count_block(schedule.blocks() - 1, 1);
+  mac_steps({chunk.lines, chunk.offsets, chunk.steps, config_.compute_units, config_.line_bytes,
+             kernel_lines_.data(), count},
             accumulators(chunk.half, 0));
 }
 

@@ -78,6 +78,8 @@ class LineReader {
   // The line that leaves next.
   std::int64_t next_tile_ = 0;
   int next_refill_ = 0, next_line_ = 0;
+  WfoldTile tile_;                             // that it belongs to
+  mutable std::optional<std::size_t> needed_;  // requests of its window, once they are counted
 };
 
 }  // namespace tilebeat

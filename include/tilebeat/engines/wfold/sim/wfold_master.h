@@ -104,9 +104,10 @@ class WfoldMaster : public CommandedUnit {
 
   // Tile granularity: one call when something has arrived.
   void run_ahead();
+  void find_step_lines();
   bool enter_lines();
   bool do_step();
-  void compute_refill(const WfoldWalk& last);
+  void compute_tile(const WfoldWalk& last);
 
   WfoldConfig config_;
   std::int64_t region_bytes_;
@@ -144,9 +145,10 @@ class WfoldMaster : public CommandedUnit {
   std::vector<std::uint8_t> line_;  // that is broadcast
 
   // Tile granularity.
-  std::deque<std::vector<std::int16_t>> refill_lines_;  // widened, of the refills that are not computed yet
-  int lines_in_back_ = 0;
-  std::int64_t line_refill_ = 0;  // of the run, that the next line belongs to
+  std::deque<std::vector<std::int16_t>> tile_lines_;  // widened, of the tiles that are not computed yet
+  std::vector<std::int16_t> spare_lines_;             // of one that is
+  std::int64_t lines_in_back_ = 0;
+  std::vector<std::ptrdiff_t> step_lines_;  // where the lines of each step begin, of all refills of a tile
   MessageSender send_;
   SignalId beat_signal_ = -1, broadcast_signal_ = -1, weights_signal_ = -1, tile_signal_ = -1,
            refill_signal_ = -1;

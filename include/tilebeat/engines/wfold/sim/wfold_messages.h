@@ -6,6 +6,7 @@
 #include "tilebeat/isa/instruction.h"
 #include "tilebeat/units/messages.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -59,13 +60,15 @@ struct SlaveClock {
   std::optional<PortRead> port_read{};
 };
 
-/// From the master to a slave: all beats of one refill (tile granularity).
+/// From the master to a slave: all beats of a tile in one run (tile granularity).
 struct SlaveChunk {
   static constexpr const char* kMessageName = "SlaveChunk";
   const WfoldJob& job;
   WfoldBeat first;  ///< its first beat
   WfoldTile tile;
-  const std::int16_t* lines;  ///< [lines of the refill][line_bytes], widened, without zero point
+  const std::int16_t* lines;      ///< [lines of all refills][line_bytes], widened, without zero point
+  const std::ptrdiff_t* offsets;  ///< where those of each step begin, refill by refill
+  int steps;                      ///< of all refills
   int half;
   int record_set;
   int port_bytes;    ///< of the region's port, a cycle: for counting accesses

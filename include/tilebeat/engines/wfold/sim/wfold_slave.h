@@ -21,7 +21,7 @@ namespace tilebeat {
 /// reads and which beat is done; each has its own region of the second storage. A beat multiplies Ncu
 /// selected map lines with one kernel line, 2 * Ncu * M bytes, and accumulates Ncu * Ws outputs of one
 /// kernel. Reading a slot that nothing has been written to is a SimulationError. In tile granularity the
-/// master hands over whole refills, and kernels come through the region's direct memory access.
+/// master hands over whole tiles, and kernels come through the region's direct memory access.
 class WfoldSlave : public sc_core::sc_module {
  public:
   tlm_utils::simple_target_socket<WfoldSlave> control;    ///< from the master: SlaveClock
@@ -65,7 +65,6 @@ class WfoldSlave : public sc_core::sc_module {
   std::vector<std::int32_t> third_;         // [half][kernel][Ncu][M / 2]
   std::vector<PostParameter> records_;      // [set][kernel]
   std::vector<std::int16_t> kernel_lines_;  // tile granularity: every line of the kernel tile, in beat order
-  std::vector<std::ptrdiff_t> offsets_;     // tile granularity: of the lines of the steps of a refill
   AccessCount accesses_;
   tlm::tlm_generic_payload report_;  // of accesses_
   WordAccess read_;
