@@ -29,7 +29,7 @@ std::vector<std::int32_t> sums(std::size_t count) {
 }
 
 TEST(Kernels, NU_1_the_beats_of_a_fold_refill_are_products_of_lines) {
-  for (const int line : {16, 32, 64, 128}) {
+  for (const int line : {16, 32, 48, 64, 128, 192}) {
     for (int kernels = 1; kernels <= 9; ++kernels) {
       const int units = 3, steps = 5;
       const std::ptrdiff_t offsets[] = {0, 8, 16, 2, 30};
