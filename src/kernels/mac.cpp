@@ -104,45 +104,57 @@ void all_steps_avx2(const StepLines& b, std::int32_t* acc) {
   }
 }
 
-// Sums of one unit and up to four kernels stay in registers over all steps. Vectors is how many of 32 int16 a
-// line has.
-template <int Vectors, int Kernels>
+// Sums of up to two units and four kernels stay in registers over all steps. Vectors is how many of 32 int16
+// a line has.
+template <int Vectors, int Kernels, int Units>
 __attribute__((target("avx512f,avx512vnni"))) void steps_vnni(const StepLines& b, int kernel, int unit,
                                                               std::int32_t* acc) {
   constexpr int kVector = 32;
   constexpr int kLine = Vectors * kVector;
   const std::ptrdiff_t next_kernel = static_cast<std::ptrdiff_t>(b.units) * kLine / 2;
   std::int32_t* const first = acc + kernel * next_kernel + static_cast<std::ptrdiff_t>(unit) * kLine / 2;
-  __m512i sum[Kernels][Vectors];
+  const auto place = [&](int k, int u, int v) {
+    return first + k * next_kernel + (u * kLine + v * kVector) / 2;
+  };
+  __m512i sum[Kernels][Units][Vectors];
   for (int k = 0; k < Kernels; ++k) {
-    for (int v = 0; v < Vectors; ++v)
-      sum[k][v] = _mm512_loadu_si512(first + k * next_kernel + v * kVector / 2);
+    for (int u = 0; u < Units; ++u) {
+      for (int v = 0; v < Vectors; ++v) sum[k][u][v] = _mm512_loadu_si512(place(k, u, v));
+    }
   }
   for (int step = 0; step < b.steps; ++step) {
     const std::int16_t* const x = b.lines + b.offsets[step] + static_cast<std::ptrdiff_t>(unit) * kLine;
     const std::int16_t* const w =
         b.weights + (static_cast<std::ptrdiff_t>(step) * b.kernels + kernel) * kLine;
     for (int v = 0; v < Vectors; ++v) {
-      const __m512i operand = _mm512_loadu_si512(x + v * kVector);
-      for (int k = 0; k < Kernels; ++k)
-        sum[k][v] = _mm512_dpwssd_epi32(sum[k][v], operand, _mm512_loadu_si512(w + k * kLine + v * kVector));
+      __m512i operand[Units];
+      for (int u = 0; u < Units; ++u) operand[u] = _mm512_loadu_si512(x + u * kLine + v * kVector);
+      for (int k = 0; k < Kernels; ++k) {
+        const __m512i weights = _mm512_loadu_si512(w + k * kLine + v * kVector);
+        for (int u = 0; u < Units; ++u)
+          sum[k][u][v] = _mm512_dpwssd_epi32(sum[k][u][v], operand[u], weights);
+      }
     }
   }
   for (int k = 0; k < Kernels; ++k) {
-    for (int v = 0; v < Vectors; ++v)
-      _mm512_storeu_si512(first + k * next_kernel + v * kVector / 2, sum[k][v]);
+    for (int u = 0; u < Units; ++u) {
+      for (int v = 0; v < Vectors; ++v) _mm512_storeu_si512(place(k, u, v), sum[k][u][v]);
+    }
   }
+}
+template <int Vectors, int Kernels>
+void kernels_vnni(const StepLines& b, int kernel, std::int32_t* acc) {
+  constexpr int kUnits = Vectors > 2 ? 1 : 2;  // as many sums as there are registers for
+  int unit = 0;
+  for (; unit + kUnits <= b.units; unit += kUnits) steps_vnni<Vectors, Kernels, kUnits>(b, kernel, unit, acc);
+  for (; unit < b.units; ++unit) steps_vnni<Vectors, Kernels, 1>(b, kernel, unit, acc);
 }
 template <int Vectors>
 void all_steps_vnni(const StepLines& b, std::int32_t* acc) {
   constexpr int kKernels = 4;
   int kernel = 0;
-  for (; kernel + kKernels <= b.kernels; kernel += kKernels) {
-    for (int unit = 0; unit < b.units; ++unit) steps_vnni<Vectors, kKernels>(b, kernel, unit, acc);
-  }
-  for (; kernel < b.kernels; ++kernel) {
-    for (int unit = 0; unit < b.units; ++unit) steps_vnni<Vectors, 1>(b, kernel, unit, acc);
-  }
+  for (; kernel + kKernels <= b.kernels; kernel += kKernels) kernels_vnni<Vectors, kKernels>(b, kernel, acc);
+  for (; kernel < b.kernels; ++kernel) kernels_vnni<Vectors, 1>(b, kernel, acc);
 }
 
 }  // namespace

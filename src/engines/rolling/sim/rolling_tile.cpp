@@ -28,8 +28,10 @@ void RollingUnit::run_ahead() {
 // Nobody but the unit uses its ports: rounds follow one another without a question.
 void RollingUnit::load_front() {
   Round& round = rounds_.front();
-  std::vector<PostParameter>& records = arriving_[static_cast<std::size_t>(set_of(round))];
-  records.clear();
+  const bool records_come = round.records == Records::kLoaded;
+  std::vector<PostParameter>& records =
+      arriving_[static_cast<std::size_t>(records_come ? set_of(round) : 0)];
+  if (records_come) records.clear();
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     const Activity release = operand == OperandName::kA ? Activity::kInputRelease : Activity::kWeightRelease;
     const Cycle in_place = static_cast<ScratchpadLoader&>(loader(operand))

@@ -144,6 +144,7 @@ void RollingUnit::begin_run(Cycle now) {
   check_fields(conv_, setup_, *run, config_);
   loading_ = std::make_shared<Job>(shape_of(config_), queue_.front(), conv_, setup_, *run, now);
   const RollingSchedule& schedule = loading_->schedule;
+  loading_->sets = config_.groups / schedule.order().groups();
   if (schedule.blocks() > 1 && !(run->first && run->last))
     throw SimulationError(fmt::format(
         "rolling.run: sums of {} output blocks cannot stay in the result buffer", schedule.blocks()));
@@ -220,7 +221,7 @@ void RollingUnit::finish_jobs(Cycle now) {
 
 // The first cycle in which the groups of a round are free of the round before; none: not known yet.
 std::optional<Cycle> RollingUnit::groups_free_from(const Round& round) const {
-  const std::int64_t before = round.number - sets(round);
+  const std::int64_t before = round.number - round.job->sets;
   if (before < 0) return 0;
   if (before >= rounds_ended_) return std::nullopt;
   return ended_[static_cast<std::size_t>(before) % kMostGroups] + 1;

@@ -37,6 +37,7 @@ struct Job {
   const RollingSchedule schedule;
   const OperandLines lines;
   const Cycle began;
+  int sets = 1;           ///< rounds that the register groups hold
   std::int64_t macs = 0;  ///< useful, done so far
   /// The group of a convolution that the first kernel belongs to.
   int first_group() const { return run.first_kernel / setup.group_kernels; }

@@ -115,8 +115,7 @@ class RollingUnit : public CommandedUnit {
   // Lines that enter by cycle `last`.
   bool enter_lines(OperandName operand, Cycle last);
   void load_line(const OperandLoader::Line& line, Round& round, OperandName operand);
-  int sets(const Round& round) const { return config_.groups / round.job->schedule.order().groups(); }
-  int set_of(const Round& round) const { return static_cast<int>(round.number % sets(round)); }
+  int set_of(const Round& round) const { return static_cast<int>(round.number % round.job->sets); }
   int first_group(const Round& round) const { return set_of(round) * round.job->schedule.order().groups(); }
   std::optional<Cycle> groups_free_from(const Round& round) const;
   Cycle tree_clocks(const Round& round) const;
