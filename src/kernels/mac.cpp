@@ -85,7 +85,8 @@ __attribute__((target("avx2"))) void steps_avx2(const StepLines& b, int kernel, 
     for (int v = 0; v < Vectors; ++v) {
       const __m256i operand = load(x + v * kVector);
       for (int k = 0; k < Kernels; ++k)
-        sum[k][v] = _mm256_add_epi32(sum[k][v], _mm256_madd_epi16(operand, load(w + k * b.line + v * kVector)));
+        sum[k][v] =
+            _mm256_add_epi32(sum[k][v], _mm256_madd_epi16(operand, load(w + k * b.line + v * kVector)));
     }
   }
   for (int k = 0; k < Kernels; ++k) {
@@ -131,8 +132,7 @@ __attribute__((target("avx512f,avx512vnni"))) void steps_vnni(const StepLines& b
       for (int u = 0; u < Units; ++u) operand[u] = _mm512_loadu_si512(x + u * kLine + v * kVector);
       for (int k = 0; k < Kernels; ++k) {
         const __m512i weights = _mm512_loadu_si512(w + k * kLine + v * kVector);
-        for (int u = 0; u < Units; ++u)
-          sum[k][u][v] = _mm512_dpwssd_epi32(sum[k][u][v], operand[u], weights);
+        for (int u = 0; u < Units; ++u) sum[k][u][v] = _mm512_dpwssd_epi32(sum[k][u][v], operand[u], weights);
       }
     }
   }

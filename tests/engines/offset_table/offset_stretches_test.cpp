@@ -1,5 +1,6 @@
 // Beats in the same lines, of which the first one is looked up, against the same beats one by one (SPEC OT-4,
 // OT-6).
+#include "tilebeat/engines/offset_table/pipeline.h"
 #include "tilebeat/engines/offset_table/stretches.h"
 
 #include <limits>
@@ -8,7 +9,6 @@
 #include <rapidcheck.h>
 
 #include "random_cases.h"
-#include "tilebeat/engines/offset_table/pipeline.h"
 
 namespace tilebeat::testing {
 namespace {
@@ -71,8 +71,8 @@ struct Work {
 
 std::vector<std::int64_t> outcome(const Pipeline& p) {
   const CacheStats& s = p.cache.stats;
-  return {p.lanes_free(), p.next_look(),     p.read_by(),  p.last_looked(), p.looked_up, s.hits, s.misses,
-          s.evictions,    s.conflict_cycles, s.words,      p.cycles_saved()};
+  return {p.lanes_free(), p.next_look(), p.read_by(),       p.last_looked(), p.looked_up,     s.hits,
+          s.misses,       s.evictions,   s.conflict_cycles, s.words,         p.cycles_saved()};
 }
 
 TEST(OffsetStretches, OT_4_OT_6_equal_beats_that_are_looked_up_one_by_one) {

@@ -122,7 +122,7 @@ class LineCache {
   std::vector<Way> ways_;
   std::int64_t uses_ = 0;
   Cycle next_look_ = 0, port_free_ = 0, last_entered_ = -1;
-  std::deque<Cycle> entered_;                      // of the last `misses` misses
+  std::deque<Cycle> entered_;  // of the last `misses` misses
   Footprint footprint_;
   mutable std::vector<std::uint64_t> words_;      // of a beat
   mutable std::vector<int> of_bank_;              // how many of them, by bank

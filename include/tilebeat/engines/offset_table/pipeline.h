@@ -85,9 +85,9 @@ class Pipeline {
     end_beat(t, kernel_accesses);
     return t;
   }
-  /// The next `count` beats, if LineCache::look_again is right for them, and if their offset is the one of the
-  /// beat before, in the same slice. `each` is told, beat by beat, the cycles from which on its addresses and
-  /// its lines are there, and in which it begins.
+  /// The next `count` beats, if LineCache::look_again is right for them, and if their offset is the one of
+  /// the beat before, in the same slice. `each` is told, beat by beat, the cycles from which on its addresses
+  /// and its lines are there, and in which it begins.
   template <class Each>
   void beats_again(std::size_t count, int kernel_accesses, Each&& each);
   /// Biases and scales are read behind the kernels; the first cycle in which they are there.
@@ -152,8 +152,8 @@ class Pipeline {
   std::int64_t groups_ = 0;
   Cycle activation_free_ = 0, active_from_ = 0, bases_from_ = 0;
   Cycle last_looked_ = -1;
-  std::vector<Cycle> begun_;     // by the lanes, of the last `beat_queue` beats
-  std::size_t oldest_begun_ = 0;  // of them
+  std::vector<Cycle> begun_;                  // by the lanes, of the last `beat_queue` beats
+  std::size_t oldest_begun_ = 0;              // of them
   Cycle addresses_from_ = 0, addresses_ = 0;  // of the last beat
   Cycle kernels_free_ = 0;
   Cycle lanes_free_ = 0;

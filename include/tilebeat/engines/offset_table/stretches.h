@@ -27,8 +27,8 @@ class Stretches {
   const std::vector<Stretch>& all() const { return stretches_; }
   std::size_t found() const { return found_; }
 
-  /// Stretch `number`, which begins with beat `begin`. If it is needed first, `gather` appends the operands of
-  /// that beat and returns by how many bytes they may move up as far as the map is concerned.
+  /// Stretch `number`, which begins with beat `begin`. If it is needed first, `gather` appends the operands
+  /// of that beat and returns by how many bytes they may move up as far as the map is concerned.
   template <class Gather>
   Stretch& at(std::size_t number, std::size_t begin, const std::vector<Beat>& beats, const LineCache& cache,
               Gather&& gather) {

@@ -22,19 +22,18 @@ Stretch& OffsetUnit::stretch_of(const Slice& slice, const std::vector<Beat>& bea
     if (slice.group != of_group_ || !stay) forget_stretches();
     of_group_ = slice.group, stretch_ = 0;
   }
-  return stretches_.at(stretch_, beat_, beats, pipeline_.cache,
-                       [&](const Beat& beat, std::vector<Operand>& operands) {
-                         gather(beat, slice.group, operands);
-                         // Beats that would leave the map are looked at one by one.
-                         const std::uint64_t end = job_->run.map + static_cast<std::uint64_t>(map_size());
-                         std::int64_t room = map_size();
-                         for (const Operand& operand : operands) {
-                           if (operand.bytes > 0)
-                             room = std::min(room, static_cast<std::int64_t>(end - operand.address) -
-                                                       operand.bytes);
-                         }
-                         return room;
-                       });
+  return stretches_.at(
+      stretch_, beat_, beats, pipeline_.cache, [&](const Beat& beat, std::vector<Operand>& operands) {
+        gather(beat, slice.group, operands);
+        // Beats that would leave the map are looked at one by one.
+        const std::uint64_t end = job_->run.map + static_cast<std::uint64_t>(map_size());
+        std::int64_t room = map_size();
+        for (const Operand& operand : operands) {
+          if (operand.bytes > 0)
+            room = std::min(room, static_cast<std::int64_t>(end - operand.address) - operand.bytes);
+        }
+        return room;
+      });
 }
 
 // The next beats of the run that need nothing but the same lines; false when it is not known yet when their
@@ -56,7 +55,8 @@ bool OffsetUnit::do_stretch() {
     for (std::size_t i = 1; i < stretch.beats; ++i) {
       operands_.clear();
       gather(beats[beat_], slice.group, operands_);
-      const Pipeline::BeatTimes times = pipeline_.beat(operands_, *there, kernel_accesses(slice), references_);
+      const Pipeline::BeatTimes times =
+          pipeline_.beat(operands_, *there, kernel_accesses(slice), references_);
       count_beat(slice, times, references_);
     }
   }

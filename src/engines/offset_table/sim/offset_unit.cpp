@@ -257,8 +257,8 @@ std::int64_t OffsetUnit::map_size() const {
   return static_cast<std::int64_t>(map_bytes(job_->setup, job_->map));
 }
 
-// Appends the operands of a beat, by thread. Tables are bytes in DRAM, which may say anything: what they name lies in
-// the map that the run holds, or the run ends.
+// Appends the operands of a beat, by thread. Tables are bytes in DRAM, which may say anything: what they name
+// lies in the map that the run holds, or the run ends.
 void OffsetUnit::gather(const Beat& beat, int group, std::vector<Operand>& operands) const {
   const Job& job = *job_;
   const std::int64_t map = map_size();

@@ -29,8 +29,7 @@ void RollingUnit::run_ahead() {
 void RollingUnit::load_front() {
   Round& round = rounds_.front();
   const bool records_come = round.records == Records::kLoaded;
-  std::vector<PostParameter>& records =
-      arriving_[static_cast<std::size_t>(records_come ? set_of(round) : 0)];
+  std::vector<PostParameter>& records = arriving_[static_cast<std::size_t>(records_come ? set_of(round) : 0)];
   if (records_come) records.clear();
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     const Activity release = operand == OperandName::kA ? Activity::kInputRelease : Activity::kWeightRelease;

@@ -216,14 +216,12 @@ void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   if (chunk.new_kernels) load_kernels(chunk);
   const WfoldSchedule& schedule = chunk.job.schedule;
   const int count = chunk.tile.kernels_per_slave;
-  if (chunk.job.run.begins_sums)
-    std::fill_n(accumulators(chunk.half, 0), kernels_ * accumulator_count_, 0);
+  if (chunk.job.run.begins_sums) std::fill_n(accumulators(chunk.half, 0), kernels_ * accumulator_count_, 0);
   // Every kernel line is read through the region's port; those of the last block may be shorter.
   const std::int64_t reads = std::int64_t{chunk.steps / schedule.blocks()} * count;
   const auto count_block = [&](int block, std::int64_t blocks) {
     const int bytes = schedule.block_bytes(block);
-    if (bytes >= chunk.port_bytes)
-      count_reads(blocks * reads * (bytes / chunk.port_bytes), chunk.port_bytes);
+    if (bytes >= chunk.port_bytes) count_reads(blocks * reads * (bytes / chunk.port_bytes), chunk.port_bytes);
     if (bytes % chunk.port_bytes != 0) count_reads(blocks * reads, bytes % chunk.port_bytes);
   };
   if (schedule.blocks() > 1) count_block(0, schedule.blocks() - 1);

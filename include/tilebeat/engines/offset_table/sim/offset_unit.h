@@ -4,8 +4,8 @@
 #include "tilebeat/engines/offset_table/operations.h"
 #include "tilebeat/engines/offset_table/pipeline.h"
 #include "tilebeat/engines/offset_table/schedule.h"
-#include "tilebeat/engines/offset_table/stretches.h"
 #include "tilebeat/engines/offset_table/sim/table_memory.h"
+#include "tilebeat/engines/offset_table/stretches.h"
 #include "tilebeat/engines/rolling/sim/scratchpad_port.h"
 #include "tilebeat/observe/ledger.h"
 #include "tilebeat/observe/statistics.h"
@@ -236,7 +236,7 @@ class OffsetUnit : public CommandedUnit {
   std::vector<std::int16_t> wide_threads_;               // operands of the group of threads
   std::vector<std::uint8_t> bytes_;
   bool widened_ = false;
-  std::size_t width_ = 0;                                // elements of a line of both
+  std::size_t width_ = 0;  // elements of a line of both
   std::optional<Signals> signals_;
 };
 

@@ -1,9 +1,7 @@
 #pragma once
 
-#include "tilebeat/base/math.h"
 #include "tilebeat/base/types.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -61,26 +59,9 @@ class LineFlow {
       : departures_(departures), port_(port), free_(free), turn_(turn), entry_(entry) {}
 
   /// A line of `bytes` bytes that takes `accesses`.
-  void pass(int accesses, int bytes) {
-    enter(departures_.oldest().first, std::max(1, accesses));
-    entry_ += bytes <= port_.bytes ? 0 : ceil_div(bytes, port_.bytes) - 1;
-    departures_.replace(1, entry_ - 1);
-    ++lines_;
-  }
-  /// `lines` lines of at most one access and of one cycle to enter. Behind the first of a stretch the others
-  /// follow one a cycle, for none of the three can keep them: the lines that make place for them are in place
-  /// in neighbouring cycles, they are requested in neighbouring cycles, and so they enter.
-  void pass_short(int lines) {
-    lines_ += lines;
-    while (lines > 0) {
-      const Departures::Stretch& oldest = departures_.oldest();
-      const int together = std::min(lines, oldest.lines);
-      enter(oldest.first, 1);
-      departures_.replace(together, entry_ - 1);
-      turn_ += together - 1, entry_ += together - 1;
-      lines -= together;
-    }
-  }
+  void pass(int accesses, int bytes);
+  /// `lines` lines of at most one access and of one cycle to enter.
+  void pass_short(int lines);
 
   Cycle turn() const { return turn_; }    ///< the address generator is free from it on, ...
   Cycle entry() const { return entry_; }  ///< ... and so is the way into the registers
@@ -90,17 +71,7 @@ class LineFlow {
   Cycle waited() const { return waited_; }    ///< in which registers were not free
 
  private:
-  // The first line of some; `before` is when the line in whose place it comes is in place.
-  void enter(Cycle before, int accesses) {
-    const Cycle begins = std::max(turn_, before);
-    landing_ += begins - turn_;
-    turn_ = begins + accesses;
-    const Cycle ready = std::max(turn_ + port_.latency, entry_);
-    memory_ += ready - entry_;
-    const Cycle at = std::max(ready, free_);
-    waited_ += at - ready;
-    entry_ = at + 1;
-  }
+  void enter(Cycle before, int accesses);
 
   Departures& departures_;
   Port port_;

@@ -73,10 +73,10 @@ class ScratchpadLoader : public OperandLoader {
 
   // Tile granularity.
   Departures departures_;
-  std::array<Kernels, kKernels> kernels_;      // of B
-  std::size_t current_ = 0, oldest_ = 0;       // of them
-  std::vector<std::int16_t> elements_;         // of the map
-  std::vector<OperandImage> maps_;             // of A, for each group of a convolution from the run's first on
+  std::array<Kernels, kKernels> kernels_;  // of B
+  std::size_t current_ = 0, oldest_ = 0;   // of them
+  std::vector<std::int16_t> elements_;     // of the map
+  std::vector<OperandImage> maps_;         // of A, for each group of a convolution from the run's first on
 };
 
 }  // namespace tilebeat::rolling
