@@ -36,11 +36,11 @@ void check_cases(int cases, Property property, std::optional<std::uint64_t> seed
   FAIL() << text.str();
 }
 
-/// Checks `property` on `cases` random cases, and on as many again, up to four times, until `enough` holds:
+/// Checks `property` on `cases` random cases, and on as many again, up to nine times, until `enough` holds:
 /// for tests that count how many of their cases are of a kind.
 template <class Enough, class Property>
 void check_cases_until(Enough enough, int cases, Property property) {
-  constexpr int kRounds = 5;
+  constexpr int kRounds = 10;
   for (int round = 0; round < kRounds && !enough() && !::testing::Test::HasFailure(); ++round)
     check_cases(cases, property,
                 rc::detail::configuration().testParams.seed + static_cast<std::uint64_t>(round));
