@@ -1,5 +1,6 @@
 #include "tilebeat/fabric/dram_channel.h"
 
+#include "tilebeat/base/bits.h"
 #include "tilebeat/base/error.h"
 
 #include <algorithm>
@@ -91,12 +92,11 @@ std::optional<DramChannel::Served> DramChannel::step(Cycle now) {
 DramChannel::Choice DramChannel::choose(Cycle from) const {
   Choice best;
   const bool starved = overtaken_ >= starvation_cap_;
-  for (std::uint64_t banks = waiting_banks_; banks != 0; banks &= banks - 1) {
-    const int bank = __builtin_ctzll(banks);
+  for_each_bit(waiting_banks_, [&](int bank) {
     // The oldest of all may have its bank precharged despite hits when it has waited too long.
     const bool of_oldest = starved && queue_[0].burst.bank == bank;
     consider_entry(best, of_oldest ? 0 : next_of_[static_cast<std::size_t>(bank)], from, starved);
-  }
+  });
   return best;
 }
 
@@ -195,10 +195,10 @@ DramChannel::Served DramChannel::serve(std::size_t index, Cycle now) {
   const Entry entry = queue_[index];
   queue_.erase(index);
   if (--waiting_[static_cast<std::size_t>(entry.burst.bank)] == 0) waiting_banks_ &= ~bit(entry.burst.bank);
-  for (std::uint64_t banks = waiting_banks_; banks != 0; banks &= banks - 1) {
-    std::size_t& next = next_of_[static_cast<std::size_t>(__builtin_ctzll(banks))];
+  for_each_bit(waiting_banks_, [&](int bank) {
+    std::size_t& next = next_of_[static_cast<std::size_t>(bank)];
     if (next > index) --next;
-  }
+  });
   find_next_of(entry.burst.bank);
   overtaken_ = index == 0 ? 0 : overtaken_ + 1;
   last_served_at_ = now;
@@ -217,8 +217,7 @@ void DramChannel::refresh_due_before(Cycle end) {
   while (next_refresh_ < end) {
     account(next_refresh_);
     const DramBanks::RefreshTimes times = banks_.refresh(next_refresh_);
-    for (std::uint64_t banks = waiting_banks_; banks != 0; banks &= banks - 1)
-      find_next_of(__builtin_ctzll(banks));
+    for_each_bit(waiting_banks_, [this](int bank) { find_next_of(bank); });
     if (times.precharge_at >= 0) report(DramCommandKind::kPrechargeAll, times.precharge_at, -1, -1);
     report(DramCommandKind::kRefresh, times.refresh_at, -1, -1);
     refresh_at_ = times.refresh_at;

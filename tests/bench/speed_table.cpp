@@ -1,5 +1,5 @@
-// The speed of single layers, whole networks and chips beside its targets (docs/performance.md), in one run
-// on one thread. Every measurement is a process of its own, its processor time counts; rounds are
+// The speed of single layers, whole networks and chips beside its targets (docs/performance.md), in one run.
+// Every measurement is a process of its own, the processor time of all its threads counts; rounds are
 // interleaved, ratios are formed inside a round, and medians are shown.
 //
 //   speed_table [ROUNDS]

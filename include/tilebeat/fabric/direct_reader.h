@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include <tlm>
@@ -13,9 +12,9 @@
 namespace tilebeat {
 
 /// Reads single words of a row of banks for one module: from their memory where all of them let it look there
-/// at any time (KeepsNothing), else in a transport each. The module itself sees to it that no
-/// port reads twice in a cycle; a bank that is read directly would not notice. The banks hear of direct reads
-/// when `settle` is called.
+/// at any time (KeepsNothing), else in a transport each. The module itself sees to it that no port reads
+/// twice in a cycle; a bank that is read directly would not notice. The banks hear of direct reads when
+/// `settle` is called.
 class DirectReader {
  public:
   DirectReader(std::size_t banks, int word_bytes)
@@ -37,10 +36,7 @@ class DirectReader {
   /// Tells the banks what was read so far.
   template <class Banks>
   void settle(Banks& banks) {
-    for (std::size_t bank = 0; bank < read_.size(); ++bank) {
-      const std::int64_t words = std::exchange(read_[bank], 0);
-      if (words > 0) count_accesses(banks[bank], words, static_cast<int>(word_bytes_));
-    }
+    count_words(banks, read_, static_cast<int>(word_bytes_));
   }
 
  private:

@@ -64,10 +64,7 @@ class DirectWriter {
   /// Tells the banks what was written so far.
   template <class Banks>
   void settle(Banks& banks) {
-    for (std::size_t bank = 0; bank < written_.size(); ++bank) {
-      const std::int64_t words = std::exchange(written_[bank], 0);
-      if (words > 0) count_accesses(banks[bank], words, static_cast<int>(word_bytes_));
-    }
+    count_words(banks, written_, static_cast<int>(word_bytes_));
   }
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tilebeat/base/bits.h"
 #include "tilebeat/base/math.h"
 #include "tilebeat/config/hardware_config.h"
 #include "tilebeat/fabric/beat_ledger.h"
@@ -158,12 +159,7 @@ class Interconnect : public sc_core::sc_module {
     template <class Visit>
     void for_each(const Visit& visit) const {
       for (std::size_t word = 0; word < words_.size(); ++word) {
-        std::uint64_t above = ~std::uint64_t{0};  // the last one visited
-        while (const std::uint64_t left = words_[word] & above) {
-          const auto bit = static_cast<std::size_t>(__builtin_ctzll(left));
-          above = ~std::uint64_t{1} << bit;
-          visit(word * kBits + bit);
-        }
+        for_each_bit(words_[word], [&](int bit) { visit(word * kBits + static_cast<std::size_t>(bit)); });
       }
     }
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include <tlm>
 #include <tlm_utils/simple_initiator_socket.h>
@@ -76,6 +79,15 @@ void count_accesses(Socket& socket, std::int64_t accesses, int bytes) {
   payload.set_extension(&count);
   transport(socket, payload, tlm::TLM_IGNORE_COMMAND, 0, nullptr, static_cast<unsigned>(bytes));
   payload.clear_extension(&count);
+}
+
+/// The same for each of a row of banks; `words[b]`, those of bank b, of `bytes` each, begins at 0 again.
+template <class Banks>
+void count_words(Banks& banks, std::vector<std::int64_t>& words, int bytes) {
+  for (std::size_t bank = 0; bank < words.size(); ++bank) {
+    const std::int64_t accesses = std::exchange(words[bank], 0);
+    if (accesses > 0) count_accesses(banks[bank], accesses, bytes);
+  }
 }
 
 }  // namespace tilebeat

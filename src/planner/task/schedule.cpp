@@ -156,6 +156,7 @@ class Simulation {
     dram_rate_ = machine.dram_bytes_per_clock * share_of_transfers(machine.fetched_bytes);
     for (const Task& task : tasks_) bytes_left_ += task.cost.dram_bytes;
     expect_bytes();
+    for (std::size_t i = 0; i < tasks_.size(); ++i) expect_start(i, 0);
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (waits_[i] == 0) make_ready(static_cast<int>(i));
     }
@@ -231,10 +232,9 @@ class Simulation {
       // A vector unit need not keep the order.
       if (unit == Unit::kVector) tails_are_least_ = false;
     }
-    for (std::size_t i = 0; i < tasks_.size(); ++i) expect_start(i, 0);
   }
   static constexpr double kSurely = 1 - 1e-6;  // sums are rounded
-  // All bytes over DRAM are still to come, or those that are left.
+  // The bytes that have not moved take their time over DRAM from now on.
   void expect_bytes() { least_ = std::max(least_, now_ + kSurely * bytes_left_ / dram_rate_); }
   // `task` does not start before `time`.
   void expect_start(std::size_t task, double time) {
