@@ -226,15 +226,17 @@ UnitWork FusedUnit::work(int loads) const {
 BoundCycles FusedUnit::bound(int loads) const {
   BoundCycles bound;
   const UnitTensor& last = graph_.tensors[static_cast<std::size_t>(graph_.output())];
-  // The rows that are needed: between outputs one by one a stride may leave some out. Of these rows, all
-  // columns are made, but where strips may leave some out, too.
+  // The rows that are needed: between outputs one by one a stride may leave some out. Of columns, strips may
+  // leave some out likewise; without them all from the first to the last that is needed are made.
   const std::vector<Holding> rings(graph_.tensors.size(), Holding::kRing);
   const RowSchedule needed(graph_, rings, row_axes(workload_, graph_), {0, 1, {0, last.height()}, 1});
-  const RowSchedule across(graph_, rings, row_axes(workload_, graph_, MapAxis::kColumns),
-                           {0, 1, {0, last.map.width}, 1});
+  const UnitAxes axes = row_axes(workload_, graph_, MapAxis::kColumns);
+  const Interval outs{0, last.map.width};
+  const RowSchedule across(graph_, rings, axes, {0, 1, outs, 1});
+  const std::vector<Interval> whole = columns_of(graph_, axes, outs);
   const bool strips = mapping_.step_columns < last.map.width;
-  const auto columns = [&](int tensor) {
-    return strips ? across.made_rows(tensor) : graph_.tensors[static_cast<std::size_t>(tensor)].map.width;
+  const auto columns = [&](int tensor) -> std::int64_t {
+    return strips ? across.made_rows(tensor) : whole[static_cast<std::size_t>(tensor)].size();
   };
   std::int64_t bytes = last.info.size_bytes();
   for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
