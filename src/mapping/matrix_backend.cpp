@@ -59,16 +59,31 @@ std::vector<KernelPart> MatrixLayer::kernel_parts(int, Interval) const {
   throw UserError(fmt::format("layer '{}': this engine has no kernels that are a tensor", problem().name));
 }
 
-WeightImage image_of_tensor(const MatrixLayer& layer, int regions) {
-  const Problem& p = layer.problem();
-  WeightImage image;
-  image.regions = regions;
-  image.blocks.push_back(0);
-  for (int block = 0; block < p.kernel_blocks(); ++block) {
-    const std::int64_t bytes = std::int64_t{layer.weights_of(block, {0, p.channels}).size()} * regions;
-    image.blocks.push_back(image.blocks.back() + static_cast<std::uint64_t>(bytes));
+WeightLayout layout_of_blocks(const Problem& p, const std::function<std::int64_t(int)>& bytes_of) {
+  WeightLayout layout;
+  layout.blocks.push_back(0);
+  for (int set = 0; set < (p.kernel_tensor ? 1 : p.sets); ++set) {
+    for (int block = 0; block < p.kernel_blocks(); ++block)
+      layout.blocks.push_back(layout.blocks.back() + static_cast<std::uint64_t>(bytes_of(block)));
   }
-  return image;
+  return layout;
+}
+
+WeightLayout layout_with_records(const Problem& p, const std::function<std::int64_t(int)>& bytes_of) {
+  WeightLayout layout = layout_of_blocks(p, bytes_of);
+  if (p.has_post_parameters()) layout.post_bytes = std::int64_t{p.block_kernels} * kPostParameterBytes;
+  return layout;
+}
+
+std::vector<std::uint8_t> MatrixLayer::pack_post_parameters() const {
+  const Problem& p = problem();
+  std::vector<std::uint8_t> records;
+  if (weight_layout().post_bytes == 0) return records;
+  for (int kernel = 0; kernel < p.kernel_blocks() * p.block_kernels; ++kernel) {
+    const auto record = encode(post_parameter(p, kernel));
+    records.insert(records.end(), record.begin(), record.end());
+  }
+  return records;
 }
 
 }  // namespace tilebeat

@@ -139,11 +139,11 @@ void FusedUnit::place(DramPlaces& places, const std::map<std::string, Placement>
                     team_of(layer.layer->name)));
       std::vector<int> parts;  // the first kernel block of each share
       int blocks = 0;
-      for (const WeightImage& packed : made->packed) {
+      for (const LayerShare& share : made->shares) {
         parts.push_back(blocks);
-        blocks += static_cast<int>(packed.blocks.size()) - 1;
+        blocks += static_cast<int>(share.weights.blocks.size());
       }
-      set_places(*made, places.place_weights(layer.layer->name, take_packed(*made), parts));
+      set_places(*made, places.place_weights(layer.layer->name, kernels_of(*made), parts));
       decided.matrix = std::move(made);
       continue;
     }
@@ -261,10 +261,10 @@ BoundCycles FusedUnit::bound(int loads) const {
         useful_macs(workload_, layer) / problem.out_height * rows / problem.out_width * wide;
     bound.compute += bound_of(problem, layer, macs, hardware_).compute;
     for (const LayerShare& share : shared.shares) {
-      const WeightImage& image = share.weights.image;
-      const std::int64_t apart = image.post_place == PostPlace::kApart ? 1 : 0;
-      bytes += loads * (static_cast<std::int64_t>(image.blocks.back()) +
-                        apart * static_cast<std::int64_t>(image.post_bytes) * problem.kernel_blocks());
+      const WeightLayout& layout = share.weights.layout;
+      const std::int64_t apart = layout.post_place == PostPlace::kApart ? 1 : 0;
+      bytes += loads * (static_cast<std::int64_t>(layout.blocks.back()) +
+                        apart * layout.post_bytes * problem.kernel_blocks());
     }
   }
   bound.dram = dram_bound(bytes, hardware_);
@@ -369,7 +369,7 @@ std::int64_t FusedUnit::wram_bytes() const {
 
 int FusedUnit::regions() const {
   for (const DecidedLayer& layer : layers_) {
-    if (layer.matrix) return layer.matrix->shares.front().weights.image.regions;
+    if (layer.matrix) return layer.matrix->shares.front().weights.layout.regions;
   }
   return 1;
 }
@@ -384,7 +384,6 @@ std::shared_ptr<const SharedLayer> UnitParts::matrix(const Layer& layer, int cor
   const std::shared_ptr<MatrixLayer> whole =
       cores > 1 ? matrix(layer)->shares.front().layer : make_matrix_layer(workload_, layer, hardware_);
   auto made = std::make_shared<SharedLayer>(in_shares(workload_, layer, hardware_, whole, cores));
-  made->packed.clear();
   made_[{layer.name, cores}] = made;
   return made;
 }

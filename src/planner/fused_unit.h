@@ -16,7 +16,7 @@
 
 namespace tilebeat {
 
-/// Matrix layers for trials of units: each is packed once for every number of cores of a team, and has no
+/// Matrix layers for trials of units: each is made once for every number of cores of a team, and has no
 /// place.
 class UnitParts {
  public:

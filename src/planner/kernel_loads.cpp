@@ -17,7 +17,7 @@ bool is_whole(const KernelGroup& group) {
 }
 
 std::int64_t offset_of(const WeightPlace& w, int block) {
-  return static_cast<std::int64_t>(w.image.blocks[static_cast<std::size_t>(block)]);
+  return static_cast<std::int64_t>(w.layout.blocks[static_cast<std::size_t>(block)]);
 }
 
 // A block of a group: which of its bytes are loaded (in several regions: of its part of each), and where to.
@@ -29,7 +29,7 @@ struct BlockLoad {
 
 Interval loaded_bytes(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group, int block) {
   if (!is_whole(group)) return layer.weights_of(block, group.reduction.channels);
-  const std::int64_t all = (offset_of(w, block + 1) - offset_of(w, block)) / w.image.regions;
+  const std::int64_t all = (offset_of(w, block + 1) - offset_of(w, block)) / w.layout.regions;
   return {0, static_cast<int>(all)};
 }
 
@@ -56,16 +56,16 @@ void add_constants(const Problem& p, const WeightPlace& w, const KernelGroup& gr
   const auto source = [&](int block) {
     return w.blocks[static_cast<std::size_t>(group.set * p.kernel_blocks() + block)];
   };
-  if (w.image.regions == 1 && is_whole(group)) {
+  if (w.layout.regions == 1 && is_whole(group)) {
     const std::int64_t bytes = offset_of(w, group.blocks.end) - offset_of(w, group.blocks.begin);
     transfers.push_back({source(group.blocks.begin), loads.front().destination, one_run(bytes)});
     return;
   }
   for (const BlockLoad& load : loads) {
     CopyShape shape = one_run(load.bytes.size());
-    if (w.image.regions > 1) {
-      shape.rows = w.image.regions;
-      shape.source_row = (offset_of(w, load.block + 1) - offset_of(w, load.block)) / w.image.regions;
+    if (w.layout.regions > 1) {
+      shape.rows = w.layout.regions;
+      shape.source_row = (offset_of(w, load.block + 1) - offset_of(w, load.block)) / w.layout.regions;
       shape.destination_row = w.region_bytes;
     }
     transfers.push_back(
@@ -211,18 +211,18 @@ void add_tensor(const MatrixLayer& layer, const WeightPlace& w, const KernelGrou
 
 // Bytes of the post-parameters that stand behind the kernels of a block in each region.
 std::int64_t region_records(const Problem& p, const WeightPlace& w, const KernelGroup& group, int block) {
-  if (w.post == 0 || !group.reduction.last || w.image.post_place == PostPlace::kApart) return 0;
-  return std::int64_t{ceil_div(p.kernels_of({block, block + 1}), w.image.regions)} * kPostParameterBytes;
+  if (w.post == 0 || !group.reduction.last || w.layout.post_place == PostPlace::kApart) return 0;
+  return std::int64_t{ceil_div(p.kernels_of({block, block + 1}), w.layout.regions)} * kPostParameterBytes;
 }
 
 void add_region_records(const Problem& p, const WeightPlace& w, const KernelGroup& group,
                         const std::vector<BlockLoad>& loads, std::vector<Transfer>& transfers) {
   for (const BlockLoad& load : loads) {
     Transfer transfer;
-    transfer.source = w.post + static_cast<std::uint64_t>(load.block * w.image.post_bytes);
+    transfer.source = w.post + static_cast<std::uint64_t>(load.block * w.layout.post_bytes);
     CopyShape& shape = transfer.shape;
-    shape.rows = w.image.regions;
-    shape.source_row = w.image.post_bytes / w.image.regions, shape.destination_row = w.region_bytes;
+    shape.rows = w.layout.regions;
+    shape.source_row = w.layout.post_bytes / w.layout.regions, shape.destination_row = w.region_bytes;
     shape.run = region_records(p, w, group, load.block);
     transfer.destination = load.destination + static_cast<std::uint64_t>(load.bytes.size() - shape.run);
     transfers.push_back(transfer);
@@ -253,11 +253,11 @@ std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPla
   else
     add_constants(layer.problem(), w, group, loads, transfers);
   if (w.post == 0 || !group.reduction.last) return transfers;
-  if (w.image.post_place == PostPlace::kInRegions) {
+  if (w.layout.post_place == PostPlace::kInRegions) {
     add_region_records(layer.problem(), w, group, loads, transfers);
   } else {
-    const std::int64_t records = group.blocks.size() * w.image.post_bytes;
-    transfers.push_back({w.post + static_cast<std::uint64_t>(group.blocks.begin * w.image.post_bytes),
+    const std::int64_t records = group.blocks.size() * w.layout.post_bytes;
+    transfers.push_back({w.post + static_cast<std::uint64_t>(group.blocks.begin * w.layout.post_bytes),
                          destination + align_up(end_of(loads) - destination, kAlignment), one_run(records)});
   }
   return transfers;
@@ -269,7 +269,7 @@ std::uint64_t post_offset(const MatrixLayer& layer, const WeightPlace& w, const 
     last = loaded_bytes(layer, w, group, block).size();
     bytes += last;
   }
-  if (w.image.post_place == PostPlace::kInRegions)
+  if (w.layout.post_place == PostPlace::kInRegions)
     return static_cast<std::uint64_t>(bytes -
                                       region_records(layer.problem(), w, group, group.blocks.end - 1));
   return align_up(static_cast<std::uint64_t>(bytes), kAlignment);
@@ -284,19 +284,19 @@ std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w
   for (const BlockLoad& load : loads) {
     for (const KernelPart& part : layer.kernel_parts(load.block, group.reduction.channels))
       filled += std::int64_t{part.kernels.size()} * part.channels.size();
-    filled += region_records(layer.problem(), w, group, load.block) * w.image.regions;
+    filled += region_records(layer.problem(), w, group, load.block) * w.layout.regions;
   }
-  if (filled == bytes * w.image.regions) return {};
+  if (filled == bytes * w.layout.regions) return {};
   std::vector<Copy> copies;
-  for (int region = 0; region < w.image.regions; region += UINT8_MAX) {
+  for (int region = 0; region < w.layout.regions; region += UINT8_MAX) {
     Copy clear;
     clear.unit = Unit::kIodma;
     clear.source = *w.tensor;  // it reads nothing there
     clear.destination = destination + static_cast<std::uint64_t>(region * w.region_bytes);
     clear.run_bytes = static_cast<std::uint32_t>(bytes);
     clear.outer_count = 0;
-    clear.pad_top = static_cast<std::uint8_t>(std::min(w.image.regions - region, int{UINT8_MAX}));
-    if (w.image.regions > 1) clear.destination_outer_stride = static_cast<std::uint32_t>(w.region_bytes);
+    clear.pad_top = static_cast<std::uint8_t>(std::min(w.layout.regions - region, int{UINT8_MAX}));
+    if (w.layout.regions > 1) clear.destination_outer_stride = static_cast<std::uint32_t>(w.region_bytes);
     clear.fill = static_cast<std::uint8_t>(layer.problem().conv.weight_zero_point);
     copies.push_back(clear);
   }
@@ -305,9 +305,9 @@ std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w
 
 std::int64_t buffer_bytes(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group) {
   auto bytes = static_cast<std::int64_t>(end_of(block_loads(layer, w, group, 0)));
-  if (w.image.regions > 1) return align_up(bytes * w.image.regions, kBufferAlignment * w.image.regions);
-  if (w.post != 0 && group.reduction.last && w.image.post_place == PostPlace::kApart)
-    bytes = align_up(bytes, kBufferAlignment) + group.blocks.size() * w.image.post_bytes;
+  if (w.layout.regions > 1) return align_up(bytes * w.layout.regions, kBufferAlignment * w.layout.regions);
+  if (w.post != 0 && group.reduction.last && w.layout.post_place == PostPlace::kApart)
+    bytes = align_up(bytes, kBufferAlignment) + group.blocks.size() * w.layout.post_bytes;
   return align_up(bytes, kBufferAlignment);
 }
 

@@ -106,8 +106,7 @@ void add_share(SharedLayer& shared, std::shared_ptr<MatrixLayer> layer, const Op
                int first_kernel, const HardwareConfig& hardware) {
   if (layer->problem().kernel_tensor)  // refuses where the engine has none
     layer->kernel_parts(0, {0, layer->problem().channels});
-  shared.packed.push_back(layer->pack_weights());
-  WeightPlace weights = unplaced(shared.packed.back(), hardware);
+  WeightPlace weights = unplaced(layer->weight_layout(), hardware);
   weights.tensor = places.kernels;
   shared.shares.push_back({std::move(layer), std::move(weights), places.input, first_kernel});
 }
@@ -213,18 +212,27 @@ std::vector<SharedLayer> shared_layers(const Workload& workload, const Layer& la
   return versions;
 }
 
-WeightImage take_packed(SharedLayer& layer) {
-  WeightImage all = std::move(layer.packed.front());
-  for (std::size_t share = 1; share < layer.packed.size(); ++share) {
-    WeightImage& next = layer.packed[share];
-    const std::uint64_t begin = all.blocks.back();
-    all.blocks.pop_back();
-    for (const std::uint64_t block : next.blocks) all.blocks.push_back(begin + block);
-    std::move(next.pieces.begin(), next.pieces.end(), std::back_inserter(all.pieces));
-    std::move(next.post.begin(), next.post.end(), std::back_inserter(all.post));
+KernelBytes kernels_of(const SharedLayer& layer) {
+  if (layer.shares.size() == 1) return kernels_of(*layer.shares.front().layer);
+  KernelBytes all{layer.shares.front().weights.layout, {}, {}};
+  all.layout.blocks = {0};
+  std::vector<KernelBytes> shares;
+  for (const LayerShare& share : layer.shares) {
+    shares.push_back(kernels_of(*share.layer));
+    const KernelBytes& next = shares.back();
+    const std::uint64_t begin = all.layout.blocks.back();
+    for (auto end = next.layout.blocks.begin() + 1; end != next.layout.blocks.end(); ++end)
+      all.layout.blocks.push_back(begin + *end);
+    all.post.insert(all.post.end(), next.post.begin(), next.post.end());
   }
-  layer.packed.clear();
   if (layer.adds_sums()) all.post = post_parameters_of(layer.problem);
+  if (shares.front().block) {
+    all.block = [shares = std::move(shares)](std::size_t block) {
+      auto share = shares.begin();
+      for (; block + 1 >= share->layout.blocks.size(); ++share) block -= share->layout.blocks.size() - 1;
+      return share->block(block);
+    };
+  }
   return all;
 }
 
@@ -243,7 +251,7 @@ void set_places(SharedLayer& layer, const WeightPlace& place) {
     next += static_cast<std::ptrdiff_t>(weights.blocks.size());
     if (weights.post == 0) continue;
     weights.post = post;
-    post += static_cast<std::uint64_t>(weights.image.post_bytes) * weights.blocks.size();
+    post += static_cast<std::uint64_t>(weights.layout.post_bytes) * weights.blocks.size();
   }
   if (layer.adds_sums()) layer.post_parameters = place.post;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "job_costs.h"
+#include "placement.h"
 
 namespace tilebeat {
 
@@ -43,8 +44,7 @@ struct SharedLayer {
   /// is its business.
   Problem problem;
   ShareCut cut = ShareCut::kChannels;
-  std::vector<LayerShare> shares;   ///< of rising channels; one: the layer itself
-  std::vector<WeightImage> packed;  ///< by share; empty once they have places
+  std::vector<LayerShare> shares;  ///< of rising channels; one: the layer itself
   std::uint64_t post_parameters =
       0;  ///< where those of all kernels lie in DRAM (post_parameters_of); 0: none
 
@@ -66,10 +66,9 @@ std::vector<SharedLayer> shared_layers(const Workload& workload, const Layer& la
                                        const HardwareConfig& hardware, const MatrixLayer& whole, ShareCut cut,
                                        int parts, const OperandPlaces& places);
 
-/// The packed kernels of all shares one behind the other, and the post-parameters; takes them out of the
-/// layer.
-WeightImage take_packed(SharedLayer& layer);
-/// Tells the shares where their part of that image lies in DRAM.
+/// The kernels of all shares one behind the other, and the post-parameters. The layer outlives it.
+KernelBytes kernels_of(const SharedLayer& layer);
+/// Tells the shares where their part of these lies in DRAM.
 void set_places(SharedLayer& layer, const WeightPlace& place);
 
 /// Teams must take less than this share of the time without: there is more in their way that estimates do not

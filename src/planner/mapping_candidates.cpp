@@ -4,6 +4,7 @@
 #include "tilebeat/base/math.h"
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -38,11 +39,11 @@ class Candidates {
         chip_(*question.hardware.chip),
         grain_(layer_.grain()),
         asked_(question.request != nullptr ? *question.request : MappingRequest{}) {
-    const WeightImage& image = share_.weights.image;
-    const auto& offsets = image.blocks;
+    const WeightLayout& layout = share_.weights.layout;
+    const auto& offsets = layout.blocks;
     for (std::size_t b = 0; b + 1 < offsets.size(); ++b)
       block_bytes_ = std::max(block_bytes_, static_cast<std::int64_t>(offsets[b + 1] - offsets[b]));
-    block_bytes_ = align_up(block_bytes_ + image.post_bytes, kBufferAlignment * image.regions);
+    block_bytes_ = align_up(block_bytes_ + layout.post_bytes, kBufferAlignment * layout.regions);
   }
 
   std::vector<MappingCandidate> run() {
@@ -149,13 +150,16 @@ class Candidates {
   }
   void add_paths(LayerMapping mapping, bool other_loads) {
     mapping.order = asked_.order.value_or(order_of(mapping));
-    std::set<Paths> seen;  // a path that is asked for makes several the same
+    const CoreWork work = work_of_core(mapping);
+    std::vector<Paths> seen;  // a path that is asked for makes several the same
     for (const auto& [maps, loads, results] : paths_of(mapping)) {
       mapping.maps = asked_.maps.value_or(maps);
       mapping.kernels = asked_.kernels.value_or(loads);
       mapping.results = asked_.results.value_or(results);
-      if (seen.insert({mapping.maps, mapping.kernels, mapping.results}).second)
-        candidates_.push_back({mapping, rough_cycles(mapping), other_loads});
+      const Paths paths{mapping.maps, mapping.kernels, mapping.results};
+      if (std::find(seen.begin(), seen.end(), paths) != seen.end()) continue;
+      seen.push_back(paths);
+      candidates_.push_back({mapping, rough_cycles(mapping, work), other_loads});
     }
   }
 
@@ -312,8 +316,14 @@ class Candidates {
 
   // ---- what they cost ----
 
-  // Computing as kernels arrive, ports and DRAM, whichever is longest.
-  double rough_cycles(const LayerMapping& m) const {
+  // What a core computes and moves, whatever the paths: bytes, but for cycles and steps.
+  struct CoreWork {
+    double maps = 0, kernels = 0, results = 0;
+    double bus_of_maps = 0, bus_of_results = 0;  // of DRAM's bus
+    double compute = 0;                          // cycles
+    double steps = 0;
+  };
+  CoreWork work_of_core(const LayerMapping& m) const {
     const CorePart part = largest_part(p_, grain_, m);
     const auto tiles = static_cast<double>(tiles_of(m, part));
     const double groups =
@@ -324,11 +334,24 @@ class Candidates {
                                              (tiles * p_.axis_h().span(m.tile_rows))
                                        : 1;
     const double map_loads = shared * tiles * (tile_outer || stay(m, part) ? 1 : groups);
-    const double maps = map_loads * static_cast<double>(tile_bytes(m));
     const double sets = std::min(p_.sets, part.images.size());
-    const double kernels =
+    CoreWork work;
+    work.maps = map_loads * static_cast<double>(tile_bytes(m));
+    work.kernels =
         static_cast<double>(part.blocks.size() * block_bytes_) * (stays || !tile_outer ? sets : tiles);
-    const double results = result_bytes(m);
+    work.results = result_bytes(m);
+    work.bus_of_maps = map_loads * map_bus_bytes(m);
+    work.bus_of_results = result_bus_bytes(m);
+    work.compute = static_cast<double>(
+        std::int64_t{part.images.size()} * ceil_div(part.rows.size(), grain_.rows) *
+        ceil_div(part.columns.size(), grain_.columns) * part.blocks.size() * grain_.cycles);
+    work.steps = tiles * (tile_outer ? 1 : groups);
+    return work;
+  }
+
+  // Computing as kernels arrive, ports and DRAM, whichever is longest.
+  double rough_cycles(const LayerMapping& m, const CoreWork& work) const {
+    const double maps = work.maps, kernels = work.kernels, results = work.results;
     const int in_cluster = std::min(m.cores(), chip_.cores_per_cluster);
     const int clusters = ceil_div(m.cores(), chip_.cores_per_cluster);
     const bool maps_shared = m.maps != DataPath::kDirect, kernels_shared = m.kernels != DataPath::kDirect;
@@ -352,17 +375,14 @@ class Candidates {
     const double gdma = (maps_shared ? maps * fetched_maps / clusters : 0) +
                         (kernels_shared ? kernels * fetched_kernels / clusters : 0) + stored;
     const double cluster_port = chip_.cluster_bus.bytes_per_clock;
-    const double dram = result_bus_bytes(m) * m.cores() + map_loads * map_bus_bytes(m) * fetched_maps +
-                        kernels * fetched_kernels;
-    const auto compute = static_cast<double>(
-        std::int64_t{part.images.size()} * ceil_div(part.rows.size(), grain_.rows) *
-        ceil_div(part.columns.size(), grain_.columns) * part.blocks.size() * grain_.cycles);
+    const double dram =
+        work.bus_of_results * m.cores() + work.bus_of_maps * fetched_maps + kernels * fetched_kernels;
     // Transfers and computing overlap but for the first tile and the last one.
     const double transfers =
         std::max({direct / port, gdma / port, staged / cluster_port, dram / dram_rate()});
-    const double steps = tiles * (tile_outer ? 1 : groups);
-    const double serial = std::min(compute, transfers) / (m.map_buffers > 1 || m.map_strips ? steps : 1);
-    return std::max(compute, transfers) + serial + exchange_cycles(m) + start_cycles(m);
+    const double serial =
+        std::min(work.compute, transfers) / (m.map_buffers > 1 || m.map_strips ? work.steps : 1);
+    return std::max(work.compute, transfers) + serial + exchange_cycles(m) + start_cycles(m);
   }
   int different_kernels_of(const LayerMapping& m) const { return m.kernel_parts * cores_ * groups_; }
   // The sums of a team: all but its own slice go out of a core, and as much comes in.
@@ -432,7 +452,7 @@ class Candidates {
   Grain grain_;
   MappingRequest asked_;
   std::int64_t block_bytes_ = 1;
-  std::vector<MappingCandidate> candidates_;
+  std::deque<MappingCandidate> candidates_;  // thousands, which do not move
   // By parts of the kernels, blocks and channel parts.
   mutable std::map<std::tuple<int, int, int>, std::int64_t> loaded_bytes_;
 };

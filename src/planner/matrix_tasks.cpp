@@ -150,7 +150,7 @@ class MatrixTasks {
            static_cast<std::uint64_t>(m_.map_buffers * footprint_.map + place * footprint_.result);
   }
   std::uint64_t weights_offset(int place) const {
-    const int regions = work_.layer.shares.front().weights.image.regions;
+    const int regions = work_.layer.shares.front().weights.layout.regions;
     return static_cast<std::uint64_t>((work_.wram_at + place * footprint_.kernels) / regions);
   }
 

@@ -5,6 +5,9 @@
 #include "tilebeat/mapping/turned_transfers.h"
 
 #include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
 
 #include "row_axis.h"
 
@@ -18,11 +21,11 @@ constexpr auto kPage = static_cast<std::int64_t>(kControllerBytes);
 // all banks apart; streams that read them side by side would then meet in one bank of one controller, row
 // against row, to the end. So every part begins at a phase of its own, the nearest that is not taken. Parts
 // that are too short to go through many banks begin at different controllers, as many at each.
-std::vector<std::int64_t> gaps_before(const WeightImage& image, const std::vector<int>& parts,
+std::vector<std::int64_t> gaps_before(const WeightLayout& layout, const std::vector<int>& parts,
                                       const HardwareConfig& hardware) {
   std::vector<std::int64_t> gaps(parts.size(), 0);
   const auto count = static_cast<std::int64_t>(parts.size());
-  const auto bytes = static_cast<std::int64_t>(image.blocks.back());
+  const auto bytes = static_cast<std::int64_t>(layout.blocks.back());
   constexpr std::int64_t kLong = 4;  // shares of all banks; a part that is shorter than one is short
   if (count < 2) return gaps;
   std::int64_t round = dram_bank_round(hardware);
@@ -36,7 +39,8 @@ std::vector<std::int64_t> gaps_before(const WeightImage& image, const std::vecto
   }
   std::int64_t shift = 0;
   for (std::size_t part = 0; part < parts.size(); ++part) {
-    const auto begin = static_cast<std::int64_t>(image.blocks[static_cast<std::size_t>(parts[part])]) + shift;
+    const auto begin =
+        static_cast<std::int64_t>(layout.blocks[static_cast<std::size_t>(parts[part])]) + shift;
     const auto gap_to = [&](std::int64_t phase) { return ((phase - begin) % round + round) % round; };
     const auto nearest = std::min_element(
         phases.begin(), phases.end(), [&](std::int64_t a, std::int64_t b) { return gap_to(a) < gap_to(b); });
@@ -49,14 +53,23 @@ std::vector<std::int64_t> gaps_before(const WeightImage& image, const std::vecto
 
 }  // namespace
 
-WeightPlace unplaced(const WeightImage& image, const HardwareConfig& hardware) {
+KernelBytes kernels_of(const MatrixLayer& layer) {
+  KernelBytes made{layer.weight_layout(), {}, layer.pack_post_parameters()};
+  if (!layer.problem().kernel_tensor) {
+    const auto blocks = static_cast<std::size_t>(layer.problem().kernel_blocks());
+    made.block = [&layer, blocks](std::size_t number) {
+      return layer.pack_block(static_cast<int>(number / blocks), static_cast<int>(number % blocks));
+    };
+  }
+  return made;
+}
+
+WeightPlace unplaced(const WeightLayout& layout, const HardwareConfig& hardware) {
   WeightPlace made;
-  for (std::size_t block = 0; block + 1 < image.blocks.size(); ++block)
-    made.blocks.push_back(kUnplaced + image.blocks[block]);
-  made.post = image.post.empty() ? 0 : kUnplaced;
-  made.image.blocks = image.blocks;
-  made.image.post_bytes = image.post_bytes, made.image.post_place = image.post_place;
-  made.image.regions = image.regions;
+  for (std::size_t block = 0; block + 1 < layout.blocks.size(); ++block)
+    made.blocks.push_back(kUnplaced + layout.blocks[block]);
+  made.post = layout.post_bytes == 0 ? 0 : kUnplaced;
+  made.layout = layout;
   if (hardware.chip) {
     const MemoryConfig& wram = hardware.chip->core.wram;
     made.region_bytes = wram.size_bytes / wram.banks;
@@ -124,53 +137,30 @@ std::uint64_t DramPlaces::place(const std::string& what, std::vector<std::uint8_
   return place(what, std::move(pieces));
 }
 
-WeightPlace DramPlaces::place_weights(const std::string& layer, WeightImage image,
+WeightPlace DramPlaces::place_weights(const std::string& layer, const KernelBytes& kernels,
                                       const std::vector<int>& parts) {
-  WeightPlace made = unplaced(image, hardware_);
-  if (image.pieces.empty()) {
-    made.post = place("post-parameters of " + layer, std::move(image.post));
-    return made;
-  }
-  const std::vector<std::int64_t> gaps = gaps_before(image, parts, hardware_);
-  std::int64_t bytes = static_cast<std::int64_t>(image.blocks.back());
-  for (const std::int64_t gap : gaps) bytes += gap;
-  const std::uint64_t address = dram_.allocate(bytes);
-  std::uint64_t shift = 0;
-  std::size_t part = 0;
-  for (std::size_t block = 0; block < made.blocks.size(); ++block) {
-    for (; part < parts.size() && static_cast<std::size_t>(parts[part]) == block; ++part)
-      shift += static_cast<std::uint64_t>(gaps[part]);
-    made.blocks[block] = address + image.blocks[block] + shift;
-  }
-  add_kernels("kernels of " + layer, image, made.blocks);
-  made.post = place("post-parameters of " + layer, std::move(image.post));
-  return made;
-}
-
-// Pieces of an image as segments, cut where blocks do not lie one behind the other.
-void DramPlaces::add_kernels(const std::string& what, WeightImage& image,
-                             const std::vector<std::uint64_t>& places) {
-  std::uint64_t begin = 0;  // of a piece
-  std::size_t block = 0;
-  for (auto& piece : image.pieces) {
-    const std::uint64_t end = begin + piece.size();
-    std::uint64_t from = begin;
-    while (from < end) {
-      while (image.blocks[block + 1] <= from) ++block;
-      const std::uint64_t shift = places[block] - image.blocks[block];
-      std::size_t last = block;
-      while (last + 1 < places.size() && places[last + 1] - image.blocks[last + 1] == shift) ++last;
-      const std::uint64_t to = std::min(end, image.blocks[last + 1]);
-      if (from == begin && to == end) {
-        plan_.image.push_back({what, begin + shift, std::move(piece)});
-        break;
-      }
-      const auto first = piece.begin() + static_cast<std::ptrdiff_t>(from - begin);
-      plan_.image.push_back({what, from + shift, {first, first + static_cast<std::ptrdiff_t>(to - from)}});
-      from = to;
+  const std::vector<std::uint64_t>& begins = kernels.layout.blocks;
+  WeightPlace made = unplaced(kernels.layout, hardware_);
+  if (kernels.block) {
+    const std::vector<std::int64_t> gaps = gaps_before(kernels.layout, parts, hardware_);
+    auto bytes = static_cast<std::int64_t>(begins.back());
+    for (const std::int64_t gap : gaps) bytes += gap;
+    const std::uint64_t address = dram_.allocate(bytes);
+    std::uint64_t shift = 0;
+    std::size_t part = 0;
+    for (std::size_t block = 0; block < made.blocks.size(); ++block) {
+      for (; part < parts.size() && static_cast<std::size_t>(parts[part]) == block; ++part)
+        shift += static_cast<std::uint64_t>(gaps[part]);
+      made.blocks[block] = address + begins[block] + shift;
+      std::vector<std::uint8_t> packed = kernels.block(block);
+      if (packed.size() != begins[block + 1] - begins[block])
+        throw std::logic_error(fmt::format("layer '{}': kernel block {} has {} bytes, its layout says {}",
+                                           layer, block, packed.size(), begins[block + 1] - begins[block]));
+      plan_.image.push_back({"kernels of " + layer, made.blocks[block], std::move(packed)});
     }
-    begin = end;
   }
+  made.post = place("post-parameters of " + layer, kernels.post);
+  return made;
 }
 
 void DramPlaces::place_programs() {

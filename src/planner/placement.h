@@ -6,11 +6,21 @@
 #include "tilebeat/workload/workload.h"
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace tilebeat {
+
+/// The kernels of a layer, before they have a place.
+struct KernelBytes {
+  WeightLayout layout;
+  /// The bytes of a block, by its number in the layout; empty for kernels that are a tensor.
+  std::function<std::vector<std::uint8_t>(std::size_t)> block;
+  std::vector<std::uint8_t> post;  ///< post-parameters, of all blocks
+};
+KernelBytes kernels_of(const MatrixLayer& layer);
 
 /// Gives tensors, kernels and programs their places in DRAM, and collects what the host writes there.
 class DramPlaces {
@@ -26,15 +36,14 @@ class DramPlaces {
   /// A layer's kernels, of which parts are read side by side: the blocks from each of `parts` on. Long parts
   /// begin in different banks and at different controllers. Of kernels that are a tensor only the
   /// post-parameters get a place.
-  WeightPlace place_weights(const std::string& layer, WeightImage image, const std::vector<int>& parts);
+  WeightPlace place_weights(const std::string& layer, const KernelBytes& kernels,
+                            const std::vector<int>& parts);
   /// Programs, once they are whole.
   void place_programs();
   /// The end of everything.
   std::uint64_t used() const;
 
  private:
-  void add_kernels(const std::string& what, WeightImage& image, const std::vector<std::uint64_t>& places);
-
   const HardwareConfig& hardware_;
   Plan& plan_;
   Arena dram_;
@@ -46,7 +55,7 @@ StoredMapPointer map_in_dram(const Workload& workload, const PlannerConfig& conf
                              const TensorInfo& info, std::uint64_t address);
 
 /// A place of kernels that shows their sizes alone.
-WeightPlace unplaced(const WeightImage& image, const HardwareConfig& hardware);
+WeightPlace unplaced(const WeightLayout& layout, const HardwareConfig& hardware);
 
 /// Lower bounds of a convolution: its MACs at peak on all matrix units, its tensors over DRAM once.
 BoundCycles bound_of(const Problem& problem, const Layer& layer, std::int64_t macs,

@@ -244,10 +244,9 @@ class NetworkPlanner {
     d.plan.bound = bound_of(d.matrix->problem(), layer, d.plan.macs, hardware_);
     if (is_board()) {
       check_board(d.matrix->problem());
-      WeightImage packed = d.matrix->pack_weights();
-      d.weights = unplaced(packed, hardware_);
+      d.weights = unplaced(d.matrix->weight_layout(), hardware_);
       cut_board_jobs(*d.matrix, jobs_of(d), hardware_, d.plan.choices);
-      d.weights = places_.place_weights(layer.name, std::move(packed), {0});
+      d.weights = places_.place_weights(layer.name, kernels_of(*d.matrix), {0});
     } else {
       choose(d, engine_hardware);
     }
@@ -305,9 +304,9 @@ class NetworkPlanner {
       const int blocks = d.shared.shares[share].layer->problem().kernel_blocks();
       for (int part = 0; part < d.mapping.kernel_parts; ++part)
         parts.push_back(first + part_of(blocks, d.mapping.kernel_parts, part, 1).begin);
-      first += static_cast<int>(d.shared.packed[share].blocks.size()) - 1;
+      first += static_cast<int>(d.shared.shares[share].weights.blocks.size());
     }
-    set_places(d.shared, places_.place_weights(layer.name, take_packed(d.shared), parts));
+    set_places(d.shared, places_.place_weights(layer.name, kernels_of(d.shared), parts));
   }
 
   LayerTrial trial_of(const Layer& layer) const {
@@ -495,7 +494,7 @@ class NetworkPlanner {
   }
   static std::int64_t alignment_of(const DecidedLayer& d) {
     return kBufferAlignment *
-           (d.unit != nullptr ? d.unit->regions() : d.shared.shares.front().weights.image.regions);
+           (d.unit != nullptr ? d.unit->regions() : d.shared.shares.front().weights.layout.regions);
   }
   MatrixWork work_of(const DecidedLayer& d) const { return work_of(d, d.mapping); }
   MatrixWork work_of(const DecidedLayer& d, const LayerMapping& mapping) const {

@@ -50,7 +50,7 @@ void UnitWeights::split(const std::vector<MostOutputs>& most, ClusterShare share
 int UnitWeights::regions() const {
   int regions = 1;
   for (const UnitLayerWork& layer : work_.layers) {
-    if (layer.matrix != nullptr) regions = layer.matrix->shares.front().weights.image.regions;
+    if (layer.matrix != nullptr) regions = layer.matrix->shares.front().weights.layout.regions;
   }
   return regions;
 }
@@ -60,7 +60,7 @@ void UnitWeights::map_layer(std::size_t l, const std::vector<MostOutputs>& most,
   if (streamed() && kernel_fetches(work_.hardware, work_.clusters) == work_.clusters) {
     std::int64_t bytes = 0;
     for (const LayerShare& of : work_.layers[l].matrix->shares)
-      bytes += static_cast<std::int64_t>(of.weights.image.blocks.back());
+      bytes += static_cast<std::int64_t>(of.weights.layout.blocks.back());
     const auto cycles = [&](const DmaConfig& dma) {
       return port_cycles({bytes, 1, bytes}, dram_path(work_.hardware, dma, Direction::kRead));
     };

@@ -8,6 +8,7 @@
 #include "tilebeat/workload/workload.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,34 +26,31 @@ struct Grain {
   std::int64_t kernel_bytes = 0;  ///< packed kernels of one block, at most
 };
 
-/// Where the core's memory has post-parameters that are no part of the pieces.
+/// Where the core's memory has post-parameters that are no part of the kernel blocks.
 enum class PostPlace : std::uint8_t {
   kApart,     ///< behind the kernels of all blocks that are loaded together
   kInRegions  ///< in every region behind the kernels of each block
 };
 
-/// The kernels of a layer as the engine reads them. The pieces lie in memory one behind the other. Kernels
-/// that are a tensor have no pieces: `blocks` says how long they would be.
-struct WeightImage {
-  std::vector<std::vector<std::uint8_t>> pieces;
-  /// By kernel block, of one set after the other: where it begins in the pieces; and the end of all. Sets are
-  /// alike; of a tensor there is one.
+/// How the kernels of a layer lie in memory as the engine reads them: blocks one behind the other.
+struct WeightLayout {
+  /// By kernel block, of one set after the other: where it begins; and the end of all. Sets are alike; of
+  /// kernels that are a tensor there is one.
   std::vector<std::uint64_t> blocks;
-  std::vector<std::uint8_t> post;  ///< post-parameters that lie apart, block by block; may be empty
-  std::int64_t post_bytes = 0;     ///< of one block
+  std::int64_t post_bytes = 0;  ///< of one block's post-parameters that lie apart; 0: there are none
   PostPlace post_place = PostPlace::kApart;
   /// The kernels lie in so many regions of the core's memory, every block with an equal part in each; 1: they
   /// lie there as they do here.
   int regions = 1;
 };
-/// Where such an image lies in DRAM.
+/// Where such kernels lie in DRAM.
 struct WeightPlace {
   std::vector<std::uint64_t> blocks;    ///< by kernel block, of one set after the other: its address
   std::optional<std::uint64_t> tensor;  ///< the address of kernels that are a tensor; `blocks` has no meaning
   std::uint64_t post = 0;               ///< of the first block's post-parameters; 0: there are none apart
-  WeightImage image;                    ///< without bytes
-  std::int64_t region_bytes = 0;        ///< of the core's memory
-  std::int64_t turned_bytes = 0;        ///< of the largest block that is turned on its way (turned_bytes)
+  WeightLayout layout;
+  std::int64_t region_bytes = 0;  ///< of the core's memory
+  std::int64_t turned_bytes = 0;  ///< of the largest block that is turned on its way (turned_bytes)
 };
 
 /// Where elements of kernels that are a tensor lie in the place of their block in the core's memory: of
@@ -129,7 +127,11 @@ class MatrixLayer {
   virtual ~MatrixLayer() = default;
   virtual const Problem& problem() const = 0;
   virtual Grain grain() const = 0;
-  virtual WeightImage pack_weights() const = 0;
+  /// Asked for every way to run the layer; `pack_block` for the chosen one alone.
+  virtual WeightLayout weight_layout() const = 0;
+  /// Kernel block `block` of set `set`: as many bytes as the layout says. Not asked of kernels that are a
+  /// tensor.
+  virtual std::vector<std::uint8_t> pack_block(int set, int block) const = 0;
   /// Tasks of jobs in the order in which they are added. The layer outlives it.
   virtual std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const = 0;
   virtual Explanation explain() const = 0;
@@ -138,6 +140,10 @@ class MatrixLayer {
   virtual Explanation facts() const { return {}; }
 
   // ---- what not every engine has to answer ----
+
+  /// The post-parameters that lie apart, block by block: `post_bytes` of the layout for each. A record
+  /// (encode) for each kernel of all blocks, also behind the last kernel.
+  virtual std::vector<std::uint8_t> pack_post_parameters() const;
 
   /// What it chose for the layer, as a JSON object with fields of its part of the hardware file.
   virtual std::string choices() const { return {}; }
@@ -173,9 +179,10 @@ class MatrixLayer {
   virtual void take_way(int /*way*/) {}
 };
 
-/// The image of kernels that are a tensor, of so many regions, without post-parameters that lie apart: what
-/// weights_of says of every block.
-WeightImage image_of_tensor(const MatrixLayer& layer, int regions);
+/// The layout of blocks of `bytes_of(block)` bytes each, without post-parameters that lie apart; and with a
+/// record for each kernel of a block, where the layer has post-parameters.
+WeightLayout layout_of_blocks(const Problem& problem, const std::function<std::int64_t(int)>& bytes_of);
+WeightLayout layout_with_records(const Problem& problem, const std::function<std::int64_t(int)>& bytes_of);
 
 /// The layer on the engine that the hardware's dataflow names. `workload` and `hardware` outlive it. Defined
 /// where the engines are listed.

@@ -230,16 +230,11 @@ class OffsetLayer : public MatrixLayer {
     grain.kernel_bytes += std::int64_t{p_.block_kernels} * kPostParameterBytes;
     return grain;
   }
-  WeightImage pack_weights() const override {
-    WeightImage image = p_.kernel_tensor ? image_of_tensor(*this, 1) : packed();
-    if (!p_.has_post_parameters()) return image;
-    image.post_bytes = std::int64_t{p_.block_kernels} * kPostParameterBytes;
-    for (int kernel = 0; kernel < p_.kernel_blocks() * p_.block_kernels; ++kernel) {
-      const auto record = encode(post_parameter(p_, kernel));
-      image.post.insert(image.post.end(), record.begin(), record.end());
-    }
-    return image;
+  WeightLayout weight_layout() const override {
+    const auto bytes_of = [this](int block) { return schedule({block, block + 1}).weight_bytes(); };
+    return layout_with_records(p_, bytes_of);
   }
+  std::vector<std::uint8_t> pack_block(int set, int block) const override;
   bool reduces() const override { return p_.conv.groups == 1; }
   Interval weights_of(int block, Interval channels) const override {
     const OffsetSchedule one = schedule({block, block + 1});
@@ -317,18 +312,6 @@ class OffsetLayer : public MatrixLayer {
   }
   OffsetSchedule schedule(Interval blocks) const { return OffsetSchedule(shape_, setup_, run_of(blocks)); }
   std::string costs_of_layouts() const;
-  WeightImage packed() const {
-    WeightImage image;
-    image.blocks.push_back(0);
-    for (int set = 0; set < p_.sets; ++set) {
-      for (int block = 0; block < p_.kernel_blocks(); ++block) {
-        image.pieces.push_back(pack_block(set, block));
-        image.blocks.push_back(image.blocks.back() + image.pieces.back().size());
-      }
-    }
-    return image;
-  }
-  std::vector<std::uint8_t> pack_block(int set, int block) const;
 
   const HardwareConfig& hardware_;
   const OffsetConfig& config_;

@@ -19,7 +19,7 @@ namespace {
 
 // The words of one kernel block of a set: channel blocks, taps, columns, P channels; of kernels with groups
 // the bytes inside the groups alone.
-std::vector<std::uint8_t> pack_block(const Problem& p, const ArrayShape& array, int set, int kernel_block) {
+std::vector<std::uint8_t> packed_block(const Problem& p, const ArrayShape& array, int set, int kernel_block) {
   const Interval planes = planes_of(p, array, kernel_block);
   const int channels_per_group = p.channels / p.conv.groups;
   const auto fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
@@ -102,15 +102,14 @@ class SwitchArrayLayer : public MatrixLayer {
     return {array_.groups,        array_.lanes(),         array_.columns,
             array_.port_channels, std::max(words, drain), bytes};
   }
-  WeightImage pack_weights() const override {
-    WeightImage image = p_.kernel_tensor ? image_of_tensor(*this, 1) : packed();
-    if (!p_.has_post_parameters()) return image;
-    image.post_bytes = std::int64_t{array_.columns} * kPostParameterBytes;
-    for (int k = 0; k < p_.kernel_blocks() * array_.columns; ++k) {
-      const auto record = encode(post_parameter(p_, k));
-      image.post.insert(image.post.end(), record.begin(), record.end());
-    }
-    return image;
+  WeightLayout weight_layout() const override {
+    const auto bytes_of = [this](int block) {
+      return packed_bytes(p_, array_, block, planes_of(p_, array_, block));
+    };
+    return layout_with_records(p_, bytes_of);
+  }
+  std::vector<std::uint8_t> pack_block(int set, int block) const override {
+    return packed_block(p_, array_, set, block);
   }
   bool reduces() const override { return p_.conv.groups == 1; }
   Interval weights_of(int block, Interval channels) const override {
@@ -187,17 +186,6 @@ class SwitchArrayLayer : public MatrixLayer {
 
  private:
   const Tiling& tiling() const { return ways_[way_].tiling; }
-  WeightImage packed() const {
-    WeightImage image;
-    image.blocks.push_back(0);
-    for (int set = 0; set < p_.sets; ++set) {
-      for (int kb = 0; kb < p_.kernel_blocks(); ++kb) {
-        image.pieces.push_back(pack_block(p_, array_, set, kb));
-        image.blocks.push_back(image.blocks.back() + image.pieces.back().size());
-      }
-    }
-    return image;
-  }
 
   const HardwareConfig& hardware_;
   ArrayShape array_;

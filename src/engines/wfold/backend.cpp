@@ -63,21 +63,22 @@ class WfoldLayer : public MatrixLayer {
     }
     return load;
   }
-  WeightImage pack_weights() const override {
-    if (p_.kernel_tensor) {
-      WeightImage image = image_of_tensor(*this, config_.slaves);
-      if (!p_.has_post_parameters()) return image;
-      image.post = pack_post_parameters(p_, choice_);
-      image.post_place = PostPlace::kInRegions;
-      image.post_bytes = static_cast<std::int64_t>(image.post.size()) / p_.kernel_blocks();
-      return image;
+  // Post-parameters are part of the blocks, but where kernels are a tensor.
+  WeightLayout weight_layout() const override {
+    WeightLayout layout = layout_of_blocks(p_, [this](int block) { return block_bytes(block); });
+    layout.regions = config_.slaves;
+    if (p_.kernel_tensor && p_.has_post_parameters()) {
+      layout.post_place = PostPlace::kInRegions;
+      layout.post_bytes = std::int64_t{kernels_of_regions(p_, choice_, 0)} * kPostParameterBytes;
     }
-    PackedRegions packed = pack_regions(p_, choice_);
-    WeightImage image;
-    image.pieces.push_back(std::move(packed.bytes));
-    image.blocks = std::move(packed.blocks);
-    image.regions = config_.slaves;
-    return image;
+    return layout;
+  }
+  std::vector<std::uint8_t> pack_block(int set, int block) const override {
+    return pack_regions(p_, choice_, set, block);
+  }
+  std::vector<std::uint8_t> pack_post_parameters() const override {
+    return p_.kernel_tensor && p_.has_post_parameters() ? wfold::pack_post_parameters(p_, choice_)
+                                                        : std::vector<std::uint8_t>();
   }
   // Where cores are not many times fewer than parts of pixels and kernels, smaller blocks give more of them
   // work, or sooner.
@@ -146,6 +147,11 @@ class WfoldLayer : public MatrixLayer {
   Explanation explain() const override { return wfold::explain(choice_, p_, hardware_); }
 
  private:
+  std::int64_t block_bytes(int block) const {
+    if (p_.kernel_tensor) return std::int64_t{weights_of(block, {0, p_.channels}).size()} * config_.slaves;
+    return packed_bytes(p_, choice_, block);
+  }
+
   // Sets the place of a map to the zero point (SPEC WF-5).
   Copy cleared(const OutputTile& tile, std::uint64_t head) const {
     Copy clear;

@@ -134,26 +134,35 @@ WfoldReadMode read_mode_of(const Problem& p, const WfoldChoice& choice, const By
   return choose_read_mode(tile, half);
 }
 
-PackedRegions pack_regions(const Problem& p, const WfoldChoice& choice) {
-  PackedRegions packed;
+int kernels_of_regions(const Problem& p, const WfoldChoice& choice, int block) {
   const int slaves = choice.shape.slaves;
-  for (int number = 0; number < p.sets * p.kernel_blocks(); ++number) {
-    const int set = number / p.kernel_blocks(), kb = number % p.kernel_blocks();
-    packed.blocks.push_back(packed.bytes.size());
-    const int of_slave = ceil_div(p.kernels_of({kb, kb + 1}), slaves);
-    for (int slave = 0; slave < slaves; ++slave) {
-      std::vector<int> kernels;
-      for (int k = 0; k < of_slave; ++k) kernels.push_back(kb * p.block_kernels + slave + k * slaves);
-      pack_kernels(p, set, kernels, channels_of(p, kb), choice.granularity.granularity, packed.bytes);
-      if (p.has_post_parameters()) pack_records(p, kernels, packed.bytes);
-    }
+  return ceil_div(p.kernels_of({block, block + 1}), slaves) * slaves;
+}
+
+std::int64_t packed_bytes(const Problem& p, const WfoldChoice& choice, int block) {
+  const ByteRange channels = channels_of(p, block);
+  const auto columns =
+      static_cast<std::int64_t>(fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]).size());
+  return kernels_of_regions(p, choice, block) *
+         (p.conv.kernel[0] * columns * (channels.end - channels.begin) +
+          (p.has_post_parameters() ? kPostParameterBytes : 0));
+}
+
+std::vector<std::uint8_t> pack_regions(const Problem& p, const WfoldChoice& choice, int set, int block) {
+  const int slaves = choice.shape.slaves, of_slave = kernels_of_regions(p, choice, block) / slaves;
+  std::vector<std::uint8_t> packed;
+  packed.reserve(static_cast<std::size_t>(packed_bytes(p, choice, block)));
+  for (int slave = 0; slave < slaves; ++slave) {
+    std::vector<int> kernels;
+    for (int k = 0; k < of_slave; ++k) kernels.push_back(block * p.block_kernels + slave + k * slaves);
+    pack_kernels(p, set, kernels, channels_of(p, block), choice.granularity.granularity, packed);
+    if (p.has_post_parameters()) pack_records(p, kernels, packed);
   }
-  packed.blocks.push_back(packed.bytes.size());
   return packed;
 }
 
 std::vector<std::uint8_t> pack_post_parameters(const Problem& p, const WfoldChoice& choice) {
-  const int slaves = choice.shape.slaves, of_slave = ceil_div(p.kernels_of({0, 1}), slaves);
+  const int slaves = choice.shape.slaves, of_slave = kernels_of_regions(p, choice, 0) / slaves;
   std::vector<std::uint8_t> packed;
   for (int kb = 0; kb < p.kernel_blocks(); ++kb) {
     for (int slave = 0; slave < slaves; ++slave) {

@@ -34,13 +34,13 @@ WfoldGeometry tile_geometry(const Problem& problem, const WfoldChoice& choice, i
 WfoldReadMode read_mode_of(const Problem& problem, const WfoldChoice& choice, const ByteRange& channels,
                            const WfoldConfig& config);
 
-/// Kernels and post-parameters of all blocks, in each block the parts of the regions one after the other, as
-/// WfoldSchedule lays them out; widths folded (SPEC WF-3, WF-5, WF-6).
-struct PackedRegions {
-  std::vector<std::uint8_t> bytes;
-  std::vector<std::uint64_t> blocks;  ///< offset of each block of each set, and the end
-};
-PackedRegions pack_regions(const Problem& problem, const WfoldChoice& choice);
+/// Kernels that the regions of a block have room for: as many in each.
+int kernels_of_regions(const Problem& problem, const WfoldChoice& choice, int block);
+/// Bytes of a packed block.
+std::int64_t packed_bytes(const Problem& problem, const WfoldChoice& choice, int block);
+/// Kernels and post-parameters of a block, the parts of the regions one after the other, as WfoldSchedule
+/// lays them out; widths folded (SPEC WF-3, WF-5, WF-6).
+std::vector<std::uint8_t> pack_regions(const Problem& problem, const WfoldChoice& choice, int set, int block);
 /// The post-parameters alone: in every block as many records for each region as the first block has there.
 std::vector<std::uint8_t> pack_post_parameters(const Problem& problem, const WfoldChoice& choice);
 

@@ -76,18 +76,16 @@ class DotLayer : public MatrixLayer {
     grain.kernel_bytes = kPostParameterBytes + weight_bytes();
     return grain;
   }
-  WeightImage pack_weights() const override {
-    WeightImage image;
-    image.blocks.push_back(0);
-    for (int kernel = 0; kernel < p_.conv.out_channels; ++kernel) {
-      const auto record = encode(post_parameter(p_, kernel));
-      std::vector<std::uint8_t> piece(record.begin(), record.end());
-      const auto first = p_.weights->bytes.begin() + kernel * weight_bytes();
-      piece.insert(piece.end(), first, first + weight_bytes());
-      image.blocks.push_back(image.blocks.back() + piece.size());
-      image.pieces.push_back(std::move(piece));
-    }
-    return image;
+  WeightLayout weight_layout() const override {
+    return layout_of_blocks(p_, [this](int) { return kPostParameterBytes + weight_bytes(); });
+  }
+  std::vector<std::uint8_t> pack_block(int set, int kernel) const override {
+    const auto record = encode(post_parameter(p_, kernel));
+    const auto first =
+        p_.weights->bytes.begin() + (std::int64_t{set} * p_.conv.out_channels + kernel) * weight_bytes();
+    std::vector<std::uint8_t> block(first, first + weight_bytes());
+    block.insert(block.begin(), record.begin(), record.end());
+    return block;
   }
   void cut_jobs(const MatrixJob&, const PortPath&, double) override {
     if (weight_bytes() > config_.kernel_bytes) {

@@ -1,0 +1,63 @@
+// Places of kernels in DRAM (docs/planner.md).
+#include "placement.h"
+
+#include "tilebeat/config/hardware_config.h"
+
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tilebeat::testing {
+namespace {
+
+// Three blocks; the bytes of each are its number.
+KernelBytes three_blocks() {
+  KernelBytes kernels;
+  kernels.layout.blocks = {0, 10, 30, 60};
+  kernels.block = [layout = kernels.layout](std::size_t block) {
+    return std::vector<std::uint8_t>(layout.blocks[block + 1] - layout.blocks[block],
+                                     static_cast<std::uint8_t>(block));
+  };
+  kernels.post = {7, 7};
+  return kernels;
+}
+
+class Placement : public ::testing::Test {
+ protected:
+  HardwareConfig hardware_;
+  Plan plan_;
+  DramPlaces places_{hardware_, plan_};
+};
+
+TEST_F(Placement, MA_1_blocks_lie_one_behind_the_other_and_are_packed_once) {
+  const KernelBytes kernels = three_blocks();
+  const WeightPlace place = places_.place_weights("l", kernels, {0});
+  ASSERT_EQ(place.blocks.size(), 3U);
+  ASSERT_EQ(plan_.image.size(), 4U) << "three blocks and the post-parameters";
+  for (std::size_t block = 0; block < 3; ++block) {
+    EXPECT_EQ(place.blocks[block], place.blocks[0] + kernels.layout.blocks[block]);
+    EXPECT_EQ(plan_.image[block].address, place.blocks[block]);
+    EXPECT_EQ(plan_.image[block].bytes, kernels.block(block));
+  }
+  EXPECT_EQ(plan_.image[3].address, place.post);
+  EXPECT_EQ(plan_.image[3].bytes, kernels.post);
+}
+
+TEST_F(Placement, MA_1_kernels_that_are_a_tensor_have_their_bytes_there) {
+  KernelBytes kernels = three_blocks();
+  kernels.block = nullptr;
+  places_.place_weights("l", kernels, {0});
+  ASSERT_EQ(plan_.image.size(), 1U);
+  EXPECT_EQ(plan_.image[0].bytes, kernels.post);
+}
+
+TEST_F(Placement, MA_1_an_engine_whose_blocks_are_longer_than_it_said_is_an_error) {
+  KernelBytes kernels = three_blocks();
+  kernels.layout.blocks.back() -= 1;
+  EXPECT_THROW(places_.place_weights("l", kernels, {0}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
