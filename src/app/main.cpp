@@ -1,8 +1,10 @@
 #include "tilebeat/app/command_line.h"
+#include "tilebeat/base/heap.h"
 
 #include <systemc>
 
 int main(int argc, char** argv) {
+  tilebeat::put_heap_in_huge_pages();
   return tilebeat::run_command_line(argc, argv);
 }
 

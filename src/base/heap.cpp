@@ -1,0 +1,31 @@
+#include "tilebeat/base/heap.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace tilebeat {
+
+void put_heap_in_huge_pages() {
+  constexpr int kReserved = 1 << 30, kGrowth = 16 << 20;
+  constexpr std::size_t kBeyondTop = 64 << 20;  // more than is free before the heap grows
+  constexpr std::uintptr_t kPage = 4096;
+  // Large blocks come from the heap, too, and what is freed stays there for the next.
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  mallopt(M_TOP_PAD, kReserved);
+  void* const first = std::malloc(kBeyondTop);
+  mallopt(M_TOP_PAD, kGrowth);
+  const auto begin = (reinterpret_cast<std::uintptr_t>(first) + kPage - 1) / kPage * kPage;
+  const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0));
+  // Where another allocator stands in for that of the C library, the block lies elsewhere.
+  if (first != nullptr && begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  std::free(first);
+}
+
+}  // namespace tilebeat
