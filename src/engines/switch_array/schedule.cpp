@@ -10,24 +10,20 @@ namespace tilebeat {
 Arrangement::Arrangement(const ArrayShape& array, int height, int width, int stride_h, int stride_w)
     : groups_(array.groups), lanes_(array.lanes()), width_(width), stride_h_(stride_h), stride_w_(stride_w) {
   std::vector<int> rows_in_half(static_cast<std::size_t>(groups_), 0);
+  const auto in_lines = [this](int words) { return Words{words / lanes_, words % lanes_}; };
   for (int h = 0; h < height; ++h) {
     const int half = (h / stride_h_) % groups_;
     half_start_.push_back(half * lanes_);
-    row_start_.push_back(rows_in_half[static_cast<std::size_t>(half)]++ * width_);
+    row_start_.push_back(in_lines(rows_in_half[static_cast<std::size_t>(half)]++ * width_));
   }
   column_index_.resize(static_cast<std::size_t>(width_));
   int next = 0;
   for (int phase = 0; phase < stride_w_; ++phase) {
-    for (int w = phase; w < width_; w += stride_w_) column_index_[static_cast<std::size_t>(w)] = next++;
+    for (int w = phase; w < width_; w += stride_w_)
+      column_index_[static_cast<std::size_t>(w)] = in_lines(next++);
   }
   const int rows = *std::max_element(rows_in_half.begin(), rows_in_half.end());
   words_per_plane_ = ceil_div(rows * width_, lanes_);
-}
-
-BankSlot Arrangement::place(int h, int w) const {
-  const auto row = static_cast<std::size_t>(h);
-  const int n = row_start_[row] + column_index_[static_cast<std::size_t>(w)];
-  return {BankId(half_start_[row] + n % lanes_), n / lanes_};
 }
 
 bool operator==(const ChunkGeometry& a, const ChunkGeometry& b) {
@@ -91,11 +87,10 @@ BankCensus take_census(const SwitchSchedule& schedule, const Arrangement& arrang
           Beat beat;
           beat.row_block = row_block, beat.column_block = column_block, beat.tap_h = r, beat.tap_w = s;
           std::fill(reads.begin(), reads.end(), 0);
-          for (int lane = 0; lane < banks; ++lane) {
-            const Selection selection = schedule.select(beat, lane);
+          schedule.select_all(beat, [&](int, const Selection& selection) {
             if (selection.valid)
               ++reads[static_cast<std::size_t>(arrangement.place(selection.h, selection.w).bank.value())];
-          }
+          });
           int most = 1;  // a beat takes a cycle even when nothing is read
           for (std::size_t b = 0; b < reads.size(); ++b) {
             most = std::max(most, reads[b]);

@@ -32,16 +32,27 @@ class Arrangement {
   Arrangement(const ArrayShape& array, int height, int width, int stride_h, int stride_w);
 
   /// The place of pixel (h, w), 0 <= h < height, 0 <= w < width.
-  BankSlot place(int h, int w) const;
+  BankSlot place(int h, int w) const {
+    const Words row = row_start_[static_cast<std::size_t>(h)],
+                column = column_index_[static_cast<std::size_t>(w)];
+    const int rest = row.rest + column.rest, over = rest >= lanes_ ? 1 : 0;
+    return {BankId(half_start_[static_cast<std::size_t>(h)] + rest - over * lanes_),
+            row.lines + column.lines + over};
+  }
   /// Words that one plane takes in the fullest bank.
   int words_per_plane() const { return words_per_plane_; }
 
  private:
   int groups_, lanes_, width_, stride_h_, stride_w_;
   int words_per_plane_;
-  std::vector<int> half_start_;    // by row: (h div sh) mod G, times L
-  std::vector<int> row_start_;     // by row: index within its half, times the width
-  std::vector<int> column_index_;  // by column: position in (w mod sw, w div sw) order
+  // A number of words as lines of L words, one a bank of a half, and what is left: places are added without
+  // divisions.
+  struct Words {
+    int lines = 0, rest = 0;
+  };
+  std::vector<int> half_start_;      // by row: (h div sh) mod G, times L
+  std::vector<Words> row_start_;     // by row: index within its half, times the width
+  std::vector<Words> column_index_;  // by column: position in (w mod sw, w div sw) order
 };
 
 /// The convolution of one chunk as the engine sees it: output rows x columns from a tile-local map, over some
@@ -90,14 +101,28 @@ class SwitchSchedule {
   bool advance(Beat& beat) const;
   /// What lane `lane` (sub-switch g*L + l) reads in `beat`.
   Selection select(const Beat& beat, int lane) const {
-    const int g = lane / lanes_;
-    const int row = beat.row_block * array_.groups + g;
-    const int column = beat.column_block * lanes_ + (lane - g * lanes_);
-    if (row >= geometry_.rows || column >= geometry_.columns) return {};
-    const int h = row * geometry_.stride_h + beat.tap_h * geometry_.dilation_h + geometry_.h_offset;
-    const int w = column * geometry_.stride_w + beat.tap_w * geometry_.dilation_w + geometry_.w_offset;
-    if (h < 0 || h >= geometry_.height || w < 0 || w >= geometry_.width) return {};
-    return {true, h, w};
+    Selection selection;
+    select_all(beat, [&](int number, const Selection& of_lane) {
+      if (number == lane) selection = of_lane;
+    });
+    return selection;
+  }
+  /// Calls `visit(lane, selection)` for every lane.
+  template <class Visit>
+  void select_all(const Beat& beat, const Visit& visit) const {
+    const int lanes = lanes_, stride_w = geometry_.stride_w, width = geometry_.width;
+    const int first = beat.column_block * lanes, columns = geometry_.columns - first;
+    const int begin = first * stride_w + beat.tap_w * geometry_.dilation_w + geometry_.w_offset;
+    int lane = 0;
+    for (int g = 0; g < array_.groups; ++g) {
+      const int row = beat.row_block * array_.groups + g;
+      const int h = row * geometry_.stride_h + beat.tap_h * geometry_.dilation_h + geometry_.h_offset;
+      const bool in_map = row < geometry_.rows && h >= 0 && h < geometry_.height;
+      for (int column = 0, w = begin; column < lanes; ++column, w += stride_w) {
+        const bool valid = in_map && column < columns && w >= 0 && w < width;
+        visit(lane++, valid ? Selection{true, h, w} : Selection{});
+      }
+    }
   }
   /// Output pixels that the lanes of operation cycle (row_block, column_block) compute.
   int active_lanes(int row_block, int column_block) const;

@@ -334,19 +334,22 @@ void SwitchNetwork::load_read_stage() {
       static_cast<std::uint64_t>(run_.copy) * static_cast<std::uint64_t>(config_.bank_depth_words) +
       static_cast<std::uint64_t>((run_.first_plane + next_beat_.plane) * arrangement_->words_per_plane());
   pending_.clear();
-  for (int lane = 0; lane < config_.rows; ++lane) {
-    Lane& l = read_.lanes[static_cast<std::size_t>(lane)];
-    l.selection = schedule_->select(next_beat_, lane);
-    if (!l.selection.valid) {
-      std::memset(read_.words.data() + lane * p, static_cast<std::uint8_t>(setup_.input_zero_point),
-                  static_cast<std::size_t>(p));
-      continue;
+  const Arrangement& arrangement = *arrangement_;
+  Lane* const lanes = read_.lanes.data();
+  std::uint8_t* const words = read_.words.data();
+  const auto zero = static_cast<std::uint8_t>(setup_.input_zero_point);
+  schedule_->select_all(next_beat_, [&](int lane, const Selection& selection) {
+    Lane& l = lanes[lane];
+    l.selection = selection;
+    if (!selection.valid) {
+      std::memset(words + lane * p, zero, static_cast<std::size_t>(p));
+      return;
     }
-    const BankSlot slot = arrangement_->place(l.selection.h, l.selection.w);
+    const BankSlot slot = arrangement.place(selection.h, selection.w);
     l.bank = slot.bank.value();
     l.address = (plane_base + static_cast<std::uint64_t>(slot.address)) * static_cast<std::uint64_t>(p);
     pending_.push_back(lane);
-  }
+  });
   read_.beat = next_beat_;
   read_.valid = true;
   more_beats_ = schedule_->advance(next_beat_);
