@@ -1,5 +1,7 @@
 #include "measurement.h"
 
+#include "tilebeat/base/heap.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
@@ -79,6 +81,7 @@ Measurement in_child(const std::function<Measurement()>& measure) {
   int ends[2];
   if (pipe(ends) != 0) give_up("no pipe");
   if (fork() == 0) {
+    put_heap_in_huge_pages();  // as the program does
     Measurement m = measure();
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
@@ -125,7 +128,8 @@ Measurement simulation(const HardwareConfig& hardware, const Plan& plan, Granula
   SimulationOptions options;
   options.granularity = granularity;
   RunResult result;
-  const double seconds = seconds_of([&] { result = simulate(hardware, plan, options); });
+  Plan own = plan;
+  const double seconds = seconds_of([&] { result = simulate(hardware, std::move(own), options); });
   if (!result.passed()) give_up(plan.name + " on " + hardware.name);
   return {seconds, static_cast<double>(result.cycles), 0,
           static_cast<double>(result.bytes.dram_read + result.bytes.dram_write)};
