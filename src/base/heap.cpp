@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 
 #include <malloc.h>
@@ -21,10 +22,12 @@ void put_heap_in_huge_pages() {
   mallopt(M_TOP_PAD, kReserved);
   void* const first = std::malloc(kBeyondTop);
   mallopt(M_TOP_PAD, kGrowth);
-  const auto begin = (reinterpret_cast<std::uintptr_t>(first) + kPage - 1) / kPage * kPage;
-  const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0));
+  auto* const begin =
+      static_cast<char*>(first) + (kPage - reinterpret_cast<std::uintptr_t>(first) % kPage) % kPage;
+  const auto* const end = static_cast<const char*>(sbrk(0));
   // Where another allocator stands in for that of the C library, the block lies elsewhere.
-  if (first != nullptr && begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  if (first != nullptr && std::less<>()(begin, end))
+    madvise(begin, static_cast<std::size_t>(end - begin), MADV_HUGEPAGE);
   std::free(first);
 }
 
