@@ -17,8 +17,8 @@ namespace {
 
 const std::string kRoot = TILEBEAT_SOURCE_DIR;
 
-// 64-byte bursts a second of a sequential stream of reads from DDR4-2400 in Ramulator 2.1 (docs/performance.md
-// says how it was measured).
+// 64-byte bursts a second of a sequential stream of reads from DDR4-2400 in Ramulator 2.1
+// (docs/performance.md says how it was measured).
 constexpr double kRamulatorBursts = 0.33e6;
 constexpr double kBurstBytes = 64;
 
