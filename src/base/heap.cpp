@@ -15,7 +15,7 @@ namespace tilebeat {
 void put_heap_in_huge_pages() {
   constexpr int kReserved = 1 << 30, kGrowth = 16 << 20;
   constexpr std::size_t kBeyondTop = 64 << 20;  // more than is free before the heap grows
-  constexpr std::uintptr_t kPage = 4096;
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   // Large blocks come from the heap, too, and what is freed stays there for the next.
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
@@ -23,7 +23,7 @@ void put_heap_in_huge_pages() {
   void* const first = std::malloc(kBeyondTop);
   mallopt(M_TOP_PAD, kGrowth);
   auto* const begin =
-      static_cast<char*>(first) + (kPage - reinterpret_cast<std::uintptr_t>(first) % kPage) % kPage;
+      static_cast<char*>(first) + (page - reinterpret_cast<std::uintptr_t>(first) % page) % page;
   const auto* const end = static_cast<const char*>(sbrk(0));
   // Where another allocator stands in for that of the C library, the block lies elsewhere.
   if (first != nullptr && std::less<>()(begin, end))

@@ -230,20 +230,15 @@ BoundCycles FusedUnit::bound(int loads) const {
   // leave some out likewise; without them all from the first to the last that is needed are made.
   const std::vector<Holding> rings(graph_.tensors.size(), Holding::kRing);
   const RowSchedule needed(graph_, rings, row_axes(workload_, graph_), {0, 1, {0, last.height()}, 1});
-  const UnitAxes axes = row_axes(workload_, graph_, MapAxis::kColumns);
-  const Interval outs{0, last.map.width};
-  const RowSchedule across(graph_, rings, axes, {0, 1, outs, 1});
-  const std::vector<Interval> whole = columns_of(graph_, axes, outs);
   const bool strips = mapping_.step_columns < last.map.width;
-  const auto columns = [&](int tensor) -> std::int64_t {
-    return strips ? across.made_rows(tensor) : whole[static_cast<std::size_t>(tensor)].size();
-  };
+  const RowSchedule across(graph_, rings, row_axes(workload_, graph_, MapAxis::kColumns),
+                           {0, 1, {0, last.map.width}, strips ? 1 : last.map.width});
   std::int64_t bytes = last.info.size_bytes();
   for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
     const UnitTensor& tensor = graph_.tensors[t];
     if (tensor.producer < 0)
-      bytes += tensor.images() * needed.made_rows(static_cast<int>(t)) * columns(static_cast<int>(t)) *
-               tensor.pixel_bytes();
+      bytes += tensor.images() * needed.made_rows(static_cast<int>(t)) *
+               across.made_rows(static_cast<int>(t)) * tensor.pixel_bytes();
   }
   for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
     if (!layers_[l].matrix) continue;
@@ -256,7 +251,7 @@ BoundCycles FusedUnit::bound(int loads) const {
       return std::min<std::int64_t>(ceil_div<std::int64_t>(made, at_a_time), all);
     };
     const std::int64_t rows = outputs(needed.made_rows(output), MapAxis::kRows, problem.out_height);
-    const std::int64_t wide = outputs(columns(output), MapAxis::kColumns, problem.out_width);
+    const std::int64_t wide = outputs(across.made_rows(output), MapAxis::kColumns, problem.out_width);
     const std::int64_t macs =
         useful_macs(workload_, layer) / problem.out_height * rows / problem.out_width * wide;
     bound.compute += bound_of(problem, layer, macs, hardware_).compute;

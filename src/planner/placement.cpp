@@ -117,24 +117,11 @@ StoredMapPointer map_in_dram(const Workload& workload, const PlannerConfig& conf
   return map_alone ? stored_map(address, info, config.map_layout, config.map_block_channels) : nullptr;
 }
 
-std::uint64_t DramPlaces::place(const std::string& what, std::vector<std::vector<std::uint8_t>> pieces) {
-  std::uint64_t bytes = 0;
-  for (const auto& piece : pieces) bytes += piece.size();
-  if (bytes == 0) return 0;
-  const std::uint64_t address = dram_.allocate(static_cast<std::int64_t>(bytes));
-  std::uint64_t at = address;
-  for (auto& piece : pieces) {
-    const std::uint64_t size = piece.size();
-    plan_.image.push_back({what, at, std::move(piece)});
-    at += size;
-  }
-  return address;
-}
-
 std::uint64_t DramPlaces::place(const std::string& what, std::vector<std::uint8_t> bytes) {
-  std::vector<std::vector<std::uint8_t>> pieces;
-  pieces.push_back(std::move(bytes));
-  return place(what, std::move(pieces));
+  if (bytes.empty()) return 0;
+  const std::uint64_t address = dram_.allocate(static_cast<std::int64_t>(bytes.size()));
+  plan_.image.push_back({what, address, std::move(bytes)});
+  return address;
 }
 
 WeightPlace DramPlaces::place_weights(const std::string& layer, const KernelBytes& kernels,

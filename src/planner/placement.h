@@ -29,13 +29,11 @@ class DramPlaces {
 
   /// Places inputs and results of all layers but those that stay on the chip.
   void place_tensors(const Workload& workload, const std::set<std::string>& on_chip);
-  /// Places bytes that the host writes before the run; 0 when there are none. Pieces lie one behind the
-  /// other; each is a segment of its own, so that it goes as soon as it is written.
-  std::uint64_t place(const std::string& what, std::vector<std::vector<std::uint8_t>> pieces);
+  /// Places bytes that the host writes before the run; 0 when there are none.
   std::uint64_t place(const std::string& what, std::vector<std::uint8_t> bytes);
   /// A layer's kernels, of which parts are read side by side: the blocks from each of `parts` on. Long parts
-  /// begin in different banks and at different controllers. Of kernels that are a tensor only the
-  /// post-parameters get a place.
+  /// begin in different banks and at different controllers. Each block is a segment of its own, so that it
+  /// goes as soon as it is written. Of kernels that are a tensor only the post-parameters get a place.
   WeightPlace place_weights(const std::string& layer, const KernelBytes& kernels,
                             const std::vector<int>& parts);
   /// Programs, once they are whole.

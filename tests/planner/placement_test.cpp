@@ -33,7 +33,14 @@ class Placement : public ::testing::Test {
 
 TEST_F(Placement, MA_1_blocks_lie_one_behind_the_other_and_are_packed_once) {
   const KernelBytes kernels = three_blocks();
-  const WeightPlace place = places_.place_weights("l", kernels, {0});
+  std::vector<std::size_t> packed;
+  KernelBytes counted = kernels;
+  counted.block = [&](std::size_t block) {
+    packed.push_back(block);
+    return kernels.block(block);
+  };
+  const WeightPlace place = places_.place_weights("l", counted, {0});
+  EXPECT_EQ(packed, (std::vector<std::size_t>{0, 1, 2}));
   ASSERT_EQ(place.blocks.size(), 3U);
   ASSERT_EQ(plan_.image.size(), 4U) << "three blocks and the post-parameters";
   for (std::size_t block = 0; block < 3; ++block) {

@@ -69,7 +69,7 @@ class WfoldLayer : public MatrixLayer {
     layout.regions = config_.slaves;
     if (p_.kernel_tensor && p_.has_post_parameters()) {
       layout.post_place = PostPlace::kInRegions;
-      layout.post_bytes = std::int64_t{kernels_of_regions(p_, choice_, 0)} * kPostParameterBytes;
+      layout.post_bytes = std::int64_t{kernels_of_regions(p_, config_.slaves, 0)} * kPostParameterBytes;
     }
     return layout;
   }
@@ -149,7 +149,7 @@ class WfoldLayer : public MatrixLayer {
  private:
   std::int64_t block_bytes(int block) const {
     if (p_.kernel_tensor) return std::int64_t{weights_of(block, {0, p_.channels}).size()} * config_.slaves;
-    return packed_bytes(p_, choice_, block);
+    return packed_bytes(p_, config_.slaves, block);
   }
 
   // Sets the place of a map to the zero point (SPEC WF-5).

@@ -64,18 +64,24 @@ void pack_records(const Problem& p, const std::vector<int>& kernels, std::vector
 
 }  // namespace
 
+int kernels_of_regions(const Problem& p, int slaves, int block) {
+  return ceil_div(p.kernels_of({block, block + 1}), slaves) * slaves;
+}
+
+std::int64_t packed_bytes(const Problem& p, int slaves, int block) {
+  const ByteRange channels = channels_of(p, block);
+  const auto columns =
+      static_cast<std::int64_t>(fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]).size());
+  return kernels_of_regions(p, slaves, block) *
+         (p.conv.kernel[0] * columns * (channels.end - channels.begin) +
+          (p.has_post_parameters() ? kPostParameterBytes : 0));
+}
+
 int fitting_block_kernels(const Workload& workload, const Layer& layer, const HardwareConfig& hardware) {
   const WfoldShape shape = wfold_shape(hardware.engine<WfoldConfig>());
   for (int per_slave = shape.kernels_per_slave(); per_slave > 1; --per_slave) {
     const Problem p = make_problem(workload, layer, hardware.planner, shape.slaves * per_slave);
-    const auto columns =
-        static_cast<std::int64_t>(fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]).size());
-    const ByteRange channels = channels_of(p, 0);
-    const std::int64_t kernel = p.conv.kernel[0] * columns * (channels.end - channels.begin) +
-                                (p.has_post_parameters() ? kPostParameterBytes : 0);
-    const std::int64_t block =
-        kernel * std::min(per_slave, ceil_div(p.conv.out_channels, shape.slaves)) * shape.slaves;
-    if (block <= hardware.chip->core.wram.size_bytes / 2) return p.block_kernels;
+    if (packed_bytes(p, shape.slaves, 0) <= hardware.chip->core.wram.size_bytes / 2) return p.block_kernels;
   }
   return shape.slaves;
 }
@@ -134,24 +140,10 @@ WfoldReadMode read_mode_of(const Problem& p, const WfoldChoice& choice, const By
   return choose_read_mode(tile, half);
 }
 
-int kernels_of_regions(const Problem& p, const WfoldChoice& choice, int block) {
-  const int slaves = choice.shape.slaves;
-  return ceil_div(p.kernels_of({block, block + 1}), slaves) * slaves;
-}
-
-std::int64_t packed_bytes(const Problem& p, const WfoldChoice& choice, int block) {
-  const ByteRange channels = channels_of(p, block);
-  const auto columns =
-      static_cast<std::int64_t>(fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]).size());
-  return kernels_of_regions(p, choice, block) *
-         (p.conv.kernel[0] * columns * (channels.end - channels.begin) +
-          (p.has_post_parameters() ? kPostParameterBytes : 0));
-}
-
 std::vector<std::uint8_t> pack_regions(const Problem& p, const WfoldChoice& choice, int set, int block) {
-  const int slaves = choice.shape.slaves, of_slave = kernels_of_regions(p, choice, block) / slaves;
+  const int slaves = choice.shape.slaves, of_slave = kernels_of_regions(p, slaves, block) / slaves;
   std::vector<std::uint8_t> packed;
-  packed.reserve(static_cast<std::size_t>(packed_bytes(p, choice, block)));
+  packed.reserve(static_cast<std::size_t>(packed_bytes(p, slaves, block)));
   for (int slave = 0; slave < slaves; ++slave) {
     std::vector<int> kernels;
     for (int k = 0; k < of_slave; ++k) kernels.push_back(block * p.block_kernels + slave + k * slaves);
@@ -162,7 +154,7 @@ std::vector<std::uint8_t> pack_regions(const Problem& p, const WfoldChoice& choi
 }
 
 std::vector<std::uint8_t> pack_post_parameters(const Problem& p, const WfoldChoice& choice) {
-  const int slaves = choice.shape.slaves, of_slave = kernels_of_regions(p, choice, 0) / slaves;
+  const int slaves = choice.shape.slaves, of_slave = kernels_of_regions(p, slaves, 0) / slaves;
   std::vector<std::uint8_t> packed;
   for (int kb = 0; kb < p.kernel_blocks(); ++kb) {
     for (int slave = 0; slave < slaves; ++slave) {

@@ -34,10 +34,10 @@ WfoldGeometry tile_geometry(const Problem& problem, const WfoldChoice& choice, i
 WfoldReadMode read_mode_of(const Problem& problem, const WfoldChoice& choice, const ByteRange& channels,
                            const WfoldConfig& config);
 
-/// Kernels that the regions of a block have room for: as many in each.
-int kernels_of_regions(const Problem& problem, const WfoldChoice& choice, int block);
+/// Kernels that the regions of a block have room for, as many in each of so many slaves.
+int kernels_of_regions(const Problem& problem, int slaves, int block);
 /// Bytes of a packed block.
-std::int64_t packed_bytes(const Problem& problem, const WfoldChoice& choice, int block);
+std::int64_t packed_bytes(const Problem& problem, int slaves, int block);
 /// Kernels and post-parameters of a block, the parts of the regions one after the other, as WfoldSchedule
 /// lays them out; widths folded (SPEC WF-3, WF-5, WF-6).
 std::vector<std::uint8_t> pack_regions(const Problem& problem, const WfoldChoice& choice, int set, int block);

@@ -40,7 +40,10 @@ Walk walk(const SwitchSchedule& schedule) {
   do {
     result.beats.push_back(beat);
     std::vector<Selection> lanes;
-    for (int lane = 0; lane < schedule.array().rows; ++lane) lanes.push_back(schedule.select(beat, lane));
+    schedule.select_all(beat, [&](int lane, const Selection& selection) {
+      EXPECT_EQ(lane, static_cast<int>(lanes.size()));
+      lanes.push_back(selection);
+    });
     result.selections.push_back(lanes);
   } while (schedule.advance(beat));
   return result;

@@ -99,15 +99,7 @@ class SwitchSchedule {
   Beat first() const;
   /// Moves `beat` on by one; false after the last one.
   bool advance(Beat& beat) const;
-  /// What lane `lane` (sub-switch g*L + l) reads in `beat`.
-  Selection select(const Beat& beat, int lane) const {
-    Selection selection;
-    select_all(beat, [&](int number, const Selection& of_lane) {
-      if (number == lane) selection = of_lane;
-    });
-    return selection;
-  }
-  /// Calls `visit(lane, selection)` for every lane.
+  /// Calls `visit(lane, selection)` with what each lane (sub-switch g*L + l) reads in `beat`.
   template <class Visit>
   void select_all(const Beat& beat, const Visit& visit) const {
     const int lanes = lanes_, stride_w = geometry_.stride_w, width = geometry_.width;
