@@ -8,7 +8,6 @@
 #include <future>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -26,6 +25,7 @@ constexpr std::size_t kKinds = 8;      // of one number of cores, three candidat
 constexpr std::size_t kCounts = 6;     // numbers of cores, besides powers of two
 constexpr std::size_t kBestKinds = 8;  // all of whose candidates are looked at
 constexpr double kAsGood = 1.1;        // of the best estimate: its kind may become the best
+constexpr std::size_t kBatch = 4;      // candidates that are estimated with the same limits, on several threads
 
 // Candidates of one kind differ in the sizes of tiles and loads.
 using Kind = std::tuple<int, int, int, int, DataPath, DataPath, DataPath>;
@@ -84,6 +84,7 @@ class Chooser {
   // What became of a candidate.
   struct Look {
     const MappingCandidate* candidate = nullptr;
+    double limit = kNever;   // cycles beyond which it does not matter
     double cycles = kNever;  // or more than matter
     std::string failure = {};
   };
@@ -150,8 +151,8 @@ class Chooser {
     }
   }
 
-  // Beyond its limit it does not matter how many cycles a candidate takes. Limits fall with what is known;
-  // threads that come to the candidates in another order leave out others that do not matter.
+  // Beyond its limit it does not matter how many cycles a candidate takes. Limits fall with what is known of
+  // the batches before: what is left out depends on the candidates alone, not on who comes to them first.
   using Limit = double (Chooser::*)(const LayerMapping&) const;
   void look_at(const std::vector<const MappingCandidate*>& candidates, Limit limit) {
     std::vector<Look> looks;
@@ -165,13 +166,24 @@ class Chooser {
         return a->candidate->rough < b->candidate->rough;
       });
     }
-    std::atomic<std::size_t> next = 0;
+    for (std::size_t first = 0; first < order.size(); first += kBatch) {
+      const std::size_t end = std::min(order.size(), first + kBatch);
+      for (std::size_t i = first; i < end; ++i) order[i]->limit = (this->*limit)(order[i]->candidate->mapping);
+      look_at_batch(order, {first, end});
+      for (std::size_t i = first; i < end; ++i) remember(*order[i]);
+    }
+    for (const Look& look : looks) {
+      if (!look.failure.empty()) failure_ = look.failure;
+      if (look.cycles != kNever) estimates_.push_back({look.candidate, look.cycles});
+    }
+  }
+  void look_at_batch(const std::vector<Look*>& order, std::pair<std::size_t, std::size_t> batch) {
+    std::atomic<std::size_t> next = batch.first;
     const auto take_looks = [&](const MappingQuestion& question, TaskGraph& graph) {
-      for (std::size_t i = next++; i < order.size(); i = next++) look(question, *order[i], limit, graph);
+      for (std::size_t i = next++; i < batch.second; i = next++) look(question, *order[i], graph);
     };
     std::vector<std::future<void>> others;
-    // Several that are tried are those that one thread finds the best on its way.
-    for (std::size_t t = 0; !several_tried_ && t < q_.twins.size() && t + 1 < looks.size(); ++t) {
+    for (std::size_t t = 0; t < q_.twins.size() && t + 1 < batch.second - batch.first; ++t) {
       others.push_back(std::async(std::launch::async, [&, layer = q_.twins[t]] {
         TaskGraph graph;
         take_looks({*layer, q_.hardware, q_.output, q_.first_of_program, q_.kernels_loaded, q_.request},
@@ -180,24 +192,18 @@ class Chooser {
     }
     take_looks(q_, graph_);
     for (std::future<void>& other : others) other.get();
-    for (const Look& look : looks) {
-      if (!look.failure.empty()) failure_ = look.failure;
-      if (look.cycles != kNever) estimates_.push_back({look.candidate, look.cycles});
-    }
   }
-  void look(const MappingQuestion& question, Look& look, Limit limit, TaskGraph& graph) {
+  static void look(const MappingQuestion& question, Look& look, TaskGraph& graph) {
     constexpr double kRounded = 1 + 1e-9;
-    const LayerMapping& m = look.candidate->mapping;
-    std::unique_lock<std::mutex> lock(known_);
-    const double most = kRounded * (this->*limit)(m);
-    lock.unlock();
     try {
-      look.cycles = estimated_cycles(question, m, graph, most);
+      look.cycles = estimated_cycles(question, look.candidate->mapping, graph, kRounded * look.limit);
     } catch (const UserError& error) {
       look.failure = error.what();
     }
+  }
+  void remember(const Look& look) {
     if (look.cycles == kNever) return;
-    lock.lock();
+    const LayerMapping& m = look.candidate->mapping;
     best_ = std::min(best_, look.cycles);
     take_least(of_kinds_, kind_of(m), look.cycles), take_least(of_efforts_, effort_of(m), look.cycles);
   }
@@ -270,7 +276,6 @@ class Chooser {
   TaskGraph graph_;  // of the mapping that is estimated
   std::set<const MappingCandidate*> looked_at_;
   std::vector<Estimate> estimates_;
-  std::mutex known_;                     // of what follows, while threads estimate
   std::map<Kind, double> of_kinds_;      // the least cycles of each
   std::map<Effort, double> of_efforts_;  // likewise
   double best_ = kNever;                 // cycles
