@@ -1,8 +1,10 @@
-#include "tilebeat/app/command_line.h"
-
-#include "tilebeat/base/error.h"
-#include "tilebeat/import/imported.h"
-#include "tilebeat/schema/place.h"
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/completion.h"
+#include "app/provenance.h"
+#include "import/imported.h"
+#include "schema/place.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,13 +16,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-
-#include "commands.h"
-#include "completion.h"
-#include "manual.h"
-#include "messages.h"
-#include "unknown_option.h"
-#include "version.h"
 
 namespace tilebeat {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "tilebeat/base/types.h"
-#include "tilebeat/config/hardware_config.h"
-#include "tilebeat/program/plan.h"
+#include "base/types.h"
+#include "config/hardware_config.h"
+#include "program/plan.h"
 
 #include <cstdint>
 #include <optional>
@@ -10,6 +10,10 @@
 #include <vector>
 
 namespace tilebeat {
+
+/// The `tilebeat` program (SPEC section 8). Exit status: 0 when everything ran and every check passed, 1 for
+/// a failed check or a simulation error, 2 for a wrong command line or file.
+int run_command_line(int argc, char** argv);
 
 /// `tilebeat run`, as typed.
 struct RunCommand {

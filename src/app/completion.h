@@ -10,4 +10,7 @@ namespace tilebeat {
 /// made from the definitions of the options.
 std::string completion_script(const CLI::App& app, const std::string& shell);
 
+/// The manual page tilebeat(1), for man: commands and options with what their help says of them.
+std::string manual_page(const CLI::App& app);
+
 }  // namespace tilebeat

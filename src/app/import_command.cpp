@@ -1,10 +1,12 @@
-#include "tilebeat/base/error.h"
-#include "tilebeat/import/import_error.h"
-#include "tilebeat/import/imported.h"
-#include "tilebeat/reference/reference.h"
-#include "tilebeat/report/text_table.h"
-#include "tilebeat/workload/npy.h"
-#include "tilebeat/workload/workload.h"
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/output_files.h"
+#include "import/imported.h"
+#include "reference/reference.h"
+#include "report/text_table.h"
+#include "tilebeat/error.h"
+#include "workload/npy.h"
+#include "workload/workload.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,10 +16,6 @@
 #include <fstream>
 
 #include <fmt/format.h>
-
-#include "commands.h"
-#include "messages.h"
-#include "output_files.h"
 
 namespace tilebeat {
 namespace {

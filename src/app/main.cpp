@@ -1,5 +1,5 @@
-#include "tilebeat/app/command_line.h"
-#include "tilebeat/base/heap.h"
+#include "app/commands.h"
+#include "base/heap.h"
 
 #include <systemc>
 

@@ -1,8 +1,14 @@
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/report/report.h"
-#include "tilebeat/report/text_table.h"
-#include "tilebeat/schema/fields.h"
-#include "tilebeat/workload/workload_schema.h"
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/output_files.h"
+#include "app/plan_pictures.h"
+#include "app/planning.h"
+#include "app/sweep_file.h"
+#include "config/hardware_file.h"
+#include "report/report.h"
+#include "report/text_table.h"
+#include "schema/fields.h"
+#include "workload/workload.h"
 
 #include <filesystem>
 #include <optional>
@@ -12,15 +18,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "commands.h"
-#include "fusion_picture.h"
-#include "messages.h"
-#include "output_files.h"
-#include "output_places.h"
-#include "planning.h"
-#include "sram_curve.h"
-#include "sweep_file.h"
 
 namespace tilebeat {
 namespace {

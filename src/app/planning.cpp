@@ -1,13 +1,34 @@
-#include "planning.h"
+#include "app/planning.h"
 
-#include "tilebeat/schema/json_file.h"
-#include "tilebeat/schema/place.h"
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/output_files.h"
+#include "config/engine_config.h"
+#include "config/hardware_file.h"
+#include "planner/language/mapping_file.h"
+#include "planner/program/planner.h"
+#include "schema/json_file.h"
+#include "schema/place.h"
+#include "system/simulation.h"
+#include "tilebeat/error.h"
 
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "layer_trial.h"
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace tilebeat {
 namespace {
@@ -35,6 +56,148 @@ PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& har
   } catch (const PlanError& error) {
     place_of_layer(file, error.layer()).fail(error.what());
   }
+}
+
+namespace {
+
+Workload workload_of(const Workload& whole, const Layer& layer) {
+  Workload alone;
+  alone.name = layer.name;
+  for (const std::string& name : layer.inputs) {
+    const TensorInfo& info = whole.tensor(name);
+    alone.inputs[name] = info;
+    alone.input_data[name] = {info.shape, info.dtype,
+                              std::vector<std::uint8_t>(static_cast<std::size_t>(info.size_bytes()))};
+  }
+  alone.layers = {layer};
+  alone.outputs = {layer.name};
+  return alone;
+}
+
+constexpr int kCannotBe = 2;  // status of a trial whose mapping does not fit
+
+Cycle simulate_alone(const Workload& workload, HardwareConfig hardware, const LayerMapping& mapping) {
+  hardware.planner.search = 0;
+  PlannedNetwork planned = plan_network(workload, hardware, {"", {request_of(mapping)}});
+  const RunResult result = simulate(hardware, std::move(planned.plan), {});
+  if (!result.failures.empty()) throw SimulationError(result.failures.front());
+  return result.cycles;
+}
+
+// In a process of its own, which ends with its parent and owns none of its files.
+int try_layer(const Workload& workload, const HardwareConfig& hardware, const Layer& layer,
+              const LayerMapping& mapping, int to) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  try {
+    const Cycle cycles = simulate_alone(workload_of(workload, layer), hardware, mapping);
+    return write(to, &cycles, sizeof cycles) == sizeof cycles ? 0 : 1;
+  } catch (const UserError&) {
+    return kCannotBe;
+  } catch (const std::exception& error) {
+    print_message(fmt::format("a trial of layer '{}': {}", layer.name, error.what()));
+    return 1;
+  }
+}
+
+}  // namespace
+
+std::optional<Cycle> cycles_alone(const Workload& workload, const HardwareConfig& hardware,
+                                  const Layer& layer, const LayerMapping& mapping) {
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0)
+    throw UserError(fmt::format("no pipe for a trial of layer '{}': {}", layer.name, std::strerror(errno)));
+  const pid_t child = fork();
+  if (child < 0) {
+    const int error = errno;
+    close(ends[0]), close(ends[1]);
+    throw UserError(
+        fmt::format("no process for a trial of layer '{}': {}", layer.name, std::strerror(error)));
+  }
+  if (child == 0) {
+    close(ends[0]);
+    _exit(try_layer(workload, hardware, layer, mapping, ends[1]));
+  }
+  close(ends[1]);
+  Cycle cycles = 0;
+  ssize_t got = 0;
+  do got = read(ends[0], &cycles, sizeof cycles);
+  while (got < 0 && errno == EINTR);
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kCannotBe) return {};
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || got != sizeof cycles)
+    throw SimulationError(fmt::format("a trial of layer '{}' was ended", layer.name));
+  return cycles;
+}
+
+namespace {
+
+// What is compiled ahead by the engine that `file` says it is for: the first one that compiles anything.
+std::shared_ptr<CompiledAhead> any_ahead(EngineConfigs& engines) {
+  for (std::size_t i = 0; i < engines.size(); ++i) {
+    if (auto ahead = engines[i].compiled_ahead()) return ahead;
+  }
+  throw UserError("tables: no engine compiles anything ahead");
+}
+
+void show(const TablesCommand& command) {
+  EngineConfigs engines;
+  const std::shared_ptr<CompiledAhead> ahead = any_ahead(engines);
+  ahead->use(read_compiled(command.show), command.show);
+  CompiledAhead::Question question;
+  question.entry = command.entry;
+  question.thread = command.thread, question.k = command.k;
+  fmt::print("{}", ahead->text(question));
+}
+
+void compile(const TablesCommand& command) {
+  HardwareConfig hardware = load_hardware(command.config);
+  const std::shared_ptr<CompiledAhead> ahead = ahead_of(hardware);
+  const Workload workload = load_workload(command.layer);
+  for (const std::string& input : files_read(command.config, command.layer)) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(input, command.out, ignored))
+      throw UserError(fmt::format("--out {}: is read by this command, it cannot be written", command.out));
+  }
+  ahead->record();
+  plan_workload(workload, hardware, command.layer);
+  const std::vector<std::uint8_t> bytes = ahead->file();
+  OutputFiles files;
+  files.write(command.out, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  files.commit();
+  fmt::print("{}\nWrote {} ({} bytes)\n", ahead->text({}), command.out, bytes.size());
+}
+
+}  // namespace
+
+std::shared_ptr<CompiledAhead> ahead_of(HardwareConfig& hardware) {
+  const auto& known = engine_descriptions();
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (hardware.dataflow != known[i].dataflow) continue;
+    if (auto ahead = hardware.engines[i].compiled_ahead()) return ahead;
+  }
+  throw UserError(fmt::format("tables: the engine \"{}\" compiles nothing ahead", hardware.dataflow));
+}
+
+std::vector<std::uint8_t> read_compiled(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) throw UserError(fmt::format("{}: is a folder", path));
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw UserError(fmt::format("{}: cannot be read", path));
+  std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  if (stream.bad()) throw UserError(fmt::format("{}: cannot be read", path));
+  return bytes;
+}
+
+int tables(const TablesCommand& command) {
+  if (!command.show.empty())
+    show(command);
+  else
+    compile(command);
+  return 0;
 }
 
 }  // namespace tilebeat

@@ -1,6 +1,6 @@
-#include "provenance.h"
+#include "app/provenance.h"
 
-#include "tilebeat/base/error.h"
+#include "tilebeat/error.h"
 
 #include <array>
 #include <cerrno>
@@ -11,8 +11,6 @@
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
-
-#include "version.h"
 
 namespace tilebeat {
 namespace {

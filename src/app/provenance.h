@@ -1,5 +1,7 @@
 #pragma once
 
+#include "app/commands.h"
+
 #include <map>
 #include <optional>
 #include <string>
@@ -7,9 +9,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "commands.h"
-
 namespace tilebeat {
+
+/// The project's version and the revision of the sources, for example "0.1.0 (0123456789ab)"; "unknown"
+/// stands for a revision that git did not know when the build was configured.
+std::string version_text();
+/// Its parts.
+std::string version_number();
+std::string source_revision();
 
 /// SHA-256 of each file that a run reads, in hexadecimal, by the path as typed; nothing for what is no
 /// regular file, such as a pipe.

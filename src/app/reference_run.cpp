@@ -1,7 +1,7 @@
-#include "reference_run.h"
+#include "app/reference_run.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/reference/reference.h"
+#include "reference/reference.h"
+#include "tilebeat/error.h"
 
 #include <chrono>
 #include <csignal>

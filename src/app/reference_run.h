@@ -1,6 +1,7 @@
 #pragma once
 
-#include "tilebeat/workload/workload.h"
+#include "app/progress.h"
+#include "workload/workload.h"
 
 #include <atomic>
 #include <cstddef>
@@ -10,8 +11,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include "progress.h"
 
 namespace tilebeat {
 

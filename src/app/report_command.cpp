@@ -1,13 +1,30 @@
-#include "tilebeat/base/error.h"
-#include "tilebeat/report/page.h"
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/output_files.h"
+#include "app/planning.h"
+#include "app/provenance.h"
+#include "app/report_file.h"
+#include "config/hardware_file.h"
+#include "report/page.h"
+#include "report/report.h"
+#include "tilebeat/error.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <string>
+#include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
-
-#include "commands.h"
-#include "output_files.h"
-#include "report_file.h"
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace tilebeat {
 
@@ -24,6 +41,173 @@ int report(const ReportCommand& command) {
   files.write(command.html, page);
   files.commit();
   fmt::print("Wrote {}\n", command.html);
+  return 0;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The run would be another one.
+void check_inputs(const InputHashes& recorded, const RunCommand& command, const std::string& report) {
+  for (const auto& [file, hash] : recorded) {
+    if (!hash) throw UserError(fmt::format("{}: {} was no file that can be read again", report, file));
+    if (file == command.config) continue;  // the report has all of it
+    const auto now = hashes_of({file}).at(file);
+    if (!now) throw UserError(fmt::format("{}: is needed to repeat {}, and is not there", file, report));
+    if (*now != *hash)
+      throw UserError(fmt::format("{}: is not the file of {}: its SHA-256 is {}, the report has {}", file,
+                                  report, *now, *hash));
+  }
+}
+
+// What the build put into it is left out.
+Json comparable(Json report) {
+  report["provenance"].erase("version"), report["provenance"].erase("revision");
+  return report;
+}
+
+// Takes out of `after` what `before` has not, as reports of earlier versions had less; returns the names.
+std::string take_out_additions(const Json& before, Json& after) {
+  std::vector<std::string> added;
+  for (const auto& [key, value] : after.items()) {
+    if (!before.contains(key)) added.push_back(key);
+  }
+  for (const std::string& key : added) after.erase(key);
+  return fmt::format("{}", fmt::join(added, ", "));
+}
+
+// The JSON path of the first value that differs; empty: there is none.
+std::string first_difference(const Json& a, const Json& b, const std::string& path = "") {
+  if (a == b) return "";
+  if (a.is_object() && b.is_object()) {
+    for (const auto& [key, value] : a.items()) {
+      if (!b.contains(key)) return path + "/" + key;
+      if (std::string found = first_difference(value, b[key], path + "/" + key); !found.empty()) return found;
+    }
+  } else if (a.is_array() && b.is_array() && a.size() == b.size()) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (std::string found = first_difference(a[i], b[i], fmt::format("{}/{}", path, i)); !found.empty())
+        return found;
+    }
+  }
+  return path.empty() ? "/" : path;
+}
+
+}  // namespace
+
+int rerun(const RerunCommand& asked) {
+  const Json before = read_report(asked.report);
+  RunCommand command = recorded_command(before, asked.report);
+  const InputHashes inputs = recorded_inputs(before);
+  check_inputs(inputs, command, asked.report);
+  command.out = asked.out;
+  if (place_of(asked.out + "/report.json") == place_of(asked.report))
+    throw UserError(
+        fmt::format("--out {}: {} is read by this run and would be overwritten", asked.out, asked.report));
+  const HardwareConfig hardware =
+      parse_hardware(nlohmann::json(before["configuration"]), asked.report + ": /configuration");
+  const int status = run_on(command, hardware, inputs.at(command.config));
+  const Json after = read_report(asked.out + "/report.json");
+  Json compared = comparable(after);
+  const std::string added = take_out_additions(before, compared);
+  const std::string difference = first_difference(comparable(before), compared);
+  if (difference.empty()) {
+    const std::string more =
+        added.empty() ? "" : fmt::format(" It has more than that one, of an earlier version: {}.", added);
+    fmt::print("\nThe report is the same as {}.{}\n", asked.report, more);
+    return status;
+  }
+  const auto build = [](const Json& report) {
+    const Json& p = report["provenance"];
+    return fmt::format("{} ({})", p["version"].get<std::string>(), p["revision"].get<std::string>());
+  };
+  fmt::print("\nThe report differs from {}: first at {}. That one is of tilebeat {}, this one of {}.\n",
+             asked.report, difference, build(before), build(after));
+  return 1;
+}
+
+namespace {
+
+void print_comparison(const CompareCommand& command, const std::vector<std::string>& files,
+                      const std::vector<std::string>& names) {
+  std::vector<NamedReport> reports;
+  for (std::size_t i = 0; i < files.size(); ++i) reports.push_back({names[i], read_report(files[i])});
+  fmt::print("{}", compare_reports(reports, command.layers ? CompareDetail::kLayers : CompareDetail::kTotals,
+                                   command.format == "csv"        ? TableFormat::kCsv
+                                   : command.format == "markdown" ? TableFormat::kMarkdown
+                                                                  : TableFormat::kText));
+}
+
+// Runs in a process of its own, because a process builds one chip; its table is not printed. Returns the exit
+// status.
+int run_apart(const RunCommand& command) {
+  std::fflush(stdout);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw UserError(fmt::format("no process for a run: {}", std::strerror(errno)));
+  if (child == 0) {
+    // What ends this process ends its run: nobody would wait for it.
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(1);
+    const int nowhere = open("/dev/null", O_WRONLY);
+    if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
+    int status = 1;
+    try {
+      status = run(command);
+    } catch (const UserError& error) {
+      print_message(error.what());
+      status = 2;
+    } catch (const std::exception& error) {
+      print_message(error.what());
+    }
+    std::fflush(nullptr);
+    _exit(status);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status)) throw SimulationError(fmt::format("the run with {} was ended", command.config));
+  return WEXITSTATUS(status);
+}
+
+int run_and_compare(const CompareCommand& command) {
+  const Workload workload = load_workload(command.layer);
+  std::vector<RunCommand> runs;
+  std::vector<std::string> names, reports;
+  for (const std::string& config : command.configs) {
+    const HardwareConfig hardware = load_hardware(config);
+    const Plan plan =
+        plan_workload(workload, hardware, command.layer).plan;  // before anything runs or is written
+    std::string name = hardware.name;
+    for (int i = 2; std::find(names.begin(), names.end(), name) != names.end(); ++i)
+      name = fmt::format("{}-{}", hardware.name, i);
+    names.push_back(name);
+    RunCommand& run = runs.emplace_back();
+    run.config = config, run.layer = command.layer, run.granularity = command.granularity;
+    run.out = (std::filesystem::path(command.out) / name).string();
+    reports.push_back(run.out + "/report.json");
+    check_run_places(run, plan);
+  }
+  int worst = 0;
+  for (const RunCommand& one : runs) {
+    const int status = run_apart(one);
+    if (status == 2) return 2;
+    worst = std::max(worst, status);
+  }
+  print_comparison(command, reports, names);
+  // A table for another program is not followed by anything.
+  if (command.format == "text")
+    fmt::print("\nWrote {}/{{{}}}/{{report.json,outputs/}}\n", command.out, fmt::join(names, ","));
+  if (worst != 0) print_message("a check or a simulation failed, see the reports");
+  return worst;
+}
+
+}  // namespace
+
+int compare(const CompareCommand& command) {
+  if (!command.configs.empty()) return run_and_compare(command);
+  print_comparison(command, command.reports, command.reports);
   return 0;
 }
 

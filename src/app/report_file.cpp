@@ -1,9 +1,9 @@
-#include "report_file.h"
+#include "app/report_file.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/report/report.h"
-#include "tilebeat/schema/file_kind.h"
-#include "tilebeat/schema/json_file.h"
+#include "report/report.h"
+#include "schema/json_file.h"
+#include "schema/place.h"
+#include "tilebeat/error.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,5 @@
-#include "result_set.h"
-
-#include "tilebeat/base/error.h"
+#include "app/output_files.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,9 +11,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "output_places.h"
-#include "replacement.h"
 
 namespace tilebeat {
 namespace {

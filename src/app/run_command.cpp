@@ -1,10 +1,18 @@
-#include "tilebeat/base/error.h"
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/program/program_file.h"
-#include "tilebeat/reference/reference.h"
-#include "tilebeat/report/report.h"
-#include "tilebeat/system/simulation.h"
-#include "tilebeat/workload/npy.h"
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/output_files.h"
+#include "app/planning.h"
+#include "app/progress.h"
+#include "app/provenance.h"
+#include "app/reference_run.h"
+#include "app/run_outputs.h"
+#include "config/hardware_file.h"
+#include "program/program_file.h"
+#include "reference/reference.h"
+#include "report/report.h"
+#include "system/simulation.h"
+#include "tilebeat/error.h"
+#include "workload/npy.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -14,18 +22,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "commands.h"
-#include "compiled_files.h"
-#include "fault_option.h"
-#include "fst_converter.h"
-#include "interruption.h"
-#include "messages.h"
-#include "planning.h"
-#include "progress.h"
-#include "provenance.h"
-#include "reference_run.h"
-#include "run_outputs.h"
 
 namespace tilebeat {
 namespace {

@@ -1,11 +1,12 @@
-#include "run_outputs.h"
+#include "app/run_outputs.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/observe/gtkwave_view.h"
-#include "tilebeat/report/report.h"
-#include "tilebeat/system/simulation.h"
-#include "tilebeat/workload/npy.h"
+#include "app/output_files.h"
+#include "config/hardware_file.h"
+#include "observe/vcd_writer.h"
+#include "report/report.h"
+#include "system/simulation.h"
+#include "tilebeat/error.h"
+#include "workload/npy.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -13,8 +14,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "fst_converter.h"
 
 namespace tilebeat {
 namespace {

@@ -1,22 +1,20 @@
 #pragma once
 
-#include "tilebeat/config/hardware_config.h"
-#include "tilebeat/observe/chrome_timeline.h"
-#include "tilebeat/observe/konata_log.h"
-#include "tilebeat/observe/vcd_writer.h"
-#include "tilebeat/program/plan.h"
-#include "tilebeat/program/program_index.h"
-#include "tilebeat/report/run_result.h"
+#include "app/commands.h"
+#include "app/output_files.h"
+#include "config/hardware_config.h"
+#include "observe/chrome_timeline.h"
+#include "observe/konata_log.h"
+#include "observe/vcd_writer.h"
+#include "program/plan.h"
+#include "program/program_file.h"
+#include "report/run_result.h"
 
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
-
-#include "commands.h"
-#include "output_files.h"
-#include "output_places.h"
 
 namespace tilebeat {
 

@@ -1,5 +1,9 @@
-#include "tilebeat/base/error.h"
-#include "tilebeat/report/sweep_table.h"
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/output_files.h"
+#include "app/sweep_folder.h"
+#include "report/sweep_table.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,14 +15,6 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-
-#include "commands.h"
-#include "messages.h"
-#include "output_files.h"
-#include "output_places.h"
-#include "sweep_folder.h"
-#include "sweep_processes.h"
-#include "sweep_workflow.h"
 
 namespace tilebeat {
 namespace {

@@ -1,8 +1,8 @@
-#include "sweep_file.h"
+#include "app/sweep_file.h"
 
-#include "tilebeat/report/sweep_table.h"
-#include "tilebeat/schema/file_kind.h"
-#include "tilebeat/schema/json_file.h"
+#include "report/sweep_table.h"
+#include "schema/json_file.h"
+#include "schema/place.h"
 
 #include <algorithm>
 #include <set>

@@ -1,26 +1,31 @@
-#include "sweep_folder.h"
+#include "app/sweep_folder.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/report/sweep_table.h"
-#include "tilebeat/schema/json_file.h"
+#include "app/output_files.h"
+#include "app/provenance.h"
+#include "app/report_file.h"
+#include "report/sweep_table.h"
+#include "schema/json_file.h"
+#include "tilebeat/error.h"
 
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
-
-#include "provenance.h"
-#include "replacement.h"
-#include "report_file.h"
 
 namespace tilebeat {
 namespace {
@@ -159,6 +164,181 @@ OrderedJson PointFolder::row(const std::vector<std::string>& axes) const {
   if (found) row.update(sweep_values(*found));
   if (row["result"] != "passed") row["error"] = found ? failure_of(*found) : error();
   return row;
+}
+
+namespace {
+
+// While one exists, the signals that end a process and SIGCHLD wait until `next` takes them.
+class Signals {
+ public:
+  Signals() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGCHLD);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction action {};
+      sigaction(signal, nullptr, &action);
+      if (action.sa_handler != SIG_IGN) sigaddset(&set_, signal);  // what is to be ignored stays ignored
+    }
+    sigprocmask(SIG_BLOCK, &set_, &before_);
+  }
+  ~Signals() { restore(); }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  void restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  // The next signal; 0: none came for a second.
+  int next() const {
+    const timespec second{1, 0};
+    const int signal = sigtimedwait(&set_, nullptr, &second);
+    return signal > 0 ? signal : 0;
+  }
+
+ private:
+  sigset_t set_{}, before_{};
+};
+
+void redirect(const char* file, int to) {
+  const int from = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (from < 0 || dup2(from, to) < 0) _exit(126);
+}
+
+class Runs {
+ public:
+  Runs(const std::vector<const PointFolder*>& points, const SweepLock& lock, int jobs)
+      : points_(points), lock_(lock), jobs_(static_cast<std::size_t>(jobs)) {}
+  // Whatever ends the sweep ends them.
+  ~Runs() {
+    for (const auto& [process, point] : running_) kill(process, SIGTERM);
+    for (const auto& [process, point] : running_) {
+      while (waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
+  }
+  Runs(const Runs&) = delete;
+  Runs& operator=(const Runs&) = delete;
+
+  bool all_ended() const { return next_ == points_.size() && running_.empty(); }
+  std::size_t ended() const { return next_ - running_.size(); }
+  std::size_t running() const { return running_.size(); }
+  void start() {
+    while (running_.size() < jobs_ && next_ < points_.size()) {
+      const PointFolder& point = *points_[next_];
+      running_[start(point)] = &point;
+      ++next_;
+    }
+  }
+  void reap() {
+    for (auto run = running_.begin(); run != running_.end();) {
+      int status = 0;
+      if (waitpid(run->first, &status, WNOHANG) != run->first) {
+        ++run;
+        continue;
+      }
+      const PointFolder& point = *run->second;
+      run = running_.erase(run);
+      point.write_status(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    }
+  }
+  int wait() const { return signals_.next(); }
+
+ private:
+  pid_t start(const PointFolder& point) const {
+    const std::vector<std::string> arguments = point.arguments();
+    std::vector<char*> raw{const_cast<char*>("tilebeat")};
+    for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
+    raw.push_back(nullptr);
+    const pid_t parent = getpid(), child = fork();
+    if (child < 0) throw UserError(fmt::format("no process for a point: {}", std::strerror(errno)));
+    if (child > 0) return child;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(126);
+    signals_.restore();
+    fcntl(lock_.descriptor(), F_SETFD, 0);
+    if (chdir(point.path().c_str()) != 0) _exit(126);
+    redirect("log.txt", STDOUT_FILENO), redirect("errors.txt", STDERR_FILENO);
+    execv("/proc/self/exe", raw.data());
+    _exit(126);
+  }
+
+  Signals signals_;
+  const std::vector<const PointFolder*>& points_;
+  const SweepLock& lock_;
+  std::size_t jobs_, next_ = 0;
+  std::map<pid_t, const PointFolder*> running_;
+};
+
+}  // namespace
+
+int run_points(const std::vector<const PointFolder*>& points, const SweepLock& lock,
+               const SweepProcesses& how) {
+  Runs runs(points, lock, how.jobs);
+  while (!runs.all_ended()) {
+    runs.start();
+    how.progress(runs.ended(), runs.running());
+    if (const int signal = runs.wait(); signal != 0 && signal != SIGCHLD) return signal;
+    runs.reap();
+  }
+  return 0;
+}
+
+namespace {
+
+// A JSON text is a Python text, too.
+std::string python(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string snakemake_workflow(const std::string& name, const std::vector<PointFolder>& points,
+                               const WorkflowPlaces& places) {
+  std::string list, arguments, inputs;
+  for (const PointFolder& point : points) list += fmt::format("    {},\n", python(point.point().name));
+  for (const std::string& argument : points.front().arguments())
+    arguments += fmt::format("{}{}", arguments.empty() ? "" : " ", argument);
+  for (std::size_t t = 0; t < kSweepTargets; ++t) {
+    constexpr std::array<const char*, kSweepTargets> kNames{"config.json", "workload.json", "mapping.json"};
+    if (points.front().point().texts[t])
+      inputs += fmt::format("{}OUT + \"/points/{{point}}/{}\"", inputs.empty() ? "" : ", ", kNames[t]);
+  }
+  return fmt::format(
+      R"(# The sweep {name}: {count} points, written by `tilebeat sweep --snakemake`. On this machine:
+#   snakemake --snakefile FILE --cores 4
+# On Slurm, with folders that all nodes see:
+#   snakemake --snakefile FILE --jobs 100 --cluster "sbatch --parsable --cpus-per-task 1 --output /dev/null"
+# Another program than the one that wrote this: --config tilebeat=/path/to/tilebeat
+TILEBEAT = config.get("tilebeat", {tilebeat})
+SWEEP = {sweep}
+OUT = {out}
+POINTS = [
+{list}]
+
+
+localrules: collect
+
+
+# The table and the page; fails when a point did not pass, and then they are there as well.
+rule collect:
+    input:
+        expand(OUT + "/points/{{point}}/status", point=POINTS),
+    shell:
+        "{{TILEBEAT:q}} sweep {{SWEEP:q}} --out {{OUT:q}} --pareto {pareto} --collect"
+
+
+rule point:
+    input:
+        {inputs},
+    output:
+        OUT + "/points/{{point}}/status",
+    params:
+        folder=lambda wildcards: OUT + "/points/" + wildcards.point,
+    shell:
+        "cd {{params.folder:q}} && {{{{ code=0; {{TILEBEAT:q}} {arguments}"
+        " > log.txt 2> errors.txt || code=$?; echo $code > status; }}}}"
+)",
+      fmt::arg("name", name), fmt::arg("count", points.size()), fmt::arg("tilebeat", python(places.tilebeat)),
+      fmt::arg("sweep", python(places.sweep)), fmt::arg("out", python(places.out)), fmt::arg("list", list),
+      fmt::arg("pareto", places.pareto), fmt::arg("inputs", inputs), fmt::arg("arguments", arguments));
 }
 
 }  // namespace tilebeat

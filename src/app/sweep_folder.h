@@ -1,11 +1,14 @@
 #pragma once
 
+#include "app/commands.h"
+#include "app/sweep_file.h"
+
+#include <cstddef>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
-
-#include "commands.h"
-#include "sweep_points.h"
 
 namespace tilebeat {
 
@@ -60,5 +63,28 @@ class PointFolder {
   std::string path_;
   RunCommand command_;
 };
+
+/// Runs of points as processes of their own.
+struct SweepProcesses {
+  int jobs = 1;                                                          ///< at most so many at the same time
+  std::function<void(std::size_t ended, std::size_t running)> progress;  ///< at least once a second
+};
+
+/// Runs all `points` and records how each ended; processes keep `lock`. Processes end with this one, however
+/// it ends. Returns 0, or SIGINT, SIGTERM or SIGHUP when that came: then processes have been ended, and what
+/// they were about is not recorded. Throws UserError when there is no process, or a status cannot be written.
+int run_points(const std::vector<const PointFolder*>& points, const SweepLock& lock,
+               const SweepProcesses& how);
+
+/// What the workflow of a sweep calls and where it writes, as absolute paths.
+struct WorkflowPlaces {
+  std::string tilebeat, sweep, out;
+  std::string pareto;  ///< as typed
+};
+
+/// The sweep as a Snakemake workflow: a job for every point, `tilebeat run` in the point's folder, and at the
+/// end `tilebeat sweep --collect`. Same sweep, same bytes.
+std::string snakemake_workflow(const std::string& name, const std::vector<PointFolder>& points,
+                               const WorkflowPlaces& places);
 
 }  // namespace tilebeat

@@ -1,10 +1,10 @@
-#include "sweep_points.h"
-
-#include "tilebeat/base/error.h"
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/mapping/mapping_file.h"
-#include "tilebeat/schema/file_kind.h"
-#include "tilebeat/schema/json_file.h"
+#include "app/output_files.h"
+#include "app/sweep_file.h"
+#include "config/hardware_file.h"
+#include "planner/language/mapping_file.h"
+#include "schema/json_file.h"
+#include "schema/place.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <charconv>
@@ -12,8 +12,6 @@
 #include <map>
 
 #include <fmt/format.h>
-
-#include "output_places.h"
 
 namespace tilebeat {
 namespace {

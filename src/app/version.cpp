@@ -1,4 +1,4 @@
-#include "version.h"
+#include "app/provenance.h"
 
 namespace tilebeat {
 

@@ -1,4 +1,4 @@
-#include "tilebeat/base/activity.h"
+#include "base/activity.h"
 
 #include <array>
 

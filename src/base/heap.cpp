@@ -1,4 +1,4 @@
-#include "tilebeat/base/heap.h"
+#include "base/heap.h"
 
 #include <cstddef>
 #include <cstdint>

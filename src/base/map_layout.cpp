@@ -1,6 +1,6 @@
-#include "tilebeat/base/map_layout.h"
+#include "base/map_layout.h"
 
-#include "tilebeat/base/math.h"
+#include "base/math.h"
 
 namespace tilebeat {
 

@@ -1,7 +1,7 @@
-#include "tilebeat/config/dram_config.h"
+#include "config/dram_config.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/math.h"
+#include "base/math.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 

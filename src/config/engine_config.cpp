@@ -1,4 +1,4 @@
-#include "tilebeat/config/engine_config.h"
+#include "config/engine_config.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,7 +1,7 @@
-#include "tilebeat/embed/accelerator.h"
+#include "embed/accelerator.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/system/simulation.h"
+#include "system/simulation.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
-#include "tilebeat/fabric/dram_channel.h"
+#include "fabric/dram_channel.h"
 
-#include "tilebeat/base/bits.h"
-#include "tilebeat/base/error.h"
+#include "base/math.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
-#include "tilebeat/fabric/dram_controller.h"
+#include "fabric/dram_controller.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/fabric/burst.h"
+#include "fabric/burst.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-#include "tilebeat/fabric/holds.h"
+#include "fabric/holds.h"
 
-#include "tilebeat/base/error.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <utility>

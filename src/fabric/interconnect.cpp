@@ -1,7 +1,7 @@
-#include "tilebeat/fabric/interconnect.h"
+#include "fabric/interconnect.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/sim/work_counter.h"
+#include "sim/work_counter.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,5 @@
 // Statistics, traces and the untimed accesses of the interconnect.
-#include "tilebeat/fabric/interconnect.h"
+#include "fabric/interconnect.h"
 
 #include <algorithm>
 

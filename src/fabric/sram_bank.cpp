@@ -1,8 +1,8 @@
-#include "tilebeat/fabric/sram_bank.h"
+#include "fabric/sram_bank.h"
 
-#include "tilebeat/base/copy_word.h"
-#include "tilebeat/base/error.h"
-#include "tilebeat/fabric/zero_pages.h"
+#include "base/copy_word.h"
+#include "fabric/sparse_memory.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
-#include "tilebeat/fabric/write_bridge.h"
+#include "fabric/write_bridge.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/math.h"
+#include "base/math.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tilebeat/import/graph.h"
-#include "tilebeat/import/imported.h"
+#include "import/graph.h"
+#include "import/imported.h"
 
 #include <map>
 #include <optional>
@@ -28,5 +28,14 @@ void shape_inputs(ModelGraph& graph, const ImportOptions& options);
 /// its scale; 100: all. Throws UserError when the samples do not fit, ImportError when an operator is not
 /// computed.
 Calibration calibrate(const ModelGraph& graph, const ImportOptions& options);
+
+/// The int8 scale and zero point that cover `values` and 0.
+Quantisation range_of(const std::vector<double>& values);
+/// The same of the least and the greatest value.
+Quantisation range_between(double low, double high);
+/// Symmetric int8 scales of weights, one for each index of `axis`; of an axis below 0 one for all.
+Quantisation weight_scales(const Constant& weights, std::int64_t axis);
+/// round(x / scale) + zero point as int8.
+Constant quantised_constant(const Constant& real, const Quantisation& quantisation);
 
 }  // namespace tilebeat

@@ -1,11 +1,11 @@
-#include "emitter.h"
+#include "import/emitter.h"
+
+#include "import/problems.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
-
-#include "problems.h"
 
 namespace tilebeat {
 namespace {

@@ -1,10 +1,9 @@
 #pragma once
 
-#include "tilebeat/import/graph.h"
+#include "import/attributes.h"
+#include "import/graph.h"
 
 #include <vector>
-
-#include "attributes.h"
 
 namespace tilebeat {
 

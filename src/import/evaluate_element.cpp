@@ -1,13 +1,13 @@
 // Operators on single elements, on rows (softmax) and reductions.
+#include "import/evaluate.h"
+#include "import/problems.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 
 #include <fmt/format.h>
-
-#include "evaluate.h"
-#include "problems.h"
 
 namespace tilebeat {
 namespace {

@@ -1,14 +1,14 @@
 // Operators that move elements, and those that make shapes of tensors.
+#include "import/evaluate.h"
+#include "import/problems.h"
+#include "import/resize_rule.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 
 #include <fmt/format.h>
-
-#include "evaluate.h"
-#include "problems.h"
-#include "resize_rule.h"
 
 namespace tilebeat {
 namespace {

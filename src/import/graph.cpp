@@ -1,19 +1,31 @@
-#include "tilebeat/import/graph.h"
+#include "import/graph.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/workload/npy.h"
+#include "schema/place.h"
+#include "tilebeat/error.h"
+#include "workload/npy.h"
 
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "half.h"
-
 namespace tilebeat {
+
+/// The value of an IEEE half-precision number.
+inline float half_to_float(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
+  const float sign = (bits & 0x8000) != 0 ? -1.0F : 1.0F;
+  if (exponent == 0x1f)
+    return fraction != 0 ? std::numeric_limits<float>::quiet_NaN()
+                         : sign * std::numeric_limits<float>::infinity();
+  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -24);
+  return sign * std::ldexp(static_cast<float>(fraction + 0x400), exponent - 25);
+}
+
 namespace {
 
 struct TypeFacts {
@@ -171,6 +183,32 @@ Constant make_constant(ElementType type, Extents shape, const std::vector<double
       store<float>(values, made.bytes);
   }
   return made;
+}
+
+void check_order(const ModelGraph& graph) {
+  const auto fail = [&](const std::string& problem) {
+    throw UserError(one_line(fmt::format("{}: {}", graph.path, problem)));
+  };
+  std::vector<bool> there(graph.tensors.size());
+  for (std::size_t i = 0; i < there.size(); ++i) there[i] = graph.tensors[i].data.has_value();
+  for (const std::size_t input : graph.inputs) there[input] = true;
+  for (const GraphNode& node : graph.nodes) {
+    for (const auto& input : node.inputs) {
+      if (input && !there[*input])
+        fail(fmt::format("node {} ({}) reads {}, which nothing before it makes", node.name, node.op,
+                         graph.tensors[*input].name));
+    }
+    for (const auto& output : node.outputs) {
+      if (!output) continue;
+      if (there[*output])
+        fail(fmt::format("node {} ({}) makes {}, which is there already", node.name, node.op,
+                         graph.tensors[*output].name));
+      there[*output] = true;
+    }
+  }
+  for (const std::size_t output : graph.outputs) {
+    if (!there[output]) fail(fmt::format("output {} is made by no node", graph.tensors[output].name));
+  }
 }
 
 }  // namespace tilebeat

@@ -1,16 +1,15 @@
-#include "tilebeat/base/error.h"
-#include "tilebeat/import/imported.h"
-#include "tilebeat/schema/place.h"
+#include "import/calibrate.h"
+#include "import/graph.h"
+#include "import/imported.h"
+#include "import/onnx_lowering.h"
+#include "import/tflite_lowering.h"
+#include "schema/place.h"
+#include "tilebeat/error.h"
 
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "calibrate.h"
-#include "onnx_lowering.h"
-#include "rewrite.h"
-#include "tflite_lowering.h"
 
 namespace tilebeat {
 namespace {

@@ -1,12 +1,12 @@
 // ONNX operators on single elements, windows and rows.
+#include "import/onnx_lowering.h"
+#include "import/problems.h"
+
 #include <algorithm>
 #include <array>
 #include <numeric>
 
 #include <fmt/format.h>
-
-#include "map_shape.h"
-#include "onnx_lowering.h"
 
 namespace tilebeat {
 namespace {

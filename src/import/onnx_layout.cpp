@@ -1,11 +1,11 @@
 // How the elements of ONNX tensors lie in holders.
+#include "import/onnx_lowering.h"
+#include "import/problems.h"
+
 #include <algorithm>
 #include <numeric>
 
 #include <fmt/format.h>
-
-#include "map_shape.h"
-#include "onnx_lowering.h"
 
 namespace tilebeat {
 namespace {

@@ -1,6 +1,7 @@
-#include "onnx_lowering.h"
+#include "import/onnx_lowering.h"
 
-#include "tilebeat/base/error.h"
+#include "import/problems.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +9,6 @@
 #include <set>
 
 #include <fmt/format.h>
-
-#include "map_shape.h"
 
 namespace tilebeat {
 namespace {

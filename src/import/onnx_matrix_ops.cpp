@@ -1,11 +1,11 @@
 // Convolutions of ONNX.
+#include "import/calibrate.h"
+#include "import/onnx_lowering.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
-
-#include "onnx_lowering.h"
-#include "quantise.h"
 
 namespace tilebeat {
 namespace {

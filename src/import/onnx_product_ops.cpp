@@ -1,10 +1,10 @@
 // Products of matrices in ONNX.
+#include "import/onnx_lowering.h"
+#include "import/problems.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
-
-#include "map_shape.h"
-#include "onnx_lowering.h"
 
 namespace tilebeat {
 namespace {

@@ -1,17 +1,14 @@
-#include "tilebeat/base/error.h"
-#include "tilebeat/import/graph.h"
-#include "tilebeat/schema/place.h"
-#include "tilebeat/workload/npy.h"
+#include "import/attributes.h"
+#include "import/graph.h"
+#include "import/problems.h"
+#include "schema/place.h"
+#include "tilebeat/error.h"
+#include "workload/npy.h"
 
 #include <unordered_map>
 
 #include <fmt/format.h>
 #include <onnx.pb.h>
-
-#include "graph_order.h"
-#include "model_file.h"
-#include "onnx_tensor.h"
-#include "problems.h"
 
 namespace tilebeat {
 namespace {

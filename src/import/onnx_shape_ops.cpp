@@ -1,12 +1,12 @@
 // ONNX operators that move elements, and those between real numbers and integers.
+#include "import/onnx_lowering.h"
+#include "import/problems.h"
+#include "import/resize_rule.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
-
-#include "map_shape.h"
-#include "onnx_lowering.h"
-#include "resize_rule.h"
 
 namespace tilebeat {
 namespace {

@@ -1,11 +1,11 @@
 // Operands and results of ONNX operators.
+#include "import/calibrate.h"
+#include "import/onnx_lowering.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
-
-#include "onnx_lowering.h"
-#include "quantise.h"
 
 namespace tilebeat {
 namespace {

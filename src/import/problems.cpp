@@ -1,9 +1,14 @@
-#include "problems.h"
+#include "import/problems.h"
 
-#include "tilebeat/import/import_error.h"
-#include "tilebeat/schema/place.h"
+#include "import/imported.h"
+#include "schema/place.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 
 #include <fmt/format.h>
 
@@ -34,6 +39,54 @@ void Problems::refuse(const std::string& path) const {
   throw ImportError(fmt::format("{}: {} of its parts cannot be imported, for {} {}:", path, nodes_,
                                 lines.size(), lines.size() == 1 ? "reason" : "reasons"),
                     lines);
+}
+
+namespace {
+
+constexpr std::size_t kMapAxes = 4;
+
+}  // namespace
+
+Extents map_shape(const Extents& shape) {
+  if (shape.size() >= kMapAxes) return shape;
+  Extents map(kMapAxes, 1);
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) map[map_axis(axis, shape.size())] = shape[axis];
+  return map;
+}
+
+std::size_t map_axis(std::size_t axis, std::size_t rank) {
+  if (rank >= kMapAxes || (axis == 0 && rank > 1)) return axis;
+  return axis + kMapAxes - rank;
+}
+
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& problem) {
+  throw UserError(one_line(fmt::format("{}: {}", path, problem)));
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> read_model_bytes(const std::string& path, std::uint64_t offset,
+                                           std::uint64_t count) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) fail(path, "is a directory, a model file is needed");
+  errno = 0;
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) fail(path, fmt::format("cannot be opened: {}", std::strerror(errno)));
+  const std::uint64_t size = std::filesystem::file_size(path, error);
+  if (error) fail(path, "is not a regular file");
+  if (offset > size) fail(path, fmt::format("has {} bytes, byte {} is wanted", size, offset));
+  const std::uint64_t left = size - offset, wanted = count == 0 ? left : count;
+  if (wanted > left)
+    fail(path, fmt::format("has {} bytes behind byte {}, {} are wanted", left, offset, wanted));
+  if (wanted > kMaxModelBytes) fail(path, fmt::format("is larger than {} bytes", kMaxModelBytes));
+  std::vector<std::uint8_t> bytes(wanted);
+  stream.seekg(static_cast<std::streamoff>(offset));
+  stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(wanted));
+  if (stream.gcount() != static_cast<std::streamsize>(wanted))
+    fail(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  return bytes;
 }
 
 }  // namespace tilebeat

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tilebeat/import/graph.h"
+#include "import/graph.h"
 
 #include <cmath>
 #include <cstdint>
@@ -40,5 +40,18 @@ class Problems {
   std::vector<std::pair<std::string, std::vector<std::string>>> found_;  // reason, nodes
   std::size_t nodes_ = 0;
 };
+
+/// How tensors of fewer axes lie as maps: [C], [N, C] and [N, T, C] as [1, 1, 1, C], [N, 1, 1, C], [N, 1, T,
+/// C].
+Extents map_shape(const Extents& shape);
+/// Axis `axis` of a tensor with `rank` axes, as an axis of its map.
+std::size_t map_axis(std::size_t axis, std::size_t rank);
+
+/// The largest model file, and the largest file of external data: 2 GiB, the limit of both formats.
+constexpr std::uint64_t kMaxModelBytes = std::uint64_t{1} << 31;
+
+/// `count` bytes of a regular file from `offset` on; all that is left when `count` is 0. Throws UserError.
+std::vector<std::uint8_t> read_model_bytes(const std::string& path, std::uint64_t offset = 0,
+                                           std::uint64_t count = 0);
 
 }  // namespace tilebeat

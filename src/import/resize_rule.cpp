@@ -1,10 +1,10 @@
-#include "resize_rule.h"
+#include "import/resize_rule.h"
+
+#include "import/problems.h"
 
 #include <cmath>
 
 #include <fmt/format.h>
-
-#include "problems.h"
 
 namespace tilebeat {
 namespace {

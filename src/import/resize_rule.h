@@ -1,10 +1,10 @@
 #pragma once
 
+#include "import/attributes.h"
+#include "import/evaluate.h"
+
 #include <array>
 #include <string>
-
-#include "attributes.h"
-#include "evaluate.h"
 
 namespace tilebeat {
 

@@ -1,4 +1,8 @@
-#include "rewrite.h"
+#include "import/attributes.h"
+#include "import/evaluate.h"
+#include "import/graph.h"
+#include "import/onnx_lowering.h"
+#include "import/problems.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,11 +10,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "attributes.h"
-#include "evaluate.h"
-#include "onnx_window.h"
-#include "problems.h"
 
 namespace tilebeat {
 namespace {

@@ -1,6 +1,6 @@
-#include "tflite_lowering.h"
+#include "import/tflite_lowering.h"
 
-#include "tilebeat/base/error.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,16 +1,16 @@
 #pragma once
 
-#include "tilebeat/import/graph.h"
-#include "tilebeat/import/imported.h"
+#include "import/attributes.h"
+#include "import/emitter.h"
+#include "import/graph.h"
+#include "import/imported.h"
+#include "import/problems.h"
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "attributes.h"
-#include "emitter.h"
-#include "map_shape.h"
-#include "problems.h"
+#include <tflite_generated.h>
 
 namespace tilebeat {
 
@@ -77,5 +77,9 @@ class TfliteLowering {
   std::map<std::size_t, Held> held_;
   std::map<std::size_t, std::string> constants_;  ///< inputs that hold constants
 };
+
+/// The options of an operator as attributes, by the names of the schema. Pairs are [height, width]; padding
+/// and activations are their names.
+std::map<std::string, AttributeValue> tflite_options(const tflite::Operator& source);
 
 }  // namespace tilebeat

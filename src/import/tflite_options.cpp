@@ -1,4 +1,4 @@
-#include "tflite_options.h"
+#include "import/tflite_lowering.h"
 
 namespace tilebeat {
 namespace {
@@ -91,8 +91,9 @@ Attributes shape_options(const tflite::Operator& source) {
 }  // namespace
 
 std::map<std::string, AttributeValue> tflite_options(const tflite::Operator& source) {
+  using Options = std::map<std::string, AttributeValue>;
   for (const auto& read : {window_options, element_options, shape_options}) {
-    if (Attributes found = read(source); !found.empty()) return found;
+    if (Options found = read(source); !found.empty()) return found;
   }
   return {};
 }

@@ -1,18 +1,15 @@
-#include "tilebeat/base/error.h"
-#include "tilebeat/import/graph.h"
-#include "tilebeat/schema/place.h"
-#include "tilebeat/workload/npy.h"
+#include "import/graph.h"
+#include "import/problems.h"
+#include "import/tflite_lowering.h"
+#include "schema/place.h"
+#include "tilebeat/error.h"
+#include "workload/npy.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 #include <tflite_generated.h>
-
-#include "graph_order.h"
-#include "model_file.h"
-#include "problems.h"
-#include "tflite_options.h"
 
 namespace tilebeat {
 namespace {

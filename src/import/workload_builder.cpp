@@ -1,4 +1,4 @@
-#include "workload_builder.h"
+#include "import/emitter.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "tilebeat/isa/operations.h"
+#include "isa/operations.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-#include "tilebeat/base/error.h"
-#include "tilebeat/isa/instruction.h"
+#include "isa/instruction.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-#include "tilebeat/base/math.h"
-#include "tilebeat/kernels/mac.h"
+#include "base/math.h"
+#include "kernels/mac.h"
 
 #include <algorithm>
 #include <cstring>

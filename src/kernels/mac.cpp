@@ -1,6 +1,6 @@
-#include "tilebeat/kernels/mac.h"
+#include "kernels/mac.h"
 
-#include "tilebeat/base/math.h"
+#include "base/math.h"
 
 #include <algorithm>
 #include <cstring>

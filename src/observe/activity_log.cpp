@@ -1,4 +1,4 @@
-#include "tilebeat/observe/activity_log.h"
+#include "observe/activity_log.h"
 
 #include <algorithm>
 

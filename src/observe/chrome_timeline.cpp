@@ -1,6 +1,6 @@
-#include "tilebeat/observe/chrome_timeline.h"
+#include "observe/chrome_timeline.h"
 
-#include "tilebeat/observe/natural_order.h"
+#include "observe/natural_order.h"
 
 #include <algorithm>
 #include <tuple>

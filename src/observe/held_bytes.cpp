@@ -1,4 +1,4 @@
-#include "tilebeat/observe/held_bytes.h"
+#include "observe/held_bytes.h"
 
 #include <algorithm>
 

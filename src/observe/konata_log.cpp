@@ -1,4 +1,4 @@
-#include "tilebeat/observe/konata_log.h"
+#include "observe/konata_log.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,7 @@
-#include "tilebeat/observe/vcd_writer.h"
+#include "observe/vcd_writer.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/observe/natural_order.h"
+#include "observe/natural_order.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <array>

@@ -1,12 +1,13 @@
-#include "tilebeat/program/program_file.h"
+#include "program/program_file.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/math.h"
-#include "tilebeat/program/start_table.h"
-#include "tilebeat/schema/json_file.h"
-#include "tilebeat/schema/place.h"
-#include "tilebeat/schema/values.h"
-#include "tilebeat/workload/npy.h"
+#include "base/math.h"
+#include "isa/operations.h"
+#include "program/plan.h"
+#include "schema/json_file.h"
+#include "schema/place.h"
+#include "schema/values.h"
+#include "tilebeat/error.h"
+#include "workload/npy.h"
 
 #include <algorithm>
 #include <charconv>
@@ -244,6 +245,37 @@ class ProgramReader {
 
 HandPrograms load_programs(const std::string& path, const HardwareConfig& hardware) {
   return ProgramReader(path, hardware).read();
+}
+
+ProgramIndex::ProgramIndex(const Plan& plan) {
+  for (const LayerPlan& layer : plan.layers) layers_.push_back(layer.name);
+  for (const ProgramImage& program : plan.programs) {
+    std::vector<Place>& places = programs_[program.address];
+    std::map<int, int> numbers;  // of the layer's operations, by opcode
+    std::size_t begin = 0;       // of the layer
+    for (const Instruction& instruction : program.instructions) {
+      const auto* end = instruction.operation.get_if<LayerEnd>();
+      if (end == nullptr) {
+        places.push_back({0, numbers[instruction.operation.type().opcode()]++});
+        continue;
+      }
+      places.push_back({end->layer, 0});
+      for (; begin < places.size(); ++begin) places[begin].layer = end->layer;
+      numbers.clear();
+    }
+    places.resize(begin);
+  }
+}
+
+std::optional<ProgramIndex::Place> ProgramIndex::find(std::uint64_t address) const {
+  auto program = programs_.upper_bound(address);
+  if (program == programs_.begin()) return std::nullopt;
+  program = std::prev(program);
+  const std::uint64_t number = (address - program->first) / kInstructionBytes;
+  if (number >= program->second.size()) return std::nullopt;
+  const Place& place = program->second[number];
+  if (place.layer >= layers_.size()) return std::nullopt;
+  return place;
 }
 
 }  // namespace tilebeat

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "tilebeat/base/dtype.h"
-#include "tilebeat/workload/tensor.h"
+#include "base/dtype.h"
+#include "workload/operators.h"
+#include "workload/tensor.h"
 
 #include <cstdint>
 #include <vector>
@@ -17,5 +18,43 @@ double round_half_even(double value);
 
 /// The whole number nearest to `value`, plus `zero_point`, within `dtype`.
 std::int32_t rounded(double value, std::int32_t zero_point, DType dtype);
+
+// The rules of SPEC NU-6 one by one, as its table writes them. All results are before the bounds of the
+// output, which `bounded` sets. float arithmetic is IEEE: every operation rounds.
+
+/// A real factor as the table's QM(d) has it: M * 2^(s - 31).
+struct Multiplier {
+  std::int64_t m = 0;
+  int s = 0;
+};
+Multiplier quantised_multiplier(double d);
+/// SR(acc, M, s).
+std::int64_t single_rounding(std::int64_t acc, const Multiplier& factor);
+/// DR(acc, M, s), gemmlowp's.
+std::int64_t double_rounding(std::int64_t acc, const Multiplier& factor);
+
+/// Half to even of a float; far beyond int32 the nearest bound.
+std::int64_t rint_of(float value);
+/// Half away from zero, likewise.
+std::int64_t half_away(float value);
+
+/// `value` within the output's dtype and, where there is one, `range`.
+std::int32_t bounded(std::int64_t value, DType dtype, const std::optional<OutputRange>& range);
+
+/// The row "conv, depthwise, matmul, fully connected": an accumulator with its bias, of output channel
+/// `channel`; zero point added.
+std::int64_t requantised_sum(const Requant& requant, std::size_t channel, std::int32_t acc);
+
+/// The rows "add, sub" and "mul": of elements less their zero points.
+std::int64_t combined(const Elementwise& operation, std::int32_t a, std::int32_t b);
+
+/// The row "requantise int8": of an element less its zero point.
+std::int64_t requantised_element(const Requantize& operation, std::int32_t x);
+
+/// The row "logistic, tanh": of an element less its zero point.
+std::int64_t function_value(const ByteFunction& function, std::int32_t x);
+
+/// The row "mean over H, W": of the raw sum of `count` elements of zero point `zero_point`.
+std::int64_t mean_of(const Reduce& reduce, std::int64_t sum, std::int64_t count, std::int32_t zero_point);
 
 }  // namespace tilebeat

@@ -1,8 +1,7 @@
-#include <cstring>
+#include "reference/arithmetic.h"
+#include "reference/operators.h"
 
-#include "arithmetic.h"
-#include "operators.h"
-#include "post_process.h"
+#include <cstring>
 
 namespace tilebeat {
 namespace {

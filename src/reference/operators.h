@@ -1,6 +1,10 @@
 #pragma once
 
-#include "tilebeat/reference/reference.h"
+#include "reference/reference.h"
+#include "workload/operators.h"
+
+#include <cstddef>
+#include <cstdint>
 
 namespace tilebeat {
 
@@ -32,5 +36,9 @@ Tensor reference_lrn(const Operand& x, const Lrn& lrn, const TensorInfo& output)
 Tensor reference_argmax(const Operand& x, const ArgMax& operation, const TensorInfo& output);
 Tensor reference_gather(const Operand& x, const Gather& gather, const TensorInfo& output);
 Tensor reference_move(const Operand& x, const Move& move, const TensorInfo& output);
+
+/// The result of a sum of products: bias, activation and requantisation of output channel `channel` (SPEC
+/// NU-2).
+std::int32_t post_process(const Conv2d& conv, std::size_t channel, std::int32_t sum);
 
 }  // namespace tilebeat

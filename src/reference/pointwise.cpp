@@ -1,12 +1,10 @@
-#include "tilebeat/base/error.h"
+#include "reference/arithmetic.h"
+#include "reference/operators.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-
-#include "arithmetic.h"
-#include "operators.h"
-#include "runtime_arithmetic.h"
 
 namespace tilebeat {
 namespace {

@@ -1,10 +1,9 @@
-#include "tilebeat/reference/reference.h"
+#include "reference/reference.h"
 
-#include "tilebeat/base/error.h"
+#include "reference/operators.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
-
-#include "operators.h"
 
 namespace tilebeat {
 namespace {

@@ -1,7 +1,7 @@
-#include "tilebeat/report/report.h"
-#include "tilebeat/report/sweep_table.h"
-#include "tilebeat/report/text_table.h"
-#include "tilebeat/schema/place.h"
+#include "report/report.h"
+#include "report/sweep_table.h"
+#include "report/text_table.h"
+#include "schema/place.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "csv.h"
 
 namespace tilebeat {
 namespace {

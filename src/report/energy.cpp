@@ -1,7 +1,5 @@
-#include "tilebeat/report/energy.h"
-
-#include "tilebeat/config/hardware_config.h"
-#include "tilebeat/report/run_result.h"
+#include "config/hardware_config.h"
+#include "report/run_result.h"
 
 #include <algorithm>
 #include <cmath>

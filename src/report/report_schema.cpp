@@ -1,4 +1,4 @@
-#include "tilebeat/report/report.h"
+#include "report/report.h"
 
 #include <algorithm>
 #include <string>

@@ -1,5 +1,5 @@
-#include "tilebeat/report/report.h"
-#include "tilebeat/report/text_table.h"
+#include "report/report.h"
+#include "report/text_table.h"
 
 #include <algorithm>
 #include <array>

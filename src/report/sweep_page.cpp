@@ -1,14 +1,10 @@
-#include "tilebeat/report/sweep_table.h"
+#include "report/page/markup.h"
+#include "report/sweep_table.h"
 
 #include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
-
-#include "page/axis.h"
-#include "page/frame.h"
-#include "page/markup.h"
-#include "sweep_cells.h"
 
 namespace tilebeat {
 namespace {

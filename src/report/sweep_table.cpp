@@ -1,15 +1,12 @@
-#include "tilebeat/report/sweep_table.h"
+#include "report/sweep_table.h"
 
-#include "tilebeat/report/text_table.h"
+#include "report/text_table.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include <fmt/format.h>
-
-#include "csv.h"
-#include "sweep_cells.h"
 
 namespace tilebeat {
 namespace {

@@ -1,4 +1,4 @@
-#include "tilebeat/schema/fields.h"
+#include "schema/fields.h"
 
 #include <algorithm>
 

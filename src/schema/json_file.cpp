@@ -1,7 +1,7 @@
-#include "tilebeat/schema/json_file.h"
+#include "schema/json_file.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/schema/place.h"
+#include "schema/place.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "tilebeat/schema/values.h"
+#include "schema/values.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
-#include "tilebeat/system/board.h"
+#include "system/board.h"
 
-#include "tilebeat/isa/address_map.h"
-#include "tilebeat/system/wiring.h"
+#include "isa/address_map.h"
+#include "system/core.h"
 
 namespace tilebeat {
 namespace {

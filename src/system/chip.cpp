@@ -1,7 +1,7 @@
-#include "tilebeat/system/chip.h"
+#include "system/chip.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/isa/address_map.h"
+#include "isa/address_map.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,7 +1,5 @@
-#include "tilebeat/system/memory_core.h"
-
-#include "tilebeat/isa/address_map.h"
-#include "tilebeat/system/wiring.h"
+#include "isa/address_map.h"
+#include "system/core.h"
 
 #include <fmt/format.h>
 

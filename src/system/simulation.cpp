@@ -1,6 +1,6 @@
-#include "tilebeat/system/simulation.h"
+#include "system/simulation.h"
 
-#include "tilebeat/base/error.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <functional>

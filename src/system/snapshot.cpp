@@ -1,4 +1,4 @@
-#include "tilebeat/system/snapshot.h"
+#include "system/snapshot.h"
 
 #include <iterator>
 #include <utility>

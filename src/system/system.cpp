@@ -1,8 +1,8 @@
-#include "tilebeat/system/system.h"
+#include "system/system.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/system/board.h"
-#include "tilebeat/system/chip.h"
+#include "system/board.h"
+#include "system/chip.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,6 +10,36 @@
 #include <fmt/format.h>
 
 namespace tilebeat {
+
+OverlappingLayers::OverlappingLayers(const Plan& plan) : overlaps_(plan.layers.size(), false) {
+  for (std::size_t i = 1; i < plan.layers.size(); ++i) {
+    overlaps_[i - 1] = plan.layers[i].overlaps;
+    any_ = any_ || overlaps_[i - 1];
+  }
+}
+
+LayerCounts OverlappingLayers::complete(std::uint32_t layer, const LayerCounts& all,
+                                        const std::vector<int>& processors, const OwnCounts& own) {
+  LayerCounts counts = all;
+  if (overlaps(layer)) {
+    // DRAM counts bytes when it moves them, ports when they have arrived: only one of both can be taken
+    // apart.
+    counts.bytes.dram_read = before_.dram_read, counts.bytes.dram_write = before_.dram_write;
+    for (const auto& [processor, at_end] : parts_[layer]) {
+      LayerCounts since = own(processor);
+      since -= at_end;
+      since.bytes.dram_read = moved_[processor].dram_read - at_end.bytes.dram_read;
+      since.bytes.dram_write = moved_[processor].dram_write - at_end.bytes.dram_write;
+      counts -= since;
+      moved_[processor] = at_end.bytes;
+    }
+    parts_.erase(layer);
+  } else if (overlaps(layer + 1)) {
+    for (const int processor : processors) moved_[processor] = own(processor).bytes;
+  }
+  before_ = counts.bytes;
+  return counts;
+}
 
 System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
                const SimulationOptions& options, DeltaJitter* jitter)

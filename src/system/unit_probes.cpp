@@ -1,4 +1,4 @@
-#include "tilebeat/system/unit_probes.h"
+#include "system/unit_probes.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include "tilebeat/units/copy_engine.h"
+#include "units/copy_engine.h"
 
-#include "tilebeat/base/error.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 

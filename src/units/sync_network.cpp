@@ -1,7 +1,7 @@
-#include "tilebeat/units/sync_network.h"
+#include "units/sync_network.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/overloaded.h"
+#include "base/types.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
-#include "tilebeat/units/vector_math.h"
+#include "units/vector_math.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/numerics.h"
-#include "tilebeat/units/post_processing.h"
+#include "base/numerics.h"
+#include "tilebeat/error.h"
+#include "units/post_processing.h"
 
 #include <algorithm>
 #include <array>

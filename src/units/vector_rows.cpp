@@ -1,8 +1,8 @@
 // Operations on all channels of a pixel.
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/numerics.h"
-#include "tilebeat/units/post_processing.h"
-#include "tilebeat/units/vector_math.h"
+#include "base/numerics.h"
+#include "tilebeat/error.h"
+#include "units/post_processing.h"
+#include "units/vector_math.h"
 
 #include <algorithm>
 #include <cmath>

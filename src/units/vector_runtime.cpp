@@ -1,9 +1,7 @@
-#include "tilebeat/units/vector_runtime.h"
-
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/fixed_point.h"
-#include "tilebeat/base/numerics.h"
-#include "tilebeat/units/post_processing.h"
+#include "base/numerics.h"
+#include "tilebeat/error.h"
+#include "units/post_processing.h"
+#include "units/vector_math.h"
 
 #include <algorithm>
 #include <cmath>

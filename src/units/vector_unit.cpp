@@ -1,7 +1,7 @@
-#include "tilebeat/units/vector_unit.h"
+#include "units/vector_unit.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/units/work_slice.h"
+#include "tilebeat/error.h"
+#include "units/matrix_unit.h"
 
 #include <algorithm>
 

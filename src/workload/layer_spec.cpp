@@ -1,6 +1,6 @@
-#include "layer_spec.h"
+#include "workload/layer_spec.h"
 
-#include "tilebeat/base/error.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 

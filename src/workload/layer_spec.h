@@ -1,11 +1,11 @@
 #pragma once
 
+#include "workload/operator_fields.h"
+
 #include <array>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "operator_fields.h"
 
 namespace tilebeat {
 

@@ -1,11 +1,10 @@
 // Which arithmetic makes a layer's results (SPEC NU-6), and whether the file says all that it needs.
-#include "tilebeat/base/overloaded.h"
+#include "base/types.h"
+#include "workload/load_layer.h"
 
 #include <cmath>
 
 #include <fmt/format.h>
-
-#include "load_layer.h"
 
 namespace tilebeat {
 namespace {

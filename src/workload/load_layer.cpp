@@ -1,10 +1,9 @@
-#include "load_layer.h"
+#include "workload/load_layer.h"
 
-#include "tilebeat/base/error.h"
+#include "tilebeat/error.h"
+#include "workload/npy.h"
 
 #include <fmt/format.h>
-
-#include "npy_header.h"
 
 namespace tilebeat {
 namespace {

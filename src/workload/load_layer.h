@@ -1,11 +1,16 @@
 #pragma once
 
-#include "tilebeat/workload/workload.h"
+#include "schema/place.h"
+#include "workload/layer_spec.h"
+#include "workload/operators.h"
+#include "workload/source_spec.h"
+#include "workload/workload.h"
+#include "workload/workload_file.h"
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
-
-#include "layer_spec.h"
 
 namespace tilebeat {
 
@@ -81,5 +86,45 @@ std::vector<double> one_a_channel(const std::vector<double>& values, std::int64_
 /// which stands at `place`.
 TensorInfo requantised(const std::vector<std::int64_t>& shape, const TensorRequant& requant,
                        const Place& place);
+
+// What convolutions and products load and check alike.
+
+/// Throws UserError unless there is one scale, or one an output channel; sets it where it follows from
+/// others; `outputs` is what the file calls these.
+void check_requant(Conv2d& conv, const char* outputs, const Place& place);
+/// Sets the weights, which are written in the shape `shape`, and their zero point (SPEC NU-1).
+void load_weights(const WeightsSpec& weights, const std::vector<std::int64_t>& shape, const Place& place,
+                  Conv2d& conv);
+void load_bias(const SourceSpec& source, const Place& place, Conv2d& conv);
+/// SPEC NU-3: no accumulator of layer `name` can leave int32, whatever the elements of its input are, which
+/// `input` describes.
+void check_accumulators(const std::string& name, const Conv2d& conv, const TensorInfo& input,
+                        const Place& place);
+/// The same of a transposed convolution: an output adds up the taps that are a stride apart.
+void check_transposed_accumulators(const std::string& name, const Conv2d& conv, const TensorInfo& input,
+                                   const Place& place);
+/// The same of a product whose kernels are the second input.
+void check_accumulators(const std::string& name, const Conv2d& conv, const TensorInfo& a, const TensorInfo& b,
+                        const Place& place);
+
+/// The elements of an input: of a file, whose axes `file_axes` names, or random ones. Throws UserError.
+Tensor load_input(const InputSpec& input, const Place& place);
+
+/// The geometry that convolution and pooling share. Pairs are [height, width], pads are
+/// [top, left, bottom, right].
+struct WindowShape {
+  std::array<int, 2> kernel, stride, dilation;
+  std::array<int, 4> pads;
+
+  /// Pixels from the first to the last tap along axis 0 (height) or 1 (width).
+  std::int64_t extent(std::size_t axis) const {
+    return (kernel[axis] - std::int64_t{1}) * dilation[axis] + 1;
+  }
+};
+
+/// Output pixels along `axis` of a map of `shape` [N, H, W, C]. Throws UserError at the layer's `place` if
+/// the window does not fit the padded map.
+std::int64_t output_pixels(const WindowShape& window, const std::vector<std::int64_t>& shape,
+                           std::size_t axis, const Place& place);
 
 }  // namespace tilebeat

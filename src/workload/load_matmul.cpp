@@ -1,11 +1,10 @@
+#include "workload/load_layer.h"
+#include "workload/npy.h"
+#include "workload/tensor_source.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
-
-#include "load_kernels.h"
-#include "load_layer.h"
-#include "npy_header.h"
-#include "tensor_source.h"
 
 namespace tilebeat {
 namespace {

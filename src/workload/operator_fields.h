@@ -1,6 +1,6 @@
 #pragma once
 
-#include "operator_specs.h"
+#include "workload/operator_specs.h"
 
 namespace tilebeat {
 

@@ -1,13 +1,12 @@
 #pragma once
 
-#include "tilebeat/workload/operators.h"
+#include "workload/operators.h"
+#include "workload/source_spec.h"
+#include "workload/workload_values.h"
 
 #include <optional>
 #include <variant>
 #include <vector>
-
-#include "source_spec.h"
-#include "workload_values.h"
 
 namespace tilebeat {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tilebeat/schema/fields.h"
-#include "tilebeat/workload/npy.h"
+#include "schema/fields.h"
+#include "workload/npy.h"
 
 #include <optional>
 #include <string>

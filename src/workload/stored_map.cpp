@@ -1,4 +1,4 @@
-#include "tilebeat/workload/stored_map.h"
+#include "workload/tensor.h"
 
 #include <algorithm>
 

@@ -1,13 +1,12 @@
 #pragma once
 
-#include "tilebeat/workload/tensor.h"
+#include "workload/layer_spec.h"
+#include "workload/tensor.h"
 
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "layer_spec.h"
 
 namespace tilebeat {
 

@@ -1,6 +1,6 @@
-#include "workload_values.h"
+#include "workload/workload_values.h"
 
-#include "tilebeat/workload/npy.h"
+#include "workload/npy.h"
 
 #include <fmt/format.h>
 

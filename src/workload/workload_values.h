@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tilebeat/schema/fields.h"
-#include "tilebeat/workload/workload.h"
+#include "schema/fields.h"
+#include "workload/workload.h"
 
 #include <map>
 #include <string>

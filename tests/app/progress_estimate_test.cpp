@@ -1,7 +1,7 @@
 // How far a run is, and how long it still takes (UI-1).
-#include <gtest/gtest.h>
+#include "app/progress.h"
 
-#include "../../src/app/progress.h"
+#include <gtest/gtest.h>
 
 namespace tilebeat::testing {
 namespace {

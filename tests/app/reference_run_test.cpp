@@ -1,7 +1,7 @@
 // The reference beside a run (NU-5).
-#include "../../src/app/reference_run.h"
+#include "app/reference_run.h"
 
-#include "tilebeat/reference/reference.h"
+#include "reference/reference.h"
 
 #include <csignal>
 

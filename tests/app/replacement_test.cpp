@@ -1,5 +1,6 @@
 // Files that are put into place together, or not at all (SPEC UI-5).
-#include "../../src/app/replacement.h"
+#include "../data/temporary_folder.h"
+#include "app/output_files.h"
 
 #include <filesystem>
 #include <fstream>
@@ -8,8 +9,6 @@
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "../data/temporary_folder.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,6 +1,6 @@
 // Google Benchmark suite of the inner loops and of the fabric.
-#include "tilebeat/engines/switch_array/schedule.h"
-#include "tilebeat/kernels/mac.h"
+#include "engines/switch_array/schedule.h"
+#include "kernels/mac.h"
 
 #include <vector>
 

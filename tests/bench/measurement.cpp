@@ -1,6 +1,6 @@
 #include "measurement.h"
 
-#include "tilebeat/base/heap.h"
+#include "base/heap.h"
 
 #include <algorithm>
 #include <cstdlib>

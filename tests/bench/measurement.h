@@ -1,9 +1,9 @@
 #pragma once
 
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/planner/planner.h"
-#include "tilebeat/program/plan.h"
-#include "tilebeat/system/simulation.h"
+#include "config/hardware_file.h"
+#include "planner/program/planner.h"
+#include "program/plan.h"
+#include "system/simulation.h"
 
 #include <functional>
 #include <string>

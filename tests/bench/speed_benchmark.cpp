@@ -4,11 +4,11 @@
 // are shown.
 //
 //   speed_benchmark [HARDWARE.json [WORKLOAD.json [ROUNDS]]]
+#include "measurement.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
-
-#include "measurement.h"
 
 namespace tilebeat {
 namespace {

@@ -3,14 +3,14 @@
 // interleaved, ratios are formed inside a round, and medians are shown.
 //
 //   speed_table [ROUNDS]
+#include "measurement.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
 
 #include <fmt/format.h>
 #include <unistd.h>
-
-#include "measurement.h"
 
 namespace tilebeat {
 namespace {

@@ -1,5 +1,7 @@
 // A run's report and tensors are all old or all new, wherever it is ended and whatever the file system
 // refuses (SPEC UI-5).
+#include "tilebeat_command.h"
+
 #include <filesystem>
 #include <map>
 #include <string>
@@ -7,8 +9,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,13 +1,13 @@
 // What a user is told when a program of a chip cannot go on, or a layer does not fit a chip (SPEC HI_2 to
 // HI_5, UI_5).
+#include "tilebeat_command.h"
+
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,4 +1,6 @@
 // What the report of a chip says adds up, for every core over the whole run (SPEC HI_2 to HI_5, CY_1, UI_4).
+#include "tilebeat_command.h"
+
 #include <algorithm>
 #include <map>
 #include <regex>
@@ -8,8 +10,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,4 +1,8 @@
 // Waveform and timeline of a chip: every unit of every core and cluster (SPEC HI_1 to HI_5, UI_3).
+#include "tilebeat_command.h"
+#include "timeline_reader.h"
+#include "vcd_reader.h"
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -10,10 +14,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "tilebeat_command.h"
-#include "timeline_reader.h"
-#include "vcd_reader.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,5 +1,6 @@
 // `tilebeat compare`: two reports side by side, and reports that are none (SPEC UI-1, UI-2).
-#include "tilebeat/report/text_table.h"
+#include "report/text_table.h"
+#include "tilebeat_command.h"
 
 #include <chrono>
 #include <string>
@@ -8,8 +9,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

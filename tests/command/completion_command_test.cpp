@@ -1,4 +1,6 @@
 // Completion in shells and the manual page say what --help says (UI-12).
+#include "tilebeat_command.h"
+
 #include <cstdio>
 #include <fstream>
 #include <regex>
@@ -7,8 +9,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

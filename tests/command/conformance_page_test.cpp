@@ -1,12 +1,12 @@
 // docs/conformance.md, which scripts/conformance writes from all backend tests of ONNX (SPEC RN_4): its rows
 // sum to its totals, and at least 95 % of what is in scope passes.
+#include "tilebeat_command.h"
+
 #include <regex>
 #include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,11 +1,11 @@
 // The same run gives the same bytes, whatever the order of processes and of construction (SPEC CY-4, UI-3).
+#include "tilebeat_command.h"
+
 #include <map>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,10 +1,10 @@
 // Energy in the reports of whole runs (SPEC UI-10).
+#include "tilebeat_command.h"
+
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

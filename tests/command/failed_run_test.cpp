@@ -1,9 +1,14 @@
 // A run whose simulation fails: exit status 1, and everything that is known until then is written (SPEC
 // UI-5).
-#include "tilebeat/app/command_line.h"
-#include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/planner/planner.h"
-#include "tilebeat/program/plan.h"
+#include "app/commands.h"
+#include "changed_program.h"
+#include "engines/switch_array/operations.h"
+#include "planner/program/planner.h"
+#include "program/plan.h"
+#include "report_schema.h"
+#include "systemc_test.h"
+#include "tilebeat_command.h"
+#include "vcd_reader.h"
 
 #include <cstdio>
 #include <functional>
@@ -13,12 +18,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "changed_program.h"
-#include "report_schema.h"
-#include "systemc_test.h"
-#include "tilebeat_command.h"
-#include "vcd_reader.h"
 
 namespace tilebeat {
 namespace testing {

@@ -1,10 +1,10 @@
 // A broken cell of any memory fails the check, in both granularities alike (SPEC CY-3).
+#include "tilebeat_command.h"
+
 #include <ostream>
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

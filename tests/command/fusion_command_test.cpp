@@ -1,5 +1,7 @@
 // Fused units as a user sees them: chosen, shown, written to a mapping file, and given by one (SPEC FU-5,
 // FU-8).
+#include "tilebeat_command.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <sstream>
@@ -10,8 +12,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

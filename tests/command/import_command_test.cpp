@@ -1,5 +1,8 @@
 // `tilebeat import` as a user meets it (SPEC RN_1, RN_2, RN_5): what runtimes have recorded comes out of
 // every engine, a refused file leaves nothing behind, and inputs can be replaced.
+#include "mutated_bytes.h"
+#include "tilebeat_command.h"
+
 #include <cstdlib>
 #include <random>
 #include <regex>
@@ -8,9 +11,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "mutated_bytes.h"
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

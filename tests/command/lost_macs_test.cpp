@@ -1,12 +1,12 @@
 // Why a busy array is not a used one (SPEC UI-4): what its beats had room for is useful or lost by name, and
 // both sum to the beats at the array's peak.
+#include "tilebeat_command.h"
+
 #include <string>
 #include <tuple>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

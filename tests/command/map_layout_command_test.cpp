@@ -1,11 +1,11 @@
 // Orders of maps in DRAM from the command line (SPEC OT-2, UI-2, UI-5).
+#include "tilebeat_command.h"
+
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,12 +1,12 @@
 // Mapping files: written by plan, read by run, refused with the reason (SPEC MA-1).
+#include "tilebeat_command.h"
+
 #include <string>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

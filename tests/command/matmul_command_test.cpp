@@ -1,12 +1,12 @@
 // Products of matrices with the real program (SPEC OP_1): attention on a chip of every engine, what a board
 // without cores can do and what it refuses, what the plan and the program say.
+#include "tilebeat_command.h"
+
 #include <map>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,5 +1,8 @@
 // The ports of on-chip memories in the waveform (SPEC UI-7), and what memories hold over time (UI-8), of
 // whole runs on every engine.
+#include "tilebeat_command.h"
+#include "vcd_reader.h"
+
 #include <algorithm>
 #include <bitset>
 #include <cstdint>
@@ -9,9 +12,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
-#include "vcd_reader.h"
 
 namespace tilebeat::testing {
 namespace {

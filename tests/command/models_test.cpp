@@ -1,13 +1,13 @@
 // Every example that is shipped runs and is right; the worked examples give the document's numbers (SPEC
 // SW-3, SW-6).
+#include "tilebeat_command.h"
+
 #include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

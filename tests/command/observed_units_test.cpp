@@ -1,5 +1,9 @@
 // What waveform and timeline show of every unit is what the report counts, for every engine (SPEC UI-7,
 // CY-2).
+#include "tilebeat_command.h"
+#include "timeline_reader.h"
+#include "vcd_reader.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -12,10 +16,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "tilebeat_command.h"
-#include "timeline_reader.h"
-#include "vcd_reader.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,4 +1,7 @@
 // The offset-table engine's beats read back from the waveform of a whole run (SPEC OT-1, OT-4, UI-3).
+#include "tilebeat_command.h"
+#include "vcd_reader.h"
+
 #include <cstdint>
 #include <set>
 #include <string>
@@ -6,9 +9,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
-#include "vcd_reader.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,4 +1,6 @@
 // What a run does to files that are there already, and what it leaves when it cannot end (SPEC UI-5).
+#include "tilebeat_command.h"
+
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -11,8 +13,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,10 +1,10 @@
 // Poolings with the real program whose windows do not fit NRAM with all their channels (SPEC HI-2).
+#include "tilebeat_command.h"
+
 #include <map>
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,6 +1,8 @@
 // `tilebeat run --program`: programs that are written by hand, listings of planned ones that run again, and
 // what is said of files that are wrong (SPEC HI_2, UI_1, UI_5).
-#include "tilebeat/workload/npy.h"
+#include "program_listing.h"
+#include "tilebeat_command.h"
+#include "workload/npy.h"
 
 #include <algorithm>
 #include <sstream>
@@ -10,9 +12,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "program_listing.h"
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

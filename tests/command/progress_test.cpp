@@ -1,12 +1,12 @@
 // The line that tells how far a run is (SPEC UI-1).
+#include "tilebeat_command.h"
+
 #include <chrono>
 #include <regex>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <pty.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,12 +1,12 @@
 // Input channels split over the cores of a cluster, with the real program (SPEC MA_1, RO_6, OP_1, HI_3).
+#include "tilebeat_command.h"
+
 #include <string>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,10 +1,10 @@
 // `tilebeat report`: the page of real runs, and files that are no reports (SPEC UI-8, UI-5).
+#include "tilebeat_command.h"
+
 #include <string>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

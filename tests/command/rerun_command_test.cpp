@@ -1,4 +1,6 @@
 // Reports say where they come from, and `tilebeat rerun` repeats their runs (SPEC UI-11).
+#include "tilebeat_command.h"
+
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -6,8 +8,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,4 +1,8 @@
 // `tilebeat run` as a user meets it: exit status, files, messages (SPEC UI-1, UI-3, UI-5).
+#include "report_schema.h"
+#include "tilebeat_command.h"
+#include "timeline_reader.h"
+
 #include <map>
 #include <set>
 #include <string>
@@ -7,10 +11,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "report_schema.h"
-#include "tilebeat_command.h"
-#include "timeline_reader.h"
 
 namespace tilebeat::testing {
 namespace {

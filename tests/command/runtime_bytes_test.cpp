@@ -1,10 +1,10 @@
 // The arithmetics of SPEC NU-6 against bytes that the runtimes made themselves (tests/data/runtimes): on
 // chips with every matrix engine, in both granularities. A run compares each layer with the recorded bytes,
 // and with the reference.
+#include "tilebeat_command.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,6 +1,7 @@
 // `tilebeat sweep` (SPEC UI-9): runs of many points end with the same bytes however often they are
 // interrupted; what is done is not done again; a point that fails is a row.
-#include "tilebeat/workload/npy.h"
+#include "sweep_files.h"
+#include "workload/npy.h"
 
 #include <chrono>
 #include <filesystem>
@@ -11,8 +12,6 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "sweep_files.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,10 +1,10 @@
 // `tilebeat tables`, and runs with the files that it writes (SPEC OT-3, UI-1, UI-5).
+#include "tilebeat_command.h"
+
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,10 +1,10 @@
 // The transformers of models/ (SPEC OP-3): encoders and a decoder with a cache of keys and values, on chips
 // with every matrix engine, exact against the reference in both granularities.
+#include "tilebeat_command.h"
+
 #include <set>
 
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,13 +1,13 @@
 // Input channels of layers inside fused units, split over the cores of a cluster, with the real program
 // (SPEC FU_2, MA_1, CY_3).
+#include "tilebeat_command.h"
+
 #include <string>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,14 +1,13 @@
 // Layers that enlarge maps with the real program (SPEC OP-2): on a chip of every engine, what a board without
 // cores refuses, what a wrong file says.
-#include "tilebeat/workload/npy.h"
+#include "tilebeat_command.h"
+#include "workload/npy.h"
 
 #include <map>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

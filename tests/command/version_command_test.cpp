@@ -1,11 +1,11 @@
 // `tilebeat --version` (SPEC UI-11).
+#include "tilebeat_command.h"
+
 #include <fstream>
 #include <regex>
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,8 +1,11 @@
 // The tables of document 000 read back from the waveforms of whole runs (SPEC SW-1, SW-2, NU-1, UI-3).
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/program/plan.h"
-#include "tilebeat/reference/reference.h"
-#include "tilebeat/workload/workload.h"
+#include "config/hardware_file.h"
+#include "program/plan.h"
+#include "reference/reference.h"
+#include "tilebeat_command.h"
+#include "vcd_reader.h"
+#include "worked_tables.h"
+#include "workload/workload.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,10 +16,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
-#include "vcd_reader.h"
-#include "worked_tables.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,6 +1,8 @@
 // Figures 10a to 10d of document 003 read back from the waveform of a whole run, and models on the W-fold
 // core of configs/wfold16x4.json (SPEC WF-4, WF-8, CY-3, CY-4, NU-5, UI-2).
-#include "tilebeat/engines/wfold/config.h"
+#include "engines/wfold/config.h"
+#include "tilebeat_command.h"
+#include "vcd_reader.h"
 
 #include <cstdint>
 #include <map>
@@ -10,9 +12,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
-#include "vcd_reader.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,10 +1,9 @@
 // A program with an engine more: the list of engines below is linked instead of the product's.
-#include "tilebeat/base/error.h"
-#include "tilebeat/config/engine_config_of.h"
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/config/rules.h"
-#include "tilebeat/engines/list.h"
-#include "tilebeat/engines/switch_array/config.h"
+#include "config/engine_config_of.h"
+#include "config/hardware_file.h"
+#include "engines/list.h"
+#include "engines/switch_array/config.h"
+#include "tilebeat/error.h"
 
 #include <string>
 

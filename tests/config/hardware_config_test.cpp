@@ -1,7 +1,8 @@
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/engines/switch_array/config.h"
-#include "tilebeat/schema/fields.h"
-#include "tilebeat/schema/json_file.h"
+#include "../data/temporary_folder.h"
+#include "config/hardware_file.h"
+#include "engines/switch_array/config.h"
+#include "schema/fields.h"
+#include "schema/json_file.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,8 +10,6 @@
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "../data/temporary_folder.h"
 
 namespace tilebeat {
 namespace {

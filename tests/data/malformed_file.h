@@ -1,13 +1,12 @@
 #pragma once
 
-#include "tilebeat/workload/workload.h"
+#include "temporary_folder.h"
+#include "workload/workload.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "temporary_folder.h"
 
 namespace tilebeat {
 

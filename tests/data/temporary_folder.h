@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tilebeat/base/error.h"
+#include "tilebeat/error.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,11 +1,12 @@
 // A chip as a module of somebody else's top level: docs/embedding.md (UI-12).
-#include "tilebeat/embed/accelerator.h"
+#include "embed/accelerator.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/planner/planner.h"
-#include "tilebeat/reference/reference.h"
-#include "tilebeat/workload/random.h"
+#include "config/hardware_file.h"
+#include "planner/program/planner.h"
+#include "reference/reference.h"
+#include "simulated_run.h"
+#include "tilebeat/error.h"
+#include "workload/tensor_source.h"
 
 #include <cstring>
 #include <functional>
@@ -14,8 +15,6 @@
 #include <tlm_utils/simple_initiator_socket.h>
 
 #include <gtest/gtest.h>
-
-#include "simulated_run.h"
 
 namespace tilebeat::testing {
 namespace {

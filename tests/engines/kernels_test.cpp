@@ -1,6 +1,6 @@
 // The inner loops of tile granularity, in the form for this machine, against sums of products one by one.
-#include "tilebeat/engines/rolling/sim/block_product.h"
-#include "tilebeat/kernels/mac.h"
+#include "engines/rolling/sim/pe_array.h"
+#include "kernels/mac.h"
 
 #include <cstdint>
 #include <random>

@@ -1,7 +1,8 @@
 // Words that a module reads from banks without a transport each (SPEC HI-7, CY-3).
-#include "tilebeat/fabric/direct_reader.h"
-
-#include "tilebeat/fabric/sram_bank.h"
+#include "fabric/direct_access.h"
+#include "fabric/sram_bank.h"
+#include "recording_trace.h"
+#include "systemc_test.h"
 
 #include <array>
 #include <cstring>
@@ -9,9 +10,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "recording_trace.h"
-#include "systemc_test.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,8 +1,7 @@
 // Address mapping and storage of the DRAM (SPEC HI-6, CY-5).
-#include "tilebeat/fabric/dram_address.h"
-
-#include "tilebeat/base/error.h"
-#include "tilebeat/fabric/sparse_memory.h"
+#include "fabric/dram_timing.h"
+#include "fabric/sparse_memory.h"
+#include "tilebeat/error.h"
 
 #include <map>
 #include <set>

@@ -1,7 +1,7 @@
 // FR-FCFS, refresh and statistics of one DRAM channel, without SystemC (SPEC HI-6).
-#include "tilebeat/fabric/dram_channel.h"
+#include "fabric/dram_channel.h"
 
-#include "tilebeat/base/math.h"
+#include "base/math.h"
 
 #include <map>
 #include <vector>

@@ -1,7 +1,8 @@
 // The DRAM controller behind its socket: latency, back-pressure, data and bandwidth (SPEC HI-6, HI-8).
-#include "tilebeat/fabric/dram_controller.h"
+#include "fabric/dram_controller.h"
 
-#include "tilebeat/base/error.h"
+#include "systemc_test.h"
+#include "tilebeat/error.h"
 
 #include <memory>
 #include <random>
@@ -9,8 +10,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "systemc_test.h"
 
 namespace tilebeat::testing {
 namespace {

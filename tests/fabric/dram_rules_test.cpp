@@ -1,5 +1,6 @@
 // The rules of the JEDEC standards over the command log of random traffic on every preset (SPEC HI-6).
-#include "tilebeat/fabric/dram_channel.h"
+#include "fabric/dram_channel.h"
+#include "jedec_rules.h"
 
 #include <algorithm>
 #include <vector>
@@ -7,8 +8,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
-
-#include "jedec_rules.h"
 
 namespace tilebeat {
 namespace {

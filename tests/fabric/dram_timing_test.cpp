@@ -1,9 +1,9 @@
 // The timing rules of a DRAM channel, each as a pair: refused one cycle too early, allowed in time (SPEC
 // HI-6).
-#include "tilebeat/fabric/dram_timing.h"
+#include "fabric/dram_timing.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/math.h"
+#include "base/math.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,12 +1,11 @@
 // Who uses what of a memory, and races about it (SPEC HI-2, CY-3).
-#include "tilebeat/fabric/holds.h"
+#include "fabric/holds.h"
 
-#include "tilebeat/base/error.h"
+#include "random_cases.h"
+#include "tilebeat/error.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "random_cases.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,4 +1,6 @@
 // Interconnect and DRAM together: masters that delay each other, determinism, cost (SPEC HI-6, HI-8, CY-4).
+#include "fabric_chip.h"
+
 #include <ctime>
 #include <iostream>
 #include <random>
@@ -7,8 +9,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "fabric_chip.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,13 +1,12 @@
 // Latencies, arbitration and limits of the interconnect between scripted initiators and targets (SPEC HI-6,
 // CY-4).
-#include "tilebeat/base/error.h"
-#include "tilebeat/fabric/interconnect.h"
+#include "fabric/interconnect.h"
+#include "systemc_test.h"
+#include "tilebeat/error.h"
 
 #include <memory>
 
 #include <gtest/gtest.h>
-
-#include "systemc_test.h"
 
 namespace tilebeat::testing {
 namespace {

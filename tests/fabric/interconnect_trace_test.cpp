@@ -1,13 +1,13 @@
 // Traces of the memory system (SPEC UI-3, CY-2).
+#include "fabric_chip.h"
+#include "recording_trace.h"
+
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "fabric_chip.h"
-#include "recording_trace.h"
 
 namespace tilebeat::testing {
 namespace {

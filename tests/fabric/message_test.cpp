@@ -1,16 +1,13 @@
 // Typed messages between modules: what was sent arrives, and only where its type is taken.
-#include "tilebeat/fabric/message.h"
-
-#include "tilebeat/base/error.h"
-#include "tilebeat/fabric/transport.h"
-#include "tilebeat/sim/clock.h"
+#include "fabric/transport.h"
+#include "sim/clock.h"
+#include "systemc_test.h"
+#include "tilebeat/error.h"
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "systemc_test.h"
 
 namespace tilebeat::testing {
 namespace {

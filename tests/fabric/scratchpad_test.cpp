@@ -1,7 +1,9 @@
 // NRAM, WRAM and SRAM: contents, latency, throughput, banks (SPEC HI-2, HI-3, HI-7, CY-1).
-#include "tilebeat/fabric/scratchpad.h"
+#include "fabric/scratchpad.h"
 
-#include "tilebeat/fabric/burst.h"
+#include "fabric/burst.h"
+#include "random_cases.h"
+#include "systemc_test.h"
 
 #include <map>
 #include <memory>
@@ -9,9 +11,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "random_cases.h"
-#include "systemc_test.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,5 +1,7 @@
 // A memory bank and its ports (SPEC CY-1, HI-7).
-#include "tilebeat/fabric/sram_bank.h"
+#include "fabric/sram_bank.h"
+
+#include "systemc_test.h"
 
 #include <array>
 #include <vector>
@@ -7,8 +9,6 @@
 #include <tlm_utils/simple_initiator_socket.h>
 
 #include <gtest/gtest.h>
-
-#include "systemc_test.h"
 
 namespace tilebeat::testing {
 namespace {

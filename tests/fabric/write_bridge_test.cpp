@@ -1,12 +1,12 @@
 // The broadcast bus and the slave side of CDMA: phases, order, back-pressure (SPEC HI-3, CY-1, CY-2).
-#include "tilebeat/fabric/write_bridge.h"
+#include "fabric/write_bridge.h"
+
+#include "recording_trace.h"
+#include "systemc_test.h"
 
 #include <memory>
 
 #include <gtest/gtest.h>
-
-#include "recording_trace.h"
-#include "systemc_test.h"
 
 namespace tilebeat::testing {
 namespace {

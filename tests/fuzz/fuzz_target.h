@@ -2,7 +2,7 @@
 
 // What the fuzz targets share: a parser gets bytes, and may refuse them with a UserError.
 
-#include "tilebeat/base/error.h"
+#include "tilebeat/error.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,8 @@
 // Hardware files. What is accepted means the same when it is written down and read again.
-#include "tilebeat/config/hardware_file.h"
+#include "config/hardware_file.h"
+#include "fuzz_target.h"
 
 #include <nlohmann/json.hpp>
-
-#include "fuzz_target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tilebeat;

@@ -1,10 +1,9 @@
 // The binary form of instructions. What is decoded has the same bytes when it is encoded, and the same fields
 // as text.
-#include "tilebeat/isa/instruction.h"
+#include "fuzz_target.h"
+#include "isa/instruction.h"
 
 #include <algorithm>
-
-#include "fuzz_target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tilebeat;

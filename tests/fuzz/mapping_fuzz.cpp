@@ -1,7 +1,6 @@
 // Mapping files.
-#include "tilebeat/mapping/mapping_file.h"
-
 #include "fuzz_target.h"
+#include "planner/language/mapping_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tilebeat;

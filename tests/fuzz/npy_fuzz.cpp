@@ -1,7 +1,6 @@
 // NumPy files. What is accepted is the same tensor when it is written and read again.
-#include "tilebeat/workload/npy.h"
-
 #include "fuzz_target.h"
+#include "workload/npy.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tilebeat;

@@ -1,17 +1,16 @@
 // From the bytes of a case to hardware and a network of up to three layers, both mostly possible, and to
 // planned programs: whatever is accepted is planned or refused, and every planned instruction can be encoded
 // and means the same when it is read back.
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/isa/instruction.h"
-#include "tilebeat/planner/planner.h"
-#include "tilebeat/workload/workload.h"
+#include "config/hardware_file.h"
+#include "fuzz_target.h"
+#include "isa/instruction.h"
+#include "planner/program/planner.h"
+#include "workload/workload.h"
 
 #include <array>
 
 #include <fuzzer/FuzzedDataProvider.h>
 #include <nlohmann/json.hpp>
-
-#include "fuzz_target.h"
 
 namespace tilebeat::fuzz {
 namespace {

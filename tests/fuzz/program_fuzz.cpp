@@ -1,8 +1,7 @@
 // Programs written by hand, as text, for a chip of two cores.
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/program/program_file.h"
-
+#include "config/hardware_file.h"
 #include "fuzz_target.h"
+#include "program/program_file.h"
 
 namespace {
 

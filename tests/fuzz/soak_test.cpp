@@ -4,6 +4,11 @@
 //
 // Every case follows from a seed. TILEBEAT_SOAK_SEED is the first one, TILEBEAT_SOAK_SECONDS says how long to
 // go on (scripts/soak sets both); a few cases are tried without them.
+#include "changed_program.h"
+#include "checked_run.h"
+#include "random_engine.h"
+#include "random_network.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -13,11 +18,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "changed_program.h"
-#include "checked_run.h"
-#include "random_engine.h"
-#include "random_network.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,10 +1,9 @@
 // Files of offset tables. The case has no checksum: it is put behind, so that more than the checksum is
 // tried.
-#include "tilebeat/engines/offset_table/table_file.h"
+#include "engines/offset_table/table_file.h"
+#include "fuzz_target.h"
 
 #include <vector>
-
-#include "fuzz_target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tilebeat;

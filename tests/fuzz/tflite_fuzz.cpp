@@ -1,7 +1,6 @@
 // TensorFlow Lite files: read, and made into a workload.
-#include "tilebeat/import/imported.h"
-
 #include "fuzz_target.h"
+#include "import/imported.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tilebeat;

@@ -1,7 +1,6 @@
 // Workload files.
-#include "tilebeat/workload/workload.h"
-
 #include "fuzz_target.h"
+#include "workload/workload.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tilebeat;

@@ -1,16 +1,15 @@
 // Model files with bytes changed: a message, or a workload, and nothing else (SPEC RN_1). The fuzz targets do
 // the same for longer. TILEBEAT_MUTATIONS sets how many cases there are.
-#include "tilebeat/base/error.h"
-#include "tilebeat/import/imported.h"
+#include "../fuzz/fuzz_target.h"
+#include "import/imported.h"
+#include "mutated_bytes.h"
+#include "tilebeat/error.h"
 
 #include <cstdlib>
 #include <fstream>
 #include <random>
 
 #include <gtest/gtest.h>
-
-#include "../fuzz/fuzz_target.h"
-#include "mutated_bytes.h"
 
 namespace tilebeat::testing {
 namespace {

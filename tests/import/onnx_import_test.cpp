@@ -1,16 +1,15 @@
 // ONNX files as workloads (SPEC RN_1 to RN_3): what is made of them, what is refused, and that a quantised
 // network stays close to the float one.
-#include "tilebeat/import/import_error.h"
-#include "tilebeat/reference/reference.h"
-#include "tilebeat/workload/workload.h"
+#include "import/imported.h"
+#include "onnx_model.h"
+#include "reference/reference.h"
+#include "workload/workload.h"
 
 #include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "onnx_model.h"
 
 namespace tilebeat::testing {
 namespace {

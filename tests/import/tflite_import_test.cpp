@@ -1,15 +1,13 @@
 // TensorFlow Lite files as workloads (SPEC RN_1), written here with the schema's builder.
-#include "tilebeat/import/import_error.h"
-#include "tilebeat/import/imported.h"
-#include "tilebeat/reference/reference.h"
-#include "tilebeat/workload/workload.h"
+#include "../data/temporary_folder.h"
+#include "import/imported.h"
+#include "reference/reference.h"
+#include "workload/workload.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <tflite_generated.h>
-
-#include "../data/temporary_folder.h"
 
 namespace tilebeat::testing {
 namespace {

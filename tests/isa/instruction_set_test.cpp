@@ -1,7 +1,7 @@
 // Operations that describe themselves, and sets of them (docs/isa.md).
-#include "tilebeat/base/error.h"
-#include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/isa/instruction.h"
+#include "engines/switch_array/operations.h"
+#include "isa/instruction.h"
+#include "tilebeat/error.h"
 
 #include <array>
 #include <stdexcept>

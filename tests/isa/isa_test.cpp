@@ -1,8 +1,7 @@
 // The binary form of instructions (docs/isa.md; SPEC HI-2).
-#include "tilebeat/base/error.h"
-#include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/isa/instruction.h"
-#include "tilebeat/isa/instruction_set.h"
+#include "engines/switch_array/operations.h"
+#include "isa/instruction.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,6 @@
 // Places in a memory (SPEC MA-2).
-#include "tilebeat/mapping/arena.h"
-
-#include "tilebeat/base/error.h"
+#include "planner/language/task_graph.h"
+#include "tilebeat/error.h"
 
 #include <optional>
 #include <random>

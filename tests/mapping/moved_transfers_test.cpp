@@ -1,5 +1,5 @@
 // Transfers from and to maps that lie in another order than NHWC move the same bytes (SPEC OT-2, MA-2).
-#include "tilebeat/mapping/moved_transfers.h"
+#include "planner/language/relayout.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // Transposed convolutions as sub-pixel convolutions (SPEC OP-2): geometry and kernels of every phase.
-#include "tilebeat/mapping/subpixel.h"
+#include "planner/language/problem.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Transfers between memories: every byte arrives where it should, by whatever way (SPEC MA-2, HI-4).
-#include "tilebeat/mapping/transfer.h"
+#include "planner/language/transfer.h"
 
-#include "tilebeat/mapping/turned_transfers.h"
+#include "planner/language/relayout.h"
 
 #include <map>
 #include <random>

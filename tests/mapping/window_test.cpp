@@ -1,5 +1,5 @@
 // Parts of a dimension and receptive fields against counting (SPEC MA-1, MA-2).
-#include "tilebeat/mapping/window.h"
+#include "planner/language/problem.h"
 
 #include <random>
 #include <set>

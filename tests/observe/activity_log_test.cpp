@@ -1,7 +1,7 @@
 // What listeners hear of a ledger (SPEC UI-7, CY-2).
-#include "tilebeat/observe/activity_log.h"
+#include "observe/activity_log.h"
 
-#include "tilebeat/observe/ledger.h"
+#include "observe/statistics.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,7 @@
 // Timelines for trace viewers (SPEC UI-3, UI-7).
-#include "tilebeat/observe/chrome_timeline.h"
+#include "observe/chrome_timeline.h"
+
+#include "timeline_reader.h"
 
 #include <map>
 #include <random>
@@ -8,8 +10,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "timeline_reader.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,5 +1,5 @@
 // What memories hold over time (SPEC UI-8).
-#include "tilebeat/observe/held_bytes.h"
+#include "observe/held_bytes.h"
 
 #include <algorithm>
 #include <numeric>

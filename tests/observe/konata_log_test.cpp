@@ -1,5 +1,5 @@
 // Logs of programs for Konata: format Kanata 0004.
-#include "tilebeat/observe/konata_log.h"
+#include "observe/konata_log.h"
 
 #include <string>
 

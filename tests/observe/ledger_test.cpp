@@ -1,6 +1,5 @@
-#include "tilebeat/observe/ledger.h"
-
-#include "tilebeat/base/error.h"
+#include "observe/statistics.h"
+#include "tilebeat/error.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,8 @@
 // The waveform writer: valid dumps, the same bytes in any order of declaration and recording (SPEC UI-3,
 // CY-4).
-#include "tilebeat/observe/vcd_writer.h"
+#include "observe/vcd_writer.h"
+
+#include "vcd_reader.h"
 
 #include <algorithm>
 #include <map>
@@ -11,8 +13,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "vcd_reader.h"
 
 namespace tilebeat::testing {
 namespace {

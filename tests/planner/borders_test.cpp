@@ -1,9 +1,9 @@
 // Barriers stand between layers where a dependency needs one, and nowhere else (SPEC FU-9).
-#include "borders.h"
-
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/isa/address_map.h"
-#include "tilebeat/planner/planner.h"
+#include "../data/temporary_folder.h"
+#include "config/hardware_file.h"
+#include "isa/address_map.h"
+#include "planner/program/planner.h"
+#include "planner/program/program_borders.h"
 
 #include <algorithm>
 #include <string>
@@ -11,8 +11,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "../data/temporary_folder.h"
 
 namespace tilebeat {
 namespace {

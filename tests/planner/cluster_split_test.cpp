@@ -1,16 +1,15 @@
 // How the cores of a cluster share a layer of a fused unit (SPEC FU-4; docs/planner.md).
-#include "cluster_split.h"
+#include "planner/fusion/cluster_split.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/config/hardware_config.h"
+#include "../data/temporary_folder.h"
+#include "config/hardware_config.h"
+#include "planner/fusion/fused_unit.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "../data/temporary_folder.h"
-#include "fused_unit.h"
 
 namespace tilebeat::testing {
 namespace {

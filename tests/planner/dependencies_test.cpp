@@ -1,12 +1,11 @@
 // What the accesses of a task graph imply (SPEC MA-2).
-#include "tilebeat/base/error.h"
+#include "small_graph.h"
+#include "tilebeat/error.h"
 
 #include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "small_graph.h"
 
 namespace tilebeat {
 

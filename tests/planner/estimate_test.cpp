@@ -1,9 +1,12 @@
 // What estimates of mappings keep from one to the next, and where they are given up: neither changes them
 // (SPEC MA-3).
-#include "estimate.h"
+#include "planner/layer/estimate.h"
 
-#include "tilebeat/mapping/tensor_layout.h"
-#include "tilebeat/planner/planner.h"
+#include "planner/language/transfer.h"
+#include "planner/layer/layer_share.h"
+#include "planner/layer/mapping_candidates.h"
+#include "planner/program/planner.h"
+#include "random_cases.h"
 
 #include <limits>
 #include <optional>
@@ -12,10 +15,6 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "layer_share.h"
-#include "mapping_candidates.h"
-#include "random_cases.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,8 +1,8 @@
 // The tables of the vector unit (docs/vector.md), entry by entry against formulas of their own and against
 // the reference, which shares none of them (SPEC NU-5).
-#include "function_table.h"
+#include "planner/vector/function_table.h"
 
-#include "tilebeat/reference/reference.h"
+#include "reference/reference.h"
 
 #include <cmath>
 #include <random>

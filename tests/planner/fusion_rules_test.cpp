@@ -1,7 +1,7 @@
 // The rules that decide which layers are fused (SPEC FU-2, FU-3, FU-6, FU-10): the examples of document 001,
 // and each rule at its boundary.
 
-#include "fusion_rules.h"
+#include "planner/fusion/fusion_rules.h"
 
 #include <gtest/gtest.h>
 

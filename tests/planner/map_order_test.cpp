@@ -1,16 +1,15 @@
 // Networks whose maps lie in DRAM in another order than NHWC (SPEC OT-2).
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/engines/offset_table/config.h"
-#include "tilebeat/isa/address_map.h"
-#include "tilebeat/planner/planner.h"
+#include "../data/temporary_folder.h"
+#include "config/hardware_file.h"
+#include "engines/offset_table/config.h"
+#include "isa/address_map.h"
+#include "planner/program/planner.h"
 
 #include <algorithm>
 #include <map>
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "../data/temporary_folder.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,11 +1,10 @@
 // When a layer begins without a barrier (SPEC FU-9): where that is expected to take fewer cycles.
-#include "open_layers.h"
+#include "planner/program/program_borders.h"
+#include "small_graph.h"
 
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "small_graph.h"
 
 namespace tilebeat::testing {
 namespace {

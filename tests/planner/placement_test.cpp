@@ -1,7 +1,7 @@
 // Places of kernels in DRAM (docs/planner.md).
-#include "placement.h"
+#include "planner/layer/placement.h"
 
-#include "tilebeat/config/hardware_config.h"
+#include "config/hardware_config.h"
 
 #include <cstdint>
 #include <stdexcept>

@@ -1,10 +1,12 @@
 // What the planner makes of a layer and of its settings (SPEC SW-7, UI-2).
-#include "tilebeat/program/plan.h"
+#include "program/plan.h"
 
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/engines/switch_array/config.h"
-#include "tilebeat/planner/planner.h"
-#include "tilebeat/workload/workload.h"
+#include "config/hardware_file.h"
+#include "conv_workload.h"
+#include "engines/switch_array/config.h"
+#include "planned_tiles.h"
+#include "planner/program/planner.h"
+#include "workload/workload.h"
 
 #include <algorithm>
 #include <set>
@@ -13,9 +15,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "conv_workload.h"
-#include "planned_tiles.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,7 +1,6 @@
 // Which rows of its input a layer's rows are made of, against the definitions of the operators (SPEC FU-2).
-#include "row_axis.h"
-
-#include "tilebeat/mapping/subpixel.h"
+#include "planner/fusion/unit_graph.h"
+#include "planner/language/problem.h"
 
 #include <algorithm>
 #include <cmath>

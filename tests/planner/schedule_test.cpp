@@ -1,11 +1,11 @@
 // The list schedule of small task graphs, cycles derived by hand (SPEC MA-2, MA-3).
-#include "schedule.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "planner/schedule/schedule.h"
 
 #include "random_cases.h"
 #include "small_graph.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace tilebeat::testing {
 namespace {

@@ -1,13 +1,12 @@
 // `planner.search`: mappings are tried, and the fastest is kept (SPEC MA-3).
-#include "tilebeat/planner/planner.h"
+#include "conv_workload.h"
+#include "planner/program/planner.h"
 
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "conv_workload.h"
 
 namespace tilebeat::testing {
 namespace {

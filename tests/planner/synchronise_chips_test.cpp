@@ -1,5 +1,7 @@
 // Tokens between processors, barriers and the order of programs, derived by hand (SPEC MA-2, HI-5).
-#include "tilebeat/base/error.h"
+#include "planner/schedule/synchronise.h"
+#include "small_graph.h"
+#include "tilebeat/error.h"
 
 #include <map>
 #include <random>
@@ -7,9 +9,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "small_graph.h"
-#include "synchronise.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,14 +1,13 @@
 // Tokens of small task graphs, derived by hand (SPEC MA-2).
-#include "synchronise.h"
+#include "planner/schedule/synchronise.h"
 
-#include "tilebeat/base/error.h"
+#include "small_graph.h"
+#include "tilebeat/error.h"
 
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "small_graph.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,12 +1,11 @@
 // The lower bound of a fused unit counts what its output needs (SPEC UI-4, FU-2).
-#include "tilebeat/config/hardware_config.h"
+#include "../data/temporary_folder.h"
+#include "config/hardware_config.h"
+#include "planner/fusion/fused_unit.h"
 
 #include <cstdint>
 
 #include <gtest/gtest.h>
-
-#include "../data/temporary_folder.h"
-#include "fused_unit.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,17 +1,16 @@
 // Layers of a fused unit whose input channels cores of a cluster share: what their tasks add up and exchange
 // (SPEC FU-2, NU-2).
-#include "tilebeat/base/error.h"
-#include "tilebeat/config/hardware_config.h"
-#include "tilebeat/isa/address_map.h"
+#include "../data/temporary_folder.h"
+#include "config/hardware_config.h"
+#include "isa/address_map.h"
+#include "planner/fusion/fused_unit.h"
+#include "tilebeat/error.h"
 
 #include <cstdint>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "../data/temporary_folder.h"
-#include "fused_unit.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,7 +1,9 @@
 // What a fused unit takes of WRAM, which kernels of other layers keep clear of (SPEC FU-4, MA-1).
-#include "tilebeat/base/error.h"
-#include "tilebeat/config/hardware_config.h"
-#include "tilebeat/isa/address_map.h"
+#include "../data/temporary_folder.h"
+#include "config/hardware_config.h"
+#include "isa/address_map.h"
+#include "planner/fusion/fused_unit.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <map>
@@ -11,9 +13,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "../data/temporary_folder.h"
-#include "fused_unit.h"
 
 namespace tilebeat::testing {
 namespace {

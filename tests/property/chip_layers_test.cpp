@@ -1,8 +1,11 @@
 // Random layers and random networks on random chips: outputs against the reference operators, one granularity
 // against the other, a refusal where something cannot fit (SPEC HI_1 to HI_5, CY_3).
-#include "tilebeat/base/math.h"
-#include "tilebeat/isa/address_map.h"
-#include "tilebeat/reference/reference.h"
+#include "base/math.h"
+#include "checked_run.h"
+#include "isa/address_map.h"
+#include "random_chip.h"
+#include "random_network.h"
+#include "reference/reference.h"
 
 #include <map>
 #include <string>
@@ -10,10 +13,6 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "checked_run.h"
-#include "random_chip.h"
-#include "random_network.h"
 
 namespace tilebeat::testing {
 namespace {

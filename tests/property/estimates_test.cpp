@@ -1,6 +1,9 @@
 // The planner's estimates against whole runs of the models on the configurations (SPEC MA-3). Those of whole
 // networks on some chips are in large_models_test, which runs them anyhow.
 
+#include "layer_estimates.h"
+#include "tilebeat_command.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -9,9 +12,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "layer_estimates.h"
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,7 +1,8 @@
 // Programs are what runs: a flipped bit of an instruction in DRAM changes what happens or ends the run with a
 // reason (SPEC HI_2, UI_5).
-#include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/workload/workload.h"
+#include "engines/switch_array/operations.h"
+#include "simulated_run.h"
+#include "workload/workload.h"
 
 #include <csignal>
 #include <map>
@@ -11,8 +12,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "simulated_run.h"
 
 namespace tilebeat::testing {
 namespace {

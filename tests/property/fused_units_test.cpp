@@ -1,8 +1,16 @@
 // Random networks of which random layers run as fused units, on random chips: the bytes of every output are
 // the reference's, in both granularities, and DRAM moves what was planned (SPEC FU-1, FU-4, FU-5, FU-8).
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/reference/reference.h"
+#include "checked_run.h"
+#include "random_chip.h"
+#include "random_network.h"
+#include "random_offset.h"
+#include "random_rolling.h"
+#include "random_rows.h"
+#include "random_wfold.h"
+#include "reference/reference.h"
+#include "tilebeat/error.h"
+#include "tilebeat_command.h"
 
 #include <algorithm>
 #include <set>
@@ -11,15 +19,6 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "checked_run.h"
-#include "random_chip.h"
-#include "random_network.h"
-#include "random_offset.h"
-#include "random_rolling.h"
-#include "random_rows.h"
-#include "random_wfold.h"
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

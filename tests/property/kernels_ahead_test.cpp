@@ -2,16 +2,16 @@
 // mappings ask for it or leave it to the planner. Outputs are the reference's, both granularities agree, DRAM
 // moves layer by layer what was planned (SPEC MA-1, MA-5, FU-4, CY-3).
 
+#include "checked_run.h"
+#include "random_engine.h"
+#include "random_network.h"
+
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "checked_run.h"
-#include "random_engine.h"
-#include "random_network.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,6 +1,9 @@
 // What takes longer than a minute in all: the largest models of models/, whose reports and outputs must not
 // depend on the granularity (SPEC CY-3), and whole networks on chips (SPEC FU-7).
 
+#include "layer_estimates.h"
+#include "tilebeat_command.h"
+
 #include <fstream>
 #include <map>
 #include <set>
@@ -8,9 +11,6 @@
 #include <utility>
 
 #include <gtest/gtest.h>
-
-#include "layer_estimates.h"
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,10 +1,14 @@
 // Runs of engines at the end of the memories that they reach without the bus: the last byte may be used, and
 // both granularities refuse the one behind it alike, whatever else would have happened before the run got
 // there (SPEC CY-3, HI-2).
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/engines/offset_table/operations.h"
-#include "tilebeat/engines/rolling/operations.h"
-#include "tilebeat/isa/address_map.h"
+#include "changed_program.h"
+#include "config/hardware_file.h"
+#include "conv_workload.h"
+#include "engines/offset_table/operations.h"
+#include "engines/rolling/operations.h"
+#include "isa/address_map.h"
+#include "refused_alike.h"
+#include "tilebeat_command.h"
 
 #include <functional>
 #include <string>
@@ -12,11 +16,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "changed_program.h"
-#include "conv_workload.h"
-#include "refused_alike.h"
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,15 +1,15 @@
 // Adding to a chip does not make a layer slower (SPEC MA-4), and the examples that once did.
 
+#include "conv_workload.h"
+#include "random_cases.h"
+#include "simulated_run.h"
+
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "conv_workload.h"
-#include "random_cases.h"
-#include "simulated_run.h"
 
 namespace tilebeat::testing {
 namespace {

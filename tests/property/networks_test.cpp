@@ -1,5 +1,5 @@
 // The networks of models/ compute something: int8 activations that neither die nor saturate (SPEC FU-7).
-#include "tilebeat/reference/reference.h"
+#include "reference/reference.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
 // Random layers and products on random chips of offset-table engines: outputs against the reference
 // operators, everything of one granularity against the other, other orders of processes (SPEC OT_1 to OT_6,
 // CY_3, CY_4).
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
 #include "checked_run.h"
 #include "random_offset.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 namespace tilebeat::testing {
 namespace {

@@ -1,7 +1,9 @@
 // Programs whose tables do not fit the map that they name: both granularities refuse them alike (SPEC CY-3,
 // OT-3, HI-2).
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/engines/offset_table/operations.h"
+#include "config/hardware_file.h"
+#include "conv_workload.h"
+#include "engines/offset_table/operations.h"
+#include "refused_alike.h"
 
 #include <cstring>
 #include <optional>
@@ -11,9 +13,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "conv_workload.h"
-#include "refused_alike.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,7 +1,10 @@
 // Programs whose runs of the switch array begin and end their sums in another order than a PE's one
 // accumulator allows: both granularities refuse them alike (SPEC CY-3; docs/isa.md, conv.run).
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/engines/switch_array/operations.h"
+#include "changed_program.h"
+#include "config/hardware_file.h"
+#include "conv_workload.h"
+#include "engines/switch_array/operations.h"
+#include "refused_alike.h"
 
 #include <functional>
 #include <string>
@@ -10,10 +13,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "changed_program.h"
-#include "conv_workload.h"
-#include "refused_alike.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,5 +1,11 @@
 // Layers without a barrier between them (SPEC FU-9): what each of them did is its own, to the byte, as where
 // barriers stand everywhere (UI-4); outputs are the reference's, both granularities agree (CY-3).
+#include "../data/temporary_folder.h"
+#include "barriers_everywhere.h"
+#include "checked_run.h"
+#include "random_engine.h"
+#include "random_network.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,12 +14,6 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "../data/temporary_folder.h"
-#include "barriers_everywhere.h"
-#include "checked_run.h"
-#include "random_engine.h"
-#include "random_network.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,14 +1,14 @@
 // Products of matrices on every matrix engine: operands from inputs and other layers, transposed, broadcast;
 // outputs against the reference, everything of one granularity against the other, other orders of processes
 // (SPEC OP_1, NU_1, NU_2, CY_3, CY_4).
+#include "checked_run.h"
+#include "random_engine.h"
+#include "random_product.h"
+
 #include <string>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "checked_run.h"
-#include "random_engine.h"
-#include "random_product.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,11 +1,15 @@
 // Programs that use memory while an engine works on it, without having waited: both granularities end them
 // with the same error (SPEC HI-2, CY-3).
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/engines/offset_table/operations.h"
-#include "tilebeat/engines/rolling/operations.h"
-#include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/engines/wfold/operations.h"
-#include "tilebeat/isa/address_map.h"
+#include "changed_program.h"
+#include "config/hardware_file.h"
+#include "conv_workload.h"
+#include "engines/offset_table/operations.h"
+#include "engines/rolling/operations.h"
+#include "engines/switch_array/operations.h"
+#include "engines/wfold/operations.h"
+#include "isa/address_map.h"
+#include "simulated_run.h"
+#include "tilebeat_command.h"
 
 #include <functional>
 #include <string>
@@ -14,11 +18,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "changed_program.h"
-#include "conv_workload.h"
-#include "simulated_run.h"
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

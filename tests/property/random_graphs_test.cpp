@@ -3,17 +3,17 @@
 //
 // A simulation runs the programs of many graphs, one after the other. Seeds are fixed; TILEBEAT_GRAPH_SEED
 // moves all of them. A failure names the seed of its simulation, which TILEBEAT_GRAPH_ONLY runs alone.
+#include "chip_model.h"
+#include "chip_run.h"
+#include "planner/schedule/synchronise.h"
+#include "random_graph.h"
+
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "chip_model.h"
-#include "chip_run.h"
-#include "random_graph.h"
-#include "synchronise.h"
 
 namespace tilebeat::testing {
 namespace {

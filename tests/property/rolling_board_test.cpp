@@ -1,10 +1,10 @@
 // Layers on a board without cores, whose rolling-register unit reads operands straight from DRAM (SPEC RO-5):
 // outputs against the reference operators, one granularity against the other.
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
 #include "checked_run.h"
 #include "random_rolling.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 namespace tilebeat::testing {
 namespace {

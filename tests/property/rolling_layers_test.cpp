@@ -1,13 +1,13 @@
 // Random layers on random chips of rolling-register units, and products on every matrix engine: outputs
 // against the reference operators, everything of one granularity against the other, other orders of processes
 // (SPEC RO_1 to RO_6, OP_1, CY_3, CY_4).
+#include "checked_run.h"
+#include "random_rolling.h"
+
 #include <optional>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "checked_run.h"
-#include "random_rolling.h"
 
 namespace tilebeat::testing {
 namespace {

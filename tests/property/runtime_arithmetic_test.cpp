@@ -1,13 +1,13 @@
 // Random networks in every arithmetic of SPEC NU-6, on random chips with every matrix engine: the reference's
 // bytes, and one report in both granularities.
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
 #include "checked_run.h"
 #include "random_arithmetic.h"
 #include "random_engine.h"
 #include "random_network.h"
 #include "random_product.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 namespace tilebeat::testing {
 namespace {

@@ -1,10 +1,10 @@
 // AlexNet on one to sixty-four cores: more of them never take longer (SPEC HI-1, MA-4).
+#include "tilebeat_command.h"
+
 #include <string>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -3,14 +3,14 @@
 // outputs are the reference's, both granularities agree, DRAM moves what was planned (SPEC HI-3, HI-4, MA-1,
 // CY-3).
 
+#include "checked_run.h"
+#include "random_engine.h"
+
 #include <algorithm>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "checked_run.h"
-#include "random_engine.h"
 
 namespace tilebeat::testing {
 namespace {

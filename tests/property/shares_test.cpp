@@ -1,14 +1,14 @@
 // Channels or groups split over cores, on every matrix engine: random products and convolutions whose mapping
 // asks for it, outputs against the reference, everything of one granularity against the other, other orders
 // of processes (SPEC MA_1, RO_6, OP_1, HI_3, NU_2, CY_3, CY_4).
+#include "checked_run.h"
+#include "random_engine.h"
+#include "random_product.h"
+
 #include <string>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "checked_run.h"
-#include "random_engine.h"
-#include "random_product.h"
 
 namespace tilebeat::testing {
 namespace {

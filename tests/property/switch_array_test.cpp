@@ -1,15 +1,14 @@
 // Random layers on random switch arrays, whole SoC, both granularities: results against the reference
 // operators, beats and conflicts against SPEC section 3, everything of one granularity against the other.
-#include "tilebeat/engines/switch_array/config.h"
+#include "checked_run.h"
+#include "engines/switch_array/config.h"
+#include "planned_tiles.h"
+#include "random_cases.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "checked_run.h"
-#include "planned_tiles.h"
-#include "random_cases.h"
 
 namespace tilebeat::testing {
 namespace {

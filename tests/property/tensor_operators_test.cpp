@@ -1,13 +1,13 @@
 // Random tensors of up to six axes through the operators of SPEC OP-2 on random chips: the reference's bytes,
 // and one report in both granularities.
+#include "../data/temporary_folder.h"
+#include "checked_run.h"
+#include "random_chip.h"
+
 #include <numeric>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "../data/temporary_folder.h"
-#include "checked_run.h"
-#include "random_chip.h"
 
 namespace tilebeat::testing {
 namespace {

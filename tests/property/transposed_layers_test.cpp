@@ -1,5 +1,9 @@
 // Transposed convolutions on every matrix engine of random chips: outputs against the reference, everything
 // of one granularity against the other (SPEC OP-2, CY-3).
+#include "../data/temporary_folder.h"
+#include "checked_run.h"
+#include "random_engine.h"
+
 #include <string>
 #include <vector>
 
@@ -7,10 +11,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <rapidcheck.h>
-
-#include "../data/temporary_folder.h"
-#include "checked_run.h"
-#include "random_engine.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,12 +1,12 @@
 // Every operation of the vector unit on random shapes against the reference operators (SPEC HI-2, NU-1,
 // NU-2).
+#include "vector_bench.h"
+
 #include <cmath>
 #include <cstring>
 #include <optional>
 
 #include <gtest/gtest.h>
-
-#include "vector_bench.h"
 
 namespace tilebeat::testing {
 namespace {

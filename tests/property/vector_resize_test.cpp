@@ -1,7 +1,7 @@
 // The resize of the vector unit on random maps against the reference (SPEC OP-2, HI-2).
-#include <array>
-
 #include "vector_bench.h"
+
+#include <array>
 
 namespace tilebeat::testing {
 namespace {

@@ -1,6 +1,8 @@
 // Random layers on random chips of W-fold cores: outputs against the reference operators, beats against SPEC
 // WF-4, everything of one granularity against the other (SPEC WF_1 to WF_8, CY_3).
-#include "tilebeat/engines/wfold/config.h"
+#include "checked_run.h"
+#include "engines/wfold/config.h"
+#include "random_wfold.h"
 
 #include <array>
 #include <optional>
@@ -9,9 +11,6 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "checked_run.h"
-#include "random_wfold.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,9 +1,9 @@
 // The reference of conv_transpose against values computed by hand, ONNX's examples and the definition
 // (SPEC OP-2).
+#include "operator_run.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include "operator_run.h"
 
 namespace tilebeat::testing {
 namespace {

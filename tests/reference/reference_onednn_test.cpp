@@ -1,15 +1,14 @@
 // The reference against oneDNN's f32 primitives, which know nothing of it. Sums stay below 2^24, where float
 // is exact; where a division or an exponential follows, the reference's rounded result is half a step away at
 // most.
-#include "tilebeat/reference/reference.h"
-#include "tilebeat/workload/random.h"
+#include "onednn_library.h"
+#include "reference/reference.h"
+#include "workload/tensor_source.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include "onednn_library.h"
 
 // Read by the address sanitizer: its leak checker crashes at the end of a program that has used oneDNN's
 // inner product ("Tracer caught signal 11"), depending on the length of the command line. GCC 12, oneDNN 2.6.

@@ -1,13 +1,12 @@
 // The references of conv_transpose and of bilinear resize against oneDNN's f32 primitives (SPEC OP-2, NU-5).
-#include "tilebeat/reference/reference.h"
-#include "tilebeat/workload/random.h"
+#include "onednn_library.h"
+#include "reference/reference.h"
+#include "workload/tensor_source.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include "onednn_library.h"
 
 // Read by the address sanitizer: its leak checker crashes at the end of a program that has used oneDNN.
 extern "C" const char* __asan_default_options() {

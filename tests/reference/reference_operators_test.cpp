@@ -1,9 +1,9 @@
 // The reference operators against values computed by hand after docs/workloads.md (SPEC UI-6): ties,
 // saturation, zero points, padding.
+#include "operator_run.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include "operator_run.h"
 
 namespace tilebeat::testing {
 namespace {

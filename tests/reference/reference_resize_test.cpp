@@ -1,11 +1,11 @@
 // The reference of resize against values computed by hand after docs/workloads.md (SPEC OP-2). The examples
 // of two by two pixels are those of ONNX.
+#include "operator_run.h"
+
 #include <cmath>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include "operator_run.h"
 
 namespace tilebeat::testing {
 namespace {

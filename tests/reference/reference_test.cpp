@@ -1,7 +1,7 @@
-#include "tilebeat/reference/reference.h"
+#include "reference/reference.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/workload/random.h"
+#include "tilebeat/error.h"
+#include "workload/tensor_source.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

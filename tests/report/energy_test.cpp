@@ -1,8 +1,6 @@
 // Energy and area are counts times a technology's table (SPEC UI-10).
-#include "tilebeat/report/energy.h"
-
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/report/run_result.h"
+#include "config/hardware_file.h"
+#include "report/run_result.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

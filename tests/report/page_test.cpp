@@ -1,10 +1,11 @@
 // The page about runs (SPEC UI-8): every number on it is the report's, names are escaped, several runs stand
 // beside each other, and a report that lacks what the page needs is named.
-#include "tilebeat/report/page.h"
+#include "report/page.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/report/report.h"
-#include "tilebeat/report/text_table.h"
+#include "report/report.h"
+#include "report/text_table.h"
+#include "report_text.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <array>
@@ -18,8 +19,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "report_text.h"
 
 namespace tilebeat::testing {
 namespace {

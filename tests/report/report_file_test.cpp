@@ -1,5 +1,6 @@
 // The report file is written part by part (SPEC UI-4): its bytes are those of one JSON document.
-#include "tilebeat/report/report.h"
+#include "report/report.h"
+#include "report_text.h"
 
 #include <cstdint>
 #include <string>
@@ -7,8 +8,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "report_text.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,5 +1,5 @@
 // The table of a sweep (SPEC UI-9): what it takes from a report, its Pareto front, CSV and page.
-#include "tilebeat/report/sweep_table.h"
+#include "report/sweep_table.h"
 
 #include <algorithm>
 #include <random>

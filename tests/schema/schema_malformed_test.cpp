@@ -1,15 +1,14 @@
 // Every way to get a file wrong that the specification forbids (SPEC UI-2, UI-6, NU-4): one line, with the
 // file's name and what is wrong with it.
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/schema/json_file.h"
-#include "tilebeat/workload/npy.h"
+#include "../data/malformed_file.h"
+#include "config/hardware_file.h"
+#include "schema/json_file.h"
+#include "workload/npy.h"
 
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include "../data/malformed_file.h"
 
 namespace tilebeat {
 namespace {

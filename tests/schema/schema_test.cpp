@@ -1,8 +1,9 @@
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/schema/fields.h"
-#include "tilebeat/schema/json_file.h"
-#include "tilebeat/workload/workload.h"
-#include "tilebeat/workload/workload_schema.h"
+#include "../data/sample_layers.h"
+#include "../data/temporary_folder.h"
+#include "config/hardware_file.h"
+#include "schema/fields.h"
+#include "schema/json_file.h"
+#include "workload/workload.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -14,9 +15,6 @@
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
-
-#include "../data/sample_layers.h"
-#include "../data/temporary_folder.h"
 
 namespace tilebeat {
 namespace {

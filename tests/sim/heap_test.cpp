@@ -1,5 +1,5 @@
 // The heap of the program (SPEC CY-5).
-#include "tilebeat/base/heap.h"
+#include "base/heap.h"
 
 #include <cstdint>
 #include <cstdlib>

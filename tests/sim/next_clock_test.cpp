@@ -1,9 +1,8 @@
 // When a module wakes next.
-#include "tilebeat/sim/next_clock.h"
+#include "sim/clock.h"
+#include "systemc_test.h"
 
 #include <gtest/gtest.h>
-
-#include "systemc_test.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,14 +1,14 @@
 // Random delta delays and permuted construction do change the order of what happens inside a simulation, and
 // nothing else (SPEC CY-4): that reports stay the same would prove nothing if the seeds did nothing.
+#include "conv_workload.h"
+#include "report_text.h"
+#include "simulated_run.h"
+
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "conv_workload.h"
-#include "report_text.h"
-#include "simulated_run.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -2,8 +2,8 @@
 
 // Plans whose layers do not overlap.
 
-#include "tilebeat/isa/operations.h"
-#include "tilebeat/program/plan.h"
+#include "isa/operations.h"
+#include "program/plan.h"
 
 #include <cstdint>
 #include <utility>

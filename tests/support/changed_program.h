@@ -2,8 +2,8 @@
 
 // Planned programs that a test changes.
 
-#include "tilebeat/isa/instruction.h"
-#include "tilebeat/program/plan.h"
+#include "isa/instruction.h"
+#include "program/plan.h"
 
 #include <stdexcept>
 

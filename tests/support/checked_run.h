@@ -3,8 +3,10 @@
 // Random workloads in whole simulations: planned or refused, run in both granularities, compared with the
 // reference operators. For use inside `check_cases`.
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/reference/reference.h"
+#include "random_cases.h"
+#include "reference/reference.h"
+#include "simulated_run.h"
+#include "tilebeat/error.h"
 
 #include <initializer_list>
 #include <map>
@@ -14,9 +16,6 @@
 #include <vector>
 
 #include <rapidcheck.h>
-
-#include "random_cases.h"
-#include "simulated_run.h"
 
 namespace tilebeat::testing {
 

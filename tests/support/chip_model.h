@@ -2,9 +2,10 @@
 
 // What copies do to the memories of a chip, in plain C++, and random copies.
 
-#include "tilebeat/config/hardware_config.h"
-#include "tilebeat/isa/address_map.h"
-#include "tilebeat/isa/instruction.h"
+#include "config/hardware_config.h"
+#include "isa/address_map.h"
+#include "isa/instruction.h"
+#include "random_cases.h"
 
 #include <algorithm>
 #include <map>
@@ -13,8 +14,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-
-#include "random_cases.h"
 
 namespace tilebeat::testing {
 

@@ -2,9 +2,9 @@
 
 // When a burst is where on an idle chip, computed from the configuration alone (docs/chip.md).
 
-#include "tilebeat/base/math.h"
-#include "tilebeat/config/hardware_config.h"
-#include "tilebeat/sim/clock.h"
+#include "base/math.h"
+#include "config/hardware_config.h"
+#include "sim/clock.h"
 
 #include <algorithm>
 #include <vector>

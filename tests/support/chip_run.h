@@ -2,13 +2,14 @@
 
 // Programs that are written by hand, on a whole chip.
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/engines/switch_array/config.h"
-#include "tilebeat/isa/address_map.h"
-#include "tilebeat/isa/instruction.h"
-#include "tilebeat/program/plan.h"
-#include "tilebeat/system/system.h"
+#include "config/hardware_file.h"
+#include "engines/switch_array/config.h"
+#include "isa/address_map.h"
+#include "isa/instruction.h"
+#include "program/plan.h"
+#include "system/system.h"
+#include "systemc_test.h"
+#include "tilebeat/error.h"
 
 #include <memory>
 #include <numeric>
@@ -16,8 +17,6 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
-
-#include "systemc_test.h"
 
 namespace tilebeat::testing {
 

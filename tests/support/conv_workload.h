@@ -2,8 +2,9 @@
 
 // Workloads of one convolution, built in memory.
 
-#include "tilebeat/workload/random.h"
-#include "tilebeat/workload/workload.h"
+#include "switch_array_formulas.h"
+#include "workload/tensor_source.h"
+#include "workload/workload.h"
 
 #include <array>
 #include <cstdint>
@@ -13,8 +14,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-
-#include "switch_array_formulas.h"
 
 namespace tilebeat::testing {
 

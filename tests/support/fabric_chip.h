@@ -2,14 +2,13 @@
 
 // A memory system for tests: scripted initiators, the interconnect, a DRAM and a register target.
 
-#include "tilebeat/fabric/dram_controller.h"
-#include "tilebeat/fabric/interconnect.h"
+#include "fabric/dram_controller.h"
+#include "fabric/interconnect.h"
+#include "systemc_test.h"
 
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "systemc_test.h"
 
 namespace tilebeat::testing {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tilebeat/config/dram_config.h"
-#include "tilebeat/fabric/dram_timing.h"
+#include "config/dram_config.h"
+#include "fabric/dram_timing.h"
 
 #include <algorithm>
 #include <map>

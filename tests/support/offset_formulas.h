@@ -2,13 +2,12 @@
 
 // SPEC section 6 in plain loops, from its text alone.
 
-#include "tilebeat/engines/offset_table/tables.h"
+#include "engines/offset_table/tables.h"
+#include "random_cases.h"
 
 #include <cstdint>
 #include <map>
 #include <vector>
-
-#include "random_cases.h"
 
 namespace tilebeat::testing {
 

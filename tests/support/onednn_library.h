@@ -3,7 +3,7 @@
 // oneDNN's f32 primitives as an independent reference. The library is loaded at run time: only these tests
 // need it.
 
-#include "tilebeat/workload/tensor.h"
+#include "workload/tensor.h"
 
 #include <cstdlib>
 #include <stdexcept>

@@ -2,15 +2,14 @@
 
 // ONNX models that tests write: nodes in a line of code, tensors of a few elements.
 
-#include "tilebeat/import/imported.h"
+#include "../data/temporary_folder.h"
+#include "import/imported.h"
 
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include <onnx.pb.h>
-
-#include "../data/temporary_folder.h"
 
 namespace tilebeat::testing {
 

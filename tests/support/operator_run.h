@@ -2,15 +2,14 @@
 
 // One layer of a workload file, run by the reference on elements that a test writes down.
 
-#include "tilebeat/reference/reference.h"
-#include "tilebeat/workload/npy.h"
+#include "../data/temporary_folder.h"
+#include "reference/reference.h"
+#include "workload/npy.h"
 
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
-
-#include "../data/temporary_folder.h"
 
 namespace tilebeat::testing {
 

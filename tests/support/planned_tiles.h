@@ -2,8 +2,8 @@
 
 // How a plan cuts a layer of a switch array, read from its instructions.
 
-#include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/program/plan.h"
+#include "engines/switch_array/operations.h"
+#include "program/plan.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -2,10 +2,10 @@
 
 // What `tilebeat plan --disassemble` prints, as a file for `tilebeat run --program`.
 
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/planner/planner.h"
-#include "tilebeat/program/plan.h"
-#include "tilebeat/workload/npy.h"
+#include "config/hardware_file.h"
+#include "planner/program/planner.h"
+#include "program/plan.h"
+#include "workload/npy.h"
 
 #include <sstream>
 #include <string>

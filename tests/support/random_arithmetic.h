@@ -2,11 +2,11 @@
 
 // Gives the layers of a random network an arithmetic of SPEC NU-6: scales of all tensors, and bounds.
 
+#include "random_cases.h"
+
 #include <string>
 
 #include <nlohmann/json.hpp>
-
-#include "random_cases.h"
 
 namespace tilebeat::testing {
 

@@ -3,8 +3,9 @@
 // Random convolutions and random switch-array hardware for property tests, and a fixed number of cases a
 // test.
 
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/engines/switch_array/config.h"
+#include "config/hardware_file.h"
+#include "conv_workload.h"
+#include "engines/switch_array/config.h"
 
 #include <algorithm>
 #include <optional>
@@ -13,8 +14,6 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "conv_workload.h"
 
 namespace tilebeat::testing {
 

@@ -2,13 +2,12 @@
 
 // Random chips: clusters, cores, memories and paths of any size that is allowed.
 
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/engines/switch_array/config.h"
+#include "config/hardware_file.h"
+#include "engines/switch_array/config.h"
+#include "random_cases.h"
 
 #include <algorithm>
 #include <cstdint>
-
-#include "random_cases.h"
 
 namespace tilebeat::testing {
 

@@ -2,15 +2,15 @@
 
 // Random chips of every matrix engine, for tests that hold for all of them.
 
-#include <array>
-#include <string>
-
-#include <gtest/gtest.h>
-
 #include "random_chip.h"
 #include "random_offset.h"
 #include "random_rolling.h"
 #include "random_wfold.h"
+
+#include <array>
+#include <string>
+
+#include <gtest/gtest.h>
 
 namespace tilebeat::testing {
 

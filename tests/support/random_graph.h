@@ -2,10 +2,10 @@
 
 // Random task graphs of copies and vector operations on a chip.
 
-#include "tilebeat/config/hardware_config.h"
-#include "tilebeat/isa/address_map.h"
-#include "tilebeat/isa/instruction.h"
-#include "tilebeat/mapping/task_graph.h"
+#include "config/hardware_config.h"
+#include "isa/address_map.h"
+#include "isa/instruction.h"
+#include "planner/language/task_graph.h"
 
 #include <cstdint>
 #include <random>

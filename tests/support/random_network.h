@@ -2,7 +2,9 @@
 
 // Random networks: convolutions and operators of the vector unit on maps of a few KiB, as workload files.
 
-#include "tilebeat/workload/workload.h"
+#include "../data/temporary_folder.h"
+#include "random_cases.h"
+#include "workload/workload.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,9 +14,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "../data/temporary_folder.h"
-#include "random_cases.h"
 
 namespace tilebeat::testing {
 

@@ -2,8 +2,7 @@
 
 // Random chips of cores with offset-table engines.
 
-#include "tilebeat/engines/offset_table/config.h"
-
+#include "engines/offset_table/config.h"
 #include "random_wfold.h"
 
 namespace tilebeat::testing {

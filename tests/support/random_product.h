@@ -3,7 +3,9 @@
 // Random products of matrices, as workload files: operands that are inputs, results of convolutions or of
 // other products, transposed or not, with leading axes that are broadcast.
 
-#include "tilebeat/workload/workload.h"
+#include "../data/temporary_folder.h"
+#include "random_cases.h"
+#include "workload/workload.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,9 +17,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "../data/temporary_folder.h"
-#include "random_cases.h"
 
 namespace tilebeat::testing {
 

@@ -2,8 +2,7 @@
 
 // Random chips of cores with rolling-register units.
 
-#include "tilebeat/engines/rolling/config.h"
-
+#include "engines/rolling/config.h"
 #include "random_wfold.h"
 
 namespace tilebeat::testing {

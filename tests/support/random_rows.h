@@ -3,16 +3,15 @@
 // Random networks on rows: products with weights, normalisations and operators on single rows, as the
 // feed-forward parts of transformers have them, as workload files.
 
-#include "tilebeat/workload/workload.h"
+#include "../data/temporary_folder.h"
+#include "random_cases.h"
+#include "workload/workload.h"
 
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "../data/temporary_folder.h"
-#include "random_cases.h"
 
 namespace tilebeat::testing {
 

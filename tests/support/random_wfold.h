@@ -2,8 +2,7 @@
 
 // Random chips of W-fold cores and random layers for them.
 
-#include "tilebeat/engines/wfold/config.h"
-
+#include "engines/wfold/config.h"
 #include "random_chip.h"
 #include "wfold_formulas.h"
 

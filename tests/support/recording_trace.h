@@ -2,8 +2,8 @@
 
 // A trace that keeps every change, for tests that look at signals.
 
-#include "tilebeat/observe/trace.h"
-#include "tilebeat/sim/clock.h"
+#include "observe/trace.h"
+#include "sim/clock.h"
 
 #include <map>
 #include <set>

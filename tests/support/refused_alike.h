@@ -2,10 +2,10 @@
 
 // Programs that both granularities run, or refuse for the same reason.
 
+#include "simulated_run.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "simulated_run.h"
 
 namespace tilebeat::testing {
 

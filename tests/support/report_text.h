@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tilebeat/report/report.h"
+#include "report/report.h"
 
 #include <string>
 #include <string_view>

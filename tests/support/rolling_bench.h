@@ -2,7 +2,10 @@
 
 // The rolling-register unit between a command processor and memories that are stubs.
 
-#include "tilebeat/engines/rolling/sim/rolling_unit.h"
+#include "engines/rolling/sim/rolling_unit.h"
+#include "recording_trace.h"
+#include "rolling_formulas.h"
+#include "unit_driver.h"
 
 #include <algorithm>
 #include <map>
@@ -11,10 +14,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include "recording_trace.h"
-#include "rolling_formulas.h"
-#include "unit_driver.h"
 
 namespace tilebeat::rolling {
 

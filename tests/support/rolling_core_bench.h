@@ -2,13 +2,12 @@
 
 // The rolling-register unit with ports of its own at NRAM and WRAM, as in a core.
 
-#include "tilebeat/fabric/scratchpad.h"
+#include "fabric/scratchpad.h"
+#include "rolling_bench.h"
 
 #include <map>
 #include <memory>
 #include <string>
-
-#include "rolling_bench.h"
 
 namespace tilebeat::rolling {
 

@@ -2,7 +2,7 @@
 
 // Schedules of the rolling-register unit for tests.
 
-#include "tilebeat/engines/rolling/schedule.h"
+#include "engines/rolling/schedule.h"
 
 #include <algorithm>
 #include <array>

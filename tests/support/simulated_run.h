@@ -3,11 +3,13 @@
 // Whole simulations for tests. SystemC elaborates once a process, so every one runs in a forked child, and a
 // test process can run as many as it likes as long as it never elaborates itself (DESIGN idea 6).
 
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/planner/planner.h"
-#include "tilebeat/program/plan.h"
-#include "tilebeat/report/report.h"
-#include "tilebeat/system/simulation.h"
+#include "config/hardware_file.h"
+#include "planner/program/planner.h"
+#include "program/plan.h"
+#include "report/report.h"
+#include "report_text.h"
+#include "system/simulation.h"
+#include "systemc_test.h"
 
 #include <cstdint>
 #include <map>
@@ -16,9 +18,6 @@
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
-
-#include "report_text.h"
-#include "systemc_test.h"
 
 namespace tilebeat::testing {
 

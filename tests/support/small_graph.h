@@ -2,9 +2,9 @@
 
 // Task graphs that are written by hand, and what became of their tasks in the programs.
 
-#include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/isa/instruction.h"
-#include "tilebeat/mapping/task_graph.h"
+#include "engines/switch_array/operations.h"
+#include "isa/instruction.h"
+#include "planner/language/task_graph.h"
 
 #include <algorithm>
 #include <map>

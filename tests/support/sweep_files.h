@@ -2,12 +2,12 @@
 
 // Sweep files of tests.
 
+#include "tilebeat_command.h"
+
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
-
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 

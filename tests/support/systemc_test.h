@@ -3,9 +3,9 @@
 // What the tests of SystemC modules share: strict reports, runs in child processes, a scripted initiator and
 // target.
 
-#include "tilebeat/fabric/burst.h"
-#include "tilebeat/observe/ledger.h"
-#include "tilebeat/sim/context.h"
+#include "fabric/burst.h"
+#include "observe/statistics.h"
+#include "sim/context.h"
 
 #include <algorithm>
 #include <array>

@@ -3,6 +3,8 @@
 // The command line as a user meets it: the binary in a process of its own, its exit status, its output, its
 // files.
 
+#include "../data/temporary_folder.h"
+
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -20,8 +22,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "../data/temporary_folder.h"
 
 namespace tilebeat::testing {
 

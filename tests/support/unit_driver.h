@@ -2,15 +2,14 @@
 
 // The command processor's side of a unit, for tests of the unit alone.
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/fabric/message.h"
-#include "tilebeat/units/messages.h"
+#include "fabric/transport.h"
+#include "systemc_test.h"
+#include "tilebeat/error.h"
+#include "units/commanded_unit.h"
 
 #include <deque>
 #include <string>
 #include <vector>
-
-#include "systemc_test.h"
 
 namespace tilebeat::testing {
 

@@ -3,19 +3,18 @@
 // A vector unit on the bus of a core with its NRAM: runs one operation on random bytes and compares all of
 // NRAM with what the reference says.
 
-#include "tilebeat/fabric/interconnect.h"
-#include "tilebeat/fabric/scratchpad.h"
-#include "tilebeat/reference/reference.h"
-#include "tilebeat/units/vector_unit.h"
+#include "fabric/interconnect.h"
+#include "fabric/scratchpad.h"
+#include "random_cases.h"
+#include "reference/reference.h"
+#include "unit_driver.h"
+#include "units/vector_unit.h"
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "random_cases.h"
-#include "unit_driver.h"
 
 namespace tilebeat::testing {
 

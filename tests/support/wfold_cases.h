@@ -2,13 +2,12 @@
 
 // Runs of a W-fold engine for tests of its schedules: worked ones and random ones.
 
-#include "tilebeat/engines/wfold/schedule.h"
+#include "engines/wfold/schedule.h"
+#include "random_cases.h"
+#include "wfold_formulas.h"
 
 #include <algorithm>
 #include <ostream>
-
-#include "random_cases.h"
-#include "wfold_formulas.h"
 
 namespace tilebeat::testing {
 

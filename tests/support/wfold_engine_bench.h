@@ -2,12 +2,14 @@
 
 // The W-fold engine of a core with its two storages on a small bus, for tests of the engine alone.
 
-#include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/engines/wfold/config.h"
-#include "tilebeat/engines/wfold/operations.h"
-#include "tilebeat/engines/wfold/sim/engine.h"
-#include "tilebeat/fabric/interconnect.h"
-#include "tilebeat/fabric/scratchpad.h"
+#include "engines/switch_array/operations.h"
+#include "engines/wfold/config.h"
+#include "engines/wfold/operations.h"
+#include "engines/wfold/sim/wfold_engine.h"
+#include "fabric/interconnect.h"
+#include "fabric/scratchpad.h"
+#include "unit_driver.h"
+#include "wfold_formulas.h"
 
 #include <algorithm>
 #include <cstring>
@@ -19,9 +21,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "unit_driver.h"
-#include "wfold_formulas.h"
 
 namespace tilebeat::testing {
 

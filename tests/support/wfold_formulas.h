@@ -3,12 +3,12 @@
 // What SPEC section 4 says of a convolution on the W-fold engine, in formulas of the tests' own: nothing here
 // comes from the product's engines or planner.
 
+#include "switch_array_formulas.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <set>
 #include <vector>
-
-#include "switch_array_formulas.h"
 
 namespace tilebeat::testing {
 

@@ -2,13 +2,13 @@
 // company (SPEC HI-2 to HI-5, CY-1).
 #include "chip_paths.h"
 
+#include "chip_run.h"
+#include "recording_trace.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "chip_run.h"
-#include "recording_trace.h"
 
 namespace tilebeat::testing {
 namespace {

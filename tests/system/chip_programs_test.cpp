@@ -1,12 +1,12 @@
 // Hand-written programs on whole chips: document 001 figure 5, barriers, signals, faults (SPEC HI-2 to HI-5,
 // CY-4).
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "chip_paths.h"
 #include "chip_run.h"
 #include "recording_trace.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace tilebeat::testing {
 namespace {

@@ -1,12 +1,12 @@
 // Clusters without programs are not built, and reports do not tell (SPEC CY-7).
+#include "chip_run.h"
+#include "simulated_run.h"
+
 #include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "chip_run.h"
-#include "simulated_run.h"
 
 namespace tilebeat::testing {
 namespace {

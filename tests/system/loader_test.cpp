@@ -1,11 +1,10 @@
 // What the host puts into DRAM and takes out of it without time passing (SPEC UI-5).
-#include "tilebeat/system/system.h"
+#include "chip_run.h"
+#include "system/system.h"
 
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "chip_run.h"
 
 namespace tilebeat::testing {
 namespace {

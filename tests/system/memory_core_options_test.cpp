@@ -1,5 +1,8 @@
 // What a memory core may have besides SRAM, GDMA, CDMA and broadcast: one merged DMA engine, a scalar unit
 // (SPEC HI-3).
+#include "chip_run.h"
+#include "recording_trace.h"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -9,9 +12,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "chip_run.h"
-#include "recording_trace.h"
 
 namespace tilebeat::testing {
 namespace {

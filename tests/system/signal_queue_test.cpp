@@ -1,12 +1,12 @@
 // Signals that wait for their tokens: in a queue of their own, in order, one a cycle (SPEC HI-2, HI-3, CY-1).
+#include "chip_run.h"
+#include "recording_trace.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "chip_run.h"
-#include "recording_trace.h"
 
 namespace tilebeat::testing {
 namespace {

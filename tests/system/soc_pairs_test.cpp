@@ -1,18 +1,17 @@
 // Sizes of the system on chip at N - 1 and N, and what bandwidths and limits cost: expectations from the
 // hardware's numbers (SPEC SW-7, HI-6, CY-1).
-#include "tilebeat/base/error.h"
-#include "tilebeat/config/hardware_file.h"
-#include "tilebeat/engines/switch_array/config.h"
+#include "config/hardware_file.h"
+#include "conv_workload.h"
+#include "engines/switch_array/config.h"
+#include "planned_tiles.h"
+#include "simulated_run.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "conv_workload.h"
-#include "planned_tiles.h"
-#include "simulated_run.h"
 
 namespace tilebeat::testing {
 namespace {

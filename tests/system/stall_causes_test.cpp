@@ -1,6 +1,8 @@
 // Every stall cause of the system on chip: a slower resource raises the cause that is named after it, in the
 // module where it belongs, and that cause dominates the cycles that are added (SPEC CY-2).
-#include "tilebeat/engines/switch_array/config.h"
+#include "conv_workload.h"
+#include "engines/switch_array/config.h"
+#include "simulated_run.h"
 
 #include <functional>
 #include <map>
@@ -8,9 +10,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "conv_workload.h"
-#include "simulated_run.h"
 
 namespace tilebeat::testing {
 namespace {

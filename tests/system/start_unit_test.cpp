@@ -1,15 +1,13 @@
 // A chip whose start unit starts all processors (SPEC HI-5).
-#include "tilebeat/units/start_unit.h"
-
-#include "tilebeat/program/start_table.h"
+#include "chip_run.h"
+#include "program/plan.h"
+#include "recording_trace.h"
+#include "simulated_run.h"
+#include "units/host.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "chip_run.h"
-#include "recording_trace.h"
-#include "simulated_run.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,7 +1,8 @@
 // The parts of the toy engine by themselves: its schedule as a pure value, its unit between stubs.
-#include "tilebeat/engines/dot/sim/dot_unit.h"
+#include "engines/dot/sim/dot_unit.h"
 
-#include "tilebeat/engines/dot/schedule.h"
+#include "engines/dot/schedule.h"
+#include "unit_driver.h"
 
 #include <memory>
 #include <string>
@@ -9,8 +10,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "unit_driver.h"
 
 namespace tilebeat::dot {
 namespace {

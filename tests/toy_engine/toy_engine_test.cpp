@@ -1,9 +1,12 @@
 // That a matrix engine is one folder and one line: a program linked with an engine more, of which the product
 // knows nothing, plans, simulates, reports and explains it as it does its own (docs/adding_an_engine.md).
-#include "tilebeat/base/error.h"
-#include "tilebeat/engines/dot/config.h"
-#include "tilebeat/engines/dot/operations.h"
-#include "tilebeat/reference/reference.h"
+#include "engines/dot/config.h"
+#include "engines/dot/operations.h"
+#include "random_wfold.h"
+#include "reference/reference.h"
+#include "simulated_run.h"
+#include "tilebeat/error.h"
+#include "tilebeat_command.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -14,10 +17,6 @@
 #include <vector>
 
 #include <gmock/gmock.h>
-
-#include "random_wfold.h"
-#include "simulated_run.h"
-#include "tilebeat_command.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,14 +1,14 @@
 // A copy engine between two stubs: order and overlap of requests, limits, borders, errors (SPEC HI-2 to HI-4,
 // CY-1, CY-2).
-#include "tilebeat/units/copy_engine.h"
+#include "units/copy_engine.h"
+
+#include "chip_model.h"
+#include "unit_driver.h"
 
 #include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "chip_model.h"
-#include "unit_driver.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,9 +1,12 @@
 // The fold engine of a W-fold core: copies over their own source, refusals, and whole runs with the width
 // folded in each of the three places (SPEC WF-5, CY-1, UI-5; document 003 [0208]-[0220]).
-#include "tilebeat/engines/wfold/config.h"
-#include "tilebeat/fabric/scratchpad.h"
-#include "tilebeat/reference/reference.h"
-#include "tilebeat/units/copy_engine.h"
+#include "engines/wfold/config.h"
+#include "fabric/scratchpad.h"
+#include "random_cases.h"
+#include "reference/reference.h"
+#include "simulated_run.h"
+#include "unit_driver.h"
+#include "units/copy_engine.h"
 
 #include <memory>
 #include <string>
@@ -11,10 +14,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "random_cases.h"
-#include "simulated_run.h"
-#include "unit_driver.h"
 
 namespace tilebeat::testing {
 namespace {

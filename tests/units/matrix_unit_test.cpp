@@ -1,17 +1,16 @@
 // A matrix unit of this test's own, linked instead of the product's engines: cores and boards bind what it
 // lists and report what it tells, and know nothing else of it.
-#include "tilebeat/units/matrix_unit.h"
+#include "units/matrix_unit.h"
 
-#include "tilebeat/config/engine_config_of.h"
-#include "tilebeat/engines/switch_array/config.h"
-#include "tilebeat/fabric/burst_port.h"
-#include "tilebeat/isa/address_map.h"
-#include "tilebeat/units/messages.h"
+#include "chip_run.h"
+#include "config/engine_config_of.h"
+#include "engines/switch_array/config.h"
+#include "fabric/burst_port.h"
+#include "isa/address_map.h"
+#include "units/commanded_unit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "chip_run.h"
 
 namespace tilebeat {
 

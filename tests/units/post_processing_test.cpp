@@ -1,5 +1,5 @@
 // What results become on their way out of a matrix unit.
-#include "tilebeat/units/post_processing.h"
+#include "units/post_processing.h"
 
 #include <climits>
 

@@ -1,15 +1,14 @@
 // Barriers and signals between stubs (SPEC HI-5, CY-1).
-#include "tilebeat/units/sync_network.h"
+#include "units/sync_network.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/fabric/message.h"
+#include "fabric/transport.h"
+#include "tilebeat/error.h"
+#include "unit_driver.h"
 
 #include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "unit_driver.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,13 +1,12 @@
 // vector.row between stubs: cycles, results worked out by hand, what is refused (SPEC OP-2, CY-1).
-#include "tilebeat/units/vector_unit.h"
+#include "unit_driver.h"
+#include "units/vector_unit.h"
 
 #include <cstring>
 #include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "unit_driver.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,12 +1,12 @@
 // The vector unit between stubs: latency, throughput, buffers, errors (SPEC HI-2, CY-1, CY-2).
-#include "tilebeat/units/vector_unit.h"
+#include "units/vector_unit.h"
+
+#include "unit_driver.h"
 
 #include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "unit_driver.h"
 
 namespace tilebeat::testing {
 namespace {

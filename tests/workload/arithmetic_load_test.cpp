@@ -1,10 +1,9 @@
 // What a workload file has to say for an arithmetic of SPEC NU-6, and how it is refused when it does not.
-#include "tilebeat/base/error.h"
+#include "operator_run.h"
+#include "tilebeat/error.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "operator_run.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,4 +1,6 @@
 // The networks of models/ that a script writes are what it writes (SPEC FU-7).
+#include "../data/temporary_folder.h"
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -6,8 +8,6 @@
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "../data/temporary_folder.h"
 
 namespace tilebeat::testing {
 namespace {

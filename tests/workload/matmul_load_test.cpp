@@ -1,14 +1,13 @@
 // Products of matrices as workload files (SPEC OP_1, UI_6, NU_3): shapes that are inferred, and one line with
 // file, place, value and what is allowed for every way to get them wrong.
-#include "tilebeat/reference/reference.h"
+#include "../data/malformed_file.h"
+#include "reference/reference.h"
 
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-
-#include "../data/malformed_file.h"
 
 namespace tilebeat {
 namespace {

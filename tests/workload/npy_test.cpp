@@ -1,9 +1,9 @@
-#include "tilebeat/workload/npy.h"
+#include "workload/npy.h"
+
+#include "../data/temporary_folder.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include "../data/temporary_folder.h"
 
 namespace tilebeat {
 namespace {

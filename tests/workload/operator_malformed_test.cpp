@@ -1,10 +1,10 @@
 // Every way to get a layer wrong that its operator forbids (SPEC UI-6): one line with file, place, value and
 // what is allowed.
-#include <utility>
-#include <vector>
-
 #include "../data/malformed_file.h"
 #include "../data/sample_layers.h"
+
+#include <utility>
+#include <vector>
 
 namespace tilebeat {
 namespace {

@@ -1,5 +1,5 @@
 // Maps in orders other than NHWC (SPEC OT-2): every element lies where the formula says.
-#include "tilebeat/workload/stored_map.h"
+#include "workload/tensor.h"
 
 #include <random>
 #include <set>

@@ -1,12 +1,12 @@
 // What the loader makes of layers other than convolutions: shapes, types, tables, graphs (SPEC UI-6).
+#include "../data/sample_layers.h"
+#include "operator_run.h"
+
 #include <cmath>
 #include <filesystem>
 #include <set>
 
 #include <gtest/gtest.h>
-
-#include "../data/sample_layers.h"
-#include "operator_run.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,8 +1,9 @@
-#include "tilebeat/workload/workload.h"
+#include "workload/workload.h"
 
-#include "tilebeat/reference/reference.h"
-#include "tilebeat/workload/npy.h"
-#include "tilebeat/workload/random.h"
+#include "../data/temporary_folder.h"
+#include "reference/reference.h"
+#include "workload/npy.h"
+#include "workload/tensor_source.h"
 
 #include <filesystem>
 #include <map>
@@ -10,8 +11,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <rapidcheck/gtest.h>
-
-#include "../data/temporary_folder.h"
 
 namespace tilebeat {
 namespace {

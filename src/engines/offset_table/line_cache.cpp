@@ -1,4 +1,4 @@
-#include "tilebeat/engines/offset_table/line_cache.h"
+#include "engines/offset_table/line_cache.h"
 
 #include <algorithm>
 

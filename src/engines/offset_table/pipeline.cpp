@@ -1,8 +1,10 @@
-#include "tilebeat/engines/offset_table/pipeline.h"
+#include "engines/offset_table/pipeline.h"
 
-#include "tilebeat/base/math.h"
+#include "base/math.h"
+#include "engines/offset_table/schedule.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tilebeat::offset_table {
 namespace {
@@ -84,6 +86,130 @@ Cycle Pipeline::cycles_saved() const {
   if (config_.addresses == Addresses::kComputed) return 0;
   return activated * (generator_.interval(AddressGenerator::kThreadProducts) - 1) +
          looked_up * (generator_.interval(AddressGenerator::kOffsetProducts) - 1);
+}
+
+namespace {
+
+// Slices of a group: short ones until the sums of those before hold them up.
+constexpr std::size_t kFewestSlices = 2, kMostSlices = 10, kSampledSliceBeats = 300;
+// Groups of threads that are sampled: at least and at most so many, as long as they have no more beats.
+constexpr std::int64_t kFewestGroups = 3, kMostGroups = 9, kSampledBeats = 12000;
+
+// Sends a group of threads through the pipeline: its slices, but no more than are sampled. Returns the
+// cycles that all of them would take.
+class Sample {
+ public:
+  Sample(const OffsetConfig& config, const PortTimes& times, const Tables& tables,
+         const OffsetSchedule& schedule, int bank_shift, int result_bytes)
+      : config_(config),
+        tables_(tables),
+        schedule_(schedule),
+        result_bytes_(result_bytes),
+        pipeline_(config, times) {
+    pipeline_.cache.set_bank_shift(bank_shift);
+  }
+
+  double group(std::int64_t first) {
+    const std::int64_t end = std::min(first + config_.rows, tables_.shape.threads());
+    const Cycle begun = pipeline_.lanes_free();
+    pipeline_.begin_group(static_cast<int>(end - first), 0);
+    stretches_.clear();
+    const std::vector<Slice>& slices = schedule_.slices();
+    const std::size_t sampled = slices_sampled();
+    for (std::size_t s = 0; s + 1 < sampled; ++s) slice(slices[s], first, end);
+    const Cycle before = pipeline_.lanes_free();
+    slice(slices[sampled - 1], first, end);
+    const auto last = static_cast<double>(pipeline_.lanes_free() - before);
+    const auto others = static_cast<double>(slices.size() - sampled);
+    return static_cast<double>(pipeline_.lanes_free() - begun) + others * last;
+  }
+  std::size_t slices_sampled() const {
+    const std::vector<Slice>& slices = schedule_.slices();
+    const std::size_t beats = schedule_.beats(slices.front().group).size();
+    return std::min(slices.size(), std::clamp(kSampledSliceBeats / beats, kFewestSlices, kMostSlices));
+  }
+  double drain() const { return static_cast<double>(written_ - pipeline_.lanes_free()); }
+
+ private:
+  void slice(const Slice& slice, std::int64_t first, std::int64_t end) {
+    pipeline_.begin_slice(true);
+    const int accesses = ceil_div(slice.count * schedule_.vector(), config_.port_bytes);
+    const std::vector<Beat>& beats = schedule_.beats(slice.group);
+    if (slice.group != of_group_) stretches_.clear();
+    of_group_ = slice.group;
+    const auto gather = [&](const Beat& beat, std::vector<Operand>& operands) {
+      for (std::int64_t t = first; t < end; ++t)
+        operands.push_back(operand_of(tables_, t, slice.group, beat, kMap));
+      return std::numeric_limits<std::int64_t>::max();
+    };
+    std::size_t number = 0;
+    for (std::size_t b = 0; b < beats.size(); ++number) {
+      Stretch& stretch = stretches_.at(number, b, beats, pipeline_.cache, gather);
+      pipeline_.beat(stretch.footprint, 0, accesses);
+      if (pipeline_.cache.holds(stretch.footprint.lines)) {
+        pipeline_.beats_again(stretch.beats - 1, accesses, [](Cycle, Cycle, Cycle) {});
+      } else {
+        for (std::size_t i = 1; i < stretch.beats; ++i) {
+          operands_.clear();
+          gather(beats[b + i], operands_);
+          pipeline_.beat(operands_, 0, accesses, references_);
+        }
+      }
+      b += stretch.beats;
+    }
+    const int writes = ceil_div(slice.count * result_bytes_, config_.port_bytes);
+    written_ = pipeline_.end_slice(slice.count, 0,
+                                   std::vector<int>(static_cast<std::size_t>(end - first), writes), rows_);
+  }
+
+  // A map lies at a multiple of the lines' size; those in front of it are never touched.
+  static constexpr std::uint64_t kMap = 1 << 20;
+
+  const OffsetConfig& config_;
+  const Tables& tables_;
+  const OffsetSchedule& schedule_;
+  int result_bytes_;
+  Pipeline pipeline_;
+  Stretches stretches_;  // of the group of threads, ...
+  int of_group_ = 0;     // ... for this group of channels
+  std::vector<Operand> operands_;
+  std::vector<LineCache::Reference> references_;
+  std::vector<Pipeline::RowTimes> rows_;
+  Cycle written_ = 0;
+};
+
+}  // namespace
+
+Operand operand_of(const Tables& tables, std::int64_t thread, int group, const Beat& beat,
+                   std::uint64_t map) {
+  if (!tables.inside(thread, beat.row, beat.column)) return {};
+  const std::int64_t at =
+      tables.base(thread, group) + tables.offsets[static_cast<std::size_t>(beat.entry)] + beat.beyond;
+  return {map + static_cast<std::uint64_t>(at), beat.count};
+}
+
+RunCost cost_of(const OffsetConfig& config, const PortTimes& times, const TableShape& shape,
+                const OffsetSetup& setup, const OffsetRun& run, int result_bytes) {
+  const Tables tables = compile_tables(shape);
+  const OffsetSchedule schedule(shape, setup, run);
+  const std::int64_t groups = ceil_div<std::int64_t>(shape.threads(), config.rows);
+  Sample sample(config, times, tables, schedule, setup.bank_shift, result_bytes);
+  // The first group fills the cache; those after it find the lines that they share with their neighbour.
+  const auto beats = static_cast<std::int64_t>(schedule.beats(schedule.slices().front().group).size()) *
+                     static_cast<std::int64_t>(sample.slices_sampled());
+  const std::int64_t most = std::clamp(kSampledBeats / beats, kFewestGroups, kMostGroups);
+  const std::int64_t from = std::max<std::int64_t>(0, (groups - most) / 2);
+  const std::int64_t sampled = std::min(most, groups - from);
+  double begin = 0, others = 0;
+  for (std::int64_t i = 0; i < sampled; ++i) {
+    const double cycles = sample.group((from + i) * config.rows);
+    (i == 0 ? begin : others) += cycles;
+  }
+  const double each = sampled > 1 ? others / static_cast<double>(sampled - 1) : begin;
+  RunCost cost;
+  cost.cycles = begin + each * static_cast<double>(groups - 1);
+  cost.drain = sample.drain();
+  return cost;
 }
 
 }  // namespace tilebeat::offset_table

@@ -1,6 +1,6 @@
-#include "tilebeat/engines/offset_table/schedule.h"
+#include "engines/offset_table/schedule.h"
 
-#include "tilebeat/engines/offset_table/config.h"
+#include "engines/offset_table/config.h"
 
 #include <algorithm>
 

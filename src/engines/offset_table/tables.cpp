@@ -1,6 +1,6 @@
-#include "tilebeat/engines/offset_table/tables.h"
+#include "engines/offset_table/tables.h"
 
-#include "tilebeat/base/error.h"
+#include "tilebeat/error.h"
 
 #include <cstring>
 #include <limits>

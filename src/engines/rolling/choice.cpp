@@ -1,6 +1,6 @@
-#include "choice.h"
+#include "engines/rolling/choice.h"
 
-#include "tilebeat/base/math.h"
+#include "base/math.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "tilebeat/engines/rolling/config.h"
-#include "tilebeat/engines/rolling/operand_lines.h"
-#include "tilebeat/engines/rolling/schedule.h"
+#include "engines/rolling/config.h"
+#include "engines/rolling/operand_lines.h"
+#include "engines/rolling/schedule.h"
 
 #include <cstdint>
 #include <string>

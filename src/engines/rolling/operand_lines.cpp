@@ -1,6 +1,6 @@
-#include "tilebeat/engines/rolling/operand_lines.h"
+#include "engines/rolling/operand_lines.h"
 
-#include "tilebeat/mapping/window.h"
+#include "planner/language/problem.h"
 
 #include <algorithm>
 

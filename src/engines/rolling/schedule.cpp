@@ -1,6 +1,6 @@
-#include "tilebeat/engines/rolling/schedule.h"
+#include "engines/rolling/schedule.h"
 
-#include "tilebeat/base/math.h"
+#include "base/math.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-#include "tilebeat/engines/list.h"
+#include "engines/list.h"
 
-#include "tilebeat/units/matrix_unit.h"
+#include "units/matrix_unit.h"
 
 #include <stdexcept>
 

@@ -1,4 +1,4 @@
-#include "chunks.h"
+#include "engines/switch_array/chunks.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "engines/switch_array/lowering.h"
+
 #include <utility>
 #include <vector>
-
-#include "tiling.h"
 
 namespace tilebeat::switch_array {
 

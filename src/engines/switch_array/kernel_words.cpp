@@ -1,6 +1,6 @@
-#include "tilebeat/engines/switch_array/kernel_words.h"
+#include "engines/switch_array/kernel_words.h"
 
-#include "tilebeat/base/error.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <tuple>

@@ -1,15 +1,14 @@
-#include "lowering.h"
+#include "engines/switch_array/lowering.h"
 
-#include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/engines/switch_array/schedule.h"
-#include "tilebeat/engines/switch_array/write_queues.h"
-#include "tilebeat/isa/address_map.h"
+#include "engines/switch_array/chunks.h"
+#include "engines/switch_array/operations.h"
+#include "engines/switch_array/schedule.h"
+#include "engines/switch_array/write_queues.h"
+#include "isa/address_map.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
-
-#include "chunks.h"
 
 namespace tilebeat::switch_array {
 namespace {

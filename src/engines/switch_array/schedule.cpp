@@ -1,6 +1,6 @@
-#include "tilebeat/engines/switch_array/schedule.h"
+#include "engines/switch_array/schedule.h"
 
-#include "tilebeat/base/math.h"
+#include "base/math.h"
 
 #include <algorithm>
 #include <tuple>

@@ -1,16 +1,14 @@
-#include "tiling.h"
-
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/math.h"
-#include "tilebeat/engines/switch_array/kernel_words.h"
+#include "base/math.h"
+#include "engines/switch_array/chunks.h"
+#include "engines/switch_array/kernel_words.h"
+#include "engines/switch_array/lowering.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <limits>
 #include <vector>
 
 #include <fmt/format.h>
-
-#include "chunks.h"
 
 namespace tilebeat::switch_array {
 namespace {

@@ -1,8 +1,8 @@
-#include "choice.h"
+#include "engines/wfold/choice.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/math.h"
-#include "tilebeat/engines/wfold/config.h"
+#include "base/math.h"
+#include "engines/wfold/config.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
-#include "dry_run.h"
-
-#include "tilebeat/base/math.h"
-#include "tilebeat/isa/instruction.h"
+#include "base/math.h"
+#include "engines/wfold/choice.h"
+#include "isa/instruction.h"
 
 #include <algorithm>
 

@@ -1,12 +1,9 @@
-#include "run_cost.h"
-
-#include "tilebeat/base/math.h"
-#include "tilebeat/isa/operations.h"
+#include "base/math.h"
+#include "engines/wfold/choice.h"
+#include "isa/operations.h"
 
 #include <algorithm>
 #include <vector>
-
-#include "dry_run.h"
 
 namespace tilebeat::wfold {
 namespace {

@@ -1,6 +1,6 @@
-#include "tilebeat/engines/wfold/schedule.h"
+#include "engines/wfold/schedule.h"
 
-#include "tilebeat/base/math.h"
+#include "base/math.h"
 
 #include <algorithm>
 

@@ -1,12 +1,11 @@
-#include "tilebeat/report/text_table.h"
+#include "report/page/sections.h"
+#include "report/text_table.h"
 
 #include <algorithm>
 #include <functional>
 #include <set>
 
 #include <fmt/format.h>
-
-#include "sections.h"
 
 namespace tilebeat::page {
 namespace {

@@ -1,10 +1,9 @@
-#include "tilebeat/report/energy.h"
+#include "report/page/sections.h"
+#include "report/run_result.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
-
-#include "sections.h"
 
 namespace tilebeat::page {
 namespace {
@@ -100,6 +99,99 @@ std::string energy_by_layer(const RunFacts& run) {
                     bar(run, pointer, parts, most));
   }
   return html + "</tbody></table>\n";
+}
+
+namespace {
+
+// Pixels of a drawing.
+constexpr double kWidth = 960, kHeight = 74, kLeft = 200, kRight = 70, kTop = 6, kBottom = 8;
+constexpr std::size_t kMostRows = 24;
+
+struct Memory {
+  std::size_t index = 0;  ///< in the report
+  std::int64_t bytes = 0, peak = 0;
+};
+
+// The memories that are drawn: of many those that are filled most, in the report's order.
+std::vector<Memory> drawn_memories(const Json& memories) {
+  std::vector<Memory> all;
+  for (std::size_t i = 0; i < memories.size(); ++i) {
+    Memory memory{i, memories[i]["bytes"].get<std::int64_t>(), 0};
+    for (const Json& held : memories[i]["held_bytes"])
+      memory.peak = std::max(memory.peak, held.get<std::int64_t>());
+    all.push_back(memory);
+  }
+  const auto part = [](const Memory& m) {
+    return ratio(static_cast<double>(m.peak), static_cast<double>(m.bytes));
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Memory& a, const Memory& b) { return part(a) > part(b); });
+  all.resize(std::min(all.size(), kMostRows));
+  std::sort(all.begin(), all.end(), [](const Memory& a, const Memory& b) { return a.index < b.index; });
+  return all;
+}
+
+// A memory: a bar for each slice, as high as what it holds.
+std::string row(const RunFacts& run, const Memory& memory, std::int64_t slice_cycles, double y) {
+  const std::string place = fmt::format("/memory_over_time/memories/{}", memory.index);
+  const Json& json = run.cited.at(place);
+  const Json& held = json["held_bytes"];
+  const double cycles = run.cited.number("/total/cycles");
+  const double floor = y + kHeight - kBottom, room = kHeight - kTop - kBottom;
+  const double width = kWidth - kLeft - kRight;
+  const auto x_of = [&](double cycle) { return kLeft + width * std::min(1.0, ratio(cycle, cycles)); };
+  std::string svg = rect_at(kLeft, y + kTop, width, room, "#f3f3f3");
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const auto bytes = held[i].get<double>();
+    if (bytes <= 0) continue;
+    const double from = static_cast<double>(i) * static_cast<double>(slice_cycles);
+    const double x = x_of(from), end = x_of(from + static_cast<double>(slice_cycles));
+    const double height = room * std::min(1.0, ratio(bytes, static_cast<double>(memory.bytes)));
+    svg += rect_at(x, floor - height, end - x, height, kBlue,
+                   fmt::format("from cycle {:.0f} on: {}B", from, prefixed(bytes)),
+                   run.cited.attributes(fmt::format("{}/held_bytes/{}", place, i)));
+  }
+  const double share = ratio(static_cast<double>(memory.peak), static_cast<double>(memory.bytes));
+  svg += text_at(kLeft - 8, y + kTop + 16, json["module"].get<std::string>(), "text-anchor=\"end\"");
+  svg += text_at(kLeft - 8, y + kTop + 34, prefixed(static_cast<double>(memory.bytes)) + "B",
+                 "text-anchor=\"end\" fill=\"#555\"" + run.cited.attributes(place + "/bytes"));
+  svg += text_at(kLeft + width + 6, y + kTop + 16, "peak", "fill=\"#555\"");
+  svg += text_at(kLeft + width + 6, y + kTop + 34, percent(share),
+                 run.cited.attributes(place + "/peak_share", share));
+  return svg;
+}
+
+}  // namespace
+
+std::string memory_over_time(const RunFacts& run) {
+  const Json& report = run.cited.report();
+  if (!report.contains("memory_over_time")) return "";
+  const Json& over_time = report["memory_over_time"];
+  const auto slice_cycles = over_time["slice_cycles"].get<std::int64_t>();
+  const std::vector<Memory> memories = drawn_memories(over_time["memories"]);
+  std::string svg;
+  double y = 0;
+  for (const Memory& memory : memories) {
+    svg += row(run, memory, slice_cycles, y);
+    y += kHeight;
+  }
+  svg += text_at(kLeft, y + 14, "0 µs") +
+         text_at(kWidth - kRight, y + 14, fmt::format("{:.1f} µs", run.microseconds),
+                 "text-anchor=\"end\"" + run.cited.attributes("microseconds", run.microseconds));
+  const std::size_t left_out = over_time["memories"].size() - memories.size();
+  const std::string more =
+      left_out == 0
+          ? ""
+          : fmt::format(" {} memories that are filled less are not drawn; the report has them.", left_out);
+  return fmt::format(
+      "<h3>Memory over time</h3>\n<p>Bytes that each memory on the chip holds: a byte is held from when it "
+      "is "
+      "written until it is read for the last time, in lines of 64 bytes or more. A bar is {} cycles wide and "
+      "counts what is held at any time of them; the grey field is the memory's "
+      "size.{}</p>\n<svg class=\"drawing\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"Memory "
+      "over "
+      "time\">\n{}</svg>\n",
+      run.cited.count("/memory_over_time/slice_cycles"), more, kWidth, y + 20, svg);
 }
 
 }  // namespace tilebeat::page

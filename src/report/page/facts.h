@@ -1,14 +1,13 @@
 #pragma once
 
-#include "tilebeat/report/page.h"
+#include "report/page.h"
+#include "report/page/markup.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "markup.h"
 
 namespace tilebeat::page {
 

@@ -1,10 +1,10 @@
+#include "report/page/sections.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include <fmt/format.h>
-
-#include "sections.h"
 
 namespace tilebeat::page {
 namespace {

@@ -1,9 +1,9 @@
-#include "tilebeat/report/page.h"
+#include "report/page.h"
+
+#include "report/page/markup.h"
+#include "report/page/sections.h"
 
 #include <fmt/format.h>
-
-#include "frame.h"
-#include "sections.h"
 
 namespace tilebeat {
 namespace {
@@ -52,3 +52,44 @@ std::string report_page(const std::vector<PageReport>& reports) {
 }
 
 }  // namespace tilebeat
+
+namespace tilebeat::page {
+namespace {
+
+constexpr const char* kStyle = R"(
+body { font: 14px/1.4 sans-serif; color: #222; background: #fff; max-width: 1200px; margin: 0 auto; padding: 12px 20px; }
+h1 { font-size: 22px; margin: 8px 0; } h2 { font-size: 19px; margin: 28px 0 8px; border-bottom: 2px solid #222; }
+h3 { font-size: 16px; margin: 22px 0 4px; } p { margin: 4px 0 8px; max-width: 900px; }
+.note { font-size: 12px; color: #555; font-weight: normal; } .failed { color: #b34700; font-weight: bold; }
+.tiles { display: flex; flex-wrap: wrap; gap: 8px; margin: 10px 0; }
+.tile { border: 1px solid #bbb; border-radius: 4px; padding: 6px 12px; } .tile b { font-size: 18px; }
+table { border-collapse: collapse; margin: 6px 0; } table.layers { width: 100%; }
+th { text-align: left; border-bottom: 1px solid #222; vertical-align: bottom; }
+td { border-bottom: 1px solid #ddd; vertical-align: top; } th, td { padding: 3px 8px; }
+.n { text-align: right; font-variant-numeric: tabular-nums; } td.n { white-space: nowrap; }
+td.bar { min-width: 120px; } th.wide { width: 40%; } td.bytes { min-width: 70px; } td.name { min-width: 110px; overflow-wrap: anywhere; }
+span[data-value] { white-space: nowrap; }
+td svg, .key svg { vertical-align: middle; } td.bar svg, td.bytes svg { display: block; margin-top: 3px; background: #f3f3f3; }
+.key { white-space: nowrap; margin-right: 14px; }
+.chain { line-height: 2; } .box { border: 1px solid #888; border-radius: 3px; padding: 1px 5px; white-space: nowrap; }
+.drawing { display: block; width: 100%; max-width: 1100px; font: 13px sans-serif; }
+@media screen and (max-width: 900px) { table { display: block; overflow-x: auto; } }
+@media print {
+  * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
+  body { font-size: 10px; padding: 0; } .note { font-size: 9px; } tr, .drawing, .tile { break-inside: avoid; }
+  h2, h3, p { break-after: avoid; } thead { display: table-header-group; }
+}
+)";
+
+}  // namespace
+
+std::string opening(const std::string& title, const std::string& style) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+      "content=\"width=device-width\">\n<title>Tilebeat: "
+      "{0}</title>\n<style>{1}{2}</style>\n</head>\n<body>\n"
+      "<h1>Tilebeat: {0}</h1>\n",
+      title, kStyle, style);
+}
+
+}  // namespace tilebeat::page

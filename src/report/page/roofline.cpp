@@ -1,11 +1,11 @@
+#include "report/page/markup.h"
+#include "report/page/sections.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
-
-#include "axis.h"
-#include "sections.h"
 
 namespace tilebeat::page {
 namespace {

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "report/page/facts.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "facts.h"
 
 // The parts of the page, each a piece of HTML that begins with its heading.
 namespace tilebeat::page {

@@ -1,10 +1,9 @@
-#include "tilebeat/report/text_table.h"
+#include "report/page/sections.h"
+#include "report/text_table.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
-
-#include "sections.h"
 
 namespace tilebeat::page {
 namespace {

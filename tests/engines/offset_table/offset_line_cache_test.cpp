@@ -1,11 +1,10 @@
 // The line cache against a machine that is stepped clock by clock, and its latencies (SPEC OT-4, OT-6).
-#include "tilebeat/engines/offset_table/line_cache.h"
+#include "engines/offset_table/line_cache.h"
+#include "plain_line_cache.h"
+#include "random_cases.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "plain_line_cache.h"
-#include "random_cases.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,5 +1,5 @@
 // The stages of the offset-table engine, cycle by cycle: expectations from SPEC OT-6 and docs/offset.md.
-#include "tilebeat/engines/offset_table/pipeline.h"
+#include "engines/offset_table/pipeline.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,13 @@
 // Beats in the same lines, of which the first one is looked up, against the same beats one by one (SPEC OT-4,
 // OT-6).
-#include "tilebeat/engines/offset_table/pipeline.h"
-#include "tilebeat/engines/offset_table/stretches.h"
+#include "engines/offset_table/pipeline.h"
+#include "engines/offset_table/schedule.h"
+#include "random_cases.h"
 
 #include <limits>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "random_cases.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,14 +1,12 @@
 // Files of tables: written, read back, and refused when anything is wrong with them (SPEC OT-3).
-#include "tilebeat/base/error.h"
-#include "tilebeat/engines/offset_table/table_file.h"
-#include "tilebeat/engines/offset_table/table_library.h"
+#include "engines/offset_table/table_file.h"
+#include "offset_formulas.h"
+#include "tilebeat/error.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "offset_formulas.h"
 
 namespace tilebeat::testing {
 namespace {

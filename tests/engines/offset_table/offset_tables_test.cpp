@@ -1,15 +1,14 @@
 // The tables of addresses as pure values (SPEC OT-1, OT-2, OT-5, OT-6).
-#include "tilebeat/base/error.h"
-#include "tilebeat/engines/offset_table/schedule.h"
-#include "tilebeat/engines/offset_table/table_file.h"
-#include "tilebeat/engines/offset_table/tables.h"
+#include "engines/offset_table/schedule.h"
+#include "engines/offset_table/table_file.h"
+#include "engines/offset_table/tables.h"
+#include "offset_formulas.h"
+#include "tilebeat/error.h"
 
 #include <set>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "offset_formulas.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,12 +1,12 @@
 // The rolling-register unit as in a core, with ports of its own at NRAM and WRAM: products against SPEC RO-6
 // (support/rolling_formulas.h), both granularities against each other, what limits its ports.
+#include "rolling_core_bench.h"
+
 #include <random>
 #include <string>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "rolling_core_bench.h"
 
 namespace tilebeat::rolling {
 namespace {

@@ -1,12 +1,11 @@
 // Lines on their way into registers, a stretch at a time, against the same lines one by one (SPEC RO-6).
-#include "tilebeat/engines/rolling/sim/line_flow.h"
+#include "engines/rolling/sim/job.h"
+#include "random_cases.h"
 
 #include <deque>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "random_cases.h"
 
 namespace tilebeat::testing {
 namespace {

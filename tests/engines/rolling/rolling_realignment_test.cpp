@@ -1,5 +1,7 @@
 // Where sums of the rolling-register unit lie, and how they come to their places: the table of SPEC RO-2 word
 // by word, and every element of all schemes.
+#include "rolling_schedules.h"
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -7,8 +9,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "rolling_schedules.h"
 
 namespace tilebeat::rolling {
 namespace {

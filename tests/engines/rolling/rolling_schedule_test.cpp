@@ -1,5 +1,7 @@
 // The order of the rolling-register unit against the tables and examples of document 002 (SPEC section 5):
 // variants and blocks.
+#include "rolling_schedules.h"
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -7,8 +9,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "rolling_schedules.h"
 
 namespace tilebeat::rolling {
 namespace {

@@ -1,4 +1,7 @@
 // Stacked storage of the rolling-register unit (document 002 tables 1 to 5), and the cycles of its rounds.
+#include "rolling_formulas.h"
+#include "rolling_schedules.h"
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -6,9 +9,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "rolling_formulas.h"
-#include "rolling_schedules.h"
 
 namespace tilebeat::rolling {
 namespace {

@@ -1,13 +1,13 @@
 // What the rolling-register unit shows, and what it refuses: registers roll by roll (document 002 tables 1 to
 // 5), stalls by name, sums that stay in the result buffer, transposition while loading, faults.
+#include "rolling_bench.h"
+
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "rolling_bench.h"
 
 namespace tilebeat::rolling {
 namespace {

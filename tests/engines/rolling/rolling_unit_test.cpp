@@ -1,13 +1,13 @@
 // The rolling-register unit between a command processor and memories that are stubs: products of any size, in
 // all variants, their cycles against SPEC RO-6 (support/rolling_formulas.h).
+#include "rolling_bench.h"
+
 #include <random>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "rolling_bench.h"
 
 namespace tilebeat::rolling {
 namespace {

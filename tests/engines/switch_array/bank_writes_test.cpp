@@ -1,9 +1,11 @@
 // When the bytes of a stream are written into the banks behind it: a bank writes one word a cycle, from the
 // cycle after its beat on (document 000 [0088], SPEC SW-1, CY-1).
-#include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/engines/switch_array/sim/input_arrangement.h"
-#include "tilebeat/engines/switch_array/sim/parameter_loader.h"
-#include "tilebeat/fabric/sram_bank.h"
+#include "engines/switch_array/operations.h"
+#include "engines/switch_array/sim/input_arrangement.h"
+#include "engines/switch_array/sim/parameter_loader.h"
+#include "fabric/sram_bank.h"
+#include "random_cases.h"
+#include "systemc_test.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,9 +14,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "random_cases.h"
-#include "systemc_test.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,8 +1,11 @@
 // Cycle by cycle, what the DMA channels of document 000 do, against plain models of their rules that share no
 // code with them: docs/soc.md, "DMA channels" (SPEC CY-1, SW-8).
-#include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/engines/switch_array/sim/read_channel.h"
-#include "tilebeat/engines/switch_array/sim/store_channel.h"
+#include "engines/switch_array/sim/dma_channels.h"
+
+#include "engines/switch_array/operations.h"
+#include "random_cases.h"
+#include "systemc_test.h"
+#include "unit_driver.h"
 
 #include <algorithm>
 #include <sstream>
@@ -10,10 +13,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "random_cases.h"
-#include "systemc_test.h"
-#include "unit_driver.h"
 
 namespace tilebeat::testing {
 namespace {

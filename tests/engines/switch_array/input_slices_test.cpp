@@ -1,12 +1,12 @@
 // Maps that are loaded in slices of their channels: the cycles of a stream into the banks, counted one by one
 // (SPEC SW-1, SW-7, CY-1).
+#include "chip_run.h"
+#include "recording_trace.h"
+
 #include <array>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "chip_run.h"
-#include "recording_trace.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,8 +1,8 @@
 // Which bytes of kernels lie in memory (docs/isa.md, load.kernels; SPEC SW-8).
 
-#include "tilebeat/engines/switch_array/kernel_words.h"
+#include "engines/switch_array/kernel_words.h"
 
-#include "tilebeat/base/error.h"
+#include "tilebeat/error.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

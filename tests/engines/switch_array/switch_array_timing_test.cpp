@@ -1,14 +1,13 @@
 // Cycles of the switch array in a whole SoC: exact pairs around each threshold of SPEC SW-8.
-#include "tilebeat/engines/switch_array/config.h"
+#include "conv_workload.h"
+#include "engines/switch_array/config.h"
+#include "planned_tiles.h"
+#include "simulated_run.h"
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "conv_workload.h"
-#include "planned_tiles.h"
-#include "simulated_run.h"
 
 namespace tilebeat::testing {
 namespace {

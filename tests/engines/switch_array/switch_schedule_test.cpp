@@ -1,5 +1,7 @@
 // The switch array's pure schedules against SPEC section 3: what is expected is written out or computed here.
-#include "tilebeat/engines/switch_array/schedule.h"
+#include "engines/switch_array/schedule.h"
+#include "switch_array_formulas.h"
+#include "worked_tables.h"
 
 #include <map>
 #include <set>
@@ -9,9 +11,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
-
-#include "switch_array_formulas.h"
-#include "worked_tables.h"
 
 namespace tilebeat::testing {
 namespace {

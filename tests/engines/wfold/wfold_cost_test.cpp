@@ -1,11 +1,11 @@
 // What runs of the W-fold engine are expected to cost, against what they take (SPEC MA-3).
+#include "engines/wfold/choice.h"
+#include "wfold_engine_bench.h"
+
 #include <algorithm>
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "run_cost.h"
-#include "wfold_engine_bench.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,8 +1,8 @@
 // The W-fold engine with its two storages on a small bus: requests, lines and results (SPEC WF-2, WF-5, WF-7,
 // WF-8).
-#include <gtest/gtest.h>
-
 #include "wfold_engine_bench.h"
+
+#include <gtest/gtest.h>
 
 namespace tilebeat::testing {
 namespace {

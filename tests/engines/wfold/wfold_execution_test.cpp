@@ -1,6 +1,7 @@
 // A W-fold schedule carried out with plain loops gives the plain convolution, and every way of reading brings
 // the bytes that its lines need (SPEC section 4).
-#include "tilebeat/engines/wfold/schedule.h"
+#include "engines/wfold/schedule.h"
+#include "wfold_cases.h"
 
 #include <algorithm>
 #include <map>
@@ -10,8 +11,6 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "wfold_cases.h"
 
 namespace tilebeat::testing {
 namespace {

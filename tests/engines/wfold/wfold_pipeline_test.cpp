@@ -1,6 +1,9 @@
 // Cycles of broadcast lines, kernel lines and beats of the W-fold engine: worked examples, exact pairs, and a
 // simulation of SPEC WF-8's text cycle by cycle for random runs.
-#include "tilebeat/engines/wfold/sim/wfold_pipeline.h"
+#include "engines/wfold/sim/wfold_pipeline.h"
+
+#include "systemc_test.h"
+#include "wfold_cases.h"
 
 #include <functional>
 #include <map>
@@ -8,9 +11,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "systemc_test.h"
-#include "wfold_cases.h"
 
 namespace tilebeat::testing {
 namespace {

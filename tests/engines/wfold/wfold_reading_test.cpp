@@ -1,6 +1,7 @@
 // How the W-fold engine folds, reads and lines up the map, against SPEC section 4: WF-1, WF-2, WF-5, WF-6.
 // What is expected is written out or computed here.
-#include "tilebeat/engines/wfold/schedule.h"
+#include "engines/wfold/schedule.h"
+#include "wfold_cases.h"
 
 #include <algorithm>
 #include <map>
@@ -11,8 +12,6 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "wfold_cases.h"
 
 namespace tilebeat::testing {
 namespace {

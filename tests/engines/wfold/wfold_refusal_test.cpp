@@ -1,12 +1,12 @@
 // What the W-fold engine refuses to run (SPEC UI-5, WF-1, WF-2).
+#include "wfold_engine_bench.h"
+
 #include <functional>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "wfold_engine_bench.h"
 
 namespace tilebeat::testing {
 namespace {

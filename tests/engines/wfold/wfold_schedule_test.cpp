@@ -1,6 +1,7 @@
 // The order of tiles, refills, steps and beats of the W-fold engine and what they find in its buffers,
 // against SPEC section 4: WF-3, WF-4, WF-6, WF-8. What is expected is written out or computed here.
-#include "tilebeat/engines/wfold/schedule.h"
+#include "engines/wfold/schedule.h"
+#include "wfold_cases.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +10,6 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-
-#include "wfold_cases.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,10 +1,10 @@
 // Sums that several runs of the W-fold engine add up, one part of the channels each (SPEC WF-4, WF-8, MA-1).
+#include "wfold_engine_bench.h"
+
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "wfold_engine_bench.h"
 
 namespace tilebeat::testing {
 namespace {

@@ -1,7 +1,7 @@
 // The W-fold engine with its two storages on a small bus: back-pressure and widths (SPEC WF-8, CY-2).
-#include <gtest/gtest.h>
-
 #include "wfold_engine_bench.h"
+
+#include <gtest/gtest.h>
 
 namespace tilebeat::testing {
 namespace {

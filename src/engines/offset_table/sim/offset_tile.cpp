@@ -1,8 +1,8 @@
 // The offset-table engine in tile granularity: the products of a slice at once, from the bytes in memory.
-#include "tilebeat/base/math.h"
-#include "tilebeat/engines/offset_table/sim/offset_unit.h"
-#include "tilebeat/engines/rolling/sim/block_product.h"
-#include "tilebeat/engines/rolling/sim/operand_image.h"
+#include "base/math.h"
+#include "engines/offset_table/sim/offset_unit.h"
+#include "engines/rolling/sim/operand_image.h"
+#include "engines/rolling/sim/pe_array.h"
 
 #include <algorithm>
 

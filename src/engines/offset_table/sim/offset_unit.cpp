@@ -1,8 +1,8 @@
-#include "tilebeat/engines/offset_table/sim/offset_unit.h"
+#include "engines/offset_table/sim/offset_unit.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/math.h"
-#include "tilebeat/units/post_processing.h"
+#include "base/math.h"
+#include "tilebeat/error.h"
+#include "units/post_processing.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,5 @@
-#include "tilebeat/engines/offset_table/sim/table_memory.h"
-
-#include "tilebeat/base/error.h"
+#include "engines/offset_table/sim/offset_unit.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cstring>

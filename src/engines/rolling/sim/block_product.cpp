@@ -1,4 +1,4 @@
-#include "tilebeat/engines/rolling/sim/block_product.h"
+#include "engines/rolling/sim/pe_array.h"
 
 #include <cstring>
 

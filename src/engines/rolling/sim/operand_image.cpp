@@ -1,4 +1,4 @@
-#include "tilebeat/engines/rolling/sim/operand_image.h"
+#include "engines/rolling/sim/operand_image.h"
 
 #include <algorithm>
 

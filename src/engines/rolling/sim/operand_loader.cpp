@@ -1,6 +1,11 @@
-#include "tilebeat/engines/rolling/sim/operand_loader.h"
+#include "engines/rolling/sim/operand_loader.h"
+
+#include "base/math.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
 
 namespace tilebeat::rolling {
 
@@ -41,6 +46,316 @@ void OperandLoader::enter(Cycle at, Activity release) {
   ++entered_;
   ++stats.lines;
   if (front.load.kind != Load::Kind::kRecord) stats.elements += front.load.filled.size;
+}
+
+namespace {
+
+constexpr std::uint64_t kBurstBoundary = 4096;  // that no burst crosses
+
+// Half of the queue at most: while some lines wait, others are requested.
+int batch_of(const RollingConfig& config) {
+  const int lanes = std::min(config.rows, config.columns);
+  return std::max(1, std::min(config.line_queue / 2, config.request_bytes / lanes));
+}
+
+}  // namespace
+
+BusLoader::BusLoader(OperandName operand, const SimContext& context, const RollingConfig& config,
+                     int max_outstanding, sc_core::sc_event& changed)
+    : OperandLoader(operand, config),
+      port(std::string(kOperandNames[static_cast<std::size_t>(operand)]).c_str(), context, max_outstanding,
+           changed),
+      batch_(batch_of(config)) {}
+
+void BusLoader::take(Cycle now) {
+  while (port.front_ready(now)) {
+    std::vector<std::uint8_t> data = port.take_front();
+    std::vector<Fragment> fragments = std::move(bursts_.front());
+    bursts_.pop_front();
+    auto from = data.cbegin();
+    for (const Fragment& f : fragments) {
+      Line& filled = line(f.line);
+      std::copy_n(from, f.bytes, filled.bytes.begin() + f.at);
+      from += f.bytes;
+      filled.missing -= f.bytes;
+      if (filled.missing == 0) filled.ready = now;
+    }
+    fragments.clear();
+    spare_.push_back(std::move(fragments));
+    port.recycle(std::move(data));
+  }
+}
+
+// Lines that have entered by cycle `now`.
+std::int64_t BusLoader::left(Cycle now) {
+  while (left_ < entered_ && line(left_).leaves <= now) ++left_;
+  return left_;
+}
+
+// The next line has its turn: its pieces are to be requested. False when there is none, or no room for it.
+bool BusLoader::prepare_next(Rounds& rounds, Cycle now) {
+  if (prepared_ - left(now) >= config_.line_queue) return false;
+  Round* round = next_round(rounds);
+  if (round == nullptr) return false;
+  const std::int64_t number = prepared_;
+  Line& made = prepare(*round);
+  find_pieces(*round, operand_, made);
+  for (const Piece& piece : made.pieces) {
+    pending_.push_back({{number, piece.at, piece.bytes}, piece.address});
+    made.missing += piece.bytes;
+  }
+  made.clocks = std::max(1, ceil_div(made.missing, config_.port_bytes));
+  if (made.missing == 0) made.ready = now + 1;
+  return true;
+}
+
+void BusLoader::request(Rounds& rounds, Cycle now, Activity idle) {
+  if (!port.granted(now)) {
+    port.ledger.enter(port.waits_for(), now);
+    return;
+  }
+  while (pending_.empty()) {
+    const bool room = prepared_ - left(now) + batch_ <= config_.line_queue;
+    if (room && prepare_next(rounds, now)) continue;
+    const bool more = next_round(rounds) != nullptr;
+    port.ledger.enter(more ? Activity::kLanding : port.empty() ? idle : Activity::kMemory, now);
+    return;
+  }
+  if (!port.has_room()) {
+    port.ledger.enter(Activity::kOutstanding, now);
+    return;
+  }
+  const std::uint64_t address = pending_.front().address;
+  const int most =
+      std::min(config_.request_bytes, static_cast<int>(kBurstBoundary - address % kBurstBoundary));
+  std::vector<Fragment> fragments;
+  if (!spare_.empty()) {
+    fragments = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  int bytes = 0;
+  while (bytes < most) {
+    if (pending_.empty() && !prepare_next(rounds, now)) break;
+    if (pending_.empty()) continue;  // a line of padding
+    Pending& next = pending_.front();
+    if (next.address != address + static_cast<std::uint64_t>(bytes)) break;
+    const int taken = std::min(next.fragment.bytes, most - bytes);
+    fragments.push_back({next.fragment.line, next.fragment.at, taken});
+    bytes += taken;
+    next.address += static_cast<std::uint64_t>(taken);
+    next.fragment.at += taken, next.fragment.bytes -= taken;
+    if (next.fragment.bytes == 0) pending_.pop_front();
+  }
+  bursts_.push_back(std::move(fragments));
+  ++stats.requests;
+  stats.bytes += bytes;
+  port.issue(tlm::TLM_READ_COMMAND, address, bytes, port.buffer(bytes), now);
+}
+
+void BusLoader::schedule(NextClock& next) const {
+  // The cycle in which there is room for a batch of lines.
+  const std::int64_t surplus = prepared_ - left_ + batch_ - config_.line_queue;
+  if (surplus > 0 && left_ + surplus <= entered_) next.at(line(left_ + surplus - 1).leaves);
+  if (port.ledger.current() == Activity::kBusy) next.at(port.ledger.settled_at() + 1);
+}
+
+ScratchpadLoader::ScratchpadLoader(OperandName operand, const SimContext& context,
+                                   const RollingConfig& config, const MemoryConfig& memory,
+                                   Granularity granularity)
+    : OperandLoader(operand, config),
+      port(std::string(kOperandNames[static_cast<std::size_t>(operand)]), context, memory, config.port_bytes),
+      granularity_(granularity),
+      reads_images_(granularity == Granularity::kTile),
+      departures_(config.line_queue) {}
+
+// What the lines of B depend on, besides the memory.
+ScratchpadLoader::KernelsKey ScratchpadLoader::key_of(const Job& job) {
+  return {static_cast<std::int64_t>(job.run.weights),
+          job.run.kernels,
+          job.schedule.product().n,
+          job.schedule.lanes(),
+          job.setup.block_kernels,
+          static_cast<std::int64_t>(job.setup.transposition),
+          job.conv.weight_zero_point,
+          static_cast<std::int64_t>(job.conv.weight_type)};
+}
+
+void ScratchpadLoader::begin(Job& job, Cycle now) {
+  requests_.enter(Activity::kLanding, now);
+  next_turn_ = std::max(next_turn_, now);
+  if (granularity_ == Granularity::kClock) return;
+  const bool unchanged = port.open_direct() == ScratchpadPort::Contents::kUnchanged;
+  if (!reads_images_) return;
+  if (operand_ == OperandName::kB) {
+    begin_kernels(job, unchanged);
+  } else {
+    const int last = job.run.first_kernel + job.run.kernels - 1;
+    maps_.resize(static_cast<std::size_t>(last / job.setup.group_kernels - job.first_group() + 1));
+    for (OperandImage& image : maps_) image.invalidate();
+    OperandImage::read_map(source_of(job), elements_);
+  }
+}
+
+// Runs of the same kernels follow one another: what was read is valid until the memory is written.
+void ScratchpadLoader::begin_kernels(const Job& job, bool unchanged) {
+  const KernelsKey key = key_of(job);
+  if (!unchanged) {
+    for (Kernels& kernels : kernels_) kernels.image.invalidate();
+  }
+  const auto known = std::find_if(kernels_.begin(), kernels_.end(), [&](const Kernels& kernels) {
+    return !kernels.image.empty() && kernels.key == key;
+  });
+  if (known != kernels_.end()) {
+    current_ = static_cast<std::size_t>(known - kernels_.begin());
+    return;
+  }
+  current_ = oldest_;
+  if (++oldest_ == kernels_.size()) oldest_ = 0;
+  kernels_[current_].key = key;
+  kernels_[current_].image.read_kernels(source_of(job));
+}
+
+void ScratchpadLoader::request(Rounds& rounds, Cycle now, Activity idle) {
+  if (granularity_ == Granularity::kClock) request_until(rounds, now);
+  // In tile granularity nothing is left to be requested.
+  const bool more = granularity_ == Granularity::kClock && next_round(rounds) != nullptr;
+  if (!more && requests_.settled_at() <= now) requests_.enter(idle, now);
+}
+
+void ScratchpadLoader::request_ahead(Rounds& rounds) {
+  request_until(rounds, std::numeric_limits<Cycle>::max());
+}
+
+void ScratchpadLoader::request_until(Rounds& rounds, Cycle last) {
+  for (;;) {
+    if (prepared_ - entered_ >= config_.line_queue) return;
+    Round* round = next_round(rounds);
+    if (round == nullptr) return;
+    const Cycle room = prepared_ < config_.line_queue ? 0 : line(prepared_).leaves;
+    const Cycle turn = std::max(next_turn_, room);
+    if (turn > last) return;
+    Line& made = prepare(*round);
+    const int accesses = access(*round, made);
+    stats.requests += accesses;
+    requests_.spend(Activity::kLanding, turn - requests_.settled_at(), CycleOrder::kMixed);
+    requests_.spend(Activity::kBusy, std::max(1, accesses), CycleOrder::kMixed);
+    next_turn_ = requests_.settled_at();
+    made.ready = next_turn_ + port.latency();
+    if (next_round(rounds) == nullptr) requests_.enter(Activity::kNoWork, next_turn_);
+  }
+}
+
+// The accesses of a line, one a cycle from the present one on.
+int ScratchpadLoader::access(Round& round, Line& made) {
+  find_pieces(round, operand_, made);
+  int accesses = 0, bytes = 0;
+  for (const Piece& piece : made.pieces) {
+    std::uint8_t* to = made.bytes.data() + piece.at;
+    if (granularity_ == Granularity::kClock) {
+      accesses += port.read(piece.address, to, piece.bytes, accesses);
+    } else {
+      port.direct_read(piece.address, to, piece.bytes);
+      accesses += port.accesses(piece.address, piece.bytes);
+    }
+    bytes += piece.bytes;
+  }
+  stats.bytes += bytes;
+  made.clocks = std::max(1, ceil_div(bytes, config_.port_bytes));
+  return accesses;
+}
+
+const OperandImage& ScratchpadLoader::image_of(const Round& round) {
+  if (operand_ == OperandName::kB) return kernels_[current_].image;
+  const Job& job = *round.job;
+  const int group = job.lines.group_of(round.block);
+  OperandImage& image = maps_[static_cast<std::size_t>(group - job.first_group())];
+  if (image.empty()) image.read_pixels(source_of(job), group, elements_);
+  return image;
+}
+
+Cycle ScratchpadLoader::load_round(Round& round, Cycle free, Activity release,
+                                   std::vector<PostParameter>& records) {
+  const bool is_b = operand_ == OperandName::kB;
+  const bool across = is_b && round.job->setup.transposition == Transposition::kWhileLoading;
+  LineFlow flow(departures_, {port.latency(), config_.port_bytes}, free, next_turn_, ledger.settled_at());
+  OperandImage::Sum read;
+  if (!across) pass_lines(round, flow, read);
+  if (across || (is_b && round.records == Records::kLoaded)) pass_others(round, flow, read, records);
+  settle(flow, release);
+  stats.requests += read.accesses, stats.bytes += read.bytes;
+  const Cycle in_place = flow.entry() - 1;
+  if (round.ends_job) {
+    requests_.enter(Activity::kNoWork, next_turn_);
+    ledger.enter(Activity::kNoWork, in_place + 1);
+  }
+  return in_place;
+}
+
+void ScratchpadLoader::settle(const LineFlow& flow, Activity release) {
+  requests_.spend(Activity::kLanding, flow.landing(), CycleOrder::kMixed);
+  requests_.spend(Activity::kBusy, flow.turn() - next_turn_ - flow.landing(), CycleOrder::kMixed);
+  next_turn_ = flow.turn();
+  ledger.spend(Activity::kLineLoad, flow.memory(), CycleOrder::kMixed);
+  ledger.spend(release, flow.waited(), CycleOrder::kMixed);
+  ledger.spend(Activity::kBusy, flow.entry() - ledger.settled_at(), CycleOrder::kMixed);
+  stats.lines += flow.lines();
+}
+
+// In the order of OperandLines::loads.
+void ScratchpadLoader::pass_lines(const Round& round, LineFlow& flow, OperandImage::Sum& read) {
+  const RollingSchedule& schedule = round.job->schedule;
+  const OperandImage& image = image_of(round);
+  const Span cuts = schedule.cuts_of_round(round.round);
+  const bool is_a = operand_ == OperandName::kA;
+  const Span all = is_a ? round.block.rows : round.block.columns;
+  stats.elements += schedule.elements_of(cuts) * all.size;
+  if (image.short_lines()) {
+    flow.pass_short(all.size * cuts.size);
+    read = image.short_accesses(cuts, all);
+    return;
+  }
+  const auto pass = [&](int cut, int line) {
+    const OperandImage::Access& access = image.access(cut, line);
+    flow.pass(access.count, access.bytes);
+    read.accesses += access.count, read.bytes += access.bytes;
+  };
+  for (int part = 0; part < round.block.parts; ++part) {
+    const Span lines = schedule.lines_of(round.block, operand_, part);
+    const int begin = all.begin + lines.begin, end = begin + lines.size;
+    if (is_a) {
+      for (int line = begin; line < end; ++line)
+        for (int cut = cuts.begin; cut < cuts.end(); ++cut) pass(cut, line);
+    } else {
+      for (int cut = cuts.begin; cut < cuts.end(); ++cut)
+        for (int line = begin; line < end; ++line) pass(cut, line);
+    }
+  }
+}
+
+// Elements of several lines, and records.
+void ScratchpadLoader::pass_others(const Round& round, LineFlow& flow, OperandImage::Sum& read,
+                                   std::vector<PostParameter>& records) {
+  std::vector<Load> loads;
+  round.job->lines.loads(operand_, round.block, round.round, round.records, loads);
+  std::vector<Piece> pieces;
+  for (const Load& load : loads) {
+    if (load.kind == Load::Kind::kLine) continue;
+    round.job->lines.find(operand_, round.block, round.round, load, pieces);
+    int accesses = 0, bytes = 0;
+    for (const Piece& piece : pieces) {
+      accesses += port.accesses(piece.address, piece.bytes);
+      bytes += piece.bytes;
+    }
+    flow.pass(accesses, bytes);
+    read.accesses += accesses, read.bytes += bytes;
+    if (load.kind == Load::Kind::kAcross) {
+      stats.elements += load.filled.size;
+      continue;
+    }
+    std::array<std::uint8_t, OperandLines::kRecordBytes> record{};
+    port.direct_read(pieces.front().address, record.data(), OperandLines::kRecordBytes);
+    records.push_back(decode_post_parameter(record.data()));
+  }
 }
 
 }  // namespace tilebeat::rolling

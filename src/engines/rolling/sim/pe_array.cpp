@@ -1,7 +1,6 @@
-#include "tilebeat/engines/rolling/sim/pe_array.h"
+#include "engines/rolling/sim/pe_array.h"
 
-#include "tilebeat/base/math.h"
-#include "tilebeat/engines/rolling/sim/block_product.h"
+#include "base/math.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
-#include "tilebeat/engines/rolling/sim/result_buffer.h"
+#include "engines/rolling/sim/result_buffer.h"
 
-#include "tilebeat/base/math.h"
-#include "tilebeat/units/post_processing.h"
+#include "base/math.h"
+#include "units/post_processing.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // The rolling-register unit in clock granularity: one call a cycle.
-#include "tilebeat/engines/rolling/sim/rolling_unit.h"
+#include "engines/rolling/sim/rolling_unit.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
-#include "tilebeat/engines/rolling/sim/rolling_unit.h"
+#include "engines/rolling/sim/rolling_unit.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/math.h"
+#include "base/math.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <limits>

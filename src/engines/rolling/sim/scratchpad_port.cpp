@@ -1,6 +1,6 @@
-#include "tilebeat/engines/rolling/sim/scratchpad_port.h"
+#include "engines/rolling/sim/scratchpad_port.h"
 
-#include "tilebeat/base/error.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,9 +1,9 @@
-#include "tilebeat/engines/switch_array/sim/input_arrangement.h"
+#include "engines/switch_array/sim/input_arrangement.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/math.h"
-#include "tilebeat/engines/switch_array/config.h"
-#include "tilebeat/engines/switch_array/sim/stream_sink.h"
+#include "base/math.h"
+#include "engines/switch_array/config.h"
+#include "engines/switch_array/sim/dma_channels.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
-#include "tilebeat/engines/switch_array/sim/parameter_loader.h"
+#include "engines/switch_array/sim/parameter_loader.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/engines/switch_array/config.h"
-#include "tilebeat/engines/switch_array/sim/stream_sink.h"
+#include "engines/switch_array/config.h"
+#include "engines/switch_array/sim/dma_channels.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 

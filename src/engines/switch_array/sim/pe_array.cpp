@@ -1,9 +1,9 @@
-#include "tilebeat/engines/switch_array/sim/pe_array.h"
+#include "engines/switch_array/sim/pe_array.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/overloaded.h"
-#include "tilebeat/engines/switch_array/config.h"
-#include "tilebeat/engines/switch_array/sim/input_arrangement.h"
+#include "base/types.h"
+#include "engines/switch_array/config.h"
+#include "engines/switch_array/sim/input_arrangement.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 

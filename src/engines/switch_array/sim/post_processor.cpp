@@ -1,11 +1,11 @@
-#include "tilebeat/engines/switch_array/sim/post_processor.h"
+#include "engines/switch_array/sim/post_processor.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/overloaded.h"
-#include "tilebeat/engines/switch_array/config.h"
-#include "tilebeat/engines/switch_array/sim/input_arrangement.h"
-#include "tilebeat/units/post_processing.h"
-#include "tilebeat/units/work_slice.h"
+#include "base/types.h"
+#include "engines/switch_array/config.h"
+#include "engines/switch_array/sim/input_arrangement.h"
+#include "tilebeat/error.h"
+#include "units/matrix_unit.h"
+#include "units/post_processing.h"
 
 #include <algorithm>
 #include <cstring>

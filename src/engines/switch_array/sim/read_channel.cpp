@@ -1,8 +1,7 @@
-#include "tilebeat/engines/switch_array/sim/read_channel.h"
-
-#include "tilebeat/base/error.h"
-#include "tilebeat/engines/switch_array/kernel_words.h"
-#include "tilebeat/engines/switch_array/operations.h"
+#include "engines/switch_array/kernel_words.h"
+#include "engines/switch_array/operations.h"
+#include "engines/switch_array/sim/dma_channels.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 

@@ -1,8 +1,7 @@
-#include "tilebeat/engines/switch_array/sim/store_channel.h"
-
-#include "tilebeat/base/error.h"
-#include "tilebeat/engines/switch_array/operations.h"
-#include "tilebeat/units/work_slice.h"
+#include "engines/switch_array/operations.h"
+#include "engines/switch_array/sim/dma_channels.h"
+#include "tilebeat/error.h"
+#include "units/matrix_unit.h"
 
 #include <algorithm>
 

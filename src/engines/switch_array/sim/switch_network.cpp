@@ -1,8 +1,8 @@
-#include "tilebeat/engines/switch_array/sim/switch_network.h"
+#include "engines/switch_array/sim/switch_network.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/engines/switch_array/config.h"
-#include "tilebeat/engines/switch_array/sim/input_arrangement.h"
+#include "engines/switch_array/config.h"
+#include "engines/switch_array/sim/input_arrangement.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
-#include "tilebeat/engines/wfold/sim/line_reader.h"
+#include "engines/wfold/sim/line_reader.h"
 
-#include "tilebeat/engines/wfold/config.h"
+#include "engines/wfold/config.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // The W-fold master's cycles in clock granularity.
-#include "tilebeat/engines/wfold/sim/wfold_master.h"
+#include "engines/wfold/sim/wfold_master.h"
 
 #include <algorithm>
 

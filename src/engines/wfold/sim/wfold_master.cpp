@@ -1,8 +1,8 @@
-#include "tilebeat/engines/wfold/sim/wfold_master.h"
+#include "engines/wfold/sim/wfold_master.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/engines/wfold/config.h"
-#include "tilebeat/engines/wfold/sim/wfold_slave.h"
+#include "engines/wfold/config.h"
+#include "engines/wfold/sim/wfold_engine.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <utility>

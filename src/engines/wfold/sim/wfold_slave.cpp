@@ -1,9 +1,8 @@
-#include "tilebeat/engines/wfold/sim/wfold_slave.h"
-
-#include "tilebeat/base/error.h"
-#include "tilebeat/engines/wfold/config.h"
-#include "tilebeat/kernels/mac.h"
-#include "tilebeat/units/post_processing.h"
+#include "engines/wfold/config.h"
+#include "engines/wfold/sim/wfold_engine.h"
+#include "kernels/mac.h"
+#include "tilebeat/error.h"
+#include "units/post_processing.h"
 
 #include <algorithm>
 #include <numeric>

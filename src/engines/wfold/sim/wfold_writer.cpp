@@ -1,9 +1,8 @@
-#include "tilebeat/engines/wfold/sim/wfold_writer.h"
-
-#include "tilebeat/base/error.h"
-#include "tilebeat/base/math.h"
-#include "tilebeat/base/overloaded.h"
-#include "tilebeat/engines/wfold/config.h"
+#include "base/math.h"
+#include "base/types.h"
+#include "engines/wfold/config.h"
+#include "engines/wfold/sim/wfold_engine.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cstring>

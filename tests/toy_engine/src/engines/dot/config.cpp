@@ -1,8 +1,7 @@
-#include "tilebeat/engines/dot/config.h"
+#include "engines/dot/config.h"
 
-#include "tilebeat/config/engine_config_of.h"
-#include "tilebeat/config/hardware_config.h"
-#include "tilebeat/config/rules.h"
+#include "config/engine_config_of.h"
+#include "config/hardware_config.h"
 
 #include <fmt/format.h>
 

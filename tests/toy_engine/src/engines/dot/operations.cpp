@@ -1,4 +1,4 @@
-#include "tilebeat/engines/dot/operations.h"
+#include "engines/dot/operations.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tilebeat/engines/dot/schedule.h"
+#include "engines/dot/schedule.h"
 
 namespace tilebeat::dot {
 

@@ -1,8 +1,8 @@
-#include "tilebeat/engines/dot/sim/dot_unit.h"
+#include "engines/dot/sim/dot_unit.h"
 
-#include "tilebeat/base/error.h"
-#include "tilebeat/units/post_processing.h"
-#include "tilebeat/units/work_slice.h"
+#include "tilebeat/error.h"
+#include "units/matrix_unit.h"
+#include "units/post_processing.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
-#include "tilebeat/units/matrix_unit.h"
+#include "units/matrix_unit.h"
 
-#include "tilebeat/engines/dot/sim/dot_unit.h"
+#include "engines/dot/sim/dot_unit.h"
 
 namespace tilebeat::dot {
 namespace {

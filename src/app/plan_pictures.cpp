@@ -1,0 +1,210 @@
+#include "app/plan_pictures.h"
+
+#include "app/planning.h"
+#include "config/hardware_file.h"
+#include "report/text_table.h"
+#include "tilebeat/error.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+// Pixels.
+constexpr int kRow = 18, kTop = 64, kNames = 14, kOperations = 210, kBars = 360, kBar = 260, kNotes = 730,
+              kWidth = 1360, kText = 12;
+
+// Colours that are told apart without seeing red and green: by Holding, and of DRAM.
+constexpr std::array<const char*, 3> kHoldingColours{"#e69f00", "#0072b2", "#009e73"};
+constexpr const char* kDramColour = "#8c8c8c";
+
+std::string escaped(const std::string& text) {
+  std::string made;
+  for (const char c : text) {
+    if (c == '<')
+      made += "&lt;";
+    else if (c == '&')
+      made += "&amp;";
+    else
+      made += c;
+  }
+  return made;
+}
+std::string text_at(int x, int y, const std::string& text, const char* more = "") {
+  return fmt::format("<text x=\"{}\" y=\"{}\" {}>{}</text>\n", x, y, more, escaped(text));
+}
+std::string bar_at(int x, int y, int width, const char* colour) {
+  return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", x, y, width,
+                     kRow - 7, colour);
+}
+
+std::string legend() {
+  std::string svg;
+  int x = kBars;
+  const auto entry = [&](const char* colour, const std::string& text) {
+    svg += bar_at(x, kTop - 28, 12, colour) + text_at(x + 18, kTop - 18, text);
+    x += 40 + 7 * static_cast<int>(text.size());
+  };
+  entry(kDramColour, "DRAM");
+  for (std::size_t i = 0; i < kHoldingNames.size(); ++i)
+    entry(kHoldingColours[i], fmt::format("SRAM, {}", kHoldingNames[i]));
+  return svg;
+}
+
+// A frame around rows [begin, end).
+std::string frame(int begin, int end) {
+  return fmt::format(
+      "<rect x=\"6\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\" fill=\"none\" stroke=\"#333\"/>\n",
+      kTop + begin * kRow + 1, kNotes - 20, (end - begin) * kRow - 2);
+}
+
+// What a unit takes, beside its first rows [begin, end).
+std::string notes(const UnitMapping& unit, const LayerPlan& plan, int begin, int end) {
+  const int y = kTop + begin * kRow;
+  std::string svg;
+  const std::int64_t bytes = plan.input_bytes + plan.kernel_bytes + plan.output_bytes;
+  svg += text_at(kNotes, y + 14,
+                 fmt::format("{} clusters, {} rows a step: {} cycles, {} bytes over DRAM", unit.clusters,
+                             unit.step_rows, grouped(plan.estimated_cycles), grouped(bytes)));
+  int line = 1;
+  for (const char* wanted : {"one by one", "ends"}) {
+    for (const auto& [name, text] : plan.choices) {
+      if (name == wanted && line < end - begin)
+        svg += text_at(kNotes, y + 14 + kRow * line++,
+                       fmt::format("{}: {}", name, text.substr(0, text.find(", both"))), "fill=\"#555\"");
+    }
+  }
+  return svg;
+}
+
+}  // namespace
+
+std::string fusion_picture(const Workload& workload, const PlannedNetwork& planned) {
+  std::map<std::string, int> rows;
+  std::map<std::string, Holding> held;
+  std::int64_t most = 1;
+  for (const Layer& layer : workload.layers) {
+    rows.emplace(layer.name, static_cast<int>(rows.size()));
+    most = std::max(most, layer.output.size_bytes());
+  }
+  for (const UnitMapping& unit : planned.units) {
+    for (const std::string& layer : unit.layers) {
+      const auto found = unit.holdings.find(layer);
+      if (found != unit.holdings.end()) held[layer] = found->second;
+    }
+  }
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+      "font-family=\"sans-serif\" font-size=\"{2}\">\n<rect width=\"100%\" height=\"100%\" "
+      "fill=\"white\"/>\n",
+      kWidth, kTop + static_cast<int>(rows.size()) * kRow + 10, kText);
+  svg += text_at(kNames, 22, fmt::format("Fused units of {}", workload.name), "font-size=\"16\"");
+  svg += text_at(kNames, kTop - 18, "layer") + text_at(kOperations, kTop - 18, "operator") +
+         text_at(kBars, 22, "bytes of the output, where it lies:") + legend();
+  for (const Layer& layer : workload.layers) {
+    const int y = kTop + rows.at(layer.name) * kRow;
+    const std::int64_t bytes = layer.output.size_bytes();
+    const int width = std::max<int>(1, static_cast<int>(bytes * kBar / most));
+    const auto found = held.find(layer.name);
+    const char* colour =
+        found == held.end() ? kDramColour : kHoldingColours[static_cast<std::size_t>(found->second)];
+    svg += text_at(kNames, y + 13, layer.name) + text_at(kOperations, y + 13, layer.op);
+    svg += bar_at(kBars, y + 4, width, colour) + text_at(kBars + width + 6, y + 13, grouped(bytes));
+  }
+  for (const UnitMapping& unit : planned.units) {
+    const auto plan = std::find_if(planned.plan.layers.begin(), planned.plan.layers.end(),
+                                   [&](const LayerPlan& l) { return l.name == unit.layers.back(); });
+    // A mapping file may name layers that are no neighbours.
+    for (std::size_t l = 0, next = 0; l < unit.layers.size(); l = next) {
+      const int begin = rows.at(unit.layers[l]);
+      next = l + 1;
+      while (next < unit.layers.size() && rows.at(unit.layers[next]) == begin + static_cast<int>(next - l))
+        ++next;
+      const int end = begin + static_cast<int>(next - l);
+      svg += frame(begin, end);
+      if (l == 0) svg += notes(unit, *plan, begin, end);
+    }
+  }
+  return svg + "</svg>\n";
+}
+
+namespace {
+
+constexpr std::int64_t kKibibyte = 1024;
+constexpr std::int64_t kLongestBar = 40;  // characters of the longest bar
+
+HardwareConfig with_sram(const HardwareConfig& hardware, int kibibytes) {
+  HardwareConfig made = hardware;
+  made.chip->sram.size_bytes = kibibytes * kKibibyte;
+  return made;
+}
+
+std::int64_t bytes_of(const FusionSummary::Totals& totals) {
+  return totals.maps + totals.kernels;
+}
+
+}  // namespace
+
+FusionSummaries fusion_summaries(const Workload& workload, const HardwareConfig& hardware,
+                                 const std::string& file, std::optional<FusionSummary> own) {
+  const auto of = [&](FusionPlanner planner) {
+    if (own && hardware.fusion.planner == planner) return *own;
+    HardwareConfig asked = hardware;
+    asked.fusion.planner = planner;
+    return *plan_workload(workload, asked, file).fusion;
+  };
+  return {of(FusionPlanner::kRules), of(FusionPlanner::kOptimal)};
+}
+
+void check_sram_sizes(const std::vector<int>& sizes, const HardwareConfig& hardware) {
+  if (sizes.empty()) return;
+  if (!hardware.fused)
+    throw UserError("--sram: the curve is that of fused units, the hardware file needs \"fused\": true");
+  for (const int size : sizes) check_hardware(with_sram(hardware, size), fmt::format("--sram {}", size));
+}
+
+std::string sram_curve(const std::vector<int>& sizes, const Workload& workload,
+                       const HardwareConfig& hardware, const std::string& file) {
+  struct Point {
+    int kibibytes = 0;
+    std::optional<FusionSummaries> made;
+    std::string refused;
+  };
+  std::vector<Point> points;
+  std::int64_t most = 1;
+  for (const int size : sizes) {
+    points.push_back({size, std::nullopt, ""});
+    try {
+      points.back().made = fusion_summaries(workload, with_sram(hardware, size), file, std::nullopt);
+      most = std::max(most, bytes_of(points.back().made->optimal.alone));
+    } catch (const UserError& error) {
+      points.back().refused = error.what();
+    }
+  }
+  std::vector<std::vector<std::string>> rows{
+      {"SRAM, KiB", "layer by layer", "rules", "optimal", "inputs, outputs, weights once", ""}};
+  std::string refused;
+  for (const Point& point : points) {
+    if (!point.made) {
+      rows.push_back({grouped(point.kibibytes), "-", "-", "-", "-", ""});
+      refused += fmt::format("  {} KiB: {}\n", grouped(point.kibibytes), point.refused);
+      continue;
+    }
+    const FusionSummary &rules = point.made->rules, &optimal = point.made->optimal;
+    const auto length = static_cast<std::size_t>((bytes_of(optimal.fused) * kLongestBar + most - 1) / most);
+    const std::string bar(length, '#');
+    rows.push_back({grouped(point.kibibytes), grouped(bytes_of(optimal.alone)),
+                    grouped(bytes_of(rules.fused)), grouped(bytes_of(optimal.fused)),
+                    grouped(bytes_of(optimal.compulsory)), fmt::format("{:<{}}", bar, kLongestBar)});
+  }
+  return fmt::format("bytes of maps and kernels over DRAM, over the SRAM of a cluster\n{}{}\n",
+                     format_rows(rows), refused);
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace tilebeat {
+
+/// What an engine compiles ahead of runs for the layers of a workload, and keeps in files (SPEC OT-3). The
+/// configuration of the engine and all of its copies share one: planning compiles into it and takes from it.
+class CompiledAhead {
+ public:
+  virtual ~CompiledAhead() = default;
+
+  /// Takes what `bytes`, the contents of the file `name`, hold. Nothing of it is used before all of it has
+  /// been checked; throws UserError, in one line, for a file that is damaged or of another version.
+  virtual void use(const std::vector<std::uint8_t>& bytes, const std::string& name) = 0;
+  /// How many of those were used by planning since.
+  virtual int used() const = 0;
+  /// Keeps what planning compiles from now on.
+  virtual void record() = 0;
+  /// A file of all that was recorded.
+  virtual std::vector<std::uint8_t> file() const = 0;
+  /// What is to be shown of a file: one of its entries, and of that what it says of one thread and one k.
+  struct Question {
+    int entry = 0;
+    std::optional<std::int64_t> thread;
+    std::optional<int> k;
+  };
+  /// What `use` took, as text. Throws UserError when there is no such entry, thread or k.
+  virtual std::string text(const Question& question) const = 0;
+};
+
+class CompiledAhead;
+class Place;
+struct HardwareConfig;
+
+/// The memory cells of an engine that a fault can be injected into (SPEC CY-3): `banks` banks of `bytes`
+/// each.
+struct FaultSpace {
+  int banks = 0;
+  std::int64_t bytes = 0;
+};
+
+/// The part of a hardware file that belongs to one matrix engine. This level knows no engine: it reads,
+/// writes, checks and asks them through this interface, and EngineConfigOf makes it of an engine's struct.
+class EngineConfig {
+ public:
+  virtual ~EngineConfig() = default;
+  virtual std::unique_ptr<EngineConfig> clone() const = 0;
+
+  /// Sets what `json` names; throws UserError with the place of what is wrong.
+  virtual void read(const nlohmann::json& json, const Place& place) = 0;
+  virtual nlohmann::ordered_json write() const = 0;
+  virtual nlohmann::ordered_json schema() const = 0;
+  /// The rules between fields, those with the rest of `hardware` included; `root` is the place of the file.
+  /// Called for every engine, whether or not `hardware` uses it. Throws UserError.
+  virtual void check(const HardwareConfig& hardware, const Place& root) const = 0;
+
+  /// Multiply-accumulates of one engine a cycle, at most.
+  virtual std::int64_t peak_macs_per_clock() const = 0;
+  virtual FaultSpace fault_space(const HardwareConfig& hardware) const = 0;
+  /// Bytes of the buffers of one engine, without the memories of its core.
+  virtual std::int64_t buffer_bytes() const = 0;
+  /// What the engine compiles ahead, shared with all copies that are made from now on; null: nothing.
+  virtual std::shared_ptr<CompiledAhead> compiled_ahead() = 0;
+};
+
+/// An engine's struct behind the interface. Its members are defined in config/engine_config_of.h, which the
+/// source file of the engine includes; everybody else needs `value` only.
+template <class T>
+class EngineConfigOf : public EngineConfig {
+ public:
+  T value;
+
+  std::unique_ptr<EngineConfig> clone() const override;
+  void read(const nlohmann::json& json, const Place& place) override;
+  nlohmann::ordered_json write() const override;
+  nlohmann::ordered_json schema() const override;
+  void check(const HardwareConfig& hardware, const Place& root) const override;
+  std::int64_t peak_macs_per_clock() const override;
+  FaultSpace fault_space(const HardwareConfig& hardware) const override;
+  std::int64_t buffer_bytes() const override;
+  std::shared_ptr<CompiledAhead> compiled_ahead() override;
+};
+
+/// How an engine appears in hardware files.
+struct EngineDescription {
+  const char* dataflow;                     ///< its name under `dataflow`
+  const char* key;                          ///< the object with its sizes
+  const char* doc;                          ///< what that object is
+  std::unique_ptr<EngineConfig> (*make)();  ///< its configuration, with defaults
+  /// Fields of it that programs decide, not the hardware: a mapping file may set them for a layer.
+  std::vector<std::string> layer_choices{};
+  /// Ports that it has in a core to the chip's interconnect, past the bus of the core
+  /// (MatrixUnit::dram_ports).
+  std::vector<std::string> dram_ports{};
+  /// Every bank of WRAM holds a part of it in one piece, a region, and has a port of its own for the engine;
+  /// otherwise words go to the banks in turn.
+  bool wram_regions = false;
+  /// Its PEs keep their sums in accumulators, which a waveform can show (--vcd-accumulators).
+  bool traces_accumulators = false;
+};
+
+/// The engines that the program was linked with, in the order of the documentation; the first is the default.
+/// Defined by the list of engines (engines/list.h), not by this level.
+const std::vector<EngineDescription>& engine_descriptions();
+/// That of a dataflow, which is in the list.
+const EngineDescription& engine_description(const std::string& dataflow);
+
+/// One configuration of each engine of `engine_descriptions`, in their order; copied with its contents.
+class EngineConfigs {
+ public:
+  EngineConfigs();
+  EngineConfigs(const EngineConfigs& other);
+  EngineConfigs& operator=(const EngineConfigs& other);
+  EngineConfigs(EngineConfigs&&) = default;
+  EngineConfigs& operator=(EngineConfigs&&) = default;
+  ~EngineConfigs() = default;
+
+  std::size_t size() const { return engines_.size(); }
+  EngineConfig& operator[](std::size_t index) { return *engines_[index]; }
+  const EngineConfig& operator[](std::size_t index) const { return *engines_[index]; }
+
+  /// The configuration of the engine whose struct is T, which is in the list.
+  template <class T>
+  T& get() {
+    return const_cast<T&>(static_cast<const EngineConfigs&>(*this).get<T>());
+  }
+  template <class T>
+  const T& get() const {
+    for (const auto& engine : engines_) {
+      if (const auto* found = dynamic_cast<const EngineConfigOf<T>*>(engine.get())) return found->value;
+    }
+    missing();
+  }
+
+ private:
+  [[noreturn]] static void missing();
+
+  std::vector<std::unique_ptr<EngineConfig>> engines_;
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,116 @@
+#pragma once
+
+#include "config/engine_config.h"
+#include "schema/fields.h"
+#include "schema/place.h"
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace tilebeat {
+
+// For the rules between fields of a hardware file.
+
+/// Refuses `value`, which stands at `place`, unless `good`; `allowed` says what is.
+template <class T>
+void need(bool good, const Place& place, const T& value, const std::string& allowed) {
+  if (!good) place.refuse(nlohmann::ordered_json(value).dump(), allowed);
+}
+
+inline void need_power_of_two(std::int64_t value, const Place& place) {
+  need((value & (value - 1)) == 0, place, value, "a power of two");
+}
+
+// How EngineConfigOf<T> is made of what an engine declares beside its struct T, found by the type of T:
+//   template <class V> void describe(V&, T&)                                      its fields
+//   void check_engine(const T&, const HardwareConfig&, const Place& root)         its rules
+//   std::int64_t peak_macs_per_clock(const T&)
+//   FaultSpace fault_space(const T&, const HardwareConfig&)
+//   std::int64_t buffer_bytes(const T&)                      where it has buffers of its own
+//   std::shared_ptr<CompiledAhead> compiled_ahead(T&)        where it compiles something
+
+template <class T>
+std::unique_ptr<EngineConfig> EngineConfigOf<T>::clone() const {
+  return std::make_unique<EngineConfigOf>(*this);
+}
+
+template <class T>
+void EngineConfigOf<T>::read(const nlohmann::json& json, const Place& place) {
+  ObjectValue<T>{value}.read(json, place);
+}
+
+template <class T>
+nlohmann::ordered_json EngineConfigOf<T>::write() const {
+  T copy = value;
+  return ObjectValue<T>{copy}.write();
+}
+
+template <class T>
+nlohmann::ordered_json EngineConfigOf<T>::schema() const {
+  T copy = value;
+  return ObjectValue<T>{copy}.schema();
+}
+
+template <class T>
+void EngineConfigOf<T>::check(const HardwareConfig& hardware, const Place& root) const {
+  check_engine(value, hardware, root);
+}
+
+// The functions of the same names that the engine declares are found by the type of their argument.
+template <class T>
+std::int64_t peak_macs_of(const T& value) {
+  return peak_macs_per_clock(value);
+}
+template <class T>
+FaultSpace fault_space_of(const T& value, const HardwareConfig& hardware) {
+  return fault_space(value, hardware);
+}
+
+// Of engines that work on the memories of their core alone.
+template <class T>
+std::int64_t buffer_bytes(const T&) {
+  return 0;
+}
+template <class T>
+std::int64_t buffer_bytes_of(const T& value) {
+  return buffer_bytes(value);
+}
+
+// Of engines that compile nothing ahead.
+template <class T>
+std::shared_ptr<CompiledAhead> compiled_ahead(T&) {
+  return nullptr;
+}
+template <class T>
+std::shared_ptr<CompiledAhead> compiled_ahead_of(T& value) {
+  return compiled_ahead(value);
+}
+
+template <class T>
+std::int64_t EngineConfigOf<T>::peak_macs_per_clock() const {
+  return peak_macs_of(value);
+}
+
+template <class T>
+FaultSpace EngineConfigOf<T>::fault_space(const HardwareConfig& hardware) const {
+  return fault_space_of(value, hardware);
+}
+
+template <class T>
+std::int64_t EngineConfigOf<T>::buffer_bytes() const {
+  return buffer_bytes_of(value);
+}
+
+template <class T>
+std::shared_ptr<CompiledAhead> EngineConfigOf<T>::compiled_ahead() {
+  return compiled_ahead_of(value);
+}
+
+template <class T>
+std::unique_ptr<EngineConfig> make_engine_config() {
+  return std::make_unique<EngineConfigOf<T>>();
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,205 @@
+#pragma once
+
+#include "base/types.h"
+#include "engines/offset_table/config.h"
+#include "engines/offset_table/line_cache.h"
+#include "engines/offset_table/schedule.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace tilebeat::offset_table {
+
+/// What the unit must know of the memories behind its ports.
+struct PortTimes {
+  int line_cycles = 1;   ///< accesses of NRAM for a line
+  int nram_latency = 1;  ///< cycles
+  int wram_latency = 1;
+};
+
+/// The baseline's address generator (SPEC OT-6): one divider, not pipelined, and one multiplier, pipelined.
+/// A thread takes two divisions (by Ho*Wo and by Wo) and the products of its base; an offset two divisions
+/// (by Kh*Kw and by Kw) and its products, which begin when the divisions have ended.
+class AddressGenerator {
+ public:
+  explicit AddressGenerator(const OffsetConfig& config)
+      : divider_(config.divider_cycles), multiplier_(config.multiplier_cycles) {}
+  static constexpr int kDivisions = 2;
+  static constexpr int kThreadProducts = 5;  ///< oh*sv, ow*su, by H, by W, by C or V
+  static constexpr int kOffsetProducts = 4;  ///< v*dv, u*du, by W, by C, H*W or V
+
+  /// The first cycle in which the address is there, begun from `from` on.
+  Cycle make(int products, Cycle from) {
+    const Cycle begin = std::max(from, divider_free_);
+    divider_free_ = begin + kDivisions * divider_;
+    const Cycle multiplied = std::max(divider_free_, multiplier_free_);
+    multiplier_free_ = multiplied + products;
+    return multiplier_free_ - 1 + multiplier_;
+  }
+  /// Cycles that the generator needs for an address when many follow one another.
+  Cycle interval(int products) const { return std::max<Cycle>(kDivisions * divider_, products); }
+
+ private:
+  Cycle divider_, multiplier_;
+  Cycle divider_free_ = 0, multiplier_free_ = 0;
+};
+
+/// The way of beats through the unit, cycle by cycle: activation of threads, addresses, tags, lines, kernels,
+/// lanes, sums, results. Each stage is a resource that is free from some cycle on, and queues between them
+/// have places. Pure: the unit moves data by the cycles that it answers, the planner estimates with it.
+///
+/// Activation reads the base of a thread a cycle into one of two sets of registers. A beat is looked up when
+/// its group is active, its offset is there and the queue of `beat_queue` beats has a place, which it leaves
+/// when the lanes begin with it. Kernels of a beat are requested when its tags are looked up. The lanes have
+/// two sets of sums: a slice begins when the one before the last has left its sums, `drain_bytes` a cycle,
+/// row by row; `post_latency_cycles` later a row is written, at most `write_queue` rows wait for that.
+class Pipeline {
+ public:
+  Pipeline(const OffsetConfig& config, const PortTimes& times);
+
+  /// What a beat waited for, in cycles from which on it was there.
+  struct BeatTimes {
+    Cycle sums = 0;       ///< a set of sums is free
+    Cycle tables = 0;     ///< base and offset are in the table cache
+    Cycle addresses = 0;  ///< all addresses are known
+    LineCache::Looked looked;
+    Cycle kernels_requested = 0, kernels = 0;
+    Cycle begin = 0, end = 0;  ///< of the lanes; `end` is the cycle after the last
+  };
+  /// A group of `threads` threads; their bases are in the table cache from `tables` on.
+  void begin_group(int threads, Cycle tables);
+  /// The next slice of kernels; `fresh`: it begins sums.
+  void begin_slice(bool fresh);
+  /// The next beat, whose offset is in the table cache from `tables` on and whose kernels take
+  /// `kernel_accesses` of WRAM.
+  BeatTimes beat(const std::vector<Operand>& operands, Cycle tables, int kernel_accesses,
+                 std::vector<LineCache::Reference>& references);
+  /// The same for a beat whose footprint is known (LineCache::measure).
+  BeatTimes beat(LineCache::Footprint& footprint, Cycle tables, int kernel_accesses) {
+    BeatTimes t;
+    const Cycle earliest = addresses_of(t, tables);
+    t.looked = cache.look(footprint, earliest, lanes_free_);
+    end_beat(t, kernel_accesses);
+    return t;
+  }
+  /// The next `count` beats, if LineCache::look_again is right for them, and if their offset is the one of
+  /// the beat before, in the same slice. `each` is told, beat by beat, the cycles from which on its addresses
+  /// and its lines are there, and in which it begins.
+  template <class Each>
+  void beats_again(std::size_t count, int kernel_accesses, Each&& each);
+  /// Biases and scales are read behind the kernels; the first cycle in which they are there.
+  Cycle read_records(int accesses);
+  /// The slice's sums leave, `rows` rows of `columns`, not before `records`; `accesses` are those of NRAM for
+  /// each row. `sent` receives the cycle in which each row begins to be written. Returns the cycle after the
+  /// last access.
+  struct RowTimes {
+    Cycle begin = 0, sent = 0;
+  };
+  Cycle end_slice(int columns, Cycle records, const std::vector<int>& accesses, std::vector<RowTimes>& rows);
+
+  /// The first cycle in which the next beat may be looked up.
+  Cycle next_look() const { return cache.next_look(); }
+  /// The first cycle in which all operands have been read.
+  Cycle read_by() const;
+  /// The cycle after the last beat of the lanes.
+  Cycle lanes_free() const { return lanes_free_; }
+  Cycle last_looked() const { return last_looked_; }
+  /// Cycles of the adder tree behind a lane.
+  int tree_cycles() const { return tree_cycles_; }
+
+  LineCache cache;
+  std::int64_t activated = 0;  ///< threads
+  std::int64_t looked_up = 0;  ///< beats
+  /// Cycles that the generator would have taken for the addresses, less those of the tables.
+  Cycle cycles_saved() const;
+
+ private:
+  // The addresses of the next beat; returns the first cycle in which its tags may be looked up.
+  Cycle addresses_of(BeatTimes& t, Cycle tables) {
+    ++looked_up;
+    t.tables = std::max(tables, bases_from_);
+    addresses_from_ = std::max(active_from_, tables);
+    t.addresses = addresses_ = next_addresses();
+    return std::max(t.addresses, begun_[oldest_begun_] + 1);
+  }
+  Cycle next_addresses() {
+    if (config_.addresses == Addresses::kTables) return addresses_from_;
+    return std::max(addresses_from_, generator_.make(AddressGenerator::kOffsetProducts, addresses_from_));
+  }
+  // Its way from the tags on.
+  void end_beat(BeatTimes& t, int kernel_accesses) {
+    last_looked_ = t.looked.done;
+    registers_free_[static_cast<std::size_t>((groups_ + 1) % 2)] = last_looked_ + 1;
+    t.kernels_requested = std::max(t.looked.at, kernels_free_);
+    kernels_free_ = t.kernels_requested + kernel_accesses;
+    t.kernels = kernels_free_ + times_.wram_latency;
+    t.sums = sums_free_[static_cast<std::size_t>(slices_ % 2)];
+    t.begin = std::max({lanes_free_, t.sums, t.looked.ready, t.kernels});
+    lanes_free_ = t.end = t.begin + t.looked.cycles;
+    begun_[oldest_begun_] = t.begin;
+    if (++oldest_begun_ == begun_.size()) oldest_begun_ = 0;
+  }
+
+  OffsetConfig config_;
+  PortTimes times_;
+  AddressGenerator generator_;
+  int tree_cycles_ = 1;
+  // Activation: by register set, the cycle after the last beat that used it.
+  std::array<Cycle, 2> registers_free_{};
+  std::int64_t groups_ = 0;
+  Cycle activation_free_ = 0, active_from_ = 0, bases_from_ = 0;
+  Cycle last_looked_ = -1;
+  std::vector<Cycle> begun_;                  // by the lanes, of the last `beat_queue` beats
+  std::size_t oldest_begun_ = 0;              // of them
+  Cycle addresses_from_ = 0, addresses_ = 0;  // of the last beat
+  Cycle kernels_free_ = 0;
+  Cycle lanes_free_ = 0;
+  std::int64_t slices_ = -1;
+  std::array<Cycle, 2> sums_free_{};
+  Cycle drain_free_ = 0, write_free_ = 0;
+  std::deque<Cycle> sent_;  // of the last `write_queue` rows
+};
+
+template <class Each>
+void Pipeline::beats_again(std::size_t count, int kernel_accesses, Each&& each) {
+  if (count == 0) return;
+  const bool computed = config_.addresses == Addresses::kComputed;
+  const int cycles = cache.look_again(static_cast<std::int64_t>(count));
+  const int hit_latency = config_.cache.hit_latency_cycles;
+  Cycle look = cache.next_look(), kernels = kernels_free_, lanes = lanes_free_;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (computed) addresses_ = next_addresses();
+    Cycle& begun = begun_[oldest_begun_];
+    if (++oldest_begun_ == begun_.size()) oldest_begun_ = 0;
+    look = std::max({look, addresses_, begun + 1});
+    kernels = std::max(look, kernels) + kernel_accesses;
+    const Cycle ready = look + hit_latency;
+    begun = std::max({lanes, ready, kernels + times_.wram_latency});
+    lanes = begun + cycles;
+    ++look;
+    each(addresses_, ready, begun);
+  }
+  looked_up += static_cast<std::int64_t>(count);
+  cache.looked_until(look);
+  last_looked_ = look - 1;
+  registers_free_[static_cast<std::size_t>((groups_ + 1) % 2)] = look;
+  kernels_free_ = kernels, lanes_free_ = lanes;
+}
+
+/// What a thread gathers in a beat from a map at `map`.
+Operand operand_of(const Tables& tables, std::int64_t thread, int group, const Beat& beat, std::uint64_t map);
+
+/// What a run is expected to take: some groups of threads are sent through the pipeline, the others are taken
+/// to be like them.
+struct RunCost {
+  double cycles = 0;  ///< of the lanes
+  double drain = 0;   ///< from the last beat to the last result
+};
+RunCost cost_of(const OffsetConfig& config, const PortTimes& times, const TableShape& shape,
+                const OffsetSetup& setup, const OffsetRun& run, int result_bytes);
+
+}  // namespace tilebeat::offset_table

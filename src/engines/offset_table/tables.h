@@ -1,0 +1,159 @@
+#pragma once
+
+#include "base/map_layout.h"
+#include "base/math.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilebeat::offset_table {
+
+/// Which outputs are computed by neighbouring threads (SPEC OT-6): consecutive ones, or those of blocks of 4
+/// x 4, row by row, clipped at the edges.
+enum class ThreadOrder : std::uint8_t { kLinear, kBlock };
+constexpr std::array<std::string_view, 2> kThreadOrderNames{"linear", "block"};
+constexpr int kThreadBlock = 4;  ///< outputs of a side of such a block
+
+/// How a thread knows which taps lie on the map (SPEC OT-5).
+enum class MaskKind : std::uint8_t {
+  kNone,        ///< all of all threads do
+  kBits,        ///< two masks: a bit a kernel row, a bit a kernel column
+  kCoordinates  ///< kernels beyond 32 x 32: the place of tap (0,0) and, by tap, the distance to it
+};
+constexpr std::array<std::string_view, 3> kMaskKindNames{"none", "bits", "coordinates"};
+constexpr int kMaskBits = 32;  ///< of the largest mask
+
+constexpr int kEntryBytes = 4;  ///< of a base or an offset
+
+/// The output pixel of a thread.
+struct Pixel {
+  int image = 0, row = 0, column = 0;
+};
+/// A kernel element, as k counts them.
+struct Tap {
+  int channel = 0, row = 0, column = 0;
+};
+
+/// Everything that the tables of a convolution depend on. Sizes in elements and pixels; pads are those above
+/// and to the left, negative where tap (0,0) of output (0,0) lies inside the map.
+struct TableShape {
+  MapLayout layout = MapLayout::kNhwc;
+  int block = 1;  ///< channels of a block of NCHWc
+  ThreadOrder order = ThreadOrder::kLinear;
+  int images = 1, channels = 1, height = 1, width = 1;
+  int out_height = 1, out_width = 1;
+  int kernel_h = 1, kernel_w = 1;
+  int stride_h = 1, stride_w = 1;
+  int dilation_h = 1, dilation_w = 1;
+  int pad_h = 0, pad_w = 0;
+  int groups = 1;
+
+  int taps() const { return kernel_h * kernel_w; }
+  int group_channels() const { return channels / groups; }
+  std::int64_t threads() const { return std::int64_t{images} * out_height * out_width; }
+  /// Elements of the tensor, those that fill up the last block of NCHWc included.
+  std::int64_t elements() const;
+  /// Channels whose elements are neighbours, a segment: offsets are stored by segment and tap.
+  int segment() const;
+  /// Segments of one group, at most.
+  int segments() const;
+  /// Groups begin inside blocks of NCHWc: offsets are stored by group (SPEC OT-2).
+  bool ragged() const;
+  /// Which taps lie on the map is told so.
+  MaskKind masks() const;
+
+  /// The output of a thread, in the order of the threads.
+  Pixel pixel(std::int64_t thread) const;
+  /// Where tap (0,0) of an output lies on the map.
+  int first_row(int out_row) const { return out_row * stride_h - pad_h; }
+  int first_column(int out_column) const { return out_column * stride_w - pad_w; }
+  /// The element at a place of the map, by the layout.
+  std::int64_t element(int image, int channel, int row, int column) const;
+  /// All sizes are positive and can be counted with 32 bits: nothing, or what is wrong.
+  std::string problem() const;
+};
+bool operator==(const TableShape& a, const TableShape& b);
+
+/// Channels of a group that are neighbours.
+struct Segment {
+  int first = 0;  ///< channel, of the map
+  int size = 0;
+};
+
+/// The compiled tables of a convolution (SPEC OT-1 to OT-3, OT-5), in elements from the tensor's start: the
+/// element of thread t for k is at base(t, g) + rel(g, k), where g is the group. A base per thread and group
+/// is the sum of one of the thread and one of the group.
+struct Tables {
+  TableShape shape;
+  std::vector<std::int32_t> bases;   ///< by thread
+  std::vector<std::int32_t> groups;  ///< by group
+  /// By segment of a group and tap; of ragged ones by group before that.
+  std::vector<std::int32_t> offsets;
+  /// By thread, kBits: the valid kernel rows, the valid kernel columns.
+  std::vector<std::uint32_t> row_masks, column_masks;
+  /// By thread, kCoordinates: where tap (0,0) lies.
+  std::vector<std::int16_t> first_rows, first_columns;
+
+  std::int64_t base(std::int64_t thread, int group) const {
+    return std::int64_t{bases[static_cast<std::size_t>(thread)]} + groups[static_cast<std::size_t>(group)];
+  }
+  /// The tap is on the map.
+  bool inside(std::int64_t thread, int row, int column) const;
+  /// k = (c * Kh + v) * Kw + u, with c a channel of the group.
+  std::int64_t rel(int group, int k) const;
+  Tap tap(int k) const;
+  /// Bytes of bases and of offsets (and of displacements of groups, where there are several), masks apart.
+  std::int64_t table_bytes() const;
+  /// The same with an offset for every k.
+  std::int64_t bytes_by_k() const;
+  std::int64_t mask_bytes() const;
+};
+
+/// The segments of a group's channels; `channels` are those of the group that are asked for.
+std::vector<Segment> segments_of(const TableShape& shape, int group);
+
+/// Compiles the tables of a convolution. Throws UserError when the shape is none.
+Tables compile_tables(const TableShape& shape);
+
+/// Proves that every address that the tables reach lies inside the tensor, and that displacements, masks and
+/// sizes fit together: nothing, or what is wrong. Reads nothing through the tables.
+std::string check_tables(const Tables& tables);
+
+// ---- the tables as they lie in memory ----
+
+/// Where parts of the image of tables begin, in bytes: offsets; distances of taps (kCoordinates); groups; a
+/// record a thread, its base and what tells its padding.
+struct ImageLayout {
+  std::int64_t offsets = 0, taps = 0, groups = 0, threads = 0, end = 0;
+  int record_bytes = kEntryBytes;
+  int row_mask_bytes = 0, column_mask_bytes = 0;
+};
+ImageLayout image_layout(MaskKind masks, int kernel_h, int kernel_w, std::int64_t offsets, int groups,
+                         std::int64_t threads);
+std::vector<std::uint8_t> image_of(const Tables& tables);
+
+/// How an image lies in a table cache (TableMemory): all of it, or offsets and records of threads in parts,
+/// of which two lie there at a time, where they are not held as a whole.
+struct TableParts {
+  bool all = true;                                ///< the image fits
+  bool threads_held = true, offsets_held = true;  ///< as a whole
+  std::int64_t groups = 0;                        ///< of threads, in a part
+  std::int64_t segments = 0;                      ///< of offsets, in a part
+  bool fits() const { return all || (groups > 0 && segments > 0); }
+};
+/// `rows` threads are activated together, and used one after the other in `groups` groups.
+TableParts parts_of_image(const ImageLayout& image, int table_bytes, int taps, int rows, std::int64_t groups);
+
+/// Bytes that other ways to the same operands take, at 4 bytes an entry and 8 a pointer.
+struct Alternatives {
+  std::int64_t im2col = 0;    ///< the matrix that im2col writes out
+  std::int64_t pointers = 0;  ///< an indirection buffer: a pointer a thread and tap
+};
+Alternatives alternatives_of(const TableShape& shape);
+
+}  // namespace tilebeat::offset_table

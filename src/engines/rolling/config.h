@@ -1,0 +1,68 @@
+#pragma once
+
+#include "engines/rolling/schedule.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace tilebeat::rolling {
+
+/// The name of the engine under `dataflow`.
+constexpr const char* kDataflow = "rolling";
+
+/// A variant that the hardware file asks for, or the one that takes the fewest cycles, a layer: `kAuto`, or
+/// what `forced` makes of a variant.
+enum class VariantChoice : std::uint8_t { kAuto };
+constexpr VariantChoice forced(Variant v) {
+  return static_cast<VariantChoice>(static_cast<int>(v) + 1);
+}
+constexpr std::optional<Variant> forced_variant(VariantChoice choice) {
+  if (choice == VariantChoice::kAuto) return std::nullopt;
+  return static_cast<Variant>(static_cast<int>(choice) - 1);
+}
+/// The names of the choices, in the order of their values.
+constexpr auto kVariantChoiceNames = [] {
+  std::array<std::string_view, kVariantNames.size() + 1> names{"auto"};
+  for (std::size_t i = 0; i < kVariantNames.size(); ++i) names[i + 1] = kVariantNames[i];
+  return names;
+}();
+
+/// How operands larger than the array are stored, or what takes the fewest cycles, a layer.
+enum class BlockingChoice : std::uint8_t { kAuto, kPlain, kGroupRolling, kWholeRolling };
+constexpr std::array<std::string_view, 4> kBlockingChoiceNames{"auto", "plain", "group_rolling",
+                                                               "whole_rolling"};
+
+/// What stays where it is: one operand while the other one rolls, or the outputs of a plain array to which
+/// both operands are streamed.
+enum class Stationary : std::uint8_t { kRolling, kOutput };
+constexpr std::array<std::string_view, 2> kStationaryNames{"rolling", "output"};
+
+/// Sizes of the rolling-register unit (SPEC RO-6), and how it is used.
+struct RollingConfig {
+  int rows = 16, columns = 16;          ///< PEs
+  int groups = 4;                       ///< registers of each operand a PE
+  int start_row = 0, start_column = 0;  ///< the PE where matrices begin
+  int port_bytes = 16;                  ///< of the operands' ports, a cycle
+  int request_bytes = 256;              ///< of the longest request for operands
+  int line_queue = 64;                  ///< lines of an operand that are requested ahead of the registers
+  int result_blocks = 1;                ///< output blocks of one of the two halves of the result buffer
+  int drain_bytes = 16;                 ///< of sums that leave the result buffer a cycle
+  int write_queue = 16;                 ///< requests to write results that wait
+  int post_latency_cycles = 4;          ///< of the post-processing path
+  VariantChoice variant = VariantChoice::kAuto;
+  BlockingChoice blocking = BlockingChoice::kAuto;
+  int stacked_cuts = 0;  ///< cuts of n that are stacked; 0: chosen
+  Realignment realign = Realignment::kRolling;
+  Wrap wrap = Wrap::kRegister;
+  Transposition transposition = Transposition::kInMemory;
+  Stationary stationary = Stationary::kRolling;
+};
+
+/// Its sizes as the engine's schedules see them.
+inline Shape shape_of(const RollingConfig& c) {
+  return {c.rows, c.columns, c.groups, c.start_row, c.start_column};
+}
+
+}  // namespace tilebeat::rolling

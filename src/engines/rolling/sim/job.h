@@ -1,0 +1,167 @@
+#pragma once
+
+#include "base/types.h"
+#include "engines/rolling/operand_lines.h"
+#include "fabric/holds.h"
+#include "isa/instruction.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tilebeat::rolling {
+
+/// When the last lines that were requested are in place, oldest first. Lines of neighbouring cycles are kept
+/// as one stretch.
+class Departures {
+ public:
+  struct Stretch {
+    Cycle first = 0;  ///< the first line is in place in it, the others in the cycles after it
+    int lines = 0;
+  };
+  /// `lines` lines, all of them in place before cycle 0.
+  explicit Departures(int lines) : ring_(static_cast<std::size_t>(lines)) { ring_.front() = {-lines, lines}; }
+
+  const Stretch& oldest() const { return ring_[head_]; }
+  /// `lines` lines of the oldest stretch are forgotten for as many new ones, which are in place from cycle
+  /// `first` on, one a cycle.
+  void replace(int lines, Cycle first) {
+    Stretch& gone = ring_[head_];
+    gone.first += lines, gone.lines -= lines;
+    if (gone.lines == 0) {
+      head_ = next(head_);
+      if (--count_ == 0) tail_ = head_, ring_[head_] = {first, 0}, count_ = 1;
+    }
+    Stretch& newest = ring_[tail_];
+    if (newest.first + newest.lines == first) {
+      newest.lines += lines;
+      return;
+    }
+    tail_ = next(tail_), ++count_;
+    ring_[tail_] = {first, lines};
+  }
+
+ private:
+  std::size_t next(std::size_t place) const { return place + 1 == ring_.size() ? 0 : place + 1; }
+
+  std::vector<Stretch> ring_;
+  std::size_t head_ = 0, tail_ = 0, count_ = 1;
+};
+
+/// Lines on their way from the address generator of a port into registers, one after the other: each is
+/// requested when the line as many places before it as the queue is long is in place, arrives `latency`
+/// cycles after its last access, and enters when the way into the registers is free.
+class LineFlow {
+ public:
+  struct Port {
+    int latency = 0, bytes = 1;  ///< bytes that enter registers a cycle
+  };
+  /// Registers are free from cycle `free` on, the address generator from `turn` on, and the way into the
+  /// registers from `entry` on.
+  LineFlow(Departures& departures, const Port& port, Cycle free, Cycle turn, Cycle entry)
+      : departures_(departures), port_(port), free_(free), turn_(turn), entry_(entry) {}
+
+  /// A line of `bytes` bytes that takes `accesses`.
+  void pass(int accesses, int bytes);
+  /// `lines` lines of at most one access and of one cycle to enter.
+  void pass_short(int lines);
+
+  Cycle turn() const { return turn_; }    ///< the address generator is free from it on, ...
+  Cycle entry() const { return entry_; }  ///< ... and so is the way into the registers
+  std::int64_t lines() const { return lines_; }
+  Cycle landing() const { return landing_; }  ///< cycles in which no line could be requested
+  Cycle memory() const { return memory_; }    ///< in which nothing had arrived
+  Cycle waited() const { return waited_; }    ///< in which registers were not free
+
+ private:
+  void enter(Cycle before, int accesses);
+
+  Departures& departures_;
+  Port port_;
+  Cycle free_, turn_, entry_;
+  Cycle landing_ = 0, memory_ = 0, waited_ = 0;
+  std::int64_t lines_ = 0;
+};
+
+/// A run that the unit works on, from its first cycle until its last result is stored.
+struct Job {
+  Job(const Shape& shape, const Instruction& i, const ConvSetup& c, const RollingSetup& s,
+      const RollingRun& r, Cycle now)
+      : instruction(i),
+        conv(c),
+        setup(s),
+        run(r),
+        schedule(schedule_of(shape, conv, setup, run)),
+        lines(schedule, conv, setup, run),
+        began(now) {}
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  Job(Job&&) = delete;
+  Job& operator=(Job&&) = delete;
+  ~Job() = default;
+
+  const Instruction instruction;
+  const ConvSetup conv;
+  const RollingSetup setup;
+  const RollingRun run;
+  const RollingSchedule schedule;
+  const OperandLines lines;
+  const Cycle began;
+  int sets = 1;           ///< rounds that the register groups hold
+  std::int64_t macs = 0;  ///< useful, done so far
+  /// The group of a convolution that the first kernel belongs to.
+  int first_group() const { return run.first_kernel / setup.group_kernels; }
+  std::vector<OpenHold> reads, writes;  ///< of the memories of a core
+  std::int64_t unwritten = 0;           ///< rows of output blocks whose last write is not known to end
+  Cycle written = 0;                    ///< the cycle after the last write known to end
+  std::optional<Cycle>
+      accumulated;  ///< of a run whose sums stay: the cycle in which the last one is in place
+};
+
+/// What lies in register groups together: some cuts of n of the blocks of an output block.
+struct Round {
+  std::shared_ptr<Job> job;
+  std::int64_t number = 0;  ///< of all rounds
+  OutputBlock block;
+  int round = 0;             ///< of its output block
+  bool begins_sums = false;  ///< the half of the result buffer begins anew
+  bool ends_sums = false;    ///< and is complete
+  bool ends_job = false;
+  Records records = Records::kNone;                    ///< that come with its kernels
+  std::array<std::optional<Cycle>, kOperands> loaded;  ///< the cycle in which the last line entered
+};
+
+/// The rounds that are not done, oldest first; further ones are made as they are asked for.
+class Rounds {
+ public:
+  /// The rounds of a run follow those of the run before.
+  void begin(std::shared_ptr<Job> job);
+  /// Round `number`, or null when no run has it yet.
+  Round* at(std::int64_t number);
+  /// All rounds of the runs that began are done.
+  bool empty() const { return first_ == end_; }
+  Round& front() {
+    if (rounds_.empty()) make();
+    return rounds_.front();
+  }
+  void pop();
+
+ private:
+  void make();
+  void advance(Round& round, std::int64_t number);
+
+  std::deque<Round> rounds_;
+  std::int64_t first_ = 0;    // number of the front one, or of the next one
+  std::int64_t end_ = 0;      // rounds of all runs that began
+  std::shared_ptr<Job> job_;  // whose rounds are made
+  std::int64_t index_ = 0;    // of the next round's output block
+  OutputBlock block_;         // the same, once it is begun
+  int round_ = 0;
+  std::optional<Span> records_of_;  // columns whose records were brought last in this run
+};
+
+}  // namespace tilebeat::rolling

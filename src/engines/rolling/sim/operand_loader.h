@@ -1,0 +1,217 @@
+#pragma once
+
+#include "engines/rolling/config.h"
+#include "engines/rolling/sim/job.h"
+#include "engines/rolling/sim/operand_image.h"
+#include "engines/rolling/sim/scratchpad_port.h"
+#include "fabric/burst_port.h"
+#include "observe/statistics.h"
+#include "sim/clock.h"
+#include "sim/context.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace tilebeat::rolling {
+
+/// What a loader counts.
+struct LoaderStats {
+  std::int64_t requests = 0;  ///< to the memory
+  std::int64_t bytes = 0;     ///< that were read
+  std::int64_t lines = 0;     ///< that entered the registers, records of bias and scale included
+  std::int64_t elements = 0;  ///< of the operand that entered the registers, padding included
+};
+
+/// Reads one operand line by line, in the order of the rounds (SPEC RO-5, RO-6): an address generator, a
+/// queue of lines that were requested, and the way into the registers. How lines come from memory is what the
+/// loaders that are made of it differ in: over a bus (BusLoader), or through a port of their own at a
+/// scratchpad (ScratchpadLoader).
+///
+/// Throughput: one line a cycle enters, or port_bytes bytes of a longer one. A line can enter in the cycle
+/// after its last byte arrived. Back-pressure: at most line_queue lines were requested and have not entered.
+class OperandLoader {
+ public:
+  CycleLedger ledger;  ///< of the way into the registers; settled when a line enters
+  LoaderStats stats;
+
+  OperandLoader(OperandName operand, const RollingConfig& config);
+  OperandLoader(const OperandLoader&) = delete;
+  OperandLoader& operator=(const OperandLoader&) = delete;
+  OperandLoader(OperandLoader&&) = delete;
+  OperandLoader& operator=(OperandLoader&&) = delete;
+  virtual ~OperandLoader() = default;
+
+  /// The cycles of the requests.
+  virtual CycleLedger& request_ledger() = 0;
+  /// A run's rounds follow from cycle `now` on.
+  virtual void begin(Job& job, Cycle now) = 0;
+  /// Takes what has arrived before cycle `now`.
+  virtual void take(Cycle now) = 0;
+  /// Makes the requests of cycle `now`; `idle` is booked when no round is left.
+  virtual void request(Rounds& rounds, Cycle now, Activity idle) = 0;
+  /// Makes all requests whose cycle is known, if the loader can know it without waiting for others.
+  virtual void request_ahead(Rounds& rounds) = 0;
+  /// The next cycle in which there is something to do that cannot be done now.
+  virtual void schedule(NextClock& next) const = 0;
+
+  /// A line that was requested.
+  struct Line {
+    Load load;
+    Round* round = nullptr;  ///< which it belongs to; it stays until its last line has entered
+    bool begins_round = false, ends_round = false;
+    Cycle ready = 0;   ///< the first cycle in which it can enter
+    Cycle leaves = 0;  ///< the cycle in which it is in place, once it has entered
+    int clocks = 1;    ///< that it takes to enter
+    std::vector<std::uint8_t> bytes;
+    std::vector<Piece> pieces;  ///< places that were filled; the rest is padding
+    int missing = 0;            ///< bytes that have not arrived
+  };
+  /// The line that enters next, if its bytes are there or on their way with a known end; else null.
+  const Line* front() const {
+    if (entered_ == prepared_) return nullptr;
+    const Line& front = lines_[entered_slot_];
+    return front.missing == 0 ? &front : nullptr;
+  }
+  /// The first cycle in which the way into the registers is free.
+  Cycle next_entry() const { return next_entry_; }
+  /// The front line enters in cycle `at`; `release` is what it waited for after it was ready.
+  void enter(Cycle at, Activity release);
+
+ protected:
+  Line& line(std::int64_t number) { return lines_[static_cast<std::size_t>(number % config_.line_queue)]; }
+  const Line& line(std::int64_t number) const {
+    return lines_[static_cast<std::size_t>(number % config_.line_queue)];
+  }
+  /// The round of the line that is requested next; null when there is none.
+  Round* next_round(Rounds& rounds) {
+    if (next_round_ == nullptr) next_round_ = rounds.at(round_);
+    return next_round_;
+  }
+  /// The next line has its turn; `find_pieces` says whether it is looked for in memory.
+  Line& prepare(Round& round);
+  static void find_pieces(const Round& round, OperandName operand, Line& line);
+
+  const RollingConfig config_;
+  const OperandName operand_;
+  std::int64_t prepared_ = 0;  // lines that had their turn
+  std::int64_t entered_ = 0;   // lines that entered, perhaps in a later cycle
+
+ private:
+  std::vector<Line> lines_;  // by number modulo line_queue
+  std::size_t entered_slot_ = 0, prepared_slot_ = 0;
+  Cycle next_entry_ = 0;
+  std::int64_t round_ = 0;       // that is requested
+  Round* next_round_ = nullptr;  // the same, once it is known
+  std::vector<Load> loads_;      // of it
+  std::size_t next_load_ = 0;
+};
+
+/// A loader that reads over a bus: of a board without cores, straight from DRAM (SPEC RO-5).
+///
+/// Throughput: one request a cycle, of up to request_bytes neighbouring bytes that several lines may share:
+/// the addresses of as many lines are generated in that cycle. A line of padding alone can enter in the cycle
+/// after its turn. A request is made when there is room for as many lines as the longest one can hold, or for
+/// half of the queue.
+class BusLoader : public OperandLoader {
+ public:
+  BurstPort port;
+
+  BusLoader(OperandName operand, const SimContext& context, const RollingConfig& config, int max_outstanding,
+            sc_core::sc_event& changed);
+
+  CycleLedger& request_ledger() override { return port.ledger; }
+  void begin(Job& /*job*/, Cycle /*now*/) override {}
+  void take(Cycle now) override;
+  void request(Rounds& rounds, Cycle now, Activity idle) override;
+  void request_ahead(Rounds& /*rounds*/) override {}
+  void schedule(NextClock& next) const override;
+
+ private:
+  struct Fragment {
+    std::int64_t line = 0;
+    int at = 0, bytes = 0;
+  };
+  struct Pending {
+    Fragment fragment;
+    std::uint64_t address = 0;
+  };
+  bool prepare_next(Rounds& rounds, Cycle now);
+  std::int64_t left(Cycle now);
+
+  int batch_;                                 // lines that the longest request can hold
+  std::int64_t left_ = 0;                     // lines that have entered before the present
+  std::deque<Pending> pending_;               // of prepared lines, not requested
+  std::deque<std::vector<Fragment>> bursts_;  // under way
+  std::vector<std::vector<Fragment>> spare_;
+};
+
+/// A loader with a port of its own at a scratchpad: of a core, A from NRAM, B from WRAM (SPEC RO-5, RO-6).
+///
+/// Throughput: one address generator that makes one access a cycle, of up to port_bytes neighbouring bytes of
+/// one line; a line of padding alone takes a cycle, too. A line can enter in the cycle after its last byte
+/// arrived, 1 + latency_cycles of the memory after its last access. A line is requested in the cycle in which
+/// the one line_queue lines before it is in place, or later.
+///
+/// Nobody else uses the port, so that the cycle of every access is known as soon as the cycle is known in
+/// which lines before have entered. In tile granularity the operands of a run are read at once, through
+/// direct memory access; what is left for each line is its cycle.
+class ScratchpadLoader : public OperandLoader {
+ public:
+  ScratchpadPort port;
+
+  ScratchpadLoader(OperandName operand, const SimContext& context, const RollingConfig& config,
+                   const MemoryConfig& memory, Granularity granularity);
+
+  /// Every line is read when it has its turn, also in tile granularity: registers flip bits.
+  void read_every_line() { reads_images_ = false; }
+
+  CycleLedger& request_ledger() override { return requests_; }
+  void begin(Job& job, Cycle now) override;
+  void take(Cycle /*now*/) override {}
+  /// Tile granularity: all lines of a round enter, whose groups are free from cycle `free` on; `release` is
+  /// what they wait for until then. Appends the records that come with them; returns the cycle in which the
+  /// last line is in place.
+  Cycle load_round(Round& round, Cycle free, Activity release, std::vector<PostParameter>& records);
+  /// Tile granularity: the operand of the run that a round belongs to, which began last.
+  const OperandImage& image_of(const Round& round);
+  void request(Rounds& rounds, Cycle now, Activity idle) override;
+  void request_ahead(Rounds& rounds) override;
+  void schedule(NextClock& /*next*/) const override {}
+
+ private:
+  using KernelsKey = std::array<std::int64_t, 8>;
+  struct Kernels {
+    KernelsKey key{};
+    OperandImage image;
+  };
+  static constexpr std::size_t kKernels = 4;  // of how many runs they are kept
+
+  static KernelsKey key_of(const Job& job);
+  ImageSource source_of(const Job& job) const {
+    return {job.schedule, job.lines, job.conv, job.setup, job.run, port};
+  }
+  void begin_kernels(const Job& job, bool unchanged);
+  void request_until(Rounds& rounds, Cycle last);
+  void pass_lines(const Round& round, LineFlow& flow, OperandImage::Sum& read);
+  void pass_others(const Round& round, LineFlow& flow, OperandImage::Sum& read,
+                   std::vector<PostParameter>& records);
+  void settle(const LineFlow& flow, Activity release);
+  int access(Round& round, Line& made);
+
+  Granularity granularity_;
+  bool reads_images_;  // a run's operands are read at once
+  CycleLedger requests_;
+  Cycle next_turn_ = 0;  // the address generator is free from it on
+
+  // Tile granularity.
+  Departures departures_;
+  std::array<Kernels, kKernels> kernels_;  // of B
+  std::size_t current_ = 0, oldest_ = 0;   // of them
+  std::vector<std::int16_t> elements_;     // of the map
+  std::vector<OperandImage> maps_;         // of A, for each group of a convolution from the run's first on
+};
+
+}  // namespace tilebeat::rolling

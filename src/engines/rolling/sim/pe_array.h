@@ -1,0 +1,107 @@
+#pragma once
+
+#include "engines/rolling/operand_lines.h"
+#include "engines/rolling/schedule.h"
+#include "observe/trace.h"
+#include "units/matrix_unit.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilebeat::rolling {
+
+/// Lines of an operand, `stride` elements apart.
+struct Lines {
+  const std::int16_t* first = nullptr;
+  std::size_t stride = 0;
+
+  const std::int16_t* line(int number) const { return first + static_cast<std::size_t>(number) * stride; }
+  Lines from(int number) const { return {line(number), stride}; }
+};
+
+/// sums[i * stride + j] += line i of A times line j of B, for all rows i and columns j: what rolling around
+/// adds up, at once. Lines have `length` elements, a multiple of 16; those that do not exist are 0.
+void multiply_block(const Lines& a, int rows, const Lines& b, int columns, int length, std::int32_t* sums,
+                    std::size_t stride);
+
+/// sums[i] = line i of A times line i of B, `lanes` elements each, a multiple of 16; lines lie side by side:
+/// one beat of an array.
+void multiply_lines(const std::int16_t* a, const std::int16_t* b, int lines, int lanes, std::int32_t* sums);
+
+/// The registers of the PE array (document 002 [0030], [0069]; SPEC RO-1, RO-4): `groups` of each operand in
+/// every PE, joined in rings. They are kept by line and lane: right-transposed a line is a row of PEs,
+/// left-transposed a column. With a line goes the number that it has in its operand (its tag); a place
+/// without a line has none and takes part in no product.
+class PeArray {
+ public:
+  PeArray(const Shape& shape, Trace* trace, const std::string& scope);
+
+  /// Registers that store some bits flipped: bank = operand * groups + group, address = row * columns +
+  /// column.
+  void inject_fault(const Fault& fault) { fault_ = fault; }
+
+  /// Empties registers of `group`.
+  void clear(OperandName operand, int group);
+  /// Elements enter, their zero point taken off; `first_tag` is the number of the block's first line.
+  void load(OperandName operand, Variant variant, int group, const Load& load, int first_tag,
+            const std::int16_t* elements);
+
+  /// Line `line` of group `group`, as `lanes()` elements, those that do not exist 0.
+  const std::int16_t* line(OperandName operand, int group, int line) const {
+    return registers_.data() + offset(operand, group, line);
+  }
+  std::int16_t* line(OperandName operand, int group, int line) {
+    return registers_.data() + offset(operand, group, line);
+  }
+  /// What goes with a line: the number that it has in its operand; a place without a line has none.
+  struct Tag {
+    int number = 0;
+    bool valid = false;
+  };
+  /// The tags of a group's lines.
+  const Tag* tags(OperandName operand, int group) const {
+    return tags_.data() + tag_index(operand, group, 0);
+  }
+  int lanes() const { return lanes_; }
+
+  /// Every PE multiplies its registers of `group`; sums along the lines, by line.
+  void multiply(int group, int lines, std::vector<std::int32_t>& sums) const;
+  /// The lines of a group roll by one, around `ring` of them; the first one goes to the place of the last
+  /// one, or the other way.
+  void roll(OperandName operand, int group, int ring, Direction direction);
+  /// Register contents of two groups change places, or those of one line each.
+  void swap_groups(OperandName operand, int a, int b);
+  void swap_lines(OperandName operand, int group_a, int group_b, int line);
+
+  /// Tells the trace what the registers of a group hold from `at` on.
+  void trace(Variant variant, OperandName operand, int group, Picoseconds at);
+
+ private:
+  std::size_t offset(OperandName operand, int group, int line) const {
+    return static_cast<std::size_t>(((static_cast<int>(operand) * shape_.groups + group) * lines_ + line) *
+                                    lanes_);
+  }
+  std::size_t tag_index(OperandName operand, int group, int line) const {
+    return static_cast<std::size_t>((static_cast<int>(operand) * shape_.groups + group) * lines_ + line);
+  }
+  struct Pe {
+    int row = 0, column = 0;
+  };
+  Pe pe_of(Variant variant, int line, int lane) const;
+  std::int16_t stored(OperandName operand, Variant variant, int group, int line, int lane,
+                      std::int16_t element) const;
+
+  Shape shape_;
+  int lines_, lanes_;
+  std::vector<std::int16_t> registers_;  // [operand][group][line][lane]
+  std::vector<Tag> tags_;                // [operand][group][line]
+  std::vector<std::int16_t> spare_;      // the spare register of the wrapped line
+  std::optional<Fault> fault_;
+  Trace* trace_;
+  std::vector<SignalId> signals_;  // [operand][group][row][column]
+};
+
+}  // namespace tilebeat::rolling

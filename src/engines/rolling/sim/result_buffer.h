@@ -1,0 +1,143 @@
+#pragma once
+
+#include "engines/rolling/config.h"
+#include "engines/rolling/sim/job.h"
+#include "engines/rolling/sim/scratchpad_port.h"
+#include "fabric/burst_port.h"
+#include "observe/statistics.h"
+#include "sim/clock.h"
+#include "sim/context.h"
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tilebeat::rolling {
+
+/// What the result buffer counts.
+struct ResultStats {
+  std::int64_t results = 0;         ///< elements stored
+  std::int64_t requests = 0;        ///< to the memory
+  std::int64_t bytes = 0;           ///< written
+  std::int64_t realign_clocks = 0;  ///< in which lines of sums rolled to their places
+};
+
+/// The buffer outside the array that sums are added up in (document 002 [0113]; SPEC RO-2, RO-5, RO-6), and
+/// the way from there to memory. Two halves: one is added to while the other one is realigned, drained and
+/// post-processed. An output block is row by row read at drain_bytes of sums a cycle.
+///
+/// Latency: realignment begins in the cycle after the last sum is in its place and takes L - 1 cycles, by
+/// tags none; post_latency_cycles from the last cycle of a row to its request. Back-pressure: a row leaves
+/// while fewer than `write_queue` requests wait, else the buffer waits (`write_queue`). A half is free in the
+/// cycle after its last row left.
+///
+/// Results are written over a bus, or through a port of its own at a scratchpad: one access a cycle of up to
+/// port_bytes bytes. Nobody else uses that port, so that the cycles of all rows are known as soon as the last
+/// sum's is.
+class ResultBuffer {
+ public:
+  std::optional<BurstPort> bus;
+  std::optional<ScratchpadPort> port;
+  CycleLedger ledger;  ///< busy: lines roll to their places, or sums leave
+  ResultStats stats;
+
+  /// `memory` is the scratchpad; none: results go over the bus.
+  ResultBuffer(const char* name, const SimContext& context, const RollingConfig& config, int max_outstanding,
+               const std::optional<MemoryConfig>& memory, Granularity granularity,
+               sc_core::sc_event& changed);
+
+  /// The cycles of the requests.
+  CycleLedger& request_ledger() { return bus ? bus->ledger : requests_; }
+
+  /// The first cycle in which the half of sums number `number` is free of those before; none: not known yet.
+  std::optional<Cycle> free_from(std::int64_t number) const;
+  /// Sums number `number` begin at zero.
+  void begin(std::int64_t number, const OutputBlock& block);
+  /// The sums of one half.
+  struct Sums {
+    std::int32_t* first = nullptr;
+    std::size_t stride = 0;
+    std::int32_t& operator[](const SumPlace& place) const {
+      return first[static_cast<std::size_t>(place.line) * stride + static_cast<std::size_t>(place.index)];
+    }
+  };
+  Sums sums(std::int64_t number) {
+    Half& half = halves_[static_cast<std::size_t>(number % 2)];
+    return {half.sums.data(), half.stride};
+  }
+  /// Adds to a sum; in tile granularity `place` is its row and column.
+  std::int32_t& sum(std::int64_t number, const SumPlace& place) {
+    Half& half = halves_[static_cast<std::size_t>(number % 2)];
+    return half
+        .sums[static_cast<std::size_t>(place.line) * half.stride + static_cast<std::size_t>(place.index)];
+  }
+  std::size_t stride(std::int64_t number) const {
+    return halves_[static_cast<std::size_t>(number % 2)].stride;
+  }
+  /// Sums number `number` are complete, the last one is added in cycle `at`.
+  void complete(std::int64_t number, const Round& round, const std::vector<PostParameter>& records, Cycle at);
+
+  /// Takes the responses that arrived before cycle `now`.
+  void take(Cycle now);
+  /// Realigns and drains; `idle` is booked when there are no sums.
+  void drain(Cycle now, Activity idle);
+  /// Realigns and drains all sums that are complete, if it is known when results are written.
+  void drain_ahead();
+  /// Sends a request.
+  void write(Cycle now, Activity idle);
+  void schedule(NextClock& next) const;
+  /// Sums move in every cycle.
+  bool realigning() const {
+    return granularity_ == Granularity::kClock && !drains_.empty() && drains_.front().realigned_to;
+  }
+
+ private:
+  struct Half {
+    std::vector<std::int32_t> sums;
+    std::size_t stride = 0;
+  };
+  struct Drain {
+    std::int64_t number = 0;
+    std::shared_ptr<Job> job;
+    OutputBlock block;
+    std::vector<PostParameter> records;
+    Cycle complete = 0;
+    int clocks = 0;                     // of realignment
+    std::optional<Cycle> realigned_to;  // when it ends, once it has begun
+    int shifted = 0;                    // cycles of it that were done
+    int next_row = 0;
+  };
+  struct Staged {
+    std::uint64_t address = 0;
+    std::vector<std::uint8_t> data;
+    Cycle ready = 0;
+    std::shared_ptr<Job> completes;  // the run of which a row ends with it
+  };
+  void drain_to_bus(Cycle now, Activity idle);
+  void drain_until(Cycle last);
+  void realign(Drain& drain, Cycle now);
+  void post_process_row(Drain& drain, std::vector<std::uint8_t>& data);
+  std::uint64_t address_of_row(const Drain& drain) const;
+  int row_cycles(const Drain& drain) const;
+  void stage_row(Drain& drain, Cycle now);
+  void write_row(Drain& drain, Cycle at);
+  void end_drain();
+  Activity blocker(Cycle now, Activity idle) const;
+
+  RollingConfig config_;
+  Granularity granularity_;
+  std::array<Half, 2> halves_;
+  std::array<std::optional<Cycle>, 2> free_from_{0, 0};
+  std::deque<Drain> drains_;
+  Cycle free_at_ = 0;  // of the way out
+  std::deque<Staged> staged_;
+  std::vector<std::uint8_t> row_;
+  CycleLedger requests_;                        // to the scratchpad
+  std::deque<Cycle> sent_;                      // when the last `write_queue` rows were or will be sent there
+  Cycle next_request_ = 0;                      // the first cycle in which its port is free
+  std::deque<std::shared_ptr<Job>> under_way_;  // what each request completes
+};
+
+}  // namespace tilebeat::rolling

@@ -1,0 +1,189 @@
+#pragma once
+
+#include "engines/rolling/config.h"
+#include "engines/rolling/sim/job.h"
+#include "engines/rolling/sim/operand_loader.h"
+#include "engines/rolling/sim/pe_array.h"
+#include "engines/rolling/sim/result_buffer.h"
+#include "observe/statistics.h"
+#include "sim/context.h"
+#include "units/commanded_unit.h"
+#include "units/matrix_unit.h"
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat::rolling {
+
+/// What the array counts.
+struct ArrayStats {
+  std::int64_t runs = 0, rounds = 0;
+  std::int64_t beats = 0;
+  std::int64_t rolls = 0;        ///< of a ring, or of all rings of a computation
+  std::int64_t exchanges = 0;    ///< of blocks between groups
+  std::int64_t corrections = 0;  ///< of blocks that rolled within themselves
+  std::int64_t useful_macs = 0;
+  MacLosses losses{};
+  std::int64_t elements_reloading = 0;  ///< if every block pair were loaded anew
+};
+
+/// The memories of a core that operands come from and results go to.
+struct OperandMemories {
+  MemoryConfig nram, wram;
+};
+
+/// The rolling-register matrix unit of document 002 figure 1 (SPEC section 5): the PE array with its register
+/// groups, its adder trees, its controller, the loaders of both operands and the result buffer.
+///
+/// The order is that of RollingSchedule. Throughput: one beat a cycle, one line of each operand a cycle, one
+/// line of sums a cycle. A round begins in the cycle after its last line entered. The groups of a round are
+/// free in the cycle after its last beat; there are groups for `groups` div (stacked blocks x cuts) rounds.
+/// Latency: a beat's sums are added in the result buffer adder_tree_clocks(lanes) cycles later.
+/// Back-pressure: an output block begins when a half of the result buffer was left (`output_drain`); then A
+/// is waited for
+/// (`input_load`), then B (`weight_load`). Exchanges, corrections and lines that wrap through the buffer are
+/// stalls of their own (`roll`). The operands of a run are released in the cycle after its last line entered;
+/// the lines of the next one follow.
+///
+/// In clock granularity every cycle moves data; in tile granularity a round is done in one step, whose cycles
+/// the schedule counts, as soon as the cycle in which it can begin is known.
+class RollingUnit : public CommandedUnit {
+ public:
+  std::array<std::unique_ptr<OperandLoader>, kOperands> loaders;
+  ResultBuffer results;
+
+  /// `memories` are those of the core that the unit has ports of its own at; none: it uses a bus.
+  RollingUnit(sc_core::sc_module_name name, const SimContext& context, const RollingConfig& config,
+              int max_outstanding, const std::optional<OperandMemories>& memories, Granularity granularity);
+  SC_HAS_PROCESS(RollingUnit);
+
+  /// Its ports to the bus, in the order of arbitration.
+  std::vector<NamedPort> bus_ports();
+  /// Its ports at the memories of a core: NRAM has two, for A and for results, WRAM one, for B.
+  static constexpr int kNramPorts = 2, kWramPorts = 1;
+  void bind_memories(Scratchpad& nram, Scratchpad& wram);
+
+  void inject_fault(const Fault& fault);  ///< of the operand registers
+  void read_every_word();                 ///< see MatrixUnit::read_every_word
+
+  CycleLedger ledger;  ///< of the array
+  ArrayStats stats;
+
+ private:
+  // The block of sums that a run left in the result buffer for the next one.
+  struct OpenSums {
+    int rows = 0, columns = 0;
+    Variant variant{};
+    bool operator==(const OpenSums& other) const {
+      return rows == other.rows && columns == other.columns && variant == other.variant;
+    }
+  };
+  // Sums on their way through the adder trees, one of each line at most.
+  struct Sum {
+    SumPlace place;
+    std::int32_t value = 0;
+  };
+  struct Sums {
+    Cycle due = 0;
+    std::int64_t number = 0;
+    std::size_t count = 0;  // of values
+    std::vector<Sum> values;
+  };
+  static constexpr std::size_t kMostGroups = 64;  // as the configuration allows
+  void take(const Instruction& instruction, Cycle next) override;
+  void step();
+  void begin_next(Cycle now);
+  void begin_run(Cycle now);
+  void hold_memories(Job& job, Cycle now);
+  void check_sums(const RollingRun& run, const RollingSchedule& schedule);
+  void end_loading(Cycle now);
+  void finish_jobs(Cycle now);
+  bool works(Cycle now) const { return !rounds_.empty() || (last_ended_ && *last_ended_ >= now); }
+  Activity idle(Cycle now) const { return works(now) ? Activity::kOutputReady : blocker_; }
+  OperandLoader& loader(OperandName operand) { return *loaders[static_cast<std::size_t>(operand)]; }
+  void schedule(Cycle now);
+
+  // Lines that enter by cycle `last`.
+  bool enter_lines(OperandName operand, Cycle last);
+  void load_line(const OperandLoader::Line& line, Round& round, OperandName operand);
+  int set_of(const Round& round) const { return static_cast<int>(round.number % round.job->sets); }
+  int first_group(const Round& round) const { return set_of(round) * round.job->schedule.order().groups(); }
+  std::optional<Cycle> groups_free_from(const Round& round) const;
+  Cycle tree_clocks(const Round& round) const;
+  void end_round(Cycle last);
+  void count_losses(const Round& round, std::int64_t macs);
+  void count_reloading(const Round& round);
+
+  // Clock granularity: one call a cycle.
+  void run_clock(Cycle now);
+  Activity round_blocker(const Round& round, Cycle now) const;
+  void do_step(const Round& round, Cycle now);
+  void beat(const Round& round, Cycle now);
+  void stream(const Round& round, Cycle now);
+  void after_step(const Round& round, const std::optional<Step>& next);
+  void roll(const Round& round);
+  void exchange(const Round& round);
+  void correct(const Round& round);
+  Sums sums_due(Cycle due);
+  void land_sums(Cycle now);
+  void declare_signals();
+  void trace_step(Cycle now);
+  void trace_clock(Cycle now);
+  void trace_registers(const Round& round, OperandName operand, Cycle now);
+
+  // Tile granularity.
+  void run_ahead();
+  void load_front();
+  bool do_round();
+  void multiply_round(const Round& round);
+  void multiply_images(const Round& round);
+  struct RoundCost {
+    RollingSchedule::Clocks clocks;
+    RollingSchedule::Rolls rolls;
+  };
+  const RoundCost& cost_of(const Round& round);
+  bool from_images() const { return granularity_ == Granularity::kTile && results.port && !faulty_; }
+
+  RollingConfig config_;
+  Granularity granularity_;
+  PeArray array_;
+  WorkCounter work_;
+  bool faulty_ = false;  // registers or memories flip bits
+
+  std::deque<Instruction> queue_;  // the front one is loaded
+  ConvSetup conv_;
+  RollingSetup setup_;
+  std::optional<OpenSums> open_sums_;      // those that the next run has to go on with
+  std::shared_ptr<Job> loading_;           // of the front one, if it is a run
+  std::deque<std::shared_ptr<Job>> jobs_;  // that are not finished, oldest first
+  Rounds rounds_;
+  std::array<std::optional<Cycle>, kOperands> loaded_;  // of the run that is loaded: its last line entered
+  std::array<Cycle, kMostGroups> ended_{};              // by number of the round modulo kMostGroups
+  std::int64_t rounds_ended_ = 0;
+  std::optional<Cycle> last_ended_;
+  std::int64_t sums_ = 0;                                         // number of the sums that are added to
+  std::array<std::vector<PostParameter>, kMostGroups> arriving_;  // by set: records that came with a round
+  std::vector<PostParameter> records_;                            // of the columns at work
+
+  RoundCost cost_;                  // tile granularity: of the round at work
+  std::optional<Step> step_;        // clock granularity: of the front round
+  std::int64_t beats_counted_ = 0;  // whose losses are known
+  std::deque<Sums> trees_;
+  std::vector<std::vector<Sum>> spare_;  // of sums that have arrived
+  std::vector<std::int32_t> line_sums_, accumulators_;
+  std::vector<std::int16_t> elements_;
+  struct Signals {
+    SignalId group, computation, phase, step, sums_valid;
+    std::array<SignalId, kOperands> load;
+    Strobe beat;
+    std::vector<SignalId> sums;
+  };
+  std::optional<Signals> signals_;  // of a trace
+};
+
+}  // namespace tilebeat::rolling

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "fabric/scratchpad.h"
+#include "fabric/transport.h"
+#include "sim/context.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat::rolling {
+
+/// The unit's side of a port that it has of its own at the banks of a scratchpad (SPEC RO-5, RO-6), whatever
+/// the bus of the core does.
+///
+/// Throughput: one access a cycle, of up to `width_bytes` neighbouring bytes whose words lie in different
+/// banks. Latency: the memory's `latency_cycles`; bytes that are read can be used in the cycle after that.
+/// Nothing waits: the port has one initiator. Blocking transports move the words; `direct_read` and
+/// `direct_write` move the same bytes through direct memory access, for tile granularity.
+class ScratchpadPort {
+ public:
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<ScratchpadPort>> banks;
+
+  ScratchpadPort(const std::string& name, const SimContext& context, const MemoryConfig& memory,
+                 int width_bytes);
+  /// Binds the port to port `port` of the memory's engine ports. The memory outlives it.
+  void bind(Scratchpad& memory, int port);
+
+  /// An instruction uses the bytes of the memory from cycle `now` on; see Holds::open. Throws SimulationError
+  /// also when the memory does not hold all of them: when it begins, in both granularities, not when one of
+  /// them gets to the first that is missing.
+  OpenHold hold(const std::string& user, Holds::Access access, const BytePattern& bytes, Cycle now);
+  Holds& holds() { return target_->holds; }
+
+  int width_bytes() const { return width_; }
+  int latency() const { return memory_.latency_cycles; }
+  /// Whether `bytes` bytes take one access wherever they begin.
+  bool in_one_access(int bytes) const {
+    return bytes <= width_ && bytes <= (memory_.banks - 1) * memory_.bank_bytes + 1;
+  }
+  /// Accesses that `bytes` bytes from `address` take. Throws SimulationError when the memory does not hold
+  /// them.
+  int accesses(std::uint64_t address, int bytes) const;
+  /// Reads or writes them, the first access `delay` cycles from now; returns the accesses.
+  int read(std::uint64_t address, std::uint8_t* to, int bytes, int delay);
+  int write(std::uint64_t address, const std::uint8_t* from, int bytes, int delay);
+
+  /// Asks the banks for direct memory access, which the first write to one of them withdraws, and tells
+  /// whether that has happened since it was asked before.
+  enum class Contents : std::uint8_t { kUnchanged, kWritten };
+  Contents open_direct();
+  void direct_read(std::uint64_t address, std::uint8_t* to, int bytes) const;
+  void direct_write(std::uint64_t address, const std::uint8_t* from, int bytes) const;
+
+ private:
+  struct Word {
+    std::size_t bank = 0;
+    std::uint64_t address = 0;
+    int bytes = 0;  // from the address on that belong to the word
+  };
+  // Of sizes that are powers of two.
+  struct Shifts {
+    unsigned word = 0, bank = 0;
+  };
+  static std::optional<Shifts> shifts_of(const MemoryConfig& memory);
+  std::uint64_t offset_of(std::uint64_t address, int bytes) const;
+  Word word_at(std::uint64_t offset, int bytes) const;
+  int access_bytes(std::uint64_t offset, int bytes) const;
+  void withdraw(sc_dt::uint64 begin, sc_dt::uint64 end);
+  int move(tlm::tlm_command command, std::uint64_t address, std::uint8_t* data, int bytes, int delay);
+
+  Picoseconds period_;
+  MemoryConfig memory_;
+  int width_;
+  std::optional<Shifts> shifts_;
+  Scratchpad* target_ = nullptr;
+  std::uint64_t base_ = 0, size_ = 0;
+  std::vector<std::uint8_t*> direct_;  // of every bank
+  bool withdrawn_ = true;
+  tlm::tlm_generic_payload payload_;
+};
+
+}  // namespace tilebeat::rolling

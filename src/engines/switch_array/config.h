@@ -1,0 +1,39 @@
+#pragma once
+
+#include "engines/switch_array/schedule.h"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace tilebeat {
+
+/// The name of the engine under `dataflow`.
+constexpr const char* kSwitchArrayDataflow = "dilated";
+
+/// How a map lies in the input banks (SPEC SW-1, SW-5).
+enum class ArrangementKind : std::uint8_t { kStrideAware, kTable1 };
+constexpr std::array<std::string_view, 2> kArrangementNames{"stride_aware", "table1"};
+
+/// Sizes of the switch-array engine (SPEC section 3; document 000 figure 3).
+struct SwitchArrayConfig {
+  int rows = 16;          ///< R: rows of PEs = input banks = sub-switches
+  int columns = 16;       ///< C: columns of PEs = kernels at a time
+  int groups = 2;         ///< G: row groups; R is a multiple of G
+  int port_channels = 4;  ///< P: int8 channels of a bank word and of a weight word
+  ArrangementKind arrangement = ArrangementKind::kStrideAware;
+  int bank_depth_words = 8192;        ///< words of P bytes of each of the two copies of a bank
+  int parameter_depth_words = 16384;  ///< words of P bytes a column of the parameter buffer
+  int parameter_slots = 64;           ///< kernel blocks whose biases and scales the post-processor holds
+  std::int64_t output_buffer_bytes = 262144;  ///< both halves together
+  int arrangement_queue_words = 128;          ///< words that wait in front of the write port of each bank
+  int drain_clocks_per_lane = 1;              ///< cycles the post-processor takes for one lane of C results
+  int post_latency_cycles = 4;                ///< fixed latency of the post-processing path
+};
+
+/// Its sizes as the engine's schedules see them.
+inline ArrayShape array_shape(const SwitchArrayConfig& c) {
+  return {c.rows, c.columns, c.groups, c.port_channels};
+}
+
+}  // namespace tilebeat

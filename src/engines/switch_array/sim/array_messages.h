@@ -1,0 +1,80 @@
+#pragma once
+
+#include "engines/switch_array/operations.h"
+#include "engines/switch_array/schedule.h"
+#include "fabric/holds.h"
+#include "isa/instruction.h"
+#include "kernels/mac.h"
+#include "units/commanded_unit.h"
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+namespace tilebeat {
+
+/// What the runs of a switch array use of its buffers; the channels keep away from it.
+struct ArrayHolds {
+  Holds input{"the input banks"};            ///< words of a bank, those of the second copy behind the first
+  Holds parameters{"the parameter buffer"};  ///< words of a column
+  Holds records{"the post-parameters"};      ///< records
+  Holds output{"the output buffer"};         ///< bytes
+};
+
+/// The registers change, nothing is computed.
+struct NewSetup {
+  const ConvSetup& setup;
+};
+
+/// The chunk that operands and results belong to.
+struct ArrayChunk {
+  const ConvRun& run;
+  const Instruction& instruction;  ///< whose completion the last results report
+  const SwitchSchedule& schedule;
+};
+
+/// From the switch network to the PE array.
+struct ArrayOperands {
+  static constexpr const char* kMessageName = "ArrayOperands";
+  /// A beat (clock granularity).
+  struct OneBeat {
+    ArrayChunk chunk;
+    const Beat& beat;
+    const std::uint8_t* lanes;  ///< a word of P bytes a lane, delivered by the switch
+  };
+  /// All beats of a chunk (tile granularity).
+  struct WholeChunk {
+    ArrayChunk chunk;
+    const TileOperands& tile;              ///< read through the switch
+    const std::vector<int>& cycle_clocks;  ///< read cycles of every operation cycle, a channel block
+    Cycle first_mac;  ///< the cycle of the first MAC, had every beat taken one read cycle
+  };
+  /// WaitsFor: the switch waits for this, or is at work again.
+  std::variant<NewSetup, WaitsFor, OneBeat, WholeChunk> content;
+  Cycle stalled = 0;  ///< answer: cycles by which the array held the switch back (`output_drain`)
+};
+
+/// From the PE array to the post-processor.
+struct DrainMessage {
+  static constexpr const char* kMessageName = "DrainMessage";
+  /// The shadow registers of an operation cycle (clock granularity).
+  struct OneCycle {
+    ArrayChunk chunk;
+    const std::int32_t* sums;  ///< [row][column] of the array
+    int stride;                ///< int32 from a row to the next
+    const Beat& beat;          ///< the operation cycle's last beat
+    Cycle last_mac;            ///< its cycle
+    bool chunk_complete;       ///< the results complete the instruction
+  };
+  /// All results of a chunk (tile granularity); they complete the instruction.
+  struct WholeChunk {
+    ArrayChunk chunk;
+    const std::int32_t* sums;             ///< [pixel][stride] of the chunk
+    int stride;                           ///< int32 from a pixel to the next
+    const std::vector<Cycle>& last_macs;  ///< cycles of the last MAC of each operation cycle
+  };
+  /// WaitsFor: what the post-processor waits for when it has drained everything.
+  std::variant<NewSetup, WaitsFor, OneCycle, WholeChunk> content;
+};
+
+}  // namespace tilebeat

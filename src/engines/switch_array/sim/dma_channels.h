@@ -1,0 +1,168 @@
+#pragma once
+
+#include "base/types.h"
+#include "config/hardware_config.h"
+#include "engines/switch_array/config.h"
+#include "engines/switch_array/write_queues.h"
+#include "fabric/burst_port.h"
+#include "fabric/holds.h"
+#include "fabric/strided_block.h"
+#include "fabric/transport.h"
+#include "observe/statistics.h"
+#include "units/commanded_unit.h"
+#include "units/matrix_unit.h"
+
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// Takes a stream message: `begin(instruction)` when an instruction's data begins, and its data by bus beats,
+/// `take_beats(bytes, count, ready)` puts the words of the first beat of `count` bytes into `queues`, or
+/// those of several that wait for nothing, and returns how many beats these were. Answers when the beats were
+/// taken and written, and books the sink's cycles: busy for a beat, `bank_write` while one waits for a queue.
+/// What it waits for afterwards the channel says in the cycle after the last beat.
+template <class Begin, class TakeBeats>
+void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledger, Cycle now,
+                 int bytes_per_clock, Begin begin, TakeBeats take_beats) {
+  const auto take_data = [&](const StreamMessage::Data& data) {
+    ledger.explain(data.trail, now);
+    Cycle ready = std::max(now, queues.next_beat());
+    ledger.settle(ready);
+    Cycle all_blocked = 0;
+    for (int at = 0; at < data.count;) {
+      const int beats = take_beats(data.bytes + at, data.count - at, ready);
+      const Cycle blocked = queues.next_beat() - beats - ready;
+      all_blocked += blocked;
+      ledger.spend(Activity::kBankWrite, blocked);
+      ledger.spend(Activity::kBusy, beats);
+      at += beats * bytes_per_clock;
+      ready = queues.next_beat();
+    }
+    message.answer = {queues.next_beat(), all_blocked, queues.drained()};
+  };
+  std::visit(Overloaded{[&](const StreamMessage::Begin& news) { begin(news.instruction); }, take_data,
+                        [&](const WaitsFor& news) { ledger.enter(news.activity, now); }},
+             message.content);
+}
+
+/// A read channel of the DMA control (document 000 [0086], 201): fetches what its instruction describes in
+/// bursts from the interconnect into a landing buffer and streams it, in order, into the module behind it
+/// (input arrangement or parameter buffer).
+///
+/// Throughput: one request a cycle, one bus beat a cycle to the sink. Latency: a burst that landed in cycle t
+/// is streamed from cycle t + 1 on. Back-pressure: a burst is requested only when the landing buffer has room
+/// for it and fewer than `max_outstanding` are under way; a sink that cannot take a beat holds the stream
+/// (`bank_write`). The next instruction's bursts are requested while data of the previous one is still under
+/// way. Two ledgers: `port.ledger` for requests, `data_ledger` for the stream.
+class ReadChannel : public CommandedUnit {
+ public:
+  BurstPort port;
+  tlm_utils::simple_initiator_socket<ReadChannel> stream;
+
+  /// `unit` names the queue that the channel serves.
+  ReadChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
+              const SwitchArrayConfig& array, Unit unit);
+  SC_HAS_PROCESS(ReadChannel);
+
+  CycleLedger data_ledger;
+  std::int64_t bytes = 0;  ///< bytes streamed
+
+ private:
+  // A burst, or an instruction without bytes, in the order in which the sink gets it.
+  struct Delivery {
+    int bytes = 0;
+    bool first = false, last = false;
+  };
+  struct Completion {
+    Cycle at = 0;
+    Semaphores signals{};
+  };
+  void take(const Instruction& instruction, Cycle next) override;
+  void step();
+  void complete(Cycle now);
+  void deliver(Cycle now);
+  void request(Cycle now);
+  bool next_burst();
+  void account(Cycle now);
+  void schedule(Cycle now);
+
+  DmaConfig config_;
+  SwitchArrayConfig array_;
+
+  std::deque<Instruction> commands_;   // sent and not fully requested; the front one is being requested
+  std::deque<Instruction> streaming_;  // being requested or streamed, oldest first
+  std::deque<StridedBlock> blocks_;    // of the front command, not begun yet
+  std::deque<BurstCutter> cutter_;     // at most one: the block being requested
+  bool requesting_ = false, first_burst_ = false;
+  std::deque<Delivery> order_;
+  std::deque<Completion> completions_;
+  int landing_used_ = 0, landing_freed_ = 0;  // bytes reserved; bytes to be freed at stream_free_
+  Cycle stream_begin_ = 0;                    // of the instruction being streamed
+  std::int64_t streamed_before_ = 0;          // bytes before it
+  WorkCounter landing_fill_;
+  Cycle stream_free_ = 0;  // the sink can take the next beat from here on
+  std::vector<std::uint8_t> streamed_;
+  MessageSender send_;
+  SignalId busy_signal_ = -1, landing_signal_ = -1;
+};
+
+/// The write channel of the DMA control: takes results from the output buffer (document 000, 204) and writes
+/// them to memory as part of an NHWC tensor.
+///
+/// Throughput: one bus beat a cycle from the output buffer, one request a cycle. Latency: a burst is
+/// requested in the cycle after its last beat was read. Back-pressure: bursts that were read wait in a
+/// staging buffer of `buffer_bytes` until the interconnect grants them. The output buffer's space is released
+/// when its last beat has been read; the instruction is done when the last write response has arrived. Two
+/// ledgers: `port.ledger` for requests, `data_ledger` for reading the output buffer.
+class StoreChannel : public CommandedUnit {
+ public:
+  BurstPort port;
+  tlm_utils::simple_initiator_socket<StoreChannel> source;  ///< read port of the output buffer
+
+  StoreChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
+               int bytes_per_clock);
+  SC_HAS_PROCESS(StoreChannel);
+
+  Holds* source_holds = nullptr;  ///< of the output buffer, if an engine uses it
+  CycleLedger data_ledger;
+  std::int64_t bytes = 0;  ///< bytes written
+
+ private:
+  struct Staged {
+    std::uint64_t address = 0;
+    std::vector<std::uint8_t> data;
+    Cycle ready = 0;    ///< the cycle after its last beat was read
+    bool last = false;  ///< the instruction's last burst
+  };
+  void take(const Instruction& instruction, Cycle next) override;
+  void step();
+  void take_responses(Cycle now);
+  void release(Cycle now);
+  void read_source(Cycle now);
+  Activity request_blocker(Cycle now) const;
+  bool request(Cycle now);
+  void schedule(Cycle now);
+
+  DmaConfig config_;
+  int bytes_per_clock_;
+
+  std::deque<Instruction> commands_;  // sent and not fully read
+  std::deque<Instruction> storing_;   // being read or written, oldest first
+  std::deque<BurstCutter> cutter_;    // at most one: the front command's bursts
+  std::uint64_t source_address_ = 0;
+  std::deque<Staged> staged_;
+  std::deque<bool> last_flags_;  // of the bursts under way: the instruction's last one
+  int staged_bytes_ = 0, granting_bytes_ = 0;
+  Cycle read_free_ = 0;             // the output buffer's port is free from here on
+  Cycle store_begin_ = 0;           // of the front command
+  std::int64_t stored_before_ = 0;  // bytes before it
+  bool releasing_ = false;          // the front command's last beat is read at read_free_ - 1
+  tlm::tlm_generic_payload payload_;
+  SignalId busy_signal_ = -1;
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "engines/switch_array/config.h"
+#include "engines/switch_array/sim/array_messages.h"
+#include "fabric/direct_access.h"
+#include "fabric/transport.h"
+#include "kernels/mac.h"
+#include "sim/context.h"
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// The PE array (document 000 [0091], 250; SPEC SW-2, SW-8): R x C processing elements, each multiplying P
+/// channels of its row's lane with P channels of its column's kernel and accumulating in int32. The PEs are
+/// flat state of this one module.
+///
+/// Throughput: one beat a cycle. In a beat every column reads its word from its bank of the parameter buffer.
+/// The last beat of an operation cycle copies the accumulators to shadow registers, which each row group
+/// drains one lane at a time, L * drain_clocks_per_lane cycles in all. Back-pressure: a last beat that finds
+/// the shadow registers still draining is done when they are free; `stalled` tells the switch how long that
+/// is.
+class PeArray : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_target_socket<PeArray> operands;
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<PeArray>> parameter_read;  ///< one a column, C
+  tlm_utils::simple_initiator_socket<PeArray> drain;
+
+  /// `trace_accumulators` adds every PE's accumulator to the trace.
+  PeArray(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
+          bool trace_accumulators);
+  /// Tells the banks what was read so far.
+  void settle() { words_.settle(parameter_read); }
+
+ private:
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  Cycle run_beat(const ArrayOperands::OneBeat& operands);
+  Cycle run_chunk(const ArrayOperands::WholeChunk& operands);
+  const std::vector<std::int16_t>& read_kernels(const ConvRun& run, const TileConvolution& geometry,
+                                                std::int64_t beats);
+  void withdraw(sc_dt::uint64, sc_dt::uint64) { forget_kernels(); }
+  void forget_kernels();
+  void drain_cycle(const ArrayOperands::OneBeat& operands, Cycle at);
+  void declare_signals(bool accumulators);
+  void trace_pes(Cycle at);
+  Cycle drain_clocks() const { return Cycle{shape_.lanes()} * config_.drain_clocks_per_lane; }
+
+  SimContext context_;
+  SwitchArrayConfig config_;
+  ArrayShape shape_;
+  int padded_;
+  ConvSetup setup_;
+  Cycle shadow_free_ = 0;  ///< the first cycle whose end may copy accumulators to the shadow registers
+
+  BeatAccumulators accumulators_;
+  std::vector<std::uint8_t> kernel_words_;
+  std::vector<std::int16_t> wide_lanes_, wide_kernels_;
+  std::vector<std::int32_t> shadow_;
+
+  std::vector<std::int32_t> chunk_sums_;  // tile granularity, [pixel][accumulator_stride]
+  /// Kernels that chunks have read, by first word, as the fast kernel wants them: good for later chunks until
+  /// a bank is written.
+  std::map<std::uint32_t, std::vector<std::int16_t>> chunk_kernels_;
+  std::vector<std::vector<std::int16_t>> spare_kernels_;  ///< storage of such that are forgotten
+  std::vector<std::int16_t> wide_chunk_kernels_;
+
+  DirectReader words_;  // of the parameter buffer, in clock granularity
+  Strobe valid_;        // the MAC stage works on a beat
+  std::vector<SignalId> pe_signals_, accumulator_signals_;
+  tlm::tlm_generic_payload payload_;
+  MessageSender send_;
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "engines/switch_array/config.h"
+#include "engines/switch_array/sim/array_messages.h"
+#include "fabric/transport.h"
+#include "observe/statistics.h"
+#include "sim/context.h"
+#include "units/commanded_unit.h"
+
+#include <deque>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// What the post-processor counts.
+struct PostStats {
+  std::int64_t results = 0;      ///< results written to the output buffer
+  std::int64_t lane_drains = 0;  ///< lanes drained, surplus lanes included
+};
+
+/// The path from the PE array's shadow registers to the output buffer (SPEC SW-8, NU-2): bias, clamp or relu,
+/// requantisation.
+///
+/// Throughput: each row group delivers one lane of C results every drain_clocks_per_lane cycles. Latency:
+/// post_latency_cycles from a lane's drain to its write. Lanes and columns without an output are dropped
+/// here. No back-pressure: the array drains only into space that the program reserved.
+class PostProcessor : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_target_socket<PostProcessor> drain;
+  tlm_utils::simple_target_socket<PostProcessor> parameters;
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<PostProcessor>> output;  ///< one a row group, G
+  CompletionSocket completion;
+
+  PostProcessor(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config);
+  SC_HAS_PROCESS(PostProcessor);
+
+  ArrayHolds* holds = nullptr;  ///< of its engine, if it has one
+  CycleLedger ledger;
+  PostStats stats;
+
+ private:
+  struct Completion {
+    Cycle at = 0;
+    Semaphores signals{};
+  };
+  void take_results(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take_parameters(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take_cycle(const DrainMessage::OneCycle& results);
+  void take_chunk(const DrainMessage::WholeChunk& results);
+  void begin_results(const ConvRun& run);
+  void book_drain(Cycle last_mac);
+  void complete_chunk(const ArrayChunk& chunk, Cycle last_mac);
+  void drain_lanes(const DrainMessage::OneCycle& results);
+  void drain_chunk(const DrainMessage::WholeChunk& results);
+  void process_pixel(const ConvRun& run, const std::int32_t* sums);
+  std::uint64_t output_address(const ArrayChunk& chunk, int row, int column) const;
+  void complete();
+  Cycle drain_clocks() const { return Cycle{shape_.lanes()} * config_.drain_clocks_per_lane; }
+
+  SimContext context_;
+  SwitchArrayConfig config_;
+  ArrayShape shape_;
+  MethodGate gate_;
+  sc_core::sc_event wake_;
+  ConvSetup setup_;
+  std::vector<PostParameter> parameters_;  // [slot][column]
+  std::vector<std::uint8_t> pixel_;        // one pixel's results as they are stored
+  int pixel_bytes_ = 0;
+  std::deque<Completion> completions_;
+  tlm::tlm_generic_payload payload_;
+};
+
+}  // namespace tilebeat

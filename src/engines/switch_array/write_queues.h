@@ -1,0 +1,82 @@
+#pragma once
+
+#include "base/types.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace tilebeat {
+
+/// The queues in front of the write ports of a row of banks: each bank writes one word a cycle, each queue
+/// holds `depth` words. Words arrive with bus beats; a beat is taken in one cycle when all its words find
+/// room, otherwise it waits. Pure arithmetic: the owner asks when a beat is taken and when each of its words
+/// is written.
+class WriteQueues {
+ public:
+  WriteQueues(int banks, int depth)
+      : depth_(depth),
+        last_write_(static_cast<std::size_t>(banks), -1),
+        of_beat_(static_cast<std::size_t>(banks), 0) {}
+
+  /// Begins a beat that is there from cycle `ready` on.
+  void begin_beat(Cycle ready) {
+    beat_at_ = std::max(ready, next_beat_);
+    for (const Words& words : words_) of_beat_[static_cast<std::size_t>(words.bank)] = 0;
+    words_.clear();
+  }
+  /// Words of the beat for `bank`, one behind the other.
+  void add_words(int bank, int count) {
+    // A bank's backlog at cycle c is last - c; a beat adds k words to it, so c >= last + k - depth.
+    const int same = of_beat_[static_cast<std::size_t>(bank)] += count;
+    beat_at_ = std::max(beat_at_, last_write_[static_cast<std::size_t>(bank)] + same - depth_);
+    Words& words = words_.emplace_back();  // no copy of what was just written in parts
+    words.bank = bank, words.count = count;
+  }
+  /// Ends the beat: returns the cycle in which it is taken; `write_at(i)` then tells when the first of the
+  /// i-th words is written, the others follow one a cycle.
+  Cycle end_beat() {
+    for (Words& words : words_) {
+      Cycle& last = last_write_[static_cast<std::size_t>(words.bank)];
+      words.written = std::max(last, beat_at_) + 1;
+      last = words.written + words.count - 1;
+      drained_ = std::max(drained_, last + 1);
+    }
+    next_beat_ = beat_at_ + 1;
+    return beat_at_;
+  }
+  /// `beats` whole beats, one behind the other, that are there from cycle `ready` on: a word each for `count`
+  /// different banks, in a row from `first` on over all beats, the last bank being followed by bank 0 of
+  /// `banks`. Where no word waits, those of a beat are written in the cycle after it. False, and nothing is
+  /// taken, where one does.
+  bool take_rows(Cycle ready, int beats, int first, int count, int banks) {
+    const Cycle beat_at = std::max(ready, next_beat_);
+    if (drained_ > beat_at + 1) return false;
+    const Cycle last_at = beat_at + beats - 1;
+    // Words of earlier beats are written before another one can come.
+    const auto last = static_cast<int>((first + std::int64_t{beats - 1} * count) % banks);
+    const int behind = std::max(0, last + count - banks);
+    std::fill_n(last_write_.begin() + last, count - behind, last_at + 1);
+    std::fill_n(last_write_.begin(), behind, last_at + 1);
+    drained_ = last_at + 2;
+    next_beat_ = last_at + 1;
+    return true;
+  }
+  Cycle write_at(std::size_t words) const { return words_[words].written; }
+  /// The cycle after the last write of all beats so far.
+  Cycle drained() const { return drained_; }
+  /// The first cycle in which another beat can be taken.
+  Cycle next_beat() const { return next_beat_; }
+
+ private:
+  struct Words {
+    int bank = 0, count = 1;
+    Cycle written = 0;
+  };
+  int depth_;
+  Cycle beat_at_ = 0, next_beat_ = 0, drained_ = 0;
+  std::vector<Cycle> last_write_;
+  std::vector<int> of_beat_;  // by bank: words of the beat
+  std::vector<Words> words_;
+};
+
+}  // namespace tilebeat

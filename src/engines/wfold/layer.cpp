@@ -1,0 +1,357 @@
+#include "engines/wfold/choice.h"
+#include "engines/wfold/operations.h"
+#include "planner/language/matrix_backend.h"
+#include "tilebeat/error.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tilebeat::wfold {
+
+/// The layer on the W-fold engine (SPEC section 4). `workload` and `hardware` outlive it.
+std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
+                                        const HardwareConfig& hardware);
+
+/// Turns the jobs of a unit into runs: kernel tiles that touch the same channels are one run. What it is
+/// given outlives it.
+std::unique_ptr<MatrixLowering> make_lowering(TaskGraph& graph, const EnginePlace& place,
+                                              const Problem& problem, const WfoldChoice& choice,
+                                              const WfoldConfig& config, RunCosts& costs);
+
+/// Maps are folded on their way to where the engine reads them (SPEC WF-5).
+bool folds_on_the_way(const Problem& problem, const WfoldConfig& config);
+/// Bytes of a row of a tile's map in NRAM, and of its padding in front of the pixels that the map has.
+std::int64_t row_bytes(const Problem& problem, const WfoldChoice& choice, const WfoldConfig& config,
+                       const Window& w);
+std::int64_t lead_bytes(const Problem& problem, const Window& w);
+
+/// A part of the channels as bytes of a folded pixel: the same share of it, whatever channels lie there. The
+/// parts together are the whole pixel.
+ByteRange folded_part(const Problem& problem, const Interval& channels);
+
+namespace {
+
+bool same(const ByteRange& a, const ByteRange& b) {
+  return a.begin == b.begin && a.end == b.end;
+}
+
+class Lowering : public MatrixLowering {
+ public:
+  Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, const WfoldChoice& choice,
+           const WfoldConfig& config, RunCosts& costs)
+      : graph_(graph),
+        place_(place),
+        p_(problem),
+        choice_(choice),
+        config_(config),
+        costs_(costs),
+        setup_(conv_setup(problem)) {
+    Task task;
+    task.processor = place_.processor;
+    task.instruction.operation = setup_;
+    graph_.add(std::move(task));
+  }
+
+  void add(const MatrixJob& job) override {
+    std::uint64_t weights = job.weights - place_.wram;
+    for (int begin = job.blocks.begin; begin < job.blocks.end;) {
+      // Blocks that are smaller than a kernel tile lie in the regions one by one.
+      const bool whole_tiles = p_.block_kernels == choice_.shape.tile_kernels();
+      int end = begin + 1;
+      while (whole_tiles && end < job.blocks.end && same(channels_of(p_, end), channels_of(p_, begin))) ++end;
+      add_run(job, {begin, end}, weights);
+      for (int block = begin; block < end; ++block) weights += region_bytes(block);
+      begin = end;
+    }
+  }
+
+ private:
+  // What a block takes of every region.
+  std::uint64_t region_bytes(int block) const {
+    const WfoldGeometry g =
+        tile_geometry(p_, choice_, p_.kernels_of({block, block + 1}), 1, channels_of(p_, block));
+    return static_cast<std::uint64_t>(WfoldSchedule(choice_.shape, g).region_bytes());
+  }
+  ByteRange channels_of_job(const MatrixJob& job, int block) const {
+    if (job.reduction.first && job.reduction.last) return channels_of(p_, block);
+    return folded_part(p_, job.reduction.channels);
+  }
+
+  void add_run(const MatrixJob& job, Interval blocks, std::uint64_t weights) {
+    Task task;
+    task.processor = place_.processor;
+    const WfoldRun run = run_of(job, blocks, weights);
+    task.instruction.operation = run;
+    task.accesses = job.ifm_reads;
+    if (job.weights_read) task.accesses.push_back(*job.weights_read);
+    if (job.ofm_write && job.reduction.last) task.accesses.push_back(*job.ofm_write);
+    task.cost = costs_.of(setup_, run);
+    graph_.add(std::move(task));
+  }
+
+  WfoldRun run_of(const MatrixJob& job, Interval blocks, std::uint64_t weights) const {
+    const OutputTile& tile = job.tile;
+    const int first = (blocks.begin - job.blocks.begin) * p_.block_kernels;
+    const ByteRange channels = channels_of_job(job, blocks.begin);
+    WfoldRun run;
+    run.map = static_cast<std::uint32_t>(job.ifm.address - place_.nram);
+    run.row_bytes = static_cast<std::uint32_t>(row_bytes(p_, choice_, config_, tile.w));
+    run.lead_bytes = folds_on_the_way(p_, config_) ? 0 : static_cast<std::int32_t>(lead_bytes(p_, tile.w));
+    run.weights = static_cast<std::uint32_t>(weights);
+    run.result = static_cast<std::uint32_t>(job.ofm.address - place_.nram) +
+                 static_cast<std::uint32_t>(first * p_.element_bytes());
+    run.result_pixel = static_cast<std::uint32_t>(job.ofm.pixel_stride);
+    run.macs_per_output = static_cast<std::uint32_t>(p_.useful_taps * (p_.channels / p_.conv.groups));
+    run.rows = narrow(p_, tile.h.outs, "tile rows"), run.columns = narrow(p_, tile.w.outs, "tile columns");
+    run.kernels = narrow(p_, p_.kernels_of(blocks), "kernels");
+    // A tile of padding alone has no map, whatever its rows would take.
+    run.height = tile.padding_only() ? std::uint16_t{0} : narrow(p_, tile.h.ins, "tile height");
+    run.h_offset = narrow_offset(p_, tile.h.offset);
+    run.pixel_bytes = narrow(p_, p_.conv.stride[1] * p_.channels, "stride x channels");
+    run.first_channel = narrow(p_, channels.begin, "channel");
+    run.channels = narrow(p_, channels.end - channels.begin, "channels");
+    run.granularity = static_cast<std::uint16_t>(choice_.granularity.granularity);
+    run.result_granularity = static_cast<std::uint16_t>(
+        choose_granularity(run.kernels * p_.element_bytes(), run.columns, config_.smallest_pci,
+                           config_.tolerance_bytes, config_.line_bytes)
+            .granularity);
+    run.block_outer = config_.block_order == BlockOrder::kBlockOuter;
+    run.read_mode = read_mode_of(p_, choice_, channels, config_);
+    run.begins_sums = job.reduction.first, run.ends_sums = job.reduction.last;
+    return run;
+  }
+
+  TaskGraph& graph_;
+  EnginePlace place_;
+  const Problem& p_;
+  const WfoldChoice& choice_;
+  const WfoldConfig& config_;
+  RunCosts& costs_;
+  ConvSetup setup_;
+};
+
+}  // namespace
+
+bool folds_on_the_way(const Problem& p, const WfoldConfig& config) {
+  return p.conv.stride[1] > 1 && config.fold_place != FoldPlace::kOnChip;
+}
+
+std::int64_t row_bytes(const Problem& p, const WfoldChoice& choice, const WfoldConfig& config,
+                       const Window& w) {
+  if (!folds_on_the_way(p, config)) return std::int64_t{w.ins} * p.channels;
+  return std::int64_t{w.outs + choice.folded_span} * p.conv.stride[1] * p.channels;
+}
+
+std::int64_t lead_bytes(const Problem& p, const Window& w) {
+  return -std::int64_t{w.offset} * p.channels;
+}
+
+ByteRange folded_part(const Problem& p, const Interval& channels) {
+  return {std::int64_t{channels.begin} * p.conv.stride[1], std::int64_t{channels.end} * p.conv.stride[1]};
+}
+
+std::unique_ptr<MatrixLowering> make_lowering(TaskGraph& graph, const EnginePlace& place,
+                                              const Problem& problem, const WfoldChoice& choice,
+                                              const WfoldConfig& config, RunCosts& costs) {
+  return std::make_unique<Lowering>(graph, place, problem, choice, config, costs);
+}
+
+namespace {
+
+constexpr int kFewParts = 8;  // a core
+
+class WfoldLayer : public MatrixLayer {
+ public:
+  WfoldLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware, int block_kernels)
+      : workload_(workload),
+        layer_(layer),
+        hardware_(hardware),
+        config_(hardware.engine<WfoldConfig>()),
+        p_(make_problem(workload, layer, hardware.planner, block_kernels)),
+        choice_(choose_wfold(p_, hardware)),
+        costs_(std::make_unique<RunCosts>(hardware)) {}
+
+  const Problem& problem() const override { return p_; }
+  Grain grain() const override {
+    const int columns = choice_.shape.tile_columns(choice_.granularity.granularity);
+    const int kernels = std::min(p_.conv.out_channels, p_.block_kernels);
+    const WfoldSchedule one(choice_.shape, tile_geometry(p_, choice_, kernels, columns, channels_of(p_, 0)));
+    const std::int64_t drain = std::int64_t{columns} * ceil_div(kernels * 4, config_.line_bytes);
+    Grain grain;
+    grain.columns = columns;
+    grain.kernels = p_.block_kernels;
+    // Parts of a folded pixel begin with a channel block.
+    grain.channels =
+        choice_.granularity.granularity / std::gcd(choice_.granularity.granularity, p_.conv.stride[1]);
+    grain.cycles = std::max({one.beats(), one.all_lines(), drain});
+    grain.kernel_bytes = one.region_bytes() * config_.slaves;
+    return grain;
+  }
+  std::int64_t ifm_row_bytes(const Window& w) const override { return row_bytes(p_, choice_, config_, w); }
+  bool shares_rows() const override { return !folds_on_the_way(p_, config_); }
+  MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
+                   std::uint64_t destination) const override {
+    MapLoad load = MatrixLayer::load_map(tile, source, destination);
+    if (!folds_on_the_way(p_, config_)) return load;
+    Transfer& transfer = load.transfers.front();
+    if (config_.fold_place == FoldPlace::kDram) {
+      load.before = cleared(tile, destination);
+      transfer.destination += static_cast<std::uint64_t>(lead_bytes(p_, tile.w));
+    } else {
+      // To the tail of its place, from where the fold engine moves it to the head.
+      const std::int64_t raw = std::int64_t{tile.w.ins} * p_.channels;
+      transfer.destination +=
+          static_cast<std::uint64_t>((transfer.shape.destination_row - raw) * transfer.shape.rows);
+      transfer.shape.destination_row = raw;
+      load.after = folded(tile, transfer.destination, destination);
+    }
+    return load;
+  }
+  // Post-parameters are part of the blocks, but where kernels are a tensor.
+  WeightLayout weight_layout() const override {
+    WeightLayout layout = layout_of_blocks(p_, [this](int block) { return block_bytes(block); });
+    layout.regions = config_.slaves;
+    if (p_.kernel_tensor && p_.has_post_parameters()) {
+      layout.post_place = PostPlace::kInRegions;
+      layout.post_bytes = std::int64_t{kernels_of_regions(p_, config_.slaves, 0)} * kPostParameterBytes;
+    }
+    return layout;
+  }
+  std::vector<std::uint8_t> pack_block(int set, int block) const override {
+    return pack_regions(p_, choice_, set, block);
+  }
+  std::vector<std::uint8_t> pack_post_parameters() const override {
+    return p_.kernel_tensor && p_.has_post_parameters() ? wfold::pack_post_parameters(p_, choice_)
+                                                        : std::vector<std::uint8_t>();
+  }
+  // Where cores are not many times fewer than parts of pixels and kernels, smaller blocks give more of them
+  // work, or sooner.
+  std::vector<std::unique_ptr<MatrixLayer>> other_block_sizes() const override {
+    std::vector<std::unique_ptr<MatrixLayer>> others;
+    const std::int64_t pixels =
+        std::int64_t{p_.out_height} *
+        ceil_div(p_.out_width, choice_.shape.tile_columns(choice_.granularity.granularity));
+    const int cores = hardware_.chip->cores();
+    const bool few_parts = cores > 1 && pixels * p_.kernel_blocks() < std::int64_t{kFewParts} * cores;
+    // Of blocks that are large for WRAM only few are there at a time, and computing waits for the first.
+    const std::int64_t block_bytes =
+        std::int64_t{p_.block_kernels} * p_.taps() * (p_.channels / p_.conv.groups);
+    const bool large_blocks = 4 * block_bytes > hardware_.chip->core.wram.size_bytes;
+    for (const int of_slave : {2, 1}) {
+      const int kernels = config_.slaves * of_slave;
+      if (kernels < p_.block_kernels && (few_parts || large_blocks))
+        others.push_back(std::make_unique<WfoldLayer>(workload_, layer_, hardware_, kernels));
+    }
+    return others;
+  }
+  bool reduces() const override { return p_.conv.groups == 1; }
+  Interval weights_of(int block, Interval channels) const override {
+    const ByteRange part = folded_part(p_, channels);
+    const auto columns = fold_kernel(p_.conv.kernel[1], p_.conv.stride[1], p_.conv.dilation[1]).size();
+    const std::int64_t kernels = ceil_div(p_.kernels_of({block, block + 1}), config_.slaves);
+    const std::int64_t lines = kernels * p_.conv.kernel[0] * static_cast<std::int64_t>(columns);
+    const bool last = channels.end == p_.channels;
+    const std::int64_t records = last && p_.has_post_parameters() ? kernels * kPostParameterBytes : 0;
+    return {static_cast<int>(lines * part.begin), static_cast<int>(lines * part.end + records)};
+  }
+  // Lines of `granularity` channels: channel blocks, in each the kernels of a slave.
+  std::vector<KernelPart> kernel_parts(int block, Interval channels) const override {
+    const int granularity = choice_.granularity.granularity, slaves = config_.slaves;
+    const MemoryConfig& wram = hardware_.chip->core.wram;
+    const std::int64_t region = wram.size_bytes / wram.banks;
+    const int kernels = p_.kernels_of({block, block + 1}), of_slave = ceil_div(kernels, slaves);
+    const int whole = channels.size() / granularity * granularity, rest = channels.size() - whole;
+    const std::int64_t blocks = std::int64_t{granularity} * of_slave;
+    std::vector<KernelPart> parts;
+    for (int k = 0; k < of_slave; ++k) {
+      const int first = block * p_.block_kernels + k * slaves;
+      const Interval dealt{first, first + std::min(slaves, kernels - k * slaves)};
+      if (whole > 0)
+        parts.push_back({dealt,
+                         {channels.begin, channels.begin + whole},
+                         granularity,
+                         std::int64_t{k} * granularity,
+                         region,
+                         blocks,
+                         1});
+      if (rest > 0)
+        parts.push_back({dealt,
+                         {channels.begin + whole, channels.end},
+                         rest,
+                         std::int64_t{whole} * of_slave + std::int64_t{k} * rest,
+                         region,
+                         1,
+                         1});
+    }
+    return parts;
+  }
+  std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
+    return make_lowering(graph, place, p_, choice_, config_, *costs_);
+  }
+  Explanation explain() const override { return wfold::explain(choice_, p_, hardware_); }
+
+ private:
+  std::int64_t block_bytes(int block) const {
+    if (p_.kernel_tensor) return std::int64_t{weights_of(block, {0, p_.channels}).size()} * config_.slaves;
+    return packed_bytes(p_, config_.slaves, block);
+  }
+
+  // Sets the place of a map to the zero point (SPEC WF-5).
+  Copy cleared(const OutputTile& tile, std::uint64_t head) const {
+    Copy clear;
+    clear.unit = Unit::kFold;
+    clear.source = clear.destination = head;
+    clear.run_bytes = static_cast<std::uint32_t>(ifm_row_bytes(tile.w) * tile.h.ins);
+    clear.outer_count = 0, clear.pad_top = 1;
+    clear.fill = static_cast<std::uint8_t>(p_.input.zero_point);
+    return clear;
+  }
+  // Moves a map from the tail of its place to the head, with its padding.
+  Copy folded(const OutputTile& tile, std::uint64_t tail, std::uint64_t head) const {
+    const std::int64_t row = ifm_row_bytes(tile.w), raw = std::int64_t{tile.w.ins} * p_.channels;
+    const std::int64_t lead = lead_bytes(p_, tile.w);
+    Copy fold;
+    fold.unit = Unit::kFold;
+    fold.source = tail, fold.destination = head;
+    // A row is one run of the map between runs of padding: pixels of padding are whole runs of a pixel.
+    fold.run_bytes = static_cast<std::uint32_t>(p_.channels);
+    fold.inner_count = narrow(p_, tile.w.ins, "tile width");
+    fold.source_inner_stride = fold.run_bytes;
+    fold.source_outer_stride = static_cast<std::uint32_t>(raw);
+    fold.outer_count = narrow(p_, tile.h.ins, "tile height");
+    fold.destination_inner_stride = fold.run_bytes;
+    fold.destination_outer_stride = static_cast<std::uint32_t>(row);
+    const std::int64_t left = lead / p_.channels, right = (row - raw - lead) / p_.channels;
+    if (left > UINT8_MAX || right > UINT8_MAX)
+      throw UserError(
+          fmt::format("layer '{}' cannot fit: wfold.fold_place in_place adds at most {} columns of "
+                      "padding, it has {}",
+                      p_.name, UINT8_MAX, std::max(left, right)));
+    fold.pad_left = static_cast<std::uint8_t>(left), fold.pad_right = static_cast<std::uint8_t>(right);
+    fold.fill = static_cast<std::uint8_t>(p_.input.zero_point);
+    return fold;
+  }
+
+  const Workload& workload_;
+  const Layer& layer_;
+  const HardwareConfig& hardware_;
+  const WfoldConfig& config_;
+  Problem p_;
+  WfoldChoice choice_;
+  std::unique_ptr<RunCosts> costs_;
+};
+
+}  // namespace
+
+std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
+                                        const HardwareConfig& hardware) {
+  return std::make_unique<WfoldLayer>(workload, layer, hardware,
+                                      fitting_block_kernels(workload, layer, hardware));
+}
+
+}  // namespace tilebeat::wfold

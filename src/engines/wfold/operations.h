@@ -1,0 +1,64 @@
+#pragma once
+
+#include "engines/wfold/schedule.h"
+#include "isa/operation.h"
+#include "isa/operations.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilebeat {
+
+constexpr FieldChoices choices_of(WfoldReadMode) {
+  return {"way to read", kWfoldReadModeNames.data(), kWfoldReadModeNames.size()};
+}
+
+/// A convolution on the W-fold engine (SPEC section 4): `rows` x `columns` x `kernels` outputs from a map in
+/// NRAM whose rows lie there without gaps, with kernels in the regions of WRAM, to NRAM. A folded pixel is
+/// `pixel_bytes` = stride x channels bytes; folded column f of a row begins at its byte f * pixel_bytes -
+/// lead_bytes, and what lies outside the row is the input's zero point. Every region holds kernels and
+/// post-parameters as WfoldSchedule says.
+///
+/// Sums over many channels are added up by several runs, one behind the other: `begins_sums` starts them from
+/// zero, `ends_sums` finishes and stores them. Until then they stay in the third buffers; such runs have one
+/// tile, and all of them have the same one.
+struct WfoldRun {
+  static constexpr OperationKind kKind{"wfold.run", 0x03, Unit::kMatrix};
+
+  std::uint32_t map = 0;                  ///< byte offset in NRAM of the map's first row
+  std::uint32_t row_bytes = 0;            ///< of the map
+  std::int32_t lead_bytes = 0;            ///< see above; more than 0 for padding on the left
+  std::uint32_t weights = 0;              ///< byte offset in every region of WRAM
+  std::uint32_t result = 0;               ///< byte offset in NRAM of output (0,0), kernel 0
+  std::uint32_t result_pixel = 0;         ///< bytes from an output pixel to the next, rows without gaps
+  std::uint32_t macs_per_output = 0;      ///< useful multiply-accumulates of an output that this run ends
+  std::uint16_t rows = 0, columns = 0;    ///< output pixels
+  std::uint16_t kernels = 0;              ///< output channels
+  std::uint16_t height = 0;               ///< rows of the map
+  std::int16_t h_offset = 0;              ///< row of the map of output row 0, tap row 0
+  std::uint16_t pixel_bytes = 0;          ///< of a folded pixel
+  std::uint16_t first_channel = 0;        ///< byte of the folded pixel where the kernels' channels begin
+  std::uint16_t channels = 0;             ///< bytes of the folded pixel that the kernels touch
+  std::uint16_t granularity = 64;         ///< Pci
+  std::uint16_t result_granularity = 64;  ///< Pco, in bytes
+  WfoldReadMode read_mode = WfoldReadMode::kContinuous;
+  bool block_outer = false;  ///< channel blocks are the outer loop, kernel rows the inner one
+  bool begins_sums = true;   ///< the third buffers start from zero; false: from the run before
+  bool ends_sums = true;     ///< results are finished and stored; false: a later run adds to them
+
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+};
+
+/// What a run computes, with the registers of the convolution.
+WfoldGeometry geometry_of(const ConvSetup& setup, const WfoldRun& run);
+
+namespace wfold {
+
+/// The operations of the W-fold engine.
+std::vector<const OperationType*> operations();
+
+}  // namespace wfold
+
+}  // namespace tilebeat

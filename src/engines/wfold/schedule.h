@@ -1,0 +1,262 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace tilebeat {
+
+/// How the W-fold engine reads the lines of a map (SPEC WF-2; document 003 figures 7a-7c): one continuous
+/// request a line, one request for every position of a line, or requests for whole positions into a transit
+/// buffer of registers from which lines are formed.
+enum class WfoldReadMode : std::uint8_t { kContinuous, kStrided, kTransit };
+constexpr std::array<std::string_view, 3> kWfoldReadModeNames{"continuous", "strided", "transit"};
+
+/// Sizes of a W-fold engine that its schedules depend on (SPEC section 4; document 003 figure 5).
+struct WfoldShape {
+  int slaves = 16;        ///< Ns
+  int compute_units = 4;  ///< Ncu of a slave
+  int line_bytes = 64;    ///< M
+  int first_lines = 8;    ///< L1: lines of the first buffer
+  int second_lines = 9;   ///< L2: lines of the second buffer
+
+  /// Positions that a line of granularity `granularity` holds: the fold factor Ws.
+  int fold(int granularity) const { return line_bytes / granularity; }
+  /// Most kernels of a slave in one tile: two sets of lines fit the second buffer (SPEC WF-4).
+  int kernels_per_slave() const { return second_lines / 2; }
+  /// Most output channels of a tile.
+  int tile_kernels() const { return slaves * kernels_per_slave(); }
+  /// Output columns of a tile.
+  int tile_columns(int granularity) const { return compute_units * fold(granularity); }
+  /// Kmax of document 003 [0142]: the widest kernel that is not split, in folded columns.
+  int widest_kernel(int granularity) const { return (first_lines - compute_units) * fold(granularity) + 1; }
+};
+
+/// Bytes by which `channels` bytes fall short of a multiple of `granularity`.
+constexpr int granularity_padding(int channels, int granularity) {
+  return (granularity - channels % granularity) % granularity;
+}
+
+/// A channel granularity that was looked at (SPEC WF-1).
+struct GranularityCandidate {
+  int granularity = 0;
+  int fold = 0;
+  int padding = 0;         ///< bytes that align the channels to it
+  bool too_wide = false;   ///< the map has fewer columns than `fold`
+  bool tolerable = false;  ///< its padding exceeds the least one by less than the tolerance
+};
+/// The granularity that is taken, and all candidates, largest first.
+struct GranularityChoice {
+  int granularity = 0;
+  int least_padding = 0;
+  std::vector<GranularityCandidate> candidates;
+};
+/// The largest power of two from `smallest` to `line_bytes` whose padding exceeds the least padding by less
+/// than `tolerance` bytes; candidates that fold more columns than the map's `width` are dropped, and when
+/// none is left it is `line_bytes` (SPEC WF-1; document 003 [0088-0094]).
+GranularityChoice choose_granularity(int channels, int width, int smallest, int tolerance, int line_bytes);
+
+/// A column of a kernel once its width is folded by the stride: which taps lie in it (SPEC WF-5, WF-6).
+struct FoldedColumn {
+  struct Tap {
+    int tap = 0;    ///< of the kernel's width
+    int phase = 0;  ///< of the stride: position of its channels in the folded pixel
+  };
+  int column = 0;
+  std::vector<Tap> taps;
+};
+/// The folded columns that have a tap: tap k lies in column (k * dilation) div stride, phase (k * dilation)
+/// mod stride.
+std::vector<FoldedColumn> fold_kernel(int kernel_w, int stride_w, int dilation_w);
+
+/// The work of one run: output rows x columns x kernels from a map in the first storage. Its rows lie there
+/// without gaps and may be folded already or not: a folded pixel is `pixel_bytes` = stride x channels bytes
+/// that are contiguous either way (document 003 [0204]), and folded column f begins at byte f * pixel_bytes -
+/// lead_bytes of its row. What lies outside the row is padding.
+struct WfoldGeometry {
+  int rows = 0, columns = 0;  ///< output pixels
+  int kernels = 0;            ///< output channels
+  int height = 0;             ///< rows of the map
+  std::int64_t row_bytes = 0;
+  std::int64_t lead_bytes = 0;
+  int h_offset = 0;  ///< row of the map of output row 0, tap row 0
+  int kernel_h = 1, stride_h = 1, dilation_h = 1;
+  int kernel_w = 1, stride_w = 1, dilation_w = 1;
+  int pixel_bytes = 0;
+  int first_channel = 0, channels = 0;  ///< bytes of a folded pixel that the kernels touch
+  int granularity = 64;                 ///< Pci
+  bool block_outer = false;  ///< channel blocks are the outer loop and kernel rows the inner one (SPEC WF-4)
+  bool post_parameters = false;  ///< every kernel has a record of bias and scale
+};
+
+/// A tile: neighbouring columns of one output row x kernels (SPEC WF-4).
+struct WfoldTile {
+  int kernel_tile = 0, row = 0, column = 0;  ///< column: of the first output
+  int columns = 0;                           ///< outputs that exist
+  int kernels = 0;                           ///< that exist
+  int kernels_per_slave = 0;                 ///< Nco: kernel k of slave s is channel s + Ns * k of the tile
+};
+/// What the first buffers are filled with once: one kernel row, one channel block, one part of a wide kernel.
+struct WfoldRefill {
+  int part = 0, kernel_row = 0, block = 0;
+};
+/// Bytes of one row of the map, clipped to it.
+struct ByteRange {
+  std::int64_t begin = 0, end = 0;
+  bool empty() const { return begin >= end; }
+};
+/// One beat: the selected map lines times line `kernel` of every slave's second buffer.
+struct WfoldBeat {
+  std::int64_t tile = 0;
+  int refill = 0;                ///< of the tile
+  int step = 0;                  ///< of the refill: a column of the kernel
+  int kernel = 0;                ///< k, of the slave
+  std::int64_t step_number = 0;  ///< j, counted from the first step of the run's kernel tile
+  std::int64_t first_line = 0;   ///< lines of the run's refills before this one
+};
+
+/// The order of everything that a W-fold engine does in a run: tiles, refills, lines, steps and beats (SPEC
+/// WF-2 to WF-8). Pure arithmetic.
+class WfoldSchedule {
+ public:
+  WfoldSchedule(const WfoldShape& shape, const WfoldGeometry& geometry);
+
+  const WfoldShape& shape() const { return shape_; }
+  const WfoldGeometry& geometry() const { return geometry_; }
+  int fold() const { return fold_; }
+  int blocks() const { return blocks_; }
+  int parts() const { return static_cast<int>(parts_.size()); }
+  /// Folded kernel columns of a part: indices into `fold_kernel` are first_step(part) + step.
+  const std::vector<int>& steps(int part) const { return parts_[static_cast<std::size_t>(part)].columns; }
+  int first_step(int part) const { return parts_[static_cast<std::size_t>(part)].first; }
+  int all_steps() const { return all_steps_; }
+
+  int kernel_tiles() const { return kernel_tiles_; }
+  std::int64_t tiles() const { return tiles_per_kernel_tile_ * kernel_tiles_; }
+  WfoldTile tile(std::int64_t index) const;
+  int refills() const { return static_cast<int>(refills_.size()); }
+  const WfoldRefill& refill(int index) const { return refills_[static_cast<std::size_t>(index)]; }
+  /// Lines of a refill of `part`: ceil((Ncu*Ws + span of its columns) / Ws).
+  int lines(int part) const { return parts_[static_cast<std::size_t>(part)].lines; }
+  /// Lines of a refill that `step` of it reads: they must be there, and those before `first` are free
+  /// afterwards.
+  struct LineSpan {
+    int first = 0, end = 0;
+  };
+  LineSpan lines_of_step(int part, int step) const;
+  /// Row of the map that a refill reads; outside 0 to height - 1 it is padding.
+  int map_row(const WfoldTile& tile, const WfoldRefill& refill) const {
+    return tile.row * geometry_.stride_h + refill.kernel_row * geometry_.dilation_h + geometry_.h_offset;
+  }
+  bool row_exists(int row) const { return row >= 0 && row < geometry_.height; }
+  /// Folded column of the map at position 0 of line `line` of a refill.
+  int line_column(const WfoldTile& tile, const WfoldRefill& refill, int line) const {
+    return tile.column + parts_[static_cast<std::size_t>(refill.part)].columns.front() + line * fold_;
+  }
+  /// Channels [first, first + count) of a folded pixel that block `block` holds, of the run's channels.
+  int block_begin(int block) const { return block * geometry_.granularity; }
+  int block_bytes(int block) const;
+  /// Bytes of the row that channels [begin, end) of the run's channels take in folded columns [column, last].
+  ByteRange bytes_of(int column, int last, int begin, int end) const;
+
+  std::int64_t beats_of(const WfoldTile& tile) const {
+    return std::int64_t{tile.kernels_per_slave} * geometry_.kernel_h * all_steps_ * blocks_;
+  }
+  std::int64_t beats() const;
+  /// Lines that enter every first buffer in the run.
+  std::int64_t all_lines() const { return tiles() * lines_per_tile_; }
+  std::int64_t lines_per_tile() const { return lines_per_tile_; }
+
+  /// Moves on by one beat; false after the last one. The first beat is WfoldBeat{}.
+  bool advance(WfoldBeat& beat) const { return advance(beat, tile(beat.tile)); }
+  bool advance(WfoldBeat& beat, const WfoldTile& tile) const;  ///< the same, its tile is known
+  /// The slot of the second buffer that the beat's line lies in (SPEC WF-8).
+  int second_slot(const WfoldBeat& beat, const WfoldTile& tile) const {
+    const int sets = shape_.second_lines / tile.kernels_per_slave;
+    return static_cast<int>(beat.step_number % sets) * tile.kernels_per_slave + beat.kernel;
+  }
+
+  /// How kernels lie in the region of a slave: kernel tile after kernel tile, in each the lines as [channel
+  /// block][slave's kernel][kernel row][step], a line as the channels of its block, and behind them the
+  /// post-parameter records. So the kernels of neighbouring channel blocks are one run of bytes.
+  std::int64_t kernel_bytes() const {
+    return std::int64_t{geometry_.kernel_h} * all_steps_ * geometry_.channels;
+  }
+  std::int64_t kernel_tile_begin(int kernel_tile) const;
+  std::int64_t records_begin(int kernel_tile) const;
+  std::int64_t region_bytes() const { return kernel_tile_begin(kernel_tiles_); }
+  /// Where the bytes of a beat's line lie in the region.
+  ByteRange kernel_line(const WfoldBeat& beat, const WfoldTile& tile) const;
+
+ private:
+  struct Part {
+    int first = 0;             // step number of its first column
+    std::vector<int> columns;  // folded columns of the kernel
+    int lines = 0;
+  };
+  int kernels_of_tile(int kernel_tile) const;
+  int per_slave(int kernels) const { return (kernels + shape_.slaves - 1) / shape_.slaves; }
+
+  WfoldShape shape_;
+  WfoldGeometry geometry_;
+  int fold_, blocks_, kernel_tiles_, column_tiles_;
+  std::int64_t tiles_per_kernel_tile_;
+  std::vector<Part> parts_;
+  int all_steps_ = 0;
+  std::int64_t lines_per_tile_ = 0;
+  std::vector<WfoldRefill> refills_;  // of a tile
+};
+
+/// One request to the first storage.
+struct WfoldRequest {
+  int row = 0;
+  ByteRange bytes;  ///< of the row
+};
+/// A fetch: requests whose data goes to one place, in order. In the modes without a transit buffer that is
+/// one line; with it, the row window of a refill, or of all channel blocks of a kernel row.
+struct WfoldFetch {
+  std::vector<WfoldRequest> requests;
+  int refills = 1;  ///< whose lines it brings: 1, or all channel blocks of a kernel row
+  int lines = 1;    ///< that it brings
+};
+
+/// The fetches of a run in order (SPEC WF-2).
+class WfoldReader {
+ public:
+  /// `transit_half` is the size of half the transit buffer in bytes.
+  WfoldReader(const WfoldSchedule& schedule, WfoldReadMode mode, std::int64_t transit_half);
+
+  bool done() const { return tile_ == schedule_.tiles(); }
+  /// What is read next: in the modes without transit the line `line` of the refill.
+  std::int64_t tile() const { return tile_; }
+  int refill() const { return refill_; }
+  int line() const { return line_; }
+  WfoldFetch fetch() const;
+  void advance();
+  /// With transit: a row window holds all channel blocks.
+  bool whole_pixels() const { return whole_pixels_; }
+
+ private:
+  const WfoldSchedule& schedule_;
+  WfoldReadMode mode_;
+  bool whole_pixels_ = false;
+  std::int64_t tile_ = 0;
+  int refill_ = 0, line_ = 0;
+};
+/// The requests of a fetch, from the first on, that line `line` of a refill cannot do without.
+std::size_t requests_of_line(const WfoldSchedule& schedule, const WfoldFetch& fetch, const WfoldTile& tile,
+                             const WfoldRefill& refill, int line);
+/// The channels of a run lie in one block that is the whole folded pixel: a line is one continuous request.
+bool can_read_continuously(const WfoldSchedule& schedule);
+/// The row window of a kernel row fits half the transit buffer with all channel blocks, and they follow one
+/// another: it is read once.
+bool transit_holds_pixels(const WfoldSchedule& schedule, std::int64_t transit_half);
+/// The row window of one channel block fits half the transit buffer.
+bool transit_holds_block(const WfoldSchedule& schedule, std::int64_t transit_half);
+/// The mode with the fewest requests: continuous where it can be, transit where a window is read once for
+/// several blocks, strided otherwise.
+WfoldReadMode choose_read_mode(const WfoldSchedule& schedule, std::int64_t transit_half);
+
+}  // namespace tilebeat

@@ -1,0 +1,85 @@
+#pragma once
+
+#include "engines/wfold/config.h"
+#include "engines/wfold/sim/wfold_messages.h"
+#include "fabric/burst_port.h"
+#include "sim/context.h"
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace tilebeat {
+
+/// What a line reader counts.
+struct LineReaderStats {
+  std::int64_t requests = 0;  ///< to the first storage
+  std::int64_t bytes = 0;
+  std::int64_t lines = 0;  ///< formed
+};
+
+/// The reading half of the W-fold master (document 003 [0100]-[0116]; SPEC WF-1, WF-2): fetches what a run's
+/// lines need from the first storage and forms the lines, in the order in which they are broadcast.
+///
+/// A fetch is one line, or with the transit buffer the row window of a refill. Throughput: one request a
+/// cycle; a fetch without requests (padding alone) takes a cycle too. Back-pressure: a fetch is begun while
+/// fewer than `line_queue` lines, or two halves of the transit buffer, are in use; its place is free in the
+/// cycle in which its last line leaves. A line can leave in the cycle after the last byte that it needs
+/// arrived.
+class LineReader {
+ public:
+  BurstPort port;
+
+  /// `nram` is the address of the first storage; `changed` is notified when the port has news.
+  LineReader(const char* name, const SimContext& context, const WfoldConfig& config, int max_outstanding,
+             std::uint64_t nram, sc_core::sc_event& changed);
+
+  /// A run begins: its lines follow. All lines of the run before have left. The job outlives the run.
+  void begin(const WfoldJob& job);
+  /// Takes what has arrived before cycle `now`.
+  void take(Cycle now);
+  /// Sends the next request, if there is room and the port takes it; `idle` is booked when nothing is left to
+  /// read. True when the cycle was used.
+  bool request(Cycle now, Activity idle);
+
+  /// There are lines of the run that have not left.
+  bool more_lines() const { return job_ != nullptr && next_tile_ < job_->schedule.tiles(); }
+  /// The first cycle in which the next line can leave; -1: not known yet.
+  Cycle line_ready() const;
+  /// Forms the next line: M bytes, filled up with the zero point. `line_ready` is known.
+  void form(std::uint8_t* line);
+  /// The next line leaves in cycle `at`.
+  void leave(Cycle at);
+  /// The next cycle after `now` in which a fetch can begin that cannot begin now, or -1.
+  Cycle next_room(Cycle now) const;
+
+  LineReaderStats stats;
+
+ private:
+  struct Window {
+    WfoldFetch fetch;
+    std::size_t issued = 0;
+    std::vector<std::vector<std::uint8_t>> data;  // of the requests that have arrived
+    std::vector<Cycle> arrived;                   // the cycle after each arrival
+    Cycle begun = 0;
+    int lines_left = 0;
+  };
+  void forget_left(Cycle now);
+
+  WfoldConfig config_;
+  std::uint64_t nram_;
+  const WfoldJob* job_ = nullptr;
+  std::optional<WfoldReader> reader_;
+  std::size_t limit_ = 1;
+  std::deque<Window> windows_;     // with lines that have not left, oldest first
+  std::deque<std::size_t> order_;  // of the bursts under way: the number of their window
+  std::size_t first_window_ = 0;   // number of the front one
+  std::deque<Cycle> left_;         // when the last lines of windows leave, if that is not before the present
+  // The line that leaves next.
+  std::int64_t next_tile_ = 0;
+  int next_refill_ = 0, next_line_ = 0;
+  WfoldTile tile_;                             // that it belongs to
+  mutable std::optional<std::size_t> needed_;  // requests of its window, once they are counted
+};
+
+}  // namespace tilebeat

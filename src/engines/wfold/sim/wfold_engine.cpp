@@ -1,0 +1,138 @@
+#include "engines/wfold/sim/wfold_engine.h"
+
+#include "engines/wfold/config.h"
+#include "units/copy_engine.h"
+#include "units/matrix_unit.h"
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+WfoldEngine::WfoldEngine(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
+                         int max_outstanding, std::uint64_t nram, std::int64_t region_bytes,
+                         Granularity granularity, BuildOrder& order)
+    : sc_module(name), slaves(static_cast<std::size_t>(config.slaves)) {
+  std::vector<std::function<void()>> steps;
+  steps.emplace_back([&] {
+    master = std::make_unique<WfoldMaster>("master", context, config, max_outstanding, nram, region_bytes,
+                                           granularity);
+  });
+  steps.emplace_back([&] {
+    writer = std::make_unique<WfoldWriter>("writer", context, config, max_outstanding, nram, granularity);
+  });
+  for (int i = 0; i < config.slaves; ++i) {
+    steps.emplace_back([&, i] {
+      slaves[static_cast<std::size_t>(i)] =
+          std::make_unique<WfoldSlave>(fmt::format("sl{}", i).c_str(), context, config);
+    });
+  }
+  order.run(std::move(steps));
+
+  for (std::size_t i = 0; i < slaves.size(); ++i) {
+    master->slave_control[i].bind(slaves[i]->control);
+    master->slave_chunks[i].bind(slaves[i]->chunks);
+    writer->results[i].bind(slaves[i]->results);
+  }
+  master->to_writer.bind(writer->tiles);
+  writer->drained.bind(master->drained);
+}
+
+namespace {
+
+/// The W-fold engine with the engine that folds maps in place.
+class WfoldUnit : public MatrixUnit {
+ public:
+  explicit WfoldUnit(const MatrixUnitContext& c) {
+    const CoreConfig& core = c.hardware.chip->core;
+    const std::vector<AddressRange> map{
+        {c.nram, c.nram + static_cast<std::uint64_t>(core.nram.size_bytes), 0}};
+    c.order.run({
+        [&] {
+          engine_ = std::make_unique<WfoldEngine>(
+              "engine", c.context, c.hardware.engine<WfoldConfig>(), c.hardware.dma.max_outstanding, c.nram,
+              core.wram.size_bytes / core.wram.banks, c.granularity, c.order);
+        },
+        [&] { fold_ = std::make_unique<CopyEngine>("fold", c.context, core.copy, Unit::kFold, map); },
+    });
+  }
+
+  std::vector<NamedPort> memory_ports() override {
+    return {{"lines", &engine_->master->reader.port.socket},
+            {"results", &engine_->writer->port.socket},
+            {"fold_read", &fold_->outer.socket},
+            {"fold_write", &fold_->inner.socket}};
+  }
+  std::vector<UnitSockets> units() override {
+    return {{Unit::kMatrix,
+             &engine_->master->command,
+             {&engine_->master->completion, &engine_->writer->completion}},
+            unit_sockets(Unit::kFold, *fold_)};
+  }
+  void bind_memories(Scratchpad& nram, Scratchpad& wram) override {
+    for (std::size_t i = 0; i < engine_->slaves.size(); ++i)
+      engine_->slaves[i]->region.bind(wram.region_port(static_cast<int>(i)));
+    engine_->master->bind_second_storage(wram);
+    nram_ = &nram, wram_ = &wram;
+  }
+  void visit(StatVisitor& visitor) override {
+    visitor.ledger("engine.array", engine_->master->slaves_ledger());
+    visitor.ledger("engine.weights", engine_->master->weights_ledger());
+    visitor.ledger("engine.broadcast", engine_->master->broadcast_ledger());
+    visitor.ledger("engine.read", engine_->master->reader.port.ledger);
+    visitor.ledger("engine.drain", engine_->writer->drain_ledger);
+    visitor.ledger("engine.write", engine_->writer->port.ledger);
+    visitor.ledger("fold.read", fold_->read_ledger);
+    visitor.ledger("fold.write", fold_->write_ledger);
+    visit_engine(visitor);
+    visitor.counter("fold", "written", "bytes", fold_->bytes);
+    for (std::size_t i = 0; i < engine_->slaves.size(); ++i) {
+      const BankPortStats& port = wram_->region_stats(static_cast<int>(i));
+      const std::string slave = fmt::format("engine.sl{}", i);
+      visitor.counter(slave, "region_port_busy", "cycles", port.accesses);
+      visitor.counter(slave, "results", "results", engine_->slaves[i]->results_read);
+      visitor.own_bytes(slave, kOwnWramRead, port.bytes);
+    }
+  }
+  void inject_fault(const Fault& fault) override {
+    nram_->inject_fault(fault.bank, fault.address, fault.mask);
+  }
+
+ private:
+  void visit_engine(StatVisitor& visitor) {
+    const WfoldStats& stats = engine_->master->stats;
+    const LineReaderStats& reader = engine_->master->reader.stats;
+    const WfoldWriterStats& writer = engine_->writer->stats;
+    visitor.array(engine_->master->slaves_ledger(), stats.beats, stats.useful_macs);
+    visitor.losses(stats.losses);
+    visitor.counter("engine.master", "beats", "beats", stats.beats);
+    visitor.counter("engine.master", "runs", "runs", stats.runs);
+    visitor.counter("engine.master", "tiles", "tiles", stats.tiles);
+    visitor.counter("engine.master", "refills", "refills", stats.refills);
+    visitor.counter("engine.master", "broadcast_lines", "lines", stats.broadcast_lines);
+    visitor.counter("engine.master", "kernel_lines", "lines a slave", stats.kernel_lines);
+    visitor.counter("engine.master", "useful_macs", "multiply-accumulates", stats.useful_macs);
+    visitor.counter("engine.master", "read_requests", "requests", reader.requests);
+    visitor.counter("engine.master", "read", "bytes", reader.bytes);
+    visitor.counter("engine.writer", "results", "results", writer.results);
+    visitor.results(writer.results);
+    visitor.counter("engine.writer", "write_requests", "requests", writer.requests);
+    visitor.counter("engine.writer", "written", "bytes", writer.bytes);
+  }
+
+  std::unique_ptr<WfoldEngine> engine_;
+  std::unique_ptr<CopyEngine> fold_;
+  Scratchpad* nram_ = nullptr;
+  const Scratchpad* wram_ = nullptr;
+};
+
+}  // namespace
+
+namespace wfold {
+
+std::unique_ptr<MatrixUnit> make_unit(const MatrixUnitContext& context) {
+  return std::make_unique<WfoldUnit>(context);
+}
+
+}  // namespace wfold
+
+}  // namespace tilebeat

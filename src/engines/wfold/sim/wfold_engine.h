@@ -1,0 +1,191 @@
+#pragma once
+
+#include "engines/wfold/config.h"
+#include "engines/wfold/sim/wfold_master.h"
+#include "engines/wfold/sim/wfold_messages.h"
+#include "fabric/burst_port.h"
+#include "fabric/transport.h"
+#include "observe/statistics.h"
+#include "sim/build_order.h"
+#include "sim/context.h"
+#include "units/commanded_unit.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// A slave of the W-fold engine (document 003 figure 5, 520; SPEC WF-4, WF-8): first buffer of L1 map lines,
+/// second buffer of L2 kernel lines, Ncu compute units, third buffer of two tiles of int32 results, and the
+/// post-processing lane at its way out.
+///
+/// All slaves work in lockstep: the master tells them cycle by cycle which line enters, what their port
+/// reads and which beat is done; each has its own region of the second storage. A beat multiplies Ncu
+/// selected map lines with one kernel line, 2 * Ncu * M bytes, and accumulates Ncu * Ws outputs of one
+/// kernel. Reading a slot that nothing has been written to is a SimulationError. In tile granularity the
+/// master hands over whole tiles, and kernels come through the region's direct memory access.
+class WfoldSlave : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_target_socket<WfoldSlave> control;    ///< from the master: SlaveClock
+  tlm_utils::simple_target_socket<WfoldSlave> chunks;     ///< from the master: SlaveChunk
+  tlm_utils::simple_target_socket<WfoldSlave> results;    ///< from the writer: ResultRead
+  tlm_utils::simple_initiator_socket<WfoldSlave> region;  ///< the second port of its part of WRAM
+
+  WfoldSlave(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config);
+  ~WfoldSlave() override;
+  WfoldSlave(const WfoldSlave&) = delete;
+  WfoldSlave& operator=(const WfoldSlave&) = delete;
+
+  std::int64_t results_read = 0;  ///< results that left for the writer
+
+ private:
+  void take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void read_results(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void enter_line(const SlaveClock::Line& line, const WfoldJob& job);
+  void read_port(const SlaveClock::PortRead& read, const WfoldJob& job);
+  void select(const SlaveClock::Beat& beat, const WfoldJob& job);
+  void run_beat(const SlaveClock::Beat& beat, const WfoldJob& job);
+  void replicate(const std::uint8_t* bytes, int count, const WfoldJob& job, std::int16_t* line) const;
+  void load_kernels(const SlaveChunk& chunk);
+  void count_reads(std::int64_t accesses, int bytes);
+  std::int32_t* accumulators(int half, int kernel) {
+    return third_.data() + (static_cast<std::ptrdiff_t>(half) * kernels_ + kernel) * accumulator_count_;
+  }
+  void declare_signals();
+  void trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& schedule);
+
+  SimContext context_;
+  WfoldConfig config_;
+  int kernels_;                       // of a tile, at most
+  int accumulator_count_;             // int32 of one kernel: a pair sum each
+  std::vector<std::int16_t> first_;   // [slot][M], widened
+  std::vector<std::int16_t> second_;  // [slot][M], replicated
+  std::vector<bool> first_filled_, second_filled_;
+  std::vector<std::uint8_t> port_line_;     // of the line that the port delivers
+  std::vector<std::int16_t> latched_;       // [Ncu][M]
+  std::vector<std::int32_t> third_;         // [half][kernel][Ncu][M / 2]
+  std::vector<PostParameter> records_;      // [set][kernel]
+  std::vector<std::int16_t> kernel_lines_;  // tile granularity: every line of the kernel tile, in beat order
+  AccessCount accesses_;
+  tlm::tlm_generic_payload report_;  // of accesses_
+  WordAccess read_;
+  std::vector<std::uint8_t> record_bytes_;
+  tlm::tlm_generic_payload payload_;
+  SignalId kernel_row_signal_ = -1, kernel_column_signal_ = -1, block_signal_ = -1, channel_signal_ = -1,
+           slot_signal_ = -1;
+  std::vector<SignalId> unit_signals_;
+  std::vector<SignalId> kernel_operands_, map_operands_;
+  Strobe valid_;  // the compute units work on a beat
+};
+
+/// Widens `count` bytes of a map and takes the zero point off.
+void widen_line(const std::uint8_t* bytes, int count, const ConvSetup& setup, std::int16_t* out);
+
+/// What the writer counts.
+struct WfoldWriterStats {
+  std::int64_t results = 0;   ///< elements stored
+  std::int64_t requests = 0;  ///< to the first storage
+  std::int64_t bytes = 0;
+};
+
+/// The writing half of the W-fold master (document 003 [0147]-[0156], figure 11; SPEC WF-7): takes the
+/// results of a tile out of the slaves' third buffers, turned from CW to WC, drops surplus columns and
+/// channels, and writes them to the first storage in lines of Pco channels x Wso columns.
+///
+/// Throughput: M bytes of int32 results a cycle, that is one result of every slave with 16 slaves and 64
+/// bytes: all channels of a column, then the next column. Latency: post_latency_cycles from a result's cycle
+/// to its request. Back-pressure: results leave the third buffers while fewer than `write_queue` requests
+/// wait. A half of the third buffers is free in the cycle after its last result left; the run is done when
+/// the last request has been answered. Two ledgers: `port.ledger` for requests, `drain_ledger` for the third
+/// buffers.
+class WfoldWriter : public sc_core::sc_module {
+  sc_core::sc_event wake_;  // declared first: the port notifies it
+
+ public:
+  tlm_utils::simple_target_socket<WfoldWriter> tiles;
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<WfoldWriter>> results;  ///< one a slave
+  BurstPort port;
+  tlm_utils::simple_initiator_socket<WfoldWriter> drained;
+  CompletionSocket completion;
+
+  /// `nram` is the address of the first storage.
+  WfoldWriter(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
+              int max_outstanding, std::uint64_t nram, Granularity granularity);
+  SC_HAS_PROCESS(WfoldWriter);
+
+  CycleLedger drain_ledger;
+  WfoldWriterStats stats;
+
+ private:
+  // A write request of the tile at work: bytes [begin, end) of columns [column, column + columns).
+  struct Request {
+    std::uint64_t address = 0;
+    int column = 0, columns = 1;
+    int begin = 0, end = 0;   // of a column's bytes
+    std::int64_t slices = 0;  // of the tile that have to be out
+  };
+  struct Staged {
+    std::uint64_t address = 0;
+    std::vector<std::uint8_t> data;
+    Cycle ready = 0;
+    std::shared_ptr<const WfoldJob> completes;  // the run that ends with it
+  };
+  void take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void step();
+  void hear_news(Cycle now);
+  void take_responses(Cycle now);
+  void begin_tile();
+  void drain(Cycle now);
+  void read_slices(std::int64_t first, std::int64_t end);
+  void tell_drained(Cycle now);
+  Activity request_blocker(Cycle now) const;
+  bool request(Cycle now);
+  void schedule(Cycle now);
+
+  SimContext context_;
+  WfoldConfig config_;
+  std::uint64_t nram_;
+  Granularity granularity_;
+  MethodGate gate_;
+
+  std::deque<TileResults> tiles_;  // not drained, oldest first
+  bool begun_ = false;             // the front tile's requests are made
+  std::vector<Request> requests_;  // of the front tile
+  std::size_t next_request_ = 0;
+  int kernels_per_slice_ = 1;  // int32 that leave a cycle, and what that makes of a column
+  int column_slices_ = 0;
+  std::int64_t slices_out_ = 0;
+  std::vector<std::uint8_t> tile_bytes_;  // [column][channel], finished
+  std::vector<std::int32_t> read_;        // scratch of one slave
+  Cycle drain_free_ = 0;
+  bool told_ = true;  // false: the master still has to hear that a tile is out
+  std::deque<Staged> staged_;
+  std::deque<std::shared_ptr<const WfoldJob>> under_way_;  // what each request completes
+  Activity idle_ = Activity::kHost;                        // what is waited for when nothing is left
+  Activity news_ = Activity::kHost;                        // what it is from cycle `news_at_` on
+  Cycle news_at_ = 0;
+  MessageSender send_;
+  SignalId drain_signal_ = -1;
+};
+
+/// The W-fold engine of document 003 figure 5: the master's reading and writing halves and the slaves, joined
+/// by sockets. Its outward sockets are those of its parts: the two ports to the first storage, the slaves'
+/// ports to their regions of the second one, the matrix command and the two completions.
+class WfoldEngine : public sc_core::sc_module {
+ public:
+  /// `nram` is the address of the first storage, `region_bytes` the size of a region of the second one.
+  WfoldEngine(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
+              int max_outstanding, std::uint64_t nram, std::int64_t region_bytes, Granularity granularity,
+              BuildOrder& order);
+
+  std::unique_ptr<WfoldMaster> master;
+  std::unique_ptr<WfoldWriter> writer;
+  std::vector<std::unique_ptr<WfoldSlave>> slaves;  ///< sl0..sl(Ns-1)
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,156 @@
+#pragma once
+
+#include "engines/wfold/config.h"
+#include "engines/wfold/sim/line_reader.h"
+#include "engines/wfold/sim/wfold_messages.h"
+#include "engines/wfold/sim/wfold_pipeline.h"
+#include "fabric/scratchpad.h"
+#include "fabric/transport.h"
+#include "observe/statistics.h"
+#include "sim/context.h"
+#include "units/commanded_unit.h"
+#include "units/matrix_unit.h"
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// What the master counts; slaves work in lockstep, so these are the figures of each of them.
+struct WfoldStats {
+  std::int64_t runs = 0, tiles = 0, refills = 0;
+  std::int64_t beats = 0;
+  std::int64_t broadcast_lines = 0;  ///< that entered every first buffer
+  std::int64_t kernel_lines = 0;     ///< that entered every second buffer
+  std::int64_t useful_macs = 0;
+  MacLosses losses{};
+};
+
+/// The master of the W-fold engine (document 003 figure 5, 510; SPEC WF-2, WF-4, WF-8): reads map lines from
+/// the first storage, broadcasts them, and steps the slaves through tiles, refills, steps and beats.
+///
+/// Throughput: one beat, one broadcast line and one read of each region's port a cycle. A line that enters a
+/// first buffer, and a kernel line that is complete in a second buffer, can be used in the cycle after; the
+/// place of a line that no later step reads is free in the cycle after the step's first beat, that of a
+/// kernel line in the cycle after its beat. At the beginning of a kernel tile the ports read its records
+/// first, one a cycle. The beats of a tile need a free half of the third buffers.
+/// Back-pressure: a beat waits for results to drain (`output_drain`), for map lines (`input_load`), for
+/// kernel lines (`weight_load`), in this order. A run's map and kernels are released in the cycle after its
+/// last beat; the next run's first line is requested then. A run that does not end its sums is done with
+/// that: its half of the third buffers stays as it is, and the next run goes on in it.
+///
+/// In clock granularity every beat moves data through the slaves' buffers. In tile granularity WfoldPipeline
+/// works the cycles of lines, kernel lines and beats out ahead, and a slave computes a refill at a time.
+class WfoldMaster : public CommandedUnit {
+ public:
+  LineReader reader;
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<WfoldMaster>> slave_control;  ///< one a slave
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<WfoldMaster>> slave_chunks;   ///< one a slave
+  tlm_utils::simple_initiator_socket<WfoldMaster> to_writer;
+  tlm_utils::simple_target_socket<WfoldMaster> drained;
+
+  /// `nram` is the address of the first storage, `region_bytes` the size of a region of the second one.
+  WfoldMaster(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
+              int max_outstanding, std::uint64_t nram, std::int64_t region_bytes, Granularity granularity);
+  SC_HAS_PROCESS(WfoldMaster);
+
+  /// The second storage, whose regions the slaves read. Outlives the master.
+  void bind_second_storage(Scratchpad& wram) { second_storage_ = &wram; }
+
+  /// Of the slaves, the regions' ports and the broadcast bus, in both granularities.
+  CycleLedger& slaves_ledger() { return pipeline_.beats; }
+  CycleLedger& weights_ledger() { return pipeline_.ports; }
+  CycleLedger& broadcast_ledger() { return pipeline_.broadcast; }
+  WfoldStats stats;
+
+ private:
+  static constexpr Cycle kAlwaysFree = -1, kNotYet = -2;  // what half_drained answers otherwise
+  enum class State : std::uint8_t { kIdle, kDraining, kRunning, kFinishing };
+  void take(const Instruction& instruction, Cycle next) override;
+  void take_drained(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void step();
+  void begin_next(Cycle now);
+  void begin_run(Cycle now);
+  void check_run(const WfoldJob& job) const;
+  void check_sums(const WfoldJob& job);
+  void finish_run(Cycle now);
+  void idle(Activity cause, Cycle now);
+  void end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat);
+  void count_losses(const WfoldTile& tile);
+  void hold_kernels(Cycle now);
+  // The cycle in which the half that the run's tile `tile` uses was drained.
+  Cycle half_drained(std::int64_t tile) const;
+  Scratchpad* second_storage_ = nullptr;
+  int half_of(std::int64_t tile) const { return static_cast<int>((tiles_before_ + tile) % 2); }
+  int record_set_of(const WfoldTile& tile) const { return (kernel_tiles_before_ + tile.kernel_tile) % 2; }
+  void schedule(Cycle now, bool requested);
+
+  // Clock granularity: one call a cycle.
+  void run_clock(Cycle now);
+  Activity beat_blocker(Cycle now) const;
+  SlaveClock::Beat next_beat() const;
+  std::optional<SlaveClock::Line> enter_line(std::int64_t freed, Cycle now);
+  std::optional<SlaveClock::PortRead> read_weights(Cycle now);
+  std::optional<SlaveClock::PortRead> read_record(Cycle now);
+  std::optional<SlaveClock::PortRead> read_kernel_line(Cycle now);
+  void commit_beat(Cycle now);
+  void trace_clock(const SlaveClock& clock, Cycle now);
+
+  // Tile granularity: one call when something has arrived.
+  void run_ahead();
+  void find_step_lines();
+  bool enter_lines();
+  bool do_step();
+  void compute_tile(const WfoldWalk& last);
+
+  WfoldConfig config_;
+  std::int64_t region_bytes_;
+  Granularity granularity_;
+
+  std::deque<Instruction> queue_;
+  State state_ = State::kIdle;
+  ConvSetup setup_;
+  std::shared_ptr<const WfoldJob> job_;
+  std::shared_ptr<const WfoldJob> open_sums_;  // the run before, when its sums go on
+  std::int64_t most_macs_ = 0;                 // multiply-accumulates of an output in the runs that add to it
+  Cycle began_ = 0, finish_at_ = 0;
+
+  // Tiles and kernel tiles of the runs before this one: halves and record sets alternate over runs.
+  std::int64_t tiles_before_ = 0;
+  int kernel_tiles_before_ = 0;
+  std::int64_t tiles_drained_ = 0;
+  std::array<Cycle, 4> drained_at_{};  // by tile modulo 4
+
+  WfoldPipeline pipeline_;  // in clock granularity its ledgers alone
+  WorkCounter work_;
+  Cycle tile_began_ = 0;
+  std::int64_t macs_before_ = 0;  // of the run
+
+  // Clock granularity.
+  WfoldWalk beat_;                  // the next beat
+  WfoldWalk weights_;               // the next kernel line
+  int records_left_ = 0;            // of its kernel tile, that have to be read first
+  int port_at_ = 0;                 // bytes of it that were read
+  std::int64_t entered_ = 0;        // lines of the run
+  std::int64_t freed_ = 0;          // lines of the run whose places are free again
+  std::vector<Cycle> entered_at_;   // by place of the first buffer
+  std::vector<Cycle> complete_at_;  // by slot of the second buffer; -1: under way
+  std::vector<bool> occupied_;      // likewise: complete or under way, and not used
+  std::vector<std::uint8_t> line_;  // that is broadcast
+
+  // Tile granularity.
+  std::deque<std::vector<std::int16_t>> tile_lines_;  // widened, of the tiles that are not computed yet
+  std::vector<std::int16_t> spare_lines_;             // of one that is
+  std::int64_t lines_in_back_ = 0;
+  std::vector<std::ptrdiff_t> step_lines_;  // where the lines of each step begin, of all refills of a tile
+  MessageSender send_;
+  SignalId beat_signal_ = -1, broadcast_signal_ = -1, weights_signal_ = -1, tile_signal_ = -1,
+           refill_signal_ = -1;
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,111 @@
+#pragma once
+
+#include "base/types.h"
+#include "engines/wfold/operations.h"
+#include "engines/wfold/schedule.h"
+#include "isa/instruction.h"
+#include "units/commanded_unit.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+
+namespace tilebeat {
+
+/// The run that slaves and writer work for, from its first cycle until its last result is stored.
+struct WfoldJob {
+  Instruction instruction;
+  WfoldRun run;
+  ConvSetup setup;
+  WfoldSchedule schedule;
+};
+
+/// From the master to a slave: what happens in this cycle (clock granularity). The beat works on what the
+/// buffers held before.
+struct SlaveClock {
+  static constexpr const char* kMessageName = "SlaveClock";
+  /// A broadcast line enters the first buffer.
+  struct Line {
+    const std::uint8_t* bytes;
+    int slot;
+  };
+  /// The port to the slave's region delivers bytes of a kernel line, or a post-parameter record.
+  struct PortRead {
+    struct KernelBytes {
+      int slot;         ///< of the second buffer
+      int line_offset;  ///< where in the line the bytes begin
+      bool line_complete;
+    };
+    struct Record {
+      int set, number;
+    };
+    std::uint64_t address;
+    int bytes;
+    std::variant<KernelBytes, Record> content;
+  };
+  struct Beat {
+    WfoldBeat at;
+    bool selects = false;  ///< the first beat of a step: the units latch new lines
+    int column = 0;        ///< of the first buffer, counted in positions from its slot 0: the first selected
+    int map_column = 0;    ///< folded column of the map that lies there
+    int slot = 0;          ///< of the second buffer
+    int half = 0;          ///< of the third buffer
+    bool first = false;    ///< the accumulators of this kernel begin anew
+  };
+  const WfoldJob& job;
+  std::optional<Beat> beat{};
+  std::optional<Line> line{};
+  std::optional<PortRead> port_read{};
+};
+
+/// From the master to a slave: all beats of a tile in one run (tile granularity).
+struct SlaveChunk {
+  static constexpr const char* kMessageName = "SlaveChunk";
+  const WfoldJob& job;
+  WfoldBeat first;  ///< its first beat
+  WfoldTile tile;
+  const std::int16_t* lines;      ///< [lines of all refills][line_bytes], widened, without zero point
+  const std::ptrdiff_t* offsets;  ///< where those of each step begin, refill by refill
+  int steps;                      ///< of all refills
+  int half;
+  int record_set;
+  int port_bytes;    ///< of the region's port, a cycle: for counting accesses
+  bool new_kernels;  ///< the kernel tile's lines and records come from the region
+};
+
+/// A tile of results in the third buffers: its last beat is in cycle `ready` - 1.
+struct TileResults {
+  std::shared_ptr<const WfoldJob> job;
+  WfoldTile tile;
+  int half = 0, record_set = 0;
+  Cycle ready = 0;
+  bool last = false;  ///< of its job
+};
+
+/// From the master to the writer: results, or what the writer waits for when it has nothing left.
+struct WriterMessage {
+  static constexpr const char* kMessageName = "WriterMessage";
+  std::variant<TileResults, WaitsFor> content;
+};
+
+/// From the writer to a slave: results of columns [first, end) and kernels [first, end) of its own, finished,
+/// as int32 [column][kernel].
+struct ResultRead {
+  static constexpr const char* kMessageName = "ResultRead";
+  const WfoldJob& job;
+  int half, record_set;
+  int first_column = 0, end_column = 0;
+  int first_kernel = 0, end_kernel = 0;
+  std::int32_t* results = nullptr;  ///< answer: the slave writes them here
+};
+
+/// From the writer to the master: the half of the third buffers that the oldest tile used is free from cycle
+/// `at` + 1 on.
+struct HalfDrained {
+  static constexpr const char* kMessageName = "HalfDrained";
+  Cycle at = 0;
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,167 @@
+#pragma once
+
+#include "config/hardware_config.h"
+#include "fabric/holds.h"
+#include "fabric/sram_bank.h"
+#include "fabric/transport.h"
+#include "sim/context.h"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include <systemc>
+#include <tlm>
+#include <tlm_utils/passthrough_target_socket.h>
+#include <tlm_utils/simple_initiator_socket.h>
+
+namespace tilebeat {
+
+/// What a scratchpad counts.
+struct ScratchpadStats {
+  std::int64_t read_bytes = 0, write_bytes = 0;
+  std::int64_t words = 0;            ///< bank accesses
+  std::int64_t conflict_clocks = 0;  ///< cycles in which a request's next word found its bank taken
+  std::int64_t port_clocks = 0;      ///< cycles in which a request found the port's data bus taken
+  std::int64_t held_requests = 0;    ///< requests that found the queue full
+};
+
+/// How a scratchpad's bytes are spread over its banks: word by word, or a bank after the other, each a region
+/// with a second port of its own (the second storage of document 003 [0124]).
+enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
+
+/// An on-chip memory: NRAM, WRAM or the SRAM of a cluster (SPEC HI-2, HI-3). It occupies `size_bytes` from
+/// `base`; consecutive words of `bank_bytes` lie in consecutive banks, each a target of its own with one
+/// port. With regions bank i holds the i-th part of the memory and has a second port, `region_port(i)`, that
+/// serves one access a cycle whatever the bus does. With interleaved words a matrix engine may have
+/// `engine_ports` ports of its own at every bank, `engine_port(port, bank)`, which serve it likewise.
+///
+/// A request of up to 4096 bytes that arrives in cycle t is taken at once, unless `request_queue` requests
+/// are held: then END_REQ follows in the cycle in which one of them is answered, and that is t. From cycle t
+/// + 1 + `latency_cycles` on its words are accessed in order. The port has a data bus for reads and one for
+/// writes, each of which carries bus width / bank width words a cycle, those of the oldest request first. A
+/// bank makes one access a cycle: a request whose next word lies in a bank that an older one uses goes on in
+/// the next cycle. The response is sent in the cycle after the last word; a partly covered word takes a whole
+/// access.
+///
+/// Nothing is looked at cycle by cycle while nothing can change: the words of one read and one write that
+/// meet in no bank are accessed together, through the banks' direct memory access, when the next thing
+/// happens at the memory. A request that finds the memory without another one is looked at for its response.
+/// Cycles and counters are those of single words. A trace shows every cycle.
+///
+/// Protocol: nb_transport base protocol as the interconnect speaks it; requests outside the memory are
+/// answered with TLM_ADDRESS_ERROR_RESPONSE at once. transport_dbg reads and writes without time passing.
+class Scratchpad : public sc_core::sc_module {
+ public:
+  tlm_utils::passthrough_target_socket<Scratchpad> socket;
+
+  Scratchpad(sc_core::sc_module_name name, const SimContext& context, const MemoryConfig& config,
+             std::int64_t size_bytes, std::uint64_t base, int bus_bytes,
+             ScratchpadLayout layout = ScratchpadLayout::kInterleaved, int engine_ports = 0);
+  SC_HAS_PROCESS(Scratchpad);
+
+  tlm::tlm_target_socket<>& region_port(int region) {
+    return banks_[static_cast<std::size_t>(region)]->ports[1];
+  }
+  const BankPortStats& region_stats(int region) const {
+    return banks_[static_cast<std::size_t>(region)]->stats(1);
+  }
+
+  /// Port `port` of those that a matrix engine has of its own, at bank `bank`.
+  tlm::tlm_target_socket<>& engine_port(int port, int bank) {
+    return banks_[static_cast<std::size_t>(bank)]
+        ->ports[bus_and_region_ports() + static_cast<std::size_t>(port)];
+  }
+  /// Accesses all words up to and with those of cycle `cycle`, for who looks at the counters.
+  void settle(Cycle cycle) { catch_up(cycle + 1); }
+  /// What an engine has to know of the memory to use its ports.
+  const MemoryConfig& config() const { return config_; }
+  std::uint64_t base() const { return base_; }
+  std::uint64_t size() const { return size_; }
+
+  /// What a matrix engine uses through ports of its own; who uses the bus must keep away from it.
+  Holds holds;
+  /// What it holds over time: by requests over the bus, and by what holds tell.
+  HeldBytes held;
+
+  ScratchpadStats stats;
+  /// See SramBank::inject_fault; `address` is a byte of bank `bank`.
+  void inject_fault(int bank, std::int64_t address, std::uint8_t mask) {
+    banks_.at(static_cast<std::size_t>(bank))->inject_fault(address, mask);
+  }
+
+ private:
+  struct Request {
+    tlm::tlm_generic_payload* payload = nullptr;
+    Cycle next = 0;     ///< the cycle of its next words, or of its response
+    unsigned done = 0;  ///< bytes accessed
+    bool complete() const { return done == payload->get_data_length(); }
+    std::size_t port() const { return payload->is_read() ? 0 : 1; }  ///< of the two data buses
+  };
+  // Where a byte lies, and how many from it on lie in the same word.
+  struct Place {
+    std::size_t bank = 0;
+    std::uint64_t address = 0;
+    std::uint64_t word_left = 0;
+  };
+  Place place_of(std::uint64_t offset) const;
+  std::size_t bus_and_region_ports() const { return layout_ == ScratchpadLayout::kRegions ? 2 : 1; }
+  tlm::tlm_sync_enum receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                             sc_core::sc_time& delay);
+  unsigned debug(tlm::tlm_generic_payload& payload);
+  bool inside(const tlm::tlm_generic_payload& payload) const;
+  void step();
+  void respond(Cycle now);
+  void take(tlm::tlm_generic_payload& payload, Cycle now);
+  void admit(Cycle now);
+  /// Accesses at most `room` words of the request; takes them off.
+  void access_words(Request& request, Cycle now, int& room);
+  bool access_word(Request& request);
+  void move_word(Request& request, const Place& place);
+  void move_words(Request& request, Cycle most);
+  void note_access(const Request& request, unsigned from, Cycle now);
+  void schedule(Cycle from, Cycle ahead);
+  void catch_up(Cycle now);
+  bool may_run_ahead() const;
+  Cycle runs_ahead_to(Cycle from) const;
+  bool may_meet(const Request& a, const Request& b) const;
+  int words_left(const Request& request) const;
+  void open_cells();
+  void declare_signals(Trace& trace);
+  void trace_request(const tlm::tlm_generic_payload& payload, Cycle now);
+  void trace_queue();
+  void trace_cycle(Cycle now, const ScratchpadStats& before, const std::array<int, 2>& words);
+  void withdraw_cells(int, sc_dt::uint64, sc_dt::uint64) { cells_.clear(); }
+
+  // What a trace shows of the port to the bus and of the banks behind it.
+  struct Signals {
+    Strobe request;
+    SignalId write = -1, address = -1, queue = -1;
+    SignalId read_words = -1, write_words = -1;  // in a cycle
+    SignalId banks = -1;                         // a bit each: serves the bus in this cycle
+    SignalId bank_conflict = -1, port_taken = -1;
+  };
+
+  SimContext context_;
+  std::unique_ptr<Signals> signals_;  // null: no trace
+  MemoryConfig config_;
+  std::uint64_t base_, size_;
+  int words_per_clock_;
+  ScratchpadLayout layout_;
+  bool has_engine_ports_;
+  // The storage of each bank; null where it grants no exclusive direct memory access.
+  std::vector<std::uint8_t*> cells_;
+  bool all_cells_ = false;  // none of them is null
+  std::vector<std::unique_ptr<SramBank>> banks_;
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<Scratchpad>> bank_ports_;
+  std::deque<Request> requests_;              // oldest first
+  tlm::tlm_generic_payload* held_ = nullptr;  // END_REQ is withheld
+  std::vector<std::uint8_t> accessed_;        // by bank: in this cycle
+  sc_core::sc_event wake_;
+  MethodGate gate_;
+  tlm::tlm_generic_payload payload_;
+};
+
+}  // namespace tilebeat

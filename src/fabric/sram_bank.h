@@ -1,0 +1,90 @@
+#pragma once
+
+#include "fabric/transport.h"
+#include "sim/context.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// What a bank keeps count of, a port.
+struct BankPortStats {
+  std::int64_t accesses = 0;  ///< cycles in which the port was busy
+  std::int64_t bytes = 0;
+};
+
+/// One on-chip memory bank with a fixed number of ports, each one access of any width up to its word a cycle.
+///
+/// Latency: an access at cycle t is done in cycle t; the reader registers the data. Throughput: one access a
+/// port and cycle. Back-pressure: a second access of a port in the same cycle is answered with an annotated
+/// delay to the next free cycle; nothing waits. Ports have one initiator each. Direct memory access is
+/// granted a region at a time and withdrawn with the first write into that region through any port; of a bank
+/// with a stuck cell for reading alone. Asked for with TLM_WRITE_COMMAND it is exclusive: the one who has it
+/// writes without the bank noticing, so that all other grants of the region are withdrawn, and it is, in
+/// turn, when somebody else asks. A bank that is traced, or has a stuck cell, grants none of these. To who
+/// keeps nothing (KeepsNothing) a bank that is not traced grants that all of it may be read for good. Who
+/// uses it where the bank's counters are reported says which accesses it stands for with a TLM_IGNORE_COMMAND
+/// transaction (AccessCount; data length: bytes of one access), so that the counters of both granularities
+/// agree (SPEC CY-3, HI-7). A scratchpad counts its words itself.
+class SramBank : public sc_core::sc_module {
+ public:
+  sc_core::sc_vector<tlm::tlm_target_socket<>> ports;
+
+  /// `regions` equal parts, each granted and withdrawn by itself for direct memory access (at most 32).
+  SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes, int port_count,
+           int regions = 1);
+
+  /// Traces address and data of `port` under `signal` (data, 8 * word_bytes bits, at most 64) and
+  /// `signal`_addr.
+  void trace_port(const std::string& scope, const std::string& signal, int port, int word_bytes);
+  /// Traces of `port` whether it is accessed, `signal`_valid, and where, `signal`_addr.
+  void trace_accesses(const std::string& scope, const std::string& signal, int port);
+  /// A stuck cell: whatever is written to byte `address` is stored with the bits of `mask` flipped (fault
+  /// injection of SPEC CY-3's corruption test).
+  void inject_fault(std::int64_t address, std::uint8_t mask);
+  const BankPortStats& stats(int port) const { return ports_[static_cast<std::size_t>(port)].stats; }
+  std::int64_t size_bytes() const { return static_cast<std::int64_t>(size_bytes_); }
+
+ private:
+  // A port implements TLM's forward interface itself: the array reads 32 banks a cycle, and the function
+  // pointers of the convenience sockets would be a third of that.
+  struct Port final : tlm::tlm_fw_transport_if<> {
+    void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
+      bank->access(*this, payload, delay);
+    }
+    tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                       sc_core::sc_time& delay) override;
+    bool get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) override;
+    unsigned transport_dbg(tlm::tlm_generic_payload& payload) override;
+
+    SramBank* bank = nullptr;
+    Picoseconds free_at = 0;
+    BankPortStats stats;
+    SignalId data_signal = -1, address_signal = -1;
+    Strobe valid;
+    int word_bytes = 1;
+  };
+  void access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void written(std::uint64_t address, unsigned length);
+  void withdraw(std::uint64_t region, const Port* but = nullptr);
+  bool grant(const Port& port, tlm::tlm_command command, std::uint64_t region);
+  void trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at);
+
+  SimContext context_;
+  Picoseconds period_ps_;
+  std::uint64_t region_bytes_;
+  std::uint32_t granted_regions_ = 0, exclusive_regions_ = 0;  // a bit each
+  std::uint64_t size_bytes_;
+  // Banks of one memory are accessed at the same address in the same cycle. Each begins in another cache line
+  // of its page, or all of these accesses would fall into the same few sets of the machine's cache.
+  std::uint8_t* storage_;
+  std::vector<Port> ports_;
+  std::int64_t fault_address_ = -1;
+  std::uint8_t fault_mask_ = 0;
+};
+
+}  // namespace tilebeat

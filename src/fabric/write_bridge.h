@@ -1,0 +1,91 @@
+#pragma once
+
+#include "fabric/burst_port.h"
+#include "sim/context.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <systemc>
+#include <tlm_utils/passthrough_target_socket.h>
+
+namespace tilebeat {
+
+/// What a bridge counts.
+struct BridgeStats {
+  std::int64_t transfers = 0;    ///< bursts taken
+  std::int64_t taken_bytes = 0;  ///< their bytes
+  std::int64_t delivered_bytes =
+      0;  ///< bytes written behind the bridge: more than taken when several cores listen
+};
+
+/// Takes write bursts and passes each on to one or several buses: the broadcast bus of a cluster (SPEC HI-3,
+/// one output a core) and the slave side of CDMA (one output).
+///
+/// A burst is taken (AW accepted, END_REQ) while fewer than `max_outstanding` are inside. Its data then
+/// occupies the bridge for ceil(bytes / bytes_per_clock) cycles (W), in the order of arrival; in the cycle
+/// after, the write goes out on all of its outputs, each as soon as that bus grants it. The response (B,
+/// BEGIN_RESP) is sent in the cycle after the last output's response, in the order of arrival. One more burst
+/// waits in front of the bridge without END_REQ when it is full.
+///
+/// Trace signals: aw, w, b.
+class WriteBridge : public sc_core::sc_module {
+  sc_core::sc_event wake_;  // declared first: the ports notify it
+
+ public:
+  /// An output and the address there.
+  struct Route {
+    int output = 0;
+    std::uint64_t address = 0;
+  };
+  /// Where a burst goes; nothing: it is answered with TLM_ADDRESS_ERROR_RESPONSE.
+  using Router = std::function<std::vector<Route>(std::uint64_t address, std::uint64_t bytes)>;
+
+  tlm_utils::passthrough_target_socket<WriteBridge> socket;
+  std::vector<std::unique_ptr<BurstPort>> outputs;
+
+  WriteBridge(sc_core::sc_module_name name, const SimContext& context, int bytes_per_clock,
+              int max_outstanding, int output_count, Router router);
+  SC_HAS_PROCESS(WriteBridge);
+
+  /// Busy: a beat passes. Otherwise `outstanding` while a burst waits in front of a full bridge, `memory`
+  /// while bursts inside wait for their outputs.
+  CycleLedger ledger;
+  BridgeStats stats;
+
+ private:
+  struct Transfer {
+    tlm::tlm_generic_payload* payload = nullptr;
+    std::vector<Route> unsent;
+    int unanswered = 0;
+    Cycle taken = 0;  // the cycle of AW
+    Cycle ready = 0;  // the cycle after its last beat
+  };
+  tlm::tlm_sync_enum receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                             sc_core::sc_time& delay);
+  void step();
+  void take_responses(Cycle now);
+  void send(Cycle now);
+  void respond(Cycle now);
+  void accept(tlm::tlm_generic_payload& payload, std::vector<Route> routes);
+  Activity activity(Cycle now) const;
+  void schedule(Cycle now);
+
+  SimContext context_;
+  int bytes_per_clock_, max_outstanding_;
+  Router router_;
+  MethodGate gate_;
+  std::deque<Transfer> transfers_;                // oldest first
+  std::vector<std::deque<Transfer*>> under_way_;  // by output, oldest first
+  tlm::tlm_generic_payload* held_ = nullptr;      // END_REQ withheld
+  std::vector<Route> held_routes_;
+  Cycle held_since_ = 0;
+  Cycle data_begin_ = 0, data_free_ = 0;  // beats are promised for the cycles between
+  SignalId aw_signal_ = -1, w_signal_ = -1, b_signal_ = -1;
+};
+
+}  // namespace tilebeat

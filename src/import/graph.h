@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tilebeat {
+
+using Extents = std::vector<std::int64_t>;
+
+/// Element types of the tensors of a model file. kOther: one that no importer looks into.
+enum class ElementType : std::uint8_t {
+  kFloat32,
+  kFloat16,
+  kFloat64,
+  kInt8,
+  kUint8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kBool,
+  kOther
+};
+
+/// Bytes of one element; 0 of kOther.
+std::size_t element_bytes(ElementType type);
+/// The name in messages, such as "int8".
+std::string_view element_name(ElementType type);
+/// "[1, 3, 8, 8]".
+std::string extents_text(const Extents& extents);
+/// The product of the extents. Throws UserError when one is negative or there are more than 2^31 elements.
+std::int64_t element_count(const Extents& extents);
+
+/// A tensor whose elements the file holds: C order, little-endian.
+struct Constant {
+  ElementType type = ElementType::kFloat32;
+  Extents shape;
+  std::vector<std::uint8_t> bytes;
+
+  std::int64_t elements() const { return element_count(shape); }
+  /// All elements, widened. int64 beyond 2^53 loses its low bits.
+  std::vector<double> values() const;
+  /// All elements of an integer type; floats are rounded towards zero and limited to int64.
+  std::vector<std::int64_t> integers() const;
+};
+
+/// `values` as a tensor: rounded to the nearest float, limited to the range of an integer type.
+Constant make_constant(ElementType type, Extents shape, const std::vector<double>& values);
+
+/// How integers stand for real numbers: (q - zero_point) * scale, one a tensor, or one an index of `axis`.
+struct Quantisation {
+  std::vector<float> scales;
+  std::vector<std::int64_t> zero_points;
+  std::int64_t axis = 0;
+
+  bool known() const { return !scales.empty(); }
+};
+
+/// A tensor of the model file.
+struct GraphTensor {
+  std::string name;
+  ElementType type = ElementType::kOther;
+  std::optional<Extents> shape;
+  Extents open_shape;  ///< where the shape is not known: with -1 for axes without a number; empty: no rank
+  Quantisation quantisation;
+  std::optional<Constant> data;
+};
+
+using AttributeValue = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
+                                    std::vector<float>, std::vector<std::string>, Constant>;
+
+/// An operator of the model file.
+struct GraphNode {
+  std::string name;
+  std::string op;  ///< as in the file, other domains than ONNX's with a prefix: "com.microsoft.QGemm"
+  std::vector<std::optional<std::size_t>> inputs;  ///< tensors; an optional one may be left out
+  std::vector<std::optional<std::size_t>> outputs;
+  std::map<std::string, AttributeValue> attributes;
+};
+
+/// Where a model comes from, which decides what its operators mean.
+enum class ModelFormat : std::uint8_t { kOnnx, kTflite };
+
+/// A model file as it is, before anything is done to it. Nodes stand in an order in which every tensor is
+/// there before it is read.
+struct ModelGraph {
+  ModelFormat format = ModelFormat::kOnnx;
+  std::string path;
+  std::int64_t opset = 0;  ///< of ONNX
+  std::vector<GraphTensor> tensors;
+  std::vector<GraphNode> nodes;
+  std::vector<std::size_t> inputs, outputs;  ///< tensors
+};
+
+/// Reads an ONNX file with its external data. Throws UserError naming the file when it is damaged, or
+/// ImportError when it has parts that no importer looks into.
+ModelGraph read_onnx(const std::string& path);
+
+/// Reads a TensorFlow Lite file. Throws UserError naming the file when it is damaged, or ImportError.
+ModelGraph read_tflite(const std::string& path);
+
+/// Throws UserError unless every tensor is made once, before it is read, and all inputs and outputs of the
+/// model are tensors that a node makes or the model is given: a file with a cycle fails here.
+void check_order(const ModelGraph& graph);
+
+/// Makes initializers of nodes that are constants, so that what reads them finds them wherever they stand.
+void fold_constant_nodes(ModelGraph& graph);
+
+/// Says operators of a float network by those that layers are made of, before it is calibrated: sums and
+/// means of more than two tensors, powers, absolute values, PRelu, bounds of one number, further reductions,
+/// and transposed convolutions with groups or dilation as plain ones with zeros in their kernels.
+void rewrite_operators(ModelGraph& graph);
+
+}  // namespace tilebeat

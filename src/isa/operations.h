@@ -1,0 +1,246 @@
+#pragma once
+
+#include "base/dtype.h"
+#include "isa/operation.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilebeat {
+
+/// Bytes that one instruction may move, far beyond every memory.
+constexpr std::int64_t kMostTransferBytes = std::int64_t{1} << 40;
+/// What is wrong with a transfer of so many runs, rows of runs and bytes a run, or nothing.
+std::string transfer_fault(std::int64_t outer_count, std::int64_t inner_count, std::int64_t run_bytes);
+
+// The operations that do not belong to one engine: those of the command processor, the copies, the vector
+// unit, and the registers of a convolution, which several engines share. What only one engine executes lies
+// in its folder.
+
+/// The registers of one convolution (SPEC SW-2, NU-1, NU-2); they hold for every run of a
+/// matrix engine that follows.
+struct ConvSetup {
+  static constexpr OperationKind kKind{"conv.setup", 0x01, Unit::kMatrix};
+
+  std::uint16_t kernel_h = 1, kernel_w = 1;
+  std::uint16_t stride_h = 1, stride_w = 1;
+  std::uint16_t dilation_h = 1, dilation_w = 1;
+  std::int16_t input_zero_point = 0;
+  std::int16_t weight_zero_point = 0;
+  DType input_type = DType::kInt8;
+  DType output_type = DType::kInt32;
+  bool requantise = false;       ///< scale and zero point apply; otherwise int32 accumulators leave
+  bool clamp = false;            ///< keep clamp_low <= acc <= clamp_high before requantisation
+  bool post_parameters = false;  ///< each kernel block comes with biases and scales
+  std::int32_t clamp_low = 0, clamp_high = 0;
+  std::int32_t output_zero_point = 0;
+  DType weight_type = DType::kInt8;  ///< kUint8: kernels that are results of another layer
+  /// Of a requantised result: sat(round(f(acc * scale) * output_scale) + output_zero_point).
+  RealFunction function = RealFunction::kNone;
+  double output_scale = 1;
+  double slope = 0;  ///< of leaky_relu
+  /// How a requantised result comes from the accumulator (SPEC NU-6). The functions need kReal64.
+  Rescale rescale = Rescale::kReal64;
+  /// The least result is the output type's least value plus `floor`, the greatest its greatest less
+  /// `ceiling`; of requantised results.
+  std::uint8_t floor = 0, ceiling = 0;
+
+  void describe(FieldVisitor& visit);
+  std::string fault() const;
+};
+
+/// Copies `outer_count` x `inner_count` runs of `run_bytes` from one memory to another (SPEC HI-2 to HI-4).
+/// `unit` says which DMA engine does it: IODMA (DRAM and NRAM/WRAM), MVDMA (SRAM and NRAM/WRAM), GDMA (DRAM
+/// and SRAM), CDMA (SRAM to the SRAM of another cluster), fold (NRAM to NRAM, also to an overlapping place
+/// in front of the source). The destination may have a border of `fill` bytes:
+/// `pad_top` rows above, `pad_bottom` below, `pad_left` and `pad_right` runs beside each row; it then starts
+/// with the border.
+///
+/// With `turned_columns` each row of the source, `inner_count` runs one below the other, is a block that
+/// arrives turned: bytes i of its runs are neighbours at the destination, the next ones
+/// `destination_inner_stride` bytes on, and `turned_stride` on behind every `turned_columns` of them.
+struct Copy {
+  static constexpr std::array<OperationKind, 5> kKinds{{{"iodma.copy", 0x30, Unit::kIodma},
+                                                        {"mvdma.copy", 0x31, Unit::kMvdma},
+                                                        {"gdma.copy", 0x32, Unit::kGdma},
+                                                        {"cdma.copy", 0x33, Unit::kCdma},
+                                                        {"fold.copy", 0x34, Unit::kFold}}};
+
+  Unit unit = Unit::kIodma;
+  std::uint64_t source = 0, destination = 0;  ///< byte addresses in the chip's address map
+  std::uint32_t run_bytes = 0;
+  std::uint16_t inner_count = 1, outer_count = 1;                            ///< of the source
+  std::uint32_t source_inner_stride = 0, source_outer_stride = 0;            ///< bytes
+  std::uint32_t destination_inner_stride = 0, destination_outer_stride = 0;  ///< bytes
+  std::uint8_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  std::uint8_t fill = 0;
+  std::uint16_t turned_columns = 0;  ///< 0: runs arrive as they are
+  std::uint32_t turned_stride = 0;   ///< bytes
+
+  bool turns() const { return turned_columns != 0; }
+  /// Bytes of a block that is turned; 0: nothing is.
+  std::int64_t block_bytes() const { return turned_columns == 0 ? 0 : std::int64_t{run_bytes} * inner_count; }
+
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+  std::string fault() const;
+};
+
+/// What the vector unit computes; the formulas are in docs/vector.md.
+enum class VectorKind : std::uint8_t {
+  kTable,
+  kScale,
+  kAdd,
+  kSub,
+  kMul,
+  kMaxPool,
+  kAveragePool,
+  kSoftmax,
+  kAddSums,     ///< of matrix units
+  kEndSums,     ///< adds the last ones and makes results of them, as a matrix unit does
+  kMean,        ///< a pooling that divides by a constant
+  kQuantize,    ///< bytes of float32
+  kDequantize,  ///< float32 of bytes or int32
+  kRange,       ///< the least and the greatest of a range and of float32 elements
+  kDynamic,     ///< uint8 of float32 as DynamicQuantizeLinear makes them of a range; or their step
+  kDynamicZero  ///< their zero point
+};
+constexpr std::array<std::string_view, 16> kVectorKindNames{
+    "table",   "scale",   "add",  "sub",      "mul",        "maxpool", "averagepool", "softmax",
+    "addsums", "endsums", "mean", "quantize", "dequantize", "range",   "dynamic",     "dynamiczero"};
+constexpr FieldChoices choices_of(VectorKind) {
+  return {"vector operation", kVectorKindNames.data(), kVectorKindNames.size()};
+}
+
+/// One operation of the vector unit over `rows` x `columns` pixels of `channels` elements in NRAM. Maps lie
+/// there without gaps. For pooling `height` x `width` is the source map and the rest as in ConvRun; otherwise
+/// the sources have the shape of the result. `parameters` is where tables and factors lie: 256 bytes (table),
+/// the output's factor and 16 bytes a channel (scale: factor and offset), 24 bytes (add, sub, mul: two input
+/// factors and the output's), 2056 bytes (softmax: 256 exponentials and the output's factor), the activation
+/// in 32 bytes and a PostParameter a channel (endsums).
+struct VectorRun {
+  static constexpr OperationKind kKind{"vector.run", 0x40, Unit::kVector};
+
+  VectorKind kind = VectorKind::kTable;
+  DType a_type = DType::kInt8, b_type = DType::kInt8, out_type = DType::kInt8;
+  bool relu = false;           ///< negative values become 0 before requantisation (add, sub, mul)
+  bool count_padding = false;  ///< an average divides by the kernel's taps instead of those inside the map
+  std::int16_t a_zero = 0, b_zero = 0, out_zero = 0;
+  std::uint32_t a = 0, b = 0, destination = 0, parameters = 0;  ///< byte offsets in NRAM
+  std::uint16_t rows = 0, columns = 0, channels = 0;            ///< of the result
+  std::uint16_t height = 0, width = 0;                          ///< of the source of a pooling
+  std::uint16_t kernel_h = 1, kernel_w = 1;
+  std::uint8_t stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  std::int16_t h_offset = 0, w_offset = 0;     ///< position of output (0,0), tap (0,0) in the source
+  Arithmetic arithmetic = Arithmetic::kExact;  ///< of add, sub, mul, averagepool, softmax and mean
+  /// The least result is the output type's least value plus `floor`, the greatest its greatest less
+  /// `ceiling`; of results that are bytes.
+  std::uint8_t floor = 0, ceiling = 0;
+  bool divide = false;  ///< mul: the quotient of a and b in place of the product
+
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+  std::string fault() const;
+};
+
+/// What is computed from all channels of a pixel; the formulas are in docs/vector.md.
+enum class RowKind : std::uint8_t { kLayerNorm, kRmsNorm, kLrn, kArgMax, kOneHot };
+constexpr std::array<std::string_view, 5> kRowKindNames{"layernorm", "rmsnorm", "lrn", "argmax", "onehot"};
+constexpr FieldChoices choices_of(RowKind) {
+  return {"row operation", kRowKindNames.data(), kRowKindNames.size()};
+}
+
+/// An operation of the vector unit on `pixels` pixels of `channels` bytes, which lie in NRAM without gaps.
+/// `parameters` is where its factors lie: of layernorm and rmsnorm 16 bytes and 16 a channel, of lrn 40.
+struct VectorRow {
+  static constexpr OperationKind kKind{"vector.row", 0x42, Unit::kVector};
+
+  RowKind kind = RowKind::kLayerNorm;
+  DType a_type = DType::kInt8, out_type = DType::kInt8;
+  std::int16_t a_zero = 0, out_zero = 0;
+  std::uint8_t floor = 0, ceiling = 0;                   ///< as in VectorRun
+  std::uint32_t a = 0, destination = 0, parameters = 0;  ///< byte offsets in NRAM
+  std::uint32_t pixels = 1;
+  std::uint16_t channels = 1;
+  std::uint16_t size = 1;  ///< lrn: channels that are summed over
+
+  /// Elements of the result of a pixel.
+  int results() const { return kind == RowKind::kArgMax ? 1 : channels; }
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+};
+
+/// What a pixel of a resized map is made of: the source pixel at its place, or the up to four around it.
+enum class ResizeKind : std::uint8_t { kNearest, kBilinear };
+constexpr std::array<std::string_view, 2> kResizeKindNames{"nearest", "bilinear"};
+constexpr FieldChoices choices_of(ResizeKind) {
+  return {"kind of resize", kResizeKindNames.data(), kResizeKindNames.size()};
+}
+
+/// Makes `rows` x `columns` pixels of `channels` elements of a source of `height` x `width` pixels, both in
+/// NRAM without gaps. Row i of the result lies at (h_first + i * h_step) / h_divisor of the source, columns
+/// likewise; the formulas are in docs/vector.md.
+struct VectorResize {
+  static constexpr OperationKind kKind{"vector.resize", 0x41, Unit::kVector};
+
+  ResizeKind kind = ResizeKind::kNearest;
+  DType type = DType::kInt8;                          ///< of source and result
+  std::int16_t zero = 0;                              ///< zero point of both
+  std::uint32_t a = 0, destination = 0;               ///< byte offsets in NRAM
+  std::uint16_t rows = 0, columns = 0, channels = 0;  ///< of the result
+  std::uint16_t height = 0, width = 0;                ///< of the source
+  std::int32_t h_first = 0, w_first = 0;
+  std::uint32_t h_step = 1, w_step = 1;
+  std::uint32_t h_divisor = 1, w_divisor = 1;
+
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+};
+
+/// Arrives at barrier `id` of the chip and waits until `participants` processors have (SPEC HI-5). Later
+/// instructions are not decoded before that.
+struct Barrier {
+  static constexpr OperationKind kKind{"barrier", 0x22, Unit::kSync};
+
+  std::uint16_t id = 0;
+  std::uint16_t participants = 1;
+
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+};
+
+/// Gives one to `semaphore` of other processors of one cluster: bit i of `processors` is core i, the bit
+/// after the last core the memory core.
+struct Signal {
+  static constexpr OperationKind kKind{"signal", 0x23, Unit::kSync};
+
+  std::uint64_t processors = 0;
+  std::uint8_t semaphore = 0;
+  std::int8_t cluster_distance = 0;  ///< the cluster's number less that of the giver's cluster
+
+  void describe(FieldVisitor& visit);
+  std::string fault() const;
+};
+
+/// Fence: nothing later starts before everything earlier is complete, stores included. Ends layer `layer`.
+struct LayerEnd {
+  static constexpr OperationKind kKind{"layer.end", 0x20, Unit::kSync};
+
+  std::uint32_t layer = 0;
+
+  void describe(FieldVisitor& visit);
+};
+/// End of the program: the host is interrupted.
+struct Halt {
+  static constexpr OperationKind kKind{"halt", 0x21, Unit::kSync};
+
+  void describe(FieldVisitor& visit);
+};
+
+/// The operations of this file.
+std::vector<const OperationType*> core_operations();
+
+}  // namespace tilebeat

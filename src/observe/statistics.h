@@ -1,0 +1,165 @@
+#pragma once
+
+#include "base/activity.h"
+#include "base/types.h"
+#include "observe/activity_log.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilebeat {
+
+/// Cycles of one module, by activity.
+using ActivityCycles = std::array<Cycle, kActivityCount>;
+
+/// Accounts for every cycle of one module. A module either switches (`enter`) when its activity changes or,
+/// when it knows a stretch in advance, spends it in one go (`spend`). Time never runs backwards and no cycle
+/// is counted twice.
+///
+/// What keeps a memory is known when it answers: cycles of `kMemory` are then divided by `explain`.
+class CycleLedger {
+ public:
+  /// The module changes to `activity` from cycle `at` on (`at` not before the previous change).
+  void enter(Activity activity, Cycle at) {
+    settle(at);
+    current_ = activity;
+  }
+  /// The next `cycles` cycles, starting where the ledger stands, belong to `activity`; the current activity
+  /// goes on afterwards. `order` is what the engine knows of these and the neighbouring cycles.
+  void spend(Activity activity, Cycle cycles, CycleOrder order = CycleOrder::kAsTold) {
+    if (activity == Activity::kMemory) await(since_ + cycles);
+    if (log_ != nullptr) log_->add(activity, since_, since_ + cycles, order);
+    cycles_[static_cast<int>(activity)] += cycles;
+    since_ += cycles;
+  }
+  /// Accounts for the current activity up to cycle `at`, which may not lie before what is already accounted
+  /// for.
+  void settle(Cycle at);
+  /// The answer to a request is there in cycle `now`: those of the cycles of `kMemory` before it that are not
+  /// explained yet, and not before cycle `from`, belong to what the request has waited for. Does nothing when
+  /// `trail` is empty.
+  void explain(const WaitTrail& trail, Cycle now, Cycle from = 0);
+  /// The cycles so far have been reported: they stay as they are.
+  void close() {
+    unexplained_.clear();
+    if (log_ != nullptr) log_->close();
+  }
+  /// From now on `log`, which outlives the ledger's use, hears where the cycles go; null: nobody does.
+  void report_to(ActivityLog* log) { log_ = log; }
+  /// The cycle up to which everything is accounted for.
+  Cycle settled_at() const { return since_; }
+  Activity current() const { return current_; }
+  /// The cycles accounted for so far, by activity; they sum to `settled_at()`.
+  const ActivityCycles& cycles() const { return cycles_; }
+
+ private:
+  struct Stretch {
+    Cycle begin, end;
+  };
+  void await(Cycle end);
+
+  ActivityCycles cycles_{};
+  Activity current_ = Activity::kHost;
+  Cycle since_ = 0;
+  std::vector<Stretch> unexplained_;  // of kMemory
+  ActivityLog* log_ = nullptr;
+};
+
+/// Bytes moved, by memory level and direction.
+struct MemoryBytes {
+  std::int64_t dram_read = 0, dram_write = 0;
+  std::int64_t input_buffer_write = 0, input_buffer_read = 0;
+  std::int64_t parameter_buffer_write = 0, parameter_buffer_read = 0;
+  std::int64_t output_buffer_write = 0, output_buffer_read = 0;
+  std::int64_t nram_write = 0, nram_read = 0, wram_write = 0, wram_read = 0, sram_write = 0, sram_read = 0;
+  std::int64_t bus_read = 0, bus_write = 0;  ///< over interconnects, each of them
+};
+
+/// All counts of MemoryBytes.
+constexpr std::array kMemoryCounts{&MemoryBytes::dram_read,
+                                   &MemoryBytes::dram_write,
+                                   &MemoryBytes::input_buffer_write,
+                                   &MemoryBytes::input_buffer_read,
+                                   &MemoryBytes::parameter_buffer_write,
+                                   &MemoryBytes::parameter_buffer_read,
+                                   &MemoryBytes::output_buffer_write,
+                                   &MemoryBytes::output_buffer_read,
+                                   &MemoryBytes::nram_write,
+                                   &MemoryBytes::nram_read,
+                                   &MemoryBytes::wram_write,
+                                   &MemoryBytes::wram_read,
+                                   &MemoryBytes::sram_write,
+                                   &MemoryBytes::sram_read,
+                                   &MemoryBytes::bus_read,
+                                   &MemoryBytes::bus_write};
+
+/// What matrix engines do through ports of their own at a core's memories, and the counter that has it.
+struct OwnAccess {
+  std::string_view counter;
+  std::int64_t MemoryBytes::*level;
+};
+constexpr OwnAccess kOwnNramRead{"nram_read", &MemoryBytes::nram_read},
+    kOwnNramWrite{"nram_written", &MemoryBytes::nram_write},
+    kOwnWramRead{"wram_read", &MemoryBytes::wram_read};
+
+inline MemoryBytes operator+(MemoryBytes a, const MemoryBytes& b) {
+  for (const auto count : kMemoryCounts) a.*count += b.*count;
+  return a;
+}
+inline MemoryBytes operator-(MemoryBytes a, const MemoryBytes& b) {
+  for (const auto count : kMemoryCounts) a.*count -= b.*count;
+  return a;
+}
+
+/// Why a multiplier has nothing useful to do in a beat of its array. A multiplier is counted once, under the
+/// first reason that holds.
+enum class MacLoss {
+  kNoPixel,   ///< its lane, thread or line has no output element: edges of maps and blocks
+  kNoKernel,  ///< its column has no kernel
+  kNoChannel  ///< output and kernel exist, the product is none of the layer's: fill of channels, other
+              ///< groups, inserted zeros
+};
+constexpr std::array<std::string_view, 3> kMacLossNames{"no_pixel", "no_kernel", "no_channel"};
+/// Multiply-accumulates by MacLoss.
+using MacLosses = std::array<std::int64_t, kMacLossNames.size()>;
+
+inline MacLosses operator+(MacLosses a, const MacLosses& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+  return a;
+}
+inline MacLosses operator-(MacLosses a, const MacLosses& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
+  return a;
+}
+
+/// To whom a part of the hardware tells what it has counted since reset. Modules are named relative to what
+/// contains the part: "engine.array".
+class StatVisitor {
+ public:
+  virtual ~StatVisitor() = default;
+  /// Where the cycles of a module went; the visitor may settle the ledger.
+  virtual void ledger(const std::string& module, CycleLedger& ledger) = 0;
+  virtual void counter(const std::string& module, const std::string& name, const std::string& unit,
+                       std::int64_t value) = 0;
+  /// `moved` bytes more at a level of memory: `bytes(&MemoryBytes::wram_read, 64)`.
+  virtual void bytes(std::int64_t MemoryBytes::*level, std::int64_t moved) = 0;
+  /// Likewise, of a module that accesses a core's memory through ports of its own: a counter as well, so that
+  /// the energy of the accesses is the module's (SPEC UI-10).
+  void own_bytes(const std::string& module, const OwnAccess& access, std::int64_t moved) {
+    counter(module, std::string(access.counter), "bytes", moved);
+    bytes(access.level, moved);
+  }
+  /// Where the cycles of a PE array went, whose ledger has been visited; its beats and useful
+  /// multiply-accumulates.
+  virtual void array(const CycleLedger& ledger, std::int64_t beats, std::int64_t macs) = 0;
+  /// Results that were requantised, or that a vector unit made.
+  virtual void results(std::int64_t /*elements*/) {}
+  /// What the beats of the same PE array could have multiplied besides the useful multiply-accumulates; told
+  /// by arrays that count it. Both sum to the beats at the array's peak.
+  virtual void losses(const MacLosses& /*losses*/) {}
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "base/types.h"
+#include "observe/timeline.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tilebeat {
+
+/// A signal of a trace, as handed out by `Trace::add_signal`. Negative: filtered out, nothing is recorded.
+using SignalId = int;
+
+/// How a viewer shows the values of a signal.
+enum class Radix : std::uint8_t { kHexadecimal, kDecimal, kSigned, kText };
+
+/// A signal as it is declared.
+struct SignalInfo {
+  std::string scope;   ///< a dotted path such as `soc.engine.banks`
+  std::string name;    ///< unique within the scope
+  int width_bits = 1;  ///< 1 to 64; of a text nothing
+  Radix radix = Radix::kHexadecimal;
+};
+
+/// Receives value changes. Modules hold a pointer that is null when nothing is traced, so that an untraced
+/// run pays one branch. Signals are declared during elaboration; changes may be recorded ahead of simulated
+/// time, in any order, as long as none lies before the present.
+class Trace {
+ public:
+  virtual ~Trace() = default;
+  /// Declares a signal. Until its first change a signal of one bit is 0, any other unknown (x).
+  virtual SignalId declare(const SignalInfo& info) = 0;
+  SignalId add_signal(const std::string& scope, const std::string& name, int width_bits,
+                      Radix radix = Radix::kHexadecimal) {
+    return declare({scope, name, width_bits, radix});
+  }
+  /// The signal has `value` from `at` on. Of several changes at one instant the one recorded last stands.
+  virtual void change(SignalId signal, Picoseconds at, std::uint64_t value) = 0;
+  /// The signal is unknown (x) from `at` on.
+  virtual void unknown(SignalId signal, Picoseconds at) = 0;
+  /// A signal of Radix::kText has the value `text`, which has no spaces, from `at` on. Changes of one signal
+  /// come in rising order, and may be told after their time: what a unit waited for is known when the wait
+  /// ends.
+  virtual void text(SignalId signal, Picoseconds at, std::string_view text) = 0;
+  /// Nothing is recorded any more: its size limit is reached, or its window has passed.
+  bool is_over() const { return over_; }
+
+ protected:
+  bool over_ = false;
+};
+
+/// The valid strobe of a port: high in the cycles in which the port carries something (SPEC UI-7).
+class Strobe {
+ public:
+  Strobe() = default;
+  /// Declares `scope.name`; `trace` may be null.
+  Strobe(Trace* trace, const std::string& scope, const std::string& name)
+      : signal_(trace != nullptr ? trace->add_signal(scope, name, 1) : -1) {}
+  /// The port carries something from `begin` to `end`.
+  void high(Trace* trace, Picoseconds begin, Picoseconds end) const {
+    if (signal_ < 0 || trace == nullptr) return;
+    trace->change(signal_, begin, 1);
+    trace->change(signal_, end, 0);
+  }
+
+ private:
+  SignalId signal_ = -1;
+};
+
+/// Where a module reports to; each may be null.
+struct Observers {
+  Trace* trace = nullptr;
+  Timeline* timeline = nullptr;
+  ProgramLog* programs = nullptr;
+};
+
+}  // namespace tilebeat

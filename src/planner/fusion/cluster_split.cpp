@@ -1,0 +1,161 @@
+#include "planner/fusion/cluster_split.h"
+
+#include "base/math.h"
+#include "tilebeat/error.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+// Cycles of a tile beside its beats: it is asked for, loaded, drained and stored by instructions of its own.
+constexpr double kTileCycles = 64;
+
+// One layer's splits, one after the other.
+class Splits {
+ public:
+  Splits(const SharedLayer& layer, const ChipConfig& chip, const ClusterShare& share)
+      : whole_(layer),
+        team_(layer.cores()),
+        teams_(share.cores / team_),
+        layer_(*layer.largest().layer),
+        p_(layer_.problem()),
+        grain_(layer_.grain()),
+        chip_(chip),
+        share_(share) {}
+
+  std::optional<LayerMapping> best() {
+    for (int rows = 1; rows <= std::min<int>(teams_, ceil_div(share_.rows, grain_.rows)); ++rows) {
+      for (int columns = 1; rows * columns <= teams_ && columns <= ceil_div(share_.columns, grain_.columns);
+           ++columns) {
+        for (int kernels = 1; rows * columns * kernels <= teams_ && kernels <= p_.kernel_blocks(); ++kernels)
+          look_at(rows, columns, kernels);
+      }
+    }
+    return best_;
+  }
+
+ private:
+  void look_at(int row_parts, int column_parts, int kernel_parts) {
+    LayerMapping m;
+    m.layer = p_.name;
+    m.row_parts = row_parts, m.column_parts = column_parts, m.kernel_parts = kernel_parts;
+    m.reduction_parts = team_;
+    m.kernels_per_block = p_.block_kernels;
+    const int rows = largest_part_of(share_.rows, row_parts, grain_.rows);
+    const int columns = largest_part_of(share_.columns, column_parts, grain_.columns);
+    const int blocks = largest_part_of(p_.kernel_blocks(), kernel_parts, 1);
+    m.tile_rows = rows, m.tile_columns = columns, m.blocks_per_load = blocks;
+    while (!fits(m)) {
+      if (m.blocks_per_load > 1 && !results_fit(m))
+        m.blocks_per_load = static_cast<int>(ceil_div(m.blocks_per_load, 2));
+      else if (m.tile_rows > grain_.rows)
+        m.tile_rows = align_up<int>(ceil_div(m.tile_rows, 2), grain_.rows);
+      else if (m.tile_columns > grain_.columns)
+        m.tile_columns = align_up<int>(ceil_div(m.tile_columns, 2), grain_.columns);
+      else if (m.tile_rows > 1)
+        m.tile_rows = static_cast<int>(ceil_div(m.tile_rows, 2));
+      else if (m.tile_columns > 1)
+        m.tile_columns = static_cast<int>(ceil_div(m.tile_columns, 2));
+      else
+        return;
+    }
+    while (true) {
+      consider(m, rows, columns, blocks);
+      if (m.tile_rows <= grain_.rows) return;
+      m.tile_rows = align_up<int>(ceil_div(m.tile_rows, 2), grain_.rows);
+    }
+  }
+  void consider(const LayerMapping& m, int rows, int columns, int blocks) {
+    const double tiles = static_cast<double>(ceil_div(rows, m.tile_rows)) *
+                         static_cast<double>(ceil_div(columns, m.tile_columns));
+    const double grains = static_cast<double>(ceil_div(m.tile_rows, grain_.rows)) *
+                          static_cast<double>(ceil_div(m.tile_columns, grain_.columns)) * tiles;
+    const double computed = grains * blocks * static_cast<double>(grain_.cycles);
+    // The first tile's map comes before there is something to compute, the last one's results go behind.
+    const double edges =
+        static_cast<double>(map_beats(m) * team_ + sum_beats(m) + result_beats(m)) * m.teams();
+    const double moved = tiles * edges;
+    // Cores load what they alone need side by side.
+    const double loaded = m.kernel_parts * team_ == m.cores()
+                              ? std::max(share_.dram_load, share_.own_load / m.cores())
+                              : share_.shared_load;
+    const double added = added_cycles(m);
+    const double cycles =
+        std::max({computed, moved, loaded, tiles * added}) + edges + added + kTileCycles * tiles;
+    const std::pair<int, double> cost{share_.fewest_kernels ? blocks : 0, cycles};
+    if (best_ && cost >= cost_) return;
+    best_ = m, cost_ = cost;
+  }
+  bool fits(const LayerMapping& m) const { return map_bytes(m) <= share_.operand_bytes && results_fit(m); }
+  bool results_fit(const LayerMapping& m) const {
+    if (result_bytes(m) > share_.result_bytes) return false;
+    if (team_ == 1) return true;
+    return slice_sums(m) * dtype_size(DType::kInt32) <= share_.slice_bytes &&
+           post_buffer_bytes(whole_.problem, m.blocks_per_load) <= chip_.core.vector.parameter_bytes;
+  }
+  // Of a core: what it adds up of a tile.
+  std::int64_t slice_sums(const LayerMapping& m) const {
+    return ceil_div<std::int64_t>(std::int64_t{m.tile_rows} * m.tile_columns, team_) * kernels_of(m);
+  }
+  std::int64_t kernels_of(const LayerMapping& m) const {
+    return std::min(m.blocks_per_load * p_.block_kernels, p_.conv.out_channels);
+  }
+  std::int64_t map_bytes(const LayerMapping& m) const {
+    return std::int64_t{p_.axis_h().span(m.tile_rows)} *
+           layer_.ifm_row_bytes(p_.axis_w().inner(m.tile_columns));
+  }
+  std::int64_t result_bytes(const LayerMapping& m) const {
+    return std::int64_t{m.tile_rows} * m.tile_columns * kernels_of(m) * p_.element_bytes();
+  }
+
+  // Of the bus of the cluster, which all cores share: a run takes whole ones.
+  std::int64_t map_beats(const LayerMapping& m) const {
+    const std::int64_t columns = p_.axis_w().span(m.tile_columns), rows = p_.axis_h().span(m.tile_rows);
+    return team_ == 1 ? rows * beats_of(columns * p_.channels) : rows * columns * beats_of(p_.channels);
+  }
+  std::int64_t result_beats(const LayerMapping& m) const {
+    const std::int64_t pixel = kernels_of(m) * whole_.problem.element_bytes();
+    if (kernels_of(m) == p_.conv.out_channels) return m.tile_rows * beats_of(m.tile_columns * pixel);
+    return std::int64_t{m.tile_rows} * m.tile_columns * beats_of(pixel);
+  }
+  // Each core of a team sends all sums of a tile but its own slice, and receives as many: slices of others.
+  std::int64_t sum_beats(const LayerMapping& m) const {
+    return 2 * (team_ - 1) * beats_of(slice_sums(m) * dtype_size(DType::kInt32)) * team_;
+  }
+  // Of a core's vector unit, for a tile.
+  double added_cycles(const LayerMapping& m) const {
+    return static_cast<double>((team_ - 1) * slice_sums(m)) / chip_.core.vector.lanes;
+  }
+  std::int64_t beats_of(std::int64_t run) const {
+    return ceil_div<std::int64_t>(run, chip_.cluster_bus.bytes_per_clock);
+  }
+
+  const SharedLayer& whole_;
+  const int team_, teams_;    // cores of a team, and teams
+  const MatrixLayer& layer_;  // of its core with the most channels
+  const Problem& p_;
+  const Grain grain_;
+  const ChipConfig& chip_;
+  const ClusterShare& share_;
+  std::optional<LayerMapping> best_;
+  std::pair<int, double> cost_;  // of the best one: kernel blocks of a core, where these count, and cycles
+};
+
+}  // namespace
+
+LayerMapping split_over_cluster(const SharedLayer& layer, const ChipConfig& chip, const ClusterShare& share) {
+  const std::optional<LayerMapping> best = Splits(layer, chip, share).best();
+  if (best) return *best;
+  throw UserError(
+      fmt::format("layer '{}' cannot fit: not even one output fits the buffers of a fused unit, {} bytes for "
+                  "operands and {} for "
+                  "results; chip.core.nram.size_bytes is {}",
+                  layer.problem.name, share.operand_bytes, share.result_bytes, chip.core.nram.size_bytes));
+}
+
+}  // namespace tilebeat

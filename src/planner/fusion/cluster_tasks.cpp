@@ -1,0 +1,442 @@
+#include "planner/fusion/cluster_tasks.h"
+
+#include "base/math.h"
+#include "isa/address_map.h"
+#include "planner/language/relayout.h"
+#include "planner/layer/placement.h"
+#include "planner/layer/result_stores.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+// Parts of NRAM beside the factors: of each of two buffers for operands and of each of two for results.
+constexpr double kOperands = 0.3, kResults = 0.2;
+// Likewise where cores add up sums, and what is left for those of others and what becomes of them.
+constexpr double kOperandsOfTeams = 0.25, kSumsOfTeams = 0.12, kSlices = 0.26;
+constexpr int kBuffers = 2;
+// Of the SRAM: bytes that pass through it between cores.
+constexpr std::int64_t kSumsInSram = 131072;
+
+}  // namespace
+
+ClusterTasks::ClusterTasks(TaskGraph& graph, const UnitWork& work, ClusterRows rows,
+                           const std::vector<MostOutputs>& most, PlannedUse& use,
+                           std::optional<std::int64_t> sram)
+    : graph_(graph),
+      work_(work),
+      unit_(work.graph),
+      chip_(*work.hardware.chip),
+      cluster_(rows.cluster),
+      memory_(processor_of_memory(chip_, rows.cluster)),
+      rows_(std::move(rows)),
+      bytes_(use.bytes),
+      axes_(row_axes(work.workload, work.graph)),
+      column_axes_(row_axes(work.workload, work.graph, MapAxis::kColumns)),
+      copies_(graph, work.hardware),
+      staging_(graph, work.hardware, cluster_, unit_.layers.front().layer->name),
+      weights_(graph, work) {
+  make_cores();
+  if (!sram)
+    hold_tensors();
+  else if (*sram > 0)
+    staging_.reserve(*sram, "what the layer before takes");
+  weights_.split(most, {1, 1, chip_.cores_per_cluster, operand_bytes_, result_bytes_, slice_bytes_});
+  if (!sram && largest_team_ > 1) make_sums();
+  make_loads(sram.has_value());
+  list_steps();
+  use.sram = std::max(use.sram, staging_.used()), use.wram = std::max(use.wram, weights_.kernel_bytes());
+}
+
+void ClusterTasks::load_alone(const UnitWeights::Load& load) {
+  if (!load.core) {
+    Staging::load({link(load)}, 0);
+    return;
+  }
+  const Core& core = cores_[static_cast<std::size_t>(*load.core)];
+  std::vector<Transfer> transfers = load.transfers;
+  for (Transfer& transfer : transfers)
+    transfer.destination = core.place.wram + (transfer.destination & kMulticastOffsetMask);
+  copies_.add(core.processor, Unit::kIodma, transfers, load.written);
+}
+
+void ClusterTasks::begin(int number) {
+  step_ = steps_[static_cast<std::size_t>(number)];
+  if (step_.step == 0) {
+    for (std::size_t t = 0; t < held_.size(); ++t) {
+      if (held_[t]) held_[t]->begin_strip(columns(static_cast<int>(t)).begin);
+    }
+  }
+  for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
+    if (unit_.tensors[t].producer >= 0) continue;
+    for (int i = 0; i < part().images; ++i)
+      fetch(static_cast<int>(t), part().image + i, made(static_cast<int>(t)));
+  }
+}
+
+bool ClusterTasks::makes(std::size_t l) const {
+  const int output = unit_.layers[l].output;
+  return !made(output).empty() && !columns(output).empty();
+}
+
+void ClusterTasks::make_loads(bool ahead) {
+  loads_ = weights_.loads(ahead);
+  std::int64_t largest = ahead ? 0 : weights_.largest_load();
+  if (loads_.empty() && largest == 0) return;
+  for (const UnitWeights::Load& load : loads_) largest = std::max(largest, bytes_of(load.transfers));
+  loads_stream_ = staging_.add_stream(std::min(largest, staging_.share(kBuffers)), kBuffers);
+}
+
+void ClusterTasks::make_sums() {
+  const SumsRoom room{operands_at_ + kBuffers * (operand_bytes_ + result_bytes_),
+                      slice_buffers(largest_team_), slice_bytes_, slice_bytes_};
+  sums_.emplace(graph_, chip_, room);
+  std::vector<int> cores;
+  for (const Core& core : cores_) cores.push_back(core.number);
+  const int of_core = 2 * (largest_team_ - 1), all = of_core * chip_.cores_per_cluster;
+  const std::int64_t bytes = align_up(ceil_div(kSumsInSram, std::int64_t{all}), kBufferAlignment);
+  // Half of what is left at most: kernels pass through the rest.
+  sums_->add_streams(staging_, cores, of_core, std::min({slice_bytes_, bytes, staging_.share(2 * all)}));
+}
+
+void ClusterTasks::make_cores() {
+  operands_at_ = align_up(weights_.factor_bytes(), kBufferAlignment);
+  const double room = static_cast<double>(chip_.core.nram.size_bytes - operands_at_);
+  const auto share = [&](double part) {
+    return static_cast<std::int64_t>(std::max(0.0, room * part)) / kBufferAlignment * kBufferAlignment;
+  };
+  largest_team_ = work_.largest_team();
+  const bool teams = largest_team_ > 1;
+  operand_bytes_ = share(teams ? kOperandsOfTeams : kOperands);
+  result_bytes_ = share(teams ? kSumsOfTeams : kResults);
+  if (teams) slice_bytes_ = share(kSlices / (slice_buffers(largest_team_) + kEndedBuffers));
+  for (int c = 0; c < chip_.cores_per_cluster; ++c) {
+    Core core;
+    core.number = cluster_ * chip_.cores_per_cluster + c;
+    core.processor = processor_of_core(chip_, core.number);
+    core.place = {core.processor, nram_address(core.number), wram_address(core.number)};
+    core.operands = BufferRing(graph_, BufferRole::kMap, kBuffers);
+    core.results = BufferRing(graph_, BufferRole::kResult, kBuffers);
+    core.unit = graph_.add_buffer(BufferRole::kParameters);
+    cores_.push_back(std::move(core));
+  }
+}
+
+void ClusterTasks::hold_tensors() {
+  std::vector<std::int64_t> live, step;
+  std::int64_t bytes = 0;
+  for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
+    const auto tensor = static_cast<int>(t);
+    const int rows = tensor == unit_.output() ? 0 : rows_.most_live(tensor);
+    const bool several = rows_.schedules.size() > 1 || rows_.schedules.front().steps() > 1;
+    live.push_back(rows), step.push_back(rows > 0 && several ? rows_.most_made(tensor) : 0);
+    bytes += align_up((live.back() + step.back()) * held_row(tensor).place_bytes(), kBufferAlignment);
+  }
+  constexpr std::int64_t kWeights = 131072;  // that pass through the SRAM
+  const std::int64_t sums = largest_team_ > 1 ? kSumsInSram : 0;
+  const bool roomy = bytes + kWeights + sums <= chip_.sram_bytes();
+  for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
+    held_.emplace_back();
+    if (live[t] == 0) continue;
+    const UnitTensor& tensor = unit_.tensors[t];
+    const int rows = static_cast<int>(live[t] + (roomy ? step[t] : 0));
+    const HeldRow row = held_row(static_cast<int>(t));
+    const std::uint64_t address =
+        staging_.reserve(rows * row.place_bytes(), fmt::format("{} rows of '{}'", rows, tensor.name));
+    held_.back().emplace(graph_, address_of(static_cast<int>(t)), address, row, rows);
+  }
+}
+
+HeldRow ClusterTasks::held_row(int tensor) const {
+  const UnitTensor& of = unit_.tensors[static_cast<std::size_t>(tensor)];
+  return {of.pixel_bytes(), of.row_bytes(), rows_.most_columns(tensor)};
+}
+
+void ClusterTasks::list_steps() {
+  for (std::size_t p = 0; p < rows_.parts.size(); ++p) {
+    for (int step = 0; step < rows_.schedules[p].steps(); ++step) steps_.push_back({p, step});
+  }
+}
+
+void ClusterTasks::run_layer(std::size_t l, int portion, int image) {
+  const int output = unit_.layers[l].output;
+  const Interval rows = made(output);
+  std::optional<HeldTensor>& held = held_[static_cast<std::size_t>(output)];
+  if (held && portion == 0) held->make(global(output, image, rows));
+  if (work_.layers[l].matrix != nullptr)
+    run_matrix(l, portion, image, rows);
+  else
+    run_vector(l, image, rows);
+}
+
+Interval ClusterTasks::global(int tensor, int image, Interval rows) const {
+  const int first = image * unit_.tensors[static_cast<std::size_t>(tensor)].height();
+  return {first + rows.begin, first + rows.end};
+}
+
+void ClusterTasks::fetch(int number, int image, Interval rows) {
+  if (rows.empty() || columns(number).empty()) return;
+  constexpr std::int64_t kAtATime = 16384;  // bytes
+  const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(number)];
+  HeldTensor& held = *held_[static_cast<std::size_t>(number)];
+  const Interval all = global(number, image, rows);
+  held.make(all);
+  const std::int64_t row_bytes = tensor.pixel_bytes() * columns(number).size();
+  const auto some = static_cast<int>(std::max<std::int64_t>(1, kAtATime / row_bytes));
+  for (int row = all.begin; row < all.end; row += some)
+    fetch(held, number, {row, std::min(all.end, row + some)});
+}
+
+void ClusterTasks::fetch(const HeldTensor& held, int number, Interval rows) {
+  const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(number)];
+  const std::int64_t row = tensor.row_bytes(), pixel = tensor.pixel_bytes();
+  const Interval across = columns(number);
+  Transfer transfer;
+  const std::int64_t offset = rows.begin * row + across.begin * pixel;
+  transfer.source = work_.addresses[static_cast<std::size_t>(number)] + static_cast<std::uint64_t>(offset);
+  transfer.destination = held.origin() + static_cast<std::uint64_t>(offset);
+  if (across.size() == tensor.map.width) {
+    transfer.shape = one_run(rows.size() * row);
+  } else {
+    transfer.shape = one_run(across.size() * pixel);
+    transfer.shape.rows = rows.size();
+    transfer.shape.source_row = transfer.shape.destination_row = row;
+  }
+  bytes_.maps += transfer.shape.bytes();
+  copies_.add(memory_, Unit::kGdma,
+              moved(work_.stored[static_cast<std::size_t>(number)],
+                    held.placed(transfer, TransferEnd::kDestination), TransferEnd::kSource),
+              held.accesses(rows, AccessKind::kWrite));
+}
+
+void ClusterTasks::run_matrix(std::size_t l, int portion, int image, Interval outs) {
+  const SharedLayer& layer = *work_.layers[l].matrix;
+  const Problem& p = layer.problem;
+  const LayerMapping& m = weights_.mapping(l);
+  const Grain grain = layer.shares.front().layer->grain();
+  const Interval rows = axes_[l].front().outputs_of(outs);
+  const Interval across = column_axes_[l].front().outputs_of(columns(unit_.layers[l].output));
+  for (int t = 0; t < m.teams(); ++t) {
+    Interval of_rows = part_of(rows.size(), m.row_parts, t / (m.column_parts * m.kernel_parts), grain.rows);
+    of_rows = {rows.begin + of_rows.begin, rows.begin + of_rows.end};
+    Interval of_columns =
+        part_of(across.size(), m.column_parts, t / m.kernel_parts % m.column_parts, grain.columns);
+    of_columns = {across.begin + of_columns.begin, across.begin + of_columns.end};
+    std::vector<Worker> team = team_of(l, t, portion);
+    if (team.front().groups.empty()) continue;
+    for (int r = of_rows.begin; r < of_rows.end; r += m.tile_rows) {
+      for (int x = of_columns.begin; x < of_columns.end; x += m.tile_columns) {
+        const OutputTile tile{image, p.axis_h().window({r, std::min(of_rows.end, r + m.tile_rows)}),
+                              p.axis_w().window({x, std::min(of_columns.end, x + m.tile_columns)})};
+        run_tile(l, team, tile, outs);
+      }
+    }
+  }
+}
+
+std::vector<ClusterTasks::Worker> ClusterTasks::team_of(std::size_t l, int team, int portion) {
+  const LayerMapping& m = weights_.mapping(l);
+  std::vector<Worker> workers(static_cast<std::size_t>(m.reduction_parts));
+  for (std::size_t share = 0; share < workers.size(); ++share) {
+    Worker& worker = workers[share];
+    worker.core = &cores_[static_cast<std::size_t>(team) * workers.size() + share];
+    worker.share = &work_.layers[l].matrix->shares[share];
+    for (const UnitWeights::Group& group : weights_.groups(l)) {
+      if (group.share == share && group.part == team % m.kernel_parts && group.portion == portion)
+        worker.groups.push_back(&group);
+    }
+  }
+  return workers;
+}
+
+void ClusterTasks::run_tile(std::size_t l, std::vector<Worker>& team, const OutputTile& tile, Interval outs) {
+  for (Worker& worker : team) {
+    worker.map.reset(), worker.map_at = worker.core->place.nram;
+    if (tile.padding_only()) continue;
+    worker.map = worker.core->operands.next();
+    worker.map_at += static_cast<std::uint64_t>(operands_at_ + worker.map->place * operand_bytes_);
+    load_map(l, worker, tile);
+  }
+  for (std::size_t group = 0; group < team.front().groups.size(); ++group) {
+    if (team.size() == 1) {
+      const Computed result = compute(l, team.front(), group, tile);
+      store_tile(
+          l, *team.front().core,
+          {tile, team.front().groups[group]->group.blocks, result.address, result.buffer.read(), outs});
+      continue;
+    }
+    std::vector<Computed> sums;
+    for (const Worker& worker : team) sums.push_back(compute(l, worker, group, tile));
+    end_sums(l, team, group, sums, tile, outs);
+  }
+}
+
+ClusterTasks::Computed ClusterTasks::compute(std::size_t l, const Worker& worker, std::size_t group,
+                                             const OutputTile& tile) {
+  const UnitWeights::Group& placed = *worker.groups[group];
+  const MatrixLayer& layer = *worker.share->layer;
+  const Problem& p = layer.problem();
+  Core& core = *worker.core;
+  const BufferRing::Filling result = core.results.next();
+  const std::uint64_t result_at = result_address(core, result);
+  MatrixJob job;
+  job.tile = tile, job.tile.image = 0;
+  job.blocks = placed.group.blocks;
+  job.reduction = placed.group.reduction;
+  const std::int64_t row = layer.ifm_row_bytes(tile.w);
+  job.ifm = {worker.map_at, row * tile.h.ins, row, p.channels};
+  job.weights = core.place.wram + weights_.offset_of(placed);
+  if (worker.share->weights.post != 0)
+    job.post = job.weights + post_offset(layer, worker.share->weights, placed.group);
+  job.ofm = TensorLayout::dense(result_at, tile.h.outs, tile.w.outs,
+                                std::int64_t{p.kernels_of(job.blocks)} * p.element_bytes());
+  if (worker.map) job.ifm_reads = {worker.map->read()};
+  job.weights_read = weights_.read(placed, core.number % chip_.cores_per_cluster);
+  job.ofm_write = result.write();
+  add_job(core, l, *worker.share, job);
+  return {result, result_at};
+}
+
+void ClusterTasks::add_job(Core& core, std::size_t l, const LayerShare& share, const MatrixJob& job) {
+  if (!core.lowering || core.lowered != l) {
+    graph_.also(Access{core.unit, core.turns++, AccessKind::kWrite});
+    core.lowering = share.layer->lower(graph_, core.place);
+    core.lowered = l;
+  }
+  graph_.also(Access{core.unit, core.turns - 1, AccessKind::kRead});
+  core.lowering->add(job);
+  graph_.also({});
+}
+
+void ClusterTasks::load_map(std::size_t l, const Worker& worker, const OutputTile& tile) {
+  const Core& core = *worker.core;
+  const BufferRing::Filling& map = *worker.map;
+  const int input = unit_.layers[l].inputs.front();
+  const HeldTensor& held = *held_[static_cast<std::size_t>(input)];
+  const Access into{map.buffer, map.version, AccessKind::kAccumulate};
+  TensorLayout channels = worker.share->input;
+  channels.address += held.origin();
+  const MapLoad load = worker.share->layer->load_map(tile, channels, worker.map_at);
+  if (load.before) copies_.add(core.processor, *load.before, {map.write()});
+  AccessList accesses =
+      held.accesses(global(input, tile.image, {tile.h.in, tile.h.in + tile.h.ins}), AccessKind::kRead);
+  accesses.push_back(load.before ? into : map.write());
+  for (const Transfer& transfer : load.transfers)
+    copies_.add(core.processor, Unit::kMvdma, held.placed(transfer, TransferEnd::kSource), accesses);
+  if (load.after) copies_.add(core.processor, *load.after, {into});
+}
+
+void ClusterTasks::end_sums(std::size_t l, const std::vector<Worker>& team, std::size_t group,
+                            const std::vector<Computed>& sums, const OutputTile& tile, Interval outs) {
+  const SharedLayer& layer = *work_.layers[l].matrix;
+  const UnitWeights::Group& placed = *team.front().groups[group];
+  std::vector<CoreSums::Member> members;
+  for (std::size_t i = 0; i < team.size(); ++i)
+    members.push_back({team[i].core->number, team[i].core->place, sums[i].buffer, sums[i].address});
+  CoreSums::Sums of{layer.problem, tile, placed.group.blocks, {}};
+  if (layer.post_parameters != 0) {
+    of.post = [&](const CoreSums::Member&) {
+      return CoreSums::Post{static_cast<std::uint32_t>(placed.post_at), {placed.post, 0, AccessKind::kRead}};
+    };
+  }
+  const std::vector<CoreSums::Result> results = sums_->add(staging_, members, of);
+  for (std::size_t i = 0; i < team.size(); ++i) {
+    for (const CoreSums::Part& part : results[i].parts)
+      store_tile(l, *team[i].core, {part.tile, of.blocks, part.address, results[i].read, outs});
+  }
+}
+
+std::uint64_t ClusterTasks::result_address(const Core& core, const BufferRing::Filling& result) const {
+  return core.place.nram +
+         static_cast<std::uint64_t>(operands_at_ + kBuffers * operand_bytes_ + result.place * result_bytes_);
+}
+
+void ClusterTasks::store_tile(std::size_t l, const Core& core, const Made& made) {
+  const Problem& p = work_.layers[l].matrix->problem;
+  const int output = unit_.layers[l].output;
+  const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(output)];
+  const TensorLayout layout = TensorLayout::dense(address_of(output), tensor.map.height, tensor.map.width,
+                                                  std::int64_t{tensor.map.channels} * p.element_bytes());
+  Interval rows{made.tile.h.out, made.tile.h.out + made.tile.h.outs};
+  if (const SubpixelRows* subpixel = axes_[l].front().subpixel()) {
+    rows = subpixel->rows_of(rows, tensor.height());
+    rows = {std::max(rows.begin, made.outs.begin), std::min(rows.end, made.outs.end)};
+  }
+  for (const Transfer& transfer :
+       store_transfers(p, layout, made.tile, made.blocks, made.address, MapPart{made.outs, columns(output)}))
+    store(core, output, transfer, global(output, made.tile.image, rows), made.read);
+}
+
+void ClusterTasks::store(const Core& core, int output, const Transfer& transfer, Interval rows,
+                         const Access& read) {
+  const std::optional<HeldTensor>& held = held_[static_cast<std::size_t>(output)];
+  if (!held) {
+    copies_.add(core.processor, Unit::kIodma,
+                moved(work_.stored[static_cast<std::size_t>(output)], {transfer}, TransferEnd::kDestination),
+                {read});
+    return;
+  }
+  AccessList accesses = held->accesses(rows, AccessKind::kWrite);
+  accesses.push_back(read);
+  copies_.add(core.processor, Unit::kMvdma, held->placed(transfer, TransferEnd::kDestination), accesses);
+}
+
+void ClusterTasks::run_vector(std::size_t l, int image, Interval rows) {
+  VectorWork& work = *work_.layers[l].vector;
+  // Two operands, each of which begins at a multiple of the alignment.
+  const std::int64_t most =
+      std::max<std::int64_t>(0, std::min(operand_bytes_ - 2 * kBufferAlignment, result_bytes_));
+  for (int c = 0; c < chip_.cores_per_cluster; ++c) {
+    for (const VectorPiece& piece :
+         work.pieces_of({c, chip_.cores_per_cluster,
+                         VectorShare::Rows{image, rows, columns(unit_.layers[l].output)}, most}))
+      run_piece(l, cores_[static_cast<std::size_t>(c)], piece);
+  }
+}
+
+void ClusterTasks::run_piece(std::size_t l, Core& core, const VectorPiece& piece) {
+  const BufferRing::Filling input = core.operands.next();
+  const std::int64_t from = operands_at_ + input.place * operand_bytes_;
+  if (piece.fill)
+    copies_.add(core.processor,
+                fill_copy(piece, work_.addresses[static_cast<std::size_t>(unit_.output())],
+                          core.place.nram + static_cast<std::uint64_t>(from)),
+                {input.write()});
+  const Access filled{input.buffer, input.version, piece.fill ? AccessKind::kAccumulate : AccessKind::kWrite};
+  for (const VectorPiece::Fetch& fetch : piece.fetches) {
+    const HeldTensor& held = *held_[static_cast<std::size_t>(unit_tensor(fetch.source))];
+    const Transfer transfer{fetch.source, core.place.nram + static_cast<std::uint64_t>(from + fetch.offset),
+                            fetch.shape};
+    const CopyShape& s = fetch.shape;
+    const std::int64_t bytes = (s.rows - 1) * s.source_row + (s.columns - 1) * s.source_column + s.run;
+    AccessList accesses = held.accesses(held.rows_of(fetch.source, bytes), AccessKind::kRead);
+    accesses.push_back(filled);
+    copies_.add(core.processor, Unit::kMvdma, held.placed(transfer, TransferEnd::kSource), accesses);
+  }
+  Transfer result{core.place.nram + static_cast<std::uint64_t>(from), piece.destination, piece.store};
+  Access read = input.read();
+  if (piece.run) {
+    const BufferRing::Filling made = core.results.next();
+    const std::uint64_t to = result_address(core, made);
+    Task task = vector_task(piece, from, static_cast<std::int64_t>(to - core.place.nram),
+                            weights_.factors_at(l), chip_);
+    task.processor = core.processor;
+    task.accesses = {input.read(), made.write()};
+    if (!work_.layers[l].vector->parameters().empty())
+      task.accesses.push_back({weights_.factors(l), 0, AccessKind::kRead});
+    graph_.add(std::move(task));
+    result.source = to, read = made.read();
+  }
+  const int output = unit_.layers[l].output;
+  const CopyShape& s = piece.store;
+  const std::int64_t bytes =
+      (s.rows - 1) * s.destination_row + (s.columns - 1) * s.destination_column + s.run;
+  const std::optional<HeldTensor>& held = held_[static_cast<std::size_t>(output)];
+  store(core, output, result, held ? held->rows_of(piece.destination, bytes) : Interval{}, read);
+}
+
+}  // namespace tilebeat

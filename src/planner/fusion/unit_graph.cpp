@@ -1,0 +1,274 @@
+#include "planner/fusion/unit_graph.h"
+
+#include "base/types.h"
+#include "planner/language/problem.h"
+#include "tilebeat/error.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+constexpr std::size_t kMapAxes = 4;  // N, H, W, C
+
+template <class Operation>
+WindowAxis window_axis(const Operation& operation, std::size_t axis, int extent) {
+  return {extent, operation.kernel[axis], operation.stride[axis], operation.dilation[axis],
+          operation.pads[axis]};
+}
+
+bool is_list(const TensorInfo& tensor) {
+  return tensor.shape.size() == kMapAxes && tensor.shape[0] == 1 && tensor.shape[1] == 1;
+}
+
+// Windows slide over maps as they are, rows of products are pixels of rows_as_map.
+bool suits(const Conv2d& conv, const TensorInfo& map, const MapExtents& seen) {
+  if (conv.pixels == PixelAxes::kMatrices || conv.kernels != KernelSource::kWeights) return false;
+  return seen == (conv.pixels == PixelAxes::kRows ? rows_as_map(map) : unit_map(map, TensorView::kMaps));
+}
+
+RowAxis axis_of(const Conv2d& conv, std::size_t number, int extent, int out_extent) {
+  if (conv.form == ConvForm::kGathered) return window_axis(conv, number, extent);
+  const SubpixelAxis axis = subpixel_axis(conv, number, out_extent);
+  return SubpixelRows{{extent, axis.taps, 1, 1, axis.pad}, axis.stride, axis.lead};
+}
+
+}  // namespace
+
+MapExtents unit_map(const TensorInfo& tensor, TensorView view) {
+  const auto extent = [&](std::size_t axis) { return static_cast<int>(tensor.shape[axis]); };
+  if (tensor.shape.size() != kMapAxes || (view == TensorView::kRows && is_list(tensor)))
+    return rows_as_map(tensor);
+  return {extent(0), extent(1), extent(2), extent(3)};
+}
+
+Interval SubpixelRows::rows_of(Interval outputs, int height) const {
+  return {std::max(0, outputs.begin * stride - lead), std::min(height, outputs.end * stride - lead)};
+}
+
+Interval RowAxis::inputs_of(Interval outs) const {
+  const auto through = [](const WindowAxis& axis, Interval of) {
+    const Window window = axis.window(of);
+    return Interval{window.in, window.in + window.ins};
+  };
+  return std::visit(
+      Overloaded{[&](const WindowAxis& axis) { return through(axis, outs); },
+                 [&](const SubpixelRows& rows) { return through(rows.window, rows.outputs_of(outs)); },
+                 [&](const ResizedRows& resized) { return resized.axis.needed(resized.mode, outs); }},
+      form_);
+}
+
+bool slides_over_maps(const Layer& layer) {
+  const auto* conv = std::get_if<Conv2d>(&layer.operation);
+  return (conv != nullptr && conv->pixels == PixelAxes::kMap) ||
+         std::holds_alternative<Pooling>(layer.operation) ||
+         std::holds_alternative<Resize>(layer.operation) || std::holds_alternative<Pad>(layer.operation);
+}
+
+bool reads_other_rows(const Workload& workload, const Layer& layer) {
+  if (const auto* concat = std::get_if<Concat>(&layer.operation))
+    return concat->axis + 1 != static_cast<int>(layer.output.shape.size());
+  if (const auto* softmax = std::get_if<Softmax>(&layer.operation))
+    return softmax->axis >= 0 && softmax->axis + 1 != static_cast<int>(layer.output.shape.size());
+  if (std::holds_alternative<Elementwise>(layer.operation)) {
+    return std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](const std::string& name) {
+      return workload.tensor(name).shape != layer.output.shape;
+    });
+  }
+  return std::holds_alternative<Reduce>(layer.operation) || std::holds_alternative<Move>(layer.operation) ||
+         std::holds_alternative<ArgMax>(layer.operation) || std::holds_alternative<Gather>(layer.operation) ||
+         std::holds_alternative<Quantize>(layer.operation) ||
+         std::holds_alternative<Dequantize>(layer.operation) ||
+         std::holds_alternative<DynamicQuantize>(layer.operation);
+}
+
+std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input,
+                                TensorView view, MapAxis axis) {
+  const TensorInfo& map = workload.tensor(layer.inputs[input]);
+  const MapExtents in = unit_map(map, view), out = unit_map(layer.output, view);
+  const auto number = static_cast<std::size_t>(axis);
+  const int extent = axis == MapAxis::kRows ? in.height : in.width;
+  const int out_extent = axis == MapAxis::kRows ? out.height : out.width;
+  if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
+    if (!suits(*conv, map, in)) return std::nullopt;
+    return conv->pixels == PixelAxes::kRows ? WindowAxis{extent, 1, 1, 1, 0}
+                                            : axis_of(*conv, number, extent, out_extent);
+  }
+  if (slides_over_maps(layer) && !(in == unit_map(map, TensorView::kMaps))) return std::nullopt;
+  if (const auto* pool = std::get_if<Pooling>(&layer.operation)) return window_axis(*pool, number, extent);
+  if (reads_other_rows(workload, layer)) return std::nullopt;
+  if (std::holds_alternative<Reshape>(layer.operation) && !(in == out)) return std::nullopt;
+  if (const auto* resize = std::get_if<Resize>(&layer.operation))
+    return ResizedRows{resize_axis(*resize, extent, out_extent), resize->mode};
+  const auto* pad = std::get_if<Pad>(&layer.operation);
+  return WindowAxis{extent, 1, 1, 1, pad != nullptr ? pad->pads[number] : 0};
+}
+
+namespace {
+
+bool leaves(const Workload& workload, const std::string& tensor, const std::vector<int>& layers) {
+  if (std::count(workload.outputs.begin(), workload.outputs.end(), tensor) > 0) return true;
+  for (std::size_t i = 0; i < workload.layers.size(); ++i) {
+    const std::vector<std::string>& inputs = workload.layers[i].inputs;
+    const bool reads = std::count(inputs.begin(), inputs.end(), tensor) > 0;
+    if (reads && std::count(layers.begin(), layers.end(), static_cast<int>(i)) == 0) return true;
+  }
+  return false;
+}
+
+// Maps where windows slide over them.
+TensorView view_of(const Workload& workload, const std::vector<int>& layers) {
+  const bool windows = std::any_of(layers.begin(), layers.end(), [&](int number) {
+    return slides_over_maps(workload.layers[static_cast<std::size_t>(number)]);
+  });
+  return windows ? TensorView::kMaps : TensorView::kRows;
+}
+
+}  // namespace
+
+UnitGraph make_unit_graph(const Workload& workload, const std::vector<int>& layers) {
+  UnitGraph unit;
+  unit.view = view_of(workload, layers);
+  std::map<std::string, int> numbers;
+  const auto number_of = [&](const std::string& name) {
+    const auto [found, added] = numbers.try_emplace(name, static_cast<int>(unit.tensors.size()));
+    if (added) {
+      const TensorInfo& info = workload.tensor(name);
+      unit.tensors.push_back({name, info, unit_map(info, unit.view), {}, -1, {}});
+    }
+    return found->second;
+  };
+  for (const int number : layers) {
+    const Layer& layer = workload.layers[static_cast<std::size_t>(number)];
+    const auto refuse = [&](const std::string& why) {
+      throw UserError(fmt::format("layer '{}' cannot be fused: {}", layer.name, why));
+    };
+    const int local = static_cast<int>(unit.layers.size());
+    if (local > 0 && layer.scene != unit.layers.front().layer->scene)
+      refuse(fmt::format("it belongs to scene '{}', '{}' to '{}'", layer.scene,
+                         unit.layers.front().layer->name, unit.layers.front().layer->scene));
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+      if (!row_axis(workload, layer, i, unit.view)) refuse("its rows are not made of rows of its inputs");
+    }
+    if (number != layers.back() && leaves(workload, layer.name, layers))
+      refuse("its output is read outside the unit, which has one output, that of its last layer");
+    if (std::holds_alternative<Reshape>(layer.operation)) {
+      if (number == layers.front() || number == layers.back()) refuse("it does nothing at the unit's border");
+      const int same = number_of(layer.inputs.front());
+      numbers[layer.name] = same;
+      unit.tensors[static_cast<std::size_t>(same)].aliases.push_back(layer.name);
+      continue;
+    }
+    UnitLayer made;
+    made.layer = &layer;
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+      made.inputs.push_back(number_of(layer.inputs[i]));
+      std::vector<int>& consumers = unit.tensors[static_cast<std::size_t>(made.inputs.back())].consumers;
+      if (consumers.empty() || consumers.back() != local) consumers.push_back(local);
+    }
+    made.output = number_of(layer.name);
+    unit.tensors[static_cast<std::size_t>(made.output)].producer = local;
+    unit.layers.push_back(std::move(made));
+  }
+  for (const UnitLayer& layer : unit.layers) {
+    if (layer.output != unit.output() &&
+        unit.tensors[static_cast<std::size_t>(layer.output)].consumers.empty())
+      throw UserError(
+          fmt::format("layer '{}' cannot be fused: nothing in the unit reads it", layer.layer->name));
+  }
+  return unit;
+}
+
+namespace {
+
+Interval joined(Interval a, Interval b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+}  // namespace
+
+RowSchedule::RowSchedule(const UnitGraph& unit, const std::vector<Holding>& holdings, const UnitAxes& axes,
+                         const UnitPart& part) {
+  const std::size_t tensors = unit.tensors.size();
+  const auto output = static_cast<std::size_t>(unit.output());
+  // One step: what layers read of each tensor, from the output backwards; `make` says what is made of it.
+  const auto step = [&](Interval outs, const auto& make, std::vector<Interval>& made,
+                        std::vector<Interval>& read) {
+    made.assign(tensors, {}), read.assign(tensors, {});
+    made[output] = outs;
+    for (std::size_t l = unit.layers.size(); l-- > 0;) {
+      const UnitLayer& layer = unit.layers[l];
+      const auto of = static_cast<std::size_t>(layer.output);
+      if (of != output) made[of] = make(of, read[of]);
+      if (made[of].empty()) continue;
+      for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+        Interval& rows = read[static_cast<std::size_t>(layer.inputs[i])];
+        rows = joined(rows, axes[l][i].inputs_of(made[of]));
+      }
+    }
+    for (std::size_t t = 0; t < tensors; ++t) {
+      if (unit.tensors[t].producer < 0) made[t] = make(t, read[t]);
+    }
+  };
+  std::vector<Interval> all, all_read;
+  step(
+      part.rows, [](std::size_t, Interval read) { return read; }, all, all_read);
+  std::vector<int> made_to(tensors);  // of tensors whose rows stay
+  for (std::size_t t = 0; t < tensors; ++t) made_to[t] = all[t].begin;
+  const auto make = [&](std::size_t t, Interval read) -> Interval {
+    if (holdings[t] == Holding::kRecompute || read.empty()) return read;
+    // Rows that a stride leaves out between two steps are not made.
+    const int begin = std::max(made_to[t], read.begin);
+    const Interval rows{begin, std::max(begin, holdings[t] == Holding::kWhole ? all[t].end : read.end)};
+    made_to[t] = rows.end;
+    return rows;
+  };
+  for (int row = part.rows.begin; row < part.rows.end; row += part.step_rows) {
+    made_.emplace_back(), read_.emplace_back();
+    step({row, std::min(part.rows.end, row + part.step_rows)}, make, made_.back(), read_.back());
+  }
+}
+
+int RowSchedule::live_rows(int tensor) const {
+  int most = 0, end = 0;
+  for (int s = 0; s < steps(); ++s) {
+    if (made(s, tensor).empty() && read(s, tensor).empty()) continue;
+    if (!made(s, tensor).empty()) end = made(s, tensor).end;
+    const int first = read(s, tensor).empty() ? made(s, tensor).begin : read(s, tensor).begin;
+    most = std::max(most, end - first);
+  }
+  return most;
+}
+
+std::int64_t RowSchedule::made_rows(int tensor) const {
+  std::int64_t rows = 0;
+  for (int s = 0; s < steps(); ++s) rows += made(s, tensor).size();
+  return rows;
+}
+
+UnitAxes row_axes(const Workload& workload, const UnitGraph& unit, MapAxis axis) {
+  UnitAxes axes;
+  for (const UnitLayer& layer : unit.layers) {
+    axes.emplace_back();
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i)
+      axes.back().push_back(*row_axis(workload, *layer.layer, i, unit.view, axis));
+  }
+  return axes;
+}
+
+// Columns are found as the rows of a single step are.
+std::vector<Interval> columns_of(const UnitGraph& unit, const UnitAxes& axes, Interval outs) {
+  const std::vector<Holding> holdings(unit.tensors.size(), Holding::kRecompute);
+  const RowSchedule schedule(unit, holdings, axes, {0, 1, outs, outs.size()});
+  std::vector<Interval> columns;
+  for (std::size_t t = 0; t < unit.tensors.size(); ++t)
+    columns.push_back(schedule.made(0, static_cast<int>(t)));
+  return columns;
+}
+
+}  // namespace tilebeat

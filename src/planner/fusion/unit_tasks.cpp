@@ -1,0 +1,296 @@
+#include "planner/fusion/unit_tasks.h"
+
+#include "base/math.h"
+#include "planner/fusion/cluster_tasks.h"
+#include "planner/layer/estimate.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace tilebeat {
+namespace {
+
+constexpr std::uint64_t kVirtual = std::uint64_t{1} << 60;
+constexpr int kVirtualShift = 44;
+
+using Clusters = std::vector<std::unique_ptr<ClusterTasks>>;
+
+std::vector<MostOutputs> most_of(const std::vector<ClusterRows>& rows, const UnitWork& work) {
+  std::vector<MostOutputs> most(work.graph.layers.size());
+  const UnitAxes down = row_axes(work.workload, work.graph),
+                 across = row_axes(work.workload, work.graph, MapAxis::kColumns);
+  for (std::size_t l = 0; l < most.size(); ++l) {
+    const int output = work.graph.layers[l].output;
+    for (const ClusterRows& of : rows) {
+      most[l].rows = std::max(most[l].rows, of.most_computed(output, down[l].front()));
+      most[l].columns = std::max(most[l].columns, of.most_computed_columns(output, across[l].front()));
+    }
+  }
+  return most;
+}
+
+Clusters clusters_of(TaskGraph& graph, const UnitWork& work, PlannedUse& use,
+                     std::optional<std::int64_t> sram = {}) {
+  std::vector<ClusterRows> rows = rows_of_clusters(work);
+  const std::vector<MostOutputs> most = most_of(rows, work);
+  Clusters clusters;
+  for (ClusterRows& of : rows)
+    clusters.push_back(std::make_unique<ClusterTasks>(graph, work, std::move(of), most, use, sram));
+  return clusters;
+}
+
+// A load of a cluster; all clusters that make a layer have the same ones.
+using ClusterLoad = std::pair<ClusterTasks*, const UnitWeights::Load*>;
+
+// The same load of several clusters: once for the chip where that can be.
+void load(const std::vector<ClusterLoad>& loads, std::size_t turn, const UnitWork& work, PlannedUse& use) {
+  const auto count = static_cast<int>(loads.size());
+  const std::int64_t bytes = bytes_of(loads.front().second->transfers);
+  if (kernel_fetches(work.hardware, count) < count) {
+    std::vector<Staging::Link> links;
+    for (const auto& [cluster, one] : loads) links.push_back(cluster->link(*one));
+    use.bytes.kernels += Staging::load(std::move(links), turn) * bytes;
+    return;
+  }
+  for (const auto& [cluster, one] : loads) {
+    cluster->load_alone(*one);
+    use.bytes.kernels += bytes;
+  }
+}
+
+// Kernels that stay, and factors.
+void load_weights(const Clusters& clusters, const UnitWork& work, PlannedUse& use) {
+  for (std::size_t i = 0; i < clusters.front()->loads().size(); ++i) {
+    std::vector<ClusterLoad> loads;
+    for (const auto& cluster : clusters) loads.emplace_back(cluster.get(), &cluster->loads()[i]);
+    load(loads, i, work, use);
+  }
+}
+
+// All clusters make a layer at the same time, portion by portion of its kernels.
+void run_streamed(const Clusters& clusters, const UnitWork& work, PlannedUse& use) {
+  int steps = 0;
+  for (const auto& cluster : clusters) steps = std::max(steps, cluster->steps());
+  std::size_t turn = 0;
+  for (int step = 0; step < steps; ++step) {
+    std::vector<ClusterTasks*> working;
+    for (const auto& cluster : clusters) {
+      if (step < cluster->steps()) working.push_back(cluster.get());
+    }
+    for (ClusterTasks* cluster : working) cluster->begin(step);
+    for (std::size_t l = 0; l < work.layers.size(); ++l) {
+      std::vector<ClusterTasks*> makers;
+      std::copy_if(working.begin(), working.end(), std::back_inserter(makers),
+                   [l](const ClusterTasks* cluster) { return cluster->makes(l); });
+      if (makers.empty()) continue;
+      const int portions = work.layers[l].matrix != nullptr ? makers.front()->weights().portions(l) : 1;
+      for (int portion = 0; portion < portions; ++portion) {
+        if (work.layers[l].matrix != nullptr) {
+          std::vector<std::vector<UnitWeights::Load>> loads;  // by cluster
+          for (ClusterTasks* cluster : makers) loads.push_back(cluster->weights().fill(l, portion));
+          for (std::size_t i = 0; i < loads.front().size(); ++i) {
+            std::vector<ClusterLoad> one;
+            for (std::size_t c = 0; c < makers.size(); ++c) one.emplace_back(makers[c], &loads[c][i]);
+            load(one, turn++, work, use);
+          }
+        }
+        for (ClusterTasks* cluster : makers) cluster->run_layer(l, portion);
+      }
+    }
+  }
+}
+
+void run_resident(ClusterTasks& cluster, const UnitWork& work) {
+  for (int step = 0; step < cluster.steps(); ++step) {
+    cluster.begin(step);
+    for (std::size_t l = 0; l < work.layers.size(); ++l) cluster.run_layer(l, 0);
+  }
+}
+
+}  // namespace
+
+int UnitWork::largest_team() const {
+  int cores = 1;
+  for (const UnitLayerWork& layer : layers) {
+    if (layer.matrix != nullptr) cores = std::max(cores, layer.matrix->cores());
+  }
+  return cores;
+}
+
+std::vector<MostOutputs> most_outputs(const UnitWork& work) {
+  return most_of(rows_of_clusters(work), work);
+}
+
+int kernel_fetches(const HardwareConfig& hardware, int clusters) {
+  const double links = static_cast<double>(hardware.chip->cluster_link.bytes_per_clock) * clusters;
+  if (links < machine_of(hardware, {}).dram_bytes_per_clock) return clusters;
+  return ceil_div(clusters, static_cast<int>(Staging::kMostLinks));
+}
+
+std::uint64_t unit_address(const UnitGraph& graph, const std::vector<std::uint64_t>& addresses, int tensor) {
+  if (tensor == graph.output()) return addresses[static_cast<std::size_t>(tensor)];
+  return kVirtual + (static_cast<std::uint64_t>(tensor) << kVirtualShift);
+}
+
+int unit_tensor(std::uint64_t address) {
+  return static_cast<int>((address - kVirtual) >> kVirtualShift);
+}
+
+PlannedUse add_unit_tasks(TaskGraph& graph, const UnitWork& work) {
+  PlannedUse use;
+  const Clusters clusters = clusters_of(graph, work, use);
+  load_weights(clusters, work, use);
+  if (work.kernels == UnitKernels::kStreamed) {
+    run_streamed(clusters, work, use);
+  } else {
+    for (const auto& cluster : clusters) run_resident(*cluster, work);
+  }
+  const UnitTensor& output = work.graph.tensors[static_cast<std::size_t>(work.graph.output())];
+  use.bytes.results = output.info.size_bytes();
+  return use;
+}
+
+PlannedUse add_unit_kernels_ahead(TaskGraph& graph, const UnitWork& work, std::int64_t sram) {
+  PlannedUse use;
+  load_weights(clusters_of(graph, work, use, sram), work, use);
+  use.sram = std::max(use.sram, sram);
+  return use;
+}
+
+std::vector<std::int64_t> wram_of_unit_loads(const UnitWork& work) {
+  TaskGraph graph;
+  PlannedUse use;
+  return clusters_of(graph, work, use, 0).front()->weights().wram_of_loads();
+}
+
+std::int64_t wram_of_unit(const UnitWork& work) {
+  TaskGraph graph;
+  PlannedUse use;
+  const Clusters clusters = clusters_of(graph, work, use, 0);
+  const UnitWeights& weights = clusters.front()->weights();
+  if (weights.streamed()) return weights.kernel_bytes();
+  const std::vector<std::int64_t> bytes = weights.wram_of_loads();
+  return bytes.empty() ? 0 : bytes.back();
+}
+
+namespace {
+
+// Each part cut into strips of columns, one beside the other.
+std::vector<UnitPart> in_strips(const std::vector<UnitPart>& parts, int width, int strip) {
+  std::vector<UnitPart> strips;
+  for (const UnitPart& part : parts) {
+    for (int column = 0; column < width; column += strip) {
+      strips.push_back(part);
+      strips.back().columns = {column, std::min(width, column + strip)};
+    }
+  }
+  return strips;
+}
+
+std::vector<UnitPart> parts_of(const UnitWork& work, int cluster) {
+  const UnitTensor& output = work.graph.tensors[static_cast<std::size_t>(work.graph.output())];
+  const Interval rows = part_of(output.images() * output.height(), work.clusters, cluster, 1);
+  std::vector<UnitPart> parts;
+  for (int image = 0; image < output.images(); ++image) {
+    const int first = image * output.height();
+    const Interval part{std::max(rows.begin, first) - first,
+                        std::min(rows.end, first + output.height()) - first};
+    if (part.empty()) continue;
+    const bool joins = part.size() == output.height() && !parts.empty() && parts.back().rows == part &&
+                       parts.back().images < work.step_maps;
+    if (joins)
+      ++parts.back().images;
+    else
+      parts.push_back({image, 1, part, work.step_rows, {}});
+  }
+  return in_strips(parts, output.map.width, work.step_columns);
+}
+
+}  // namespace
+
+int ClusterRows::most_made(int tensor) const {
+  int most = 0;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    for (int s = 0; s < schedules[p].steps(); ++s)
+      most = std::max(most, parts[p].images * schedules[p].made(s, tensor).size());
+  }
+  return most;
+}
+
+int ClusterRows::most_computed(int tensor, const RowAxis& axis) const {
+  int most = 0;
+  for (const RowSchedule& schedule : schedules) {
+    for (int s = 0; s < schedule.steps(); ++s) most = std::max(most, axis.computed(schedule.made(s, tensor)));
+  }
+  return most;
+}
+
+int ClusterRows::most_live(int tensor) const {
+  int most = 0;
+  for (std::size_t p = 0; p < parts.size(); ++p)
+    most = std::max(most, parts[p].images * schedules[p].live_rows(tensor));
+  return most;
+}
+
+int ClusterRows::most_columns(int tensor) const {
+  int most = 0;
+  for (const std::vector<Interval>& of : columns)
+    most = std::max(most, of[static_cast<std::size_t>(tensor)].size());
+  return most;
+}
+
+int ClusterRows::most_computed_columns(int tensor, const RowAxis& axis) const {
+  int most = 0;
+  for (const std::vector<Interval>& of : columns)
+    most = std::max(most, axis.computed(of[static_cast<std::size_t>(tensor)]));
+  return most;
+}
+
+std::vector<ClusterRows> rows_of_clusters(const UnitWork& work) {
+  const UnitAxes rows = row_axes(work.workload, work.graph),
+                 columns = row_axes(work.workload, work.graph, MapAxis::kColumns);
+  std::vector<ClusterRows> clusters;
+  for (int cluster = 0; cluster < work.clusters; ++cluster) {
+    ClusterRows of{cluster, parts_of(work, cluster), {}, {}};
+    for (const UnitPart& part : of.parts) {
+      of.schedules.emplace_back(work.graph, work.holdings, rows, part);
+      of.columns.push_back(columns_of(work.graph, columns, part.columns));
+    }
+    if (!of.parts.empty()) clusters.push_back(std::move(of));
+  }
+  return clusters;
+}
+
+std::int64_t made_pixels(const UnitWork& work, int tensor) {
+  std::int64_t made = 0;
+  for (const ClusterRows& of : rows_of_clusters(work)) {
+    for (std::size_t p = 0; p < of.parts.size(); ++p)
+      made += of.parts[p].images * of.schedules[p].made_rows(tensor) *
+              of.columns[p][static_cast<std::size_t>(tensor)].size();
+  }
+  return made;
+}
+
+std::int64_t computed_outputs(const UnitWork& work, std::size_t layer) {
+  const UnitLayer& of_unit = work.graph.layers[layer];
+  const auto axis_of = [&](MapAxis axis) {
+    return *row_axis(work.workload, *of_unit.layer, 0, work.graph.view, axis);
+  };
+  const RowAxis down = axis_of(MapAxis::kRows), across = axis_of(MapAxis::kColumns);
+  std::int64_t computed = 0;
+  for (const ClusterRows& of : rows_of_clusters(work)) {
+    for (std::size_t p = 0; p < of.parts.size(); ++p) {
+      std::int64_t rows = 0;
+      for (int s = 0; s < of.schedules[p].steps(); ++s)
+        rows += down.computed(of.schedules[p].made(s, of_unit.output));
+      computed += of.parts[p].images * rows *
+                  across.computed(of.columns[p][static_cast<std::size_t>(of_unit.output)]);
+    }
+  }
+  return computed;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,270 @@
+#include "planner/language/mapping_file.h"
+
+#include "schema/fields.h"
+#include "schema/json_file.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace tilebeat {
+namespace {
+
+constexpr Range kParts{1, 1024};
+constexpr Range kExtent{1, std::int64_t{1} << 20};
+constexpr Range kBuffers{1, 64};
+constexpr Range kLoads{0, 65536};
+
+// An object with those fields of an engine that a mapping file may set for a layer.
+struct ChoicesValue {
+  const EngineDescription& engine;
+  std::map<std::string, std::string>& choices;
+
+  void read(const Json& json, const Place& place) {
+    for (const auto& [key, value] : json.items()) {
+      const auto& known = engine.layer_choices;
+      if (std::find(known.begin(), known.end(), key) == known.end())
+        place.fail(fmt::format("'{}' is not a choice of a layer, those are {}", key, fmt::join(known, ", ")));
+    }
+    engine.make()->read(json, place);
+    choices[engine.key] = json.dump();
+  }
+  OrderedJson write() const {
+    const auto found = choices.find(engine.key);
+    return found == choices.end() ? OrderedJson() : OrderedJson::parse(found->second);
+  }
+  OrderedJson schema() const {
+    OrderedJson schema = engine.make()->schema(), chosen = OrderedJson::object();
+    for (const std::string& key : engine.layer_choices) {
+      chosen[key] = schema.at("properties").at(key);
+      chosen[key].erase("default");
+    }
+    schema["properties"] = std::move(chosen);
+    return schema;
+  }
+};
+
+// How single tensors of a unit are held: an object of names.
+struct HoldingsValue {
+  std::map<std::string, Holding>& holdings;
+
+  void read(const Json& json, const Place& place) {
+    if (!json.is_object()) place.fail("expected an object");
+    for (const auto& [tensor, value] : json.items()) {
+      const auto found = value.is_string()
+                             ? std::find(kHoldingNames.begin(), kHoldingNames.end(), value.get<std::string>())
+                             : kHoldingNames.end();
+      if (found == kHoldingNames.end())
+        place.key(tensor).refuse(value.dump(), fmt::format("one of {}", fmt::join(kHoldingNames, ", ")));
+      holdings[tensor] = static_cast<Holding>(found - kHoldingNames.begin());
+    }
+  }
+  OrderedJson write() const {
+    if (holdings.empty()) return {};
+    OrderedJson json = OrderedJson::object();
+    for (const auto& [tensor, holding] : holdings)
+      json[tensor] = kHoldingNames[static_cast<std::size_t>(holding)];
+    return json;
+  }
+  OrderedJson schema() const {
+    return {{"type", "object"}, {"additionalProperties", {{"enum", kHoldingNames}}}};
+  }
+};
+
+// Which layers of a unit are cut along their input channels: an object of names.
+struct ReductionsValue {
+  std::map<std::string, int>& reductions;
+  static constexpr Range kTeam{2, 1024};
+
+  void read(const Json& json, const Place& place) {
+    if (!json.is_object()) place.fail("expected an object");
+    for (const auto& [layer, value] : json.items()) {
+      const bool allowed = value.is_number_integer() && value >= kTeam.low && value <= kTeam.high;
+      if (!allowed) place.key(layer).refuse_value(value, fmt::format("{} to {}", kTeam.low, kTeam.high));
+      reductions[layer] = value.get<int>();
+    }
+  }
+  OrderedJson write() const {
+    if (reductions.empty()) return {};
+    OrderedJson json = OrderedJson::object();
+    for (const auto& [layer, cores] : reductions) json[layer] = cores;
+    return json;
+  }
+  OrderedJson schema() const {
+    return {{"type", "object"},
+            {"additionalProperties", {{"type", "integer"}, {"minimum", kTeam.low}, {"maximum", kTeam.high}}}};
+  }
+};
+
+}  // namespace
+
+template <class V>
+void describe(V& v, UnitRequest& u) {
+  v.required().names("layers", u.layers, {1, 65536}, "layers that run as one, in the workload's order");
+  v.optional_integer("clusters", u.clusters, kParts, "clusters that share the output's rows");
+  v.optional_integer("step_rows", u.step_rows, kExtent, "output rows that a cluster makes in a step");
+  v.optional_integer(
+      "step_columns", u.step_columns, kExtent,
+      "columns of the output that a cluster makes at a time, in strips side by side; left out: all");
+  v.optional_integer("step_maps", u.step_maps, kExtent,
+                     "images of a batch that a cluster makes in a step, all rows of each; 1: rows of one");
+  v.optional_choice("holding", u.holding, kHoldingNames,
+                    "how tensors are held that `holdings` does not name");
+  v.optional_choice("kernels", u.kernels, kUnitKernelsNames,
+                    "whether all kernels stay in WRAM, or come anew in every step; left out: they stay");
+  v.optional_integer("kernels_ahead", u.kernels_ahead, kLoads,
+                     "loads of the unit's kernels that are made while an earlier layer runs");
+  v.optional_text("kernels_during", u.kernels_during,
+                  "that layer, or the last one of a unit; where it is left out, the one before");
+  v.special("holdings", HoldingsValue{u.holdings}, "how single tensors are held in the SRAM, by name");
+  v.special("reductions", ReductionsValue{u.reductions},
+            "cores of a cluster that share the input channels of a layer and add up their sums, by layer");
+}
+
+template <class V>
+void describe(V& v, MappingRequest& m) {
+  v.required().name("layer", m.layer, "name of the layer");
+  v.optional_text("engine", m.engine, "dataflow of the engine that computes it; the hardware must have it");
+  for (const EngineDescription& engine : engine_descriptions()) {
+    if (!engine.layer_choices.empty())
+      v.special(engine.key, ChoicesValue{engine, m.engine_choices},
+                "choices of the engine for the layer, instead of those of the hardware file");
+  }
+  v.optional_integer("row_parts", m.row_parts, kParts, "parts of the output rows, one a team of cores");
+  v.optional_integer("column_parts", m.column_parts, kParts, "parts of the output columns, one a team");
+  v.optional_integer("kernel_parts", m.kernel_parts, kParts, "parts of the kernel blocks, one a team");
+  v.optional_integer("group_parts", m.group_parts, kParts,
+                     "parts of the groups of a convolution, one a team, which loads their channels alone");
+  v.optional_integer("image_parts", m.image_parts, kParts, "parts of the images of a batch, one a team");
+  v.optional_integer("reduction_parts", m.reduction_parts, kParts,
+                     "cores of a team: parts of the input channels, one a core, whose sums are added up");
+  v.optional_integer("kernels_per_block", m.kernels_per_block, kExtent,
+                     "kernels of a kernel block: a size that the engine offers for the layer");
+  v.optional_integer("tile_rows", m.tile_rows, kExtent, "output rows of a full tile in NRAM");
+  v.optional_integer("tile_columns", m.tile_columns, kExtent, "output columns of a full tile in NRAM");
+  v.optional_integer("blocks_per_load", m.blocks_per_load, kExtent,
+                     "kernel blocks that are loaded into WRAM together");
+  v.optional_integer("channel_parts", m.channel_parts, kParts,
+                     "parts of a core's input channels that are added up one after the other");
+  v.optional_boolean("map_strips", m.map_strips,
+                     "whether tiles that lie one below the other share a buffer and load common rows once");
+  v.optional_integer("map_buffers", m.map_buffers, kBuffers, "buffers for tiles of the map in NRAM");
+  v.optional_integer("kernel_buffers", m.kernel_buffers, kBuffers, "buffers for kernels in WRAM");
+  v.optional_integer("kernels_ahead", m.kernels_ahead, kLoads,
+                     "loads of a core's kernels that are made while an earlier layer runs");
+  v.optional_text("kernels_during", m.kernels_during, "that layer; where it is left out, the one before");
+  v.optional_choice("order", m.order, kStepOrderNames, "the outer loop over a core's steps");
+  v.optional_choice("maps", m.maps, kDataPathNames, "how maps come from DRAM");
+  v.optional_choice("kernels", m.kernels, kDataPathNames, "how kernels come from DRAM");
+  v.optional_choice("results", m.results, kDataPathNames, "how results go to DRAM: direct or sram");
+}
+
+struct MappingFile {
+  int version = kMappingVersion;
+  std::vector<MappingRequest> layers;
+  std::vector<UnitRequest> units;
+};
+
+template <class V>
+void describe(V& v, MappingFile& file) {
+  v.required().integer("tilebeat_mapping", file.version, {kMappingVersion, kMappingVersion},
+                       "version of the format");
+  v.objects("layers", file.layers, {0, 65536}, "layers whose mapping is not the planner's choice alone");
+  v.objects("units", file.units, {0, 65536}, "fused units; layers in none run by themselves");
+}
+
+NetworkMapping load_mapping(const std::string& path) {
+  MappingFile file;
+  read_document(read_json_file(path), path, file);
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < file.layers.size(); ++i) {
+    const MappingRequest& request = file.layers[i];
+    const Place place = Place(path).key("layers").item(i);
+    if (!seen.insert(request.layer).second)
+      place.key("layer").refuse(fmt::format("\"{}\"", request.layer), "every layer once");
+    if (request.results && broadcasts(*request.results))
+      place.key("results").refuse(
+          fmt::format("\"{}\"", kDataPathNames[static_cast<std::size_t>(*request.results)]),
+          "direct or sram");
+  }
+  seen.clear();
+  for (std::size_t i = 0; i < file.units.size(); ++i) {
+    for (std::size_t k = 0; k < file.units[i].layers.size(); ++k) {
+      const std::string& layer = file.units[i].layers[k];
+      if (!seen.insert(layer).second)
+        Place(path).key("units").item(i).key("layers").item(k).refuse(fmt::format("\"{}\"", layer),
+                                                                      "every layer in one unit, once");
+    }
+  }
+  return {path, std::move(file.layers), std::move(file.units)};
+}
+
+HardwareConfig with_choices(const HardwareConfig& hardware, const MappingRequest& request,
+                            const Place& place) {
+  HardwareConfig chosen = hardware;
+  for (std::size_t i = 0; i < chosen.engines.size(); ++i) {
+    const EngineDescription& engine = engine_descriptions()[i];
+    const auto found = request.engine_choices.find(engine.key);
+    if (found == request.engine_choices.end()) continue;
+    if (engine.dataflow != hardware.dataflow)
+      place.key(engine.key).fail(fmt::format("the cores have the engine \"{}\"", hardware.dataflow));
+    chosen.engines[i].read(Json::parse(found->second), place.key(engine.key));
+    chosen.engines[i].check(chosen, place);
+  }
+  return chosen;
+}
+
+MappingRequest request_of(const LayerMapping& m) {
+  MappingRequest request;
+  request.layer = m.layer, request.engine = m.engine;
+  for (const EngineDescription& engine : engine_descriptions()) {
+    if (engine.dataflow == m.engine && !m.engine_choices.empty())
+      request.engine_choices[engine.key] = m.engine_choices;
+  }
+  request.row_parts = m.row_parts, request.column_parts = m.column_parts;
+  request.kernel_parts = m.kernel_parts, request.group_parts = m.group_parts;
+  request.image_parts = m.image_parts;
+  request.reduction_parts = m.reduction_parts;
+  request.kernels_per_block = m.kernels_per_block;
+  request.tile_rows = m.tile_rows, request.tile_columns = m.tile_columns;
+  request.blocks_per_load = m.blocks_per_load, request.channel_parts = m.channel_parts;
+  request.map_strips = m.map_strips;
+  request.map_buffers = m.map_buffers, request.kernel_buffers = m.kernel_buffers;
+  request.kernels_ahead = m.kernels_ahead;
+  if (m.kernels_ahead > 0) request.kernels_during = m.kernels_during;
+  request.order = m.order;
+  request.maps = m.maps, request.kernels = m.kernels, request.results = m.results;
+  return request;
+}
+
+std::string mapping_text(const std::vector<LayerMapping>& layers, const std::vector<UnitMapping>& units) {
+  MappingFile file;
+  for (const LayerMapping& mapping : layers) file.layers.push_back(request_of(mapping));
+  for (const UnitMapping& unit : units)
+    file.units.push_back({unit.layers,
+                          unit.clusters,
+                          unit.step_rows,
+                          unit.step_columns,
+                          unit.step_maps,
+                          {},
+                          unit.holdings,
+                          unit.kernels == UnitKernels::kStreamed ? std::optional(unit.kernels) : std::nullopt,
+                          unit.reductions,
+                          unit.kernels_ahead,
+                          unit.kernels_ahead > 0 ? std::optional(unit.kernels_during) : std::nullopt});
+  return ObjectValue<MappingFile>{file}.write().dump(1) + "\n";
+}
+
+nlohmann::ordered_json mapping_schema() {
+  MappingFile file;
+  return schema_document(
+      "Tilebeat mapping file",
+      "What is computed where and when: `tilebeat plan --mapping FILE` writes it, `tilebeat run "
+      "--mapping FILE` reads it. A field that is left out is the planner's choice.",
+      ObjectValue<MappingFile>{file}.schema());
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,308 @@
+#include "planner/language/transfer.h"
+
+#include "isa/address_map.h"
+#include "planner/language/relayout.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tilebeat {
+namespace {
+
+// The part of a transfer from some row and column on, whole runs.
+Transfer runs_of(const Transfer& whole, std::int64_t row, std::int64_t rows, std::int64_t column,
+                 std::int64_t columns) {
+  const CopyShape& s = whole.shape;
+  Transfer part = whole;
+  part.source += static_cast<std::uint64_t>(row * s.source_row + column * s.source_column);
+  part.destination += static_cast<std::uint64_t>(row * s.destination_row + column * s.destination_column);
+  part.shape.rows = rows, part.shape.columns = columns;
+  return part;
+}
+
+// Puts transfers one behind the other into parts.
+class Packer {
+ public:
+  explicit Packer(std::int64_t bytes) : bytes_(bytes) {}
+
+  void add(const Transfer& transfer) {
+    const CopyShape& s = transfer.shape;
+    const std::int64_t row = s.run * s.columns;
+    if (row <= bytes_) {
+      const std::int64_t most = bytes_ / row;
+      for (std::int64_t r = 0; r < s.rows; r += most)
+        put(runs_of(transfer, r, std::min(most, s.rows - r), 0, s.columns));
+      return;
+    }
+    if (s.turned > 0) {
+      for (const Transfer& block : cut_blocks(transfer, bytes_)) add(block);
+      return;
+    }
+    for (std::int64_t r = 0; r < s.rows; ++r) {
+      if (s.run <= bytes_) {
+        const std::int64_t most = bytes_ / s.run;
+        for (std::int64_t c = 0; c < s.columns; c += most)
+          put(runs_of(transfer, r, 1, c, std::min(most, s.columns - c)));
+        continue;
+      }
+      for (std::int64_t c = 0; c < s.columns; ++c) cut_run(runs_of(transfer, r, 1, c, 1));
+    }
+  }
+  std::vector<std::vector<Transfer>> take() { return std::move(parts_); }
+
+ private:
+  void cut_run(const Transfer& run) {
+    for (std::int64_t at = 0; at < run.shape.run; at += bytes_) {
+      Transfer part = run;
+      part.source += static_cast<std::uint64_t>(at), part.destination += static_cast<std::uint64_t>(at);
+      part.shape.run = std::min(bytes_, run.shape.run - at);
+      put(part);
+    }
+  }
+  void put(const Transfer& part) {
+    if (parts_.empty() || part.shape.bytes() > left_) {
+      parts_.emplace_back();
+      left_ = bytes_;
+    }
+    parts_.back().push_back(part);
+    left_ -= part.shape.bytes();
+  }
+
+  std::int64_t bytes_, left_ = 0;
+  std::vector<std::vector<Transfer>> parts_;
+};
+
+double clocks(Picoseconds duration, const HardwareConfig& hardware) {
+  return static_cast<double>(duration) / static_cast<double>(hardware.clock_ps());
+}
+
+double on_chip_trip(const InterconnectConfig& bus, const MemoryConfig& memory) {
+  return bus.request_cycles + bus.response_cycles + memory.latency_cycles + 2;
+}
+
+}  // namespace
+
+std::int64_t bytes_of(const std::vector<Transfer>& transfers) {
+  std::int64_t sum = 0;
+  for (const Transfer& transfer : transfers) sum += transfer.shape.bytes();
+  return sum;
+}
+
+Copy copy_from(Unit unit, const Transfer& transfer, std::int64_t row, std::int64_t column) {
+  const CopyShape& shape = transfer.shape;
+  Copy copy;
+  copy.unit = unit;
+  copy.source =
+      transfer.source + static_cast<std::uint64_t>(row * shape.source_row + column * shape.source_column);
+  copy.destination = transfer.destination + static_cast<std::uint64_t>(row * shape.destination_row +
+                                                                       column * shape.destination_column);
+  copy.run_bytes = static_cast<std::uint32_t>(shape.run);
+  copy.inner_count = static_cast<std::uint16_t>(std::min(kMostCopyRuns, shape.columns - column));
+  copy.outer_count = static_cast<std::uint16_t>(std::min(kMostCopyRuns, shape.rows - row));
+  copy.source_inner_stride = static_cast<std::uint32_t>(shape.source_column);
+  copy.source_outer_stride = static_cast<std::uint32_t>(shape.source_row);
+  copy.destination_inner_stride = static_cast<std::uint32_t>(shape.destination_column);
+  copy.destination_outer_stride = static_cast<std::uint32_t>(shape.destination_row);
+  copy.turned_columns = static_cast<std::uint16_t>(shape.turned);
+  copy.turned_stride = static_cast<std::uint32_t>(shape.turned_row);
+  return copy;
+}
+
+std::vector<Copy> copies_of(Unit unit, const Transfer& transfer) {
+  std::vector<Copy> copies;
+  each_copy(unit, transfer, [&](const Copy& copy) { copies.push_back(copy); });
+  return copies;
+}
+
+std::vector<std::vector<Transfer>> parts_of(const std::vector<Transfer>& transfers, std::int64_t bytes) {
+  Packer packer(bytes);
+  for (const Transfer& transfer : transfers) packer.add(transfer);
+  return packer.take();
+}
+
+std::vector<Transfer> into_buffer(const std::vector<Transfer>& part, std::uint64_t address) {
+  std::vector<Transfer> legs = part;
+  for (Transfer& leg : legs) {
+    leg.destination = address;
+    leg.shape.destination_column = leg.shape.run;
+    leg.shape.destination_row = leg.shape.run * leg.shape.columns;
+    leg.shape.turned = leg.shape.turned_row = 0;  // on the way out
+    address += static_cast<std::uint64_t>(leg.shape.bytes());
+  }
+  return legs;
+}
+
+std::vector<Transfer> out_of_buffer(const std::vector<Transfer>& part, std::uint64_t address) {
+  std::vector<Transfer> legs = part;
+  for (Transfer& leg : legs) {
+    leg.source = address;
+    leg.shape.source_column = leg.shape.run;
+    leg.shape.source_row = leg.shape.run * leg.shape.columns;
+    address += static_cast<std::uint64_t>(leg.shape.bytes());
+  }
+  return legs;
+}
+
+Runs merged_runs(std::int64_t run, std::int64_t columns, std::int64_t column_stride, std::int64_t rows,
+                 std::int64_t row_stride) {
+  const std::int64_t rows_apart = rows > 1 ? row_stride : 0;
+  Runs runs{run, columns * rows, std::gcd(columns > 1 ? column_stride : 0, rows_apart)};
+  if (columns == 1 || column_stride == run) runs = {run * columns, rows, rows_apart};
+  if (runs.count == rows && (rows == 1 || row_stride == runs.run)) runs = {runs.run * rows, 1, 0};
+  return runs;
+}
+
+double dram_bytes_per_clock(const HardwareConfig& hardware) {
+  const DramConfig& d = hardware.dram;
+  const double channel = (d.data_bits / 8.0) * d.transfers_per_clock *
+                         static_cast<double>(hardware.clock_ps()) / static_cast<double>(d.clock_ps);
+  return d.channels * std::min<double>(channel, d.port_bytes_per_clock);
+}
+
+std::int64_t dram_bank_round(const HardwareConfig& hardware) {
+  const DramConfig& d = hardware.dram;
+  const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
+  return d.row_bytes * d.banks * d.channels * controllers;
+}
+
+// PortPath::lost_by_run, fitted: estimates are nearest to simulated runs of models/ with them.
+constexpr std::int64_t kLostByRead = 28, kLostByWrite = 18;
+
+PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction) {
+  const InterconnectConfig& noc = hardware.interconnect;
+  const DramConfig& dram = hardware.dram;
+  const Picoseconds data = direction == Direction::kRead ? dram.tRCD_ps + dram.tCL_ps : dram.tCWL_ps;
+  PortPath path;
+  path.width = noc.bytes_per_clock;
+  path.burst_bytes = dma.burst_bytes;
+  path.outstanding = std::min(dma.max_outstanding, noc.max_outstanding);
+  path.round_trip = noc.request_cycles + noc.response_cycles + clocks(data, hardware);
+  path.memory = dram_bytes_per_clock(hardware) / hardware.dram.channels;
+  path.atom = std::int64_t{dram.burst_length} * dram.data_bits / 8;
+  path.lost_by_run = direction == Direction::kRead ? kLostByRead : kLostByWrite;
+  return path;
+}
+
+PortPath core_path(const ChipConfig& chip, const DmaConfig& dma) {
+  return {chip.core.bus.bytes_per_clock, dma.burst_bytes,
+          std::min(dma.max_outstanding, chip.core.bus.max_outstanding),
+          on_chip_trip(chip.core.bus, chip.core.nram), 1};
+}
+
+PortPath cluster_path(const ChipConfig& chip) {
+  return {chip.cluster_bus.bytes_per_clock, chip.copy.burst_bytes,
+          std::min(chip.copy.max_outstanding, chip.cluster_bus.max_outstanding),
+          on_chip_trip(chip.cluster_bus, chip.sram), 1};
+}
+
+PortPath link_path(const ChipConfig& chip) {
+  PortPath path = cluster_path(chip);
+  path.width = std::min(path.width, chip.cluster_link.bytes_per_clock);
+  path.outstanding = std::min(chip.copy.max_outstanding, chip.cluster_link.max_outstanding);
+  path.round_trip += chip.cluster_link.request_cycles + chip.cluster_link.response_cycles;
+  return path;
+}
+
+double round_trip(const Runs& runs, const PortPath& path) {
+  return path.round_trip +
+         static_cast<double>(std::min<std::int64_t>(runs.run, path.burst_bytes)) / path.memory;
+}
+
+double burst_beats(const Runs& runs, const PortPath& path) {
+  return static_cast<double>(std::min<std::int64_t>(runs.run, path.burst_bytes)) / path.width;
+}
+
+double port_cycles(const Runs& runs, const PortPath& path) {
+  const std::int64_t bursts = runs.count * ceil_div<std::int64_t>(runs.run, path.burst_bytes);
+  const std::int64_t beats = runs.count * ceil_div<std::int64_t>(runs.run, path.width);
+  const double turns =
+      static_cast<double>(bursts) / path.outstanding * (round_trip(runs, path) + burst_beats(runs, path));
+  return std::max({static_cast<double>(beats), static_cast<double>(bursts), turns});
+}
+
+double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address) {
+  const std::int64_t step = std::gcd(runs.step, path.atom);
+  std::int64_t atoms = 0;  // of a run at each of the places in an atom where runs begin
+  for (std::int64_t i = 0; i < path.atom / step; ++i)
+    atoms += ceil_div((static_cast<std::int64_t>(address) + i * step) % path.atom + runs.run, path.atom);
+  return static_cast<double>(runs.count * (atoms * step + path.lost_by_run));
+}
+
+namespace {
+
+// Bytes from one group of columns of a copy that turns its blocks to the next one.
+std::int64_t turned_step(const Copy& copy) {
+  return copy.run_bytes > copy.turned_columns ? copy.turned_stride : copy.destination_outer_stride;
+}
+
+}  // namespace
+
+CopyCosts::Ways::Ways(const HardwareConfig& hardware, const DmaConfig& dma)
+    : dram_read(dram_path(hardware, dma, Direction::kRead)),
+      dram_write(dram_path(hardware, dma, Direction::kWrite)),
+      nram(core_path(*hardware.chip, dma)),
+      wram(nram) {
+  // A run goes to the bank of its region alone.
+  if (engine_description(hardware.dataflow).wram_regions)
+    wram.width = std::min(wram.width, hardware.chip->core.wram.bank_bytes);
+}
+
+CopyCosts::CopyCosts(const HardwareConfig& hardware)
+    : core_(hardware, hardware.chip->core.copy),
+      memory_core_(hardware, hardware.chip->copy),
+      cluster_(cluster_path(*hardware.chip)),
+      link_(link_path(*hardware.chip)) {}
+
+const PortPath& CopyCosts::path_of(const Ways& ways, std::uint64_t address, Direction direction) const {
+  if (address < kDramEnd) return direction == Direction::kRead ? ways.dram_read : ways.dram_write;
+  const bool multicast = (address & kMulticast) != 0;
+  if (!multicast && address < nram_address(0)) return cluster_;
+  const bool wram = multicast ? (address & kMulticastWram) != 0 : address >= wram_address(0);
+  return wram ? ways.wram : ways.nram;
+}
+
+TaskCost CopyCosts::of(const Copy& copy) const {
+  const Ways& ways = copy.unit == Unit::kIodma || copy.unit == Unit::kFold ? core_ : memory_core_;
+  const std::int64_t columns = std::int64_t{copy.pad_left} + copy.inner_count + copy.pad_right;
+  const std::int64_t rows = std::int64_t{copy.pad_top} + copy.outer_count + copy.pad_bottom;
+  const Runs read = merged_runs(copy.run_bytes, copy.inner_count, copy.source_inner_stride, copy.outer_count,
+                                copy.source_outer_stride);
+  const Runs written = copy.turns()
+                           ? merged_runs(copy.inner_count, copy.turned_columns, copy.destination_inner_stride,
+                                         rows * (copy.run_bytes / copy.turned_columns), turned_step(copy))
+                           : merged_runs(copy.run_bytes, columns, copy.destination_inner_stride, rows,
+                                         copy.destination_outer_stride);
+  const PortPath& from = path_of(ways, copy.source, Direction::kRead);
+  const PortPath& to = copy.unit == Unit::kCdma ? link_ : path_of(ways, copy.destination, Direction::kWrite);
+  TaskCost cost;
+  // A burst is written when all of it has been read: the faster side's first or last one comes on top.
+  const double reading = port_cycles(read, from), writing = port_cycles(written, to);
+  cost.cycles = std::max(reading, writing);
+  cost.release = round_trip(read, from);
+  cost.latency = cost.release + round_trip(written, to) +
+                 (reading > writing ? burst_beats(written, to) : burst_beats(read, from));
+  // A block is written when all of it has been read.
+  cost.latency += static_cast<double>(copy.block_bytes()) / from.width;
+  const auto uses_dram = [&](const Runs& runs, const PortPath& path, std::uint64_t address,
+                             std::int64_t extent) {
+    cost.dram_bytes = bus_bytes(runs, path, address);
+    const std::int64_t requests = runs.count * ceil_div<std::int64_t>(runs.run, path.burst_bytes);
+    cost.dram_request = cost.dram_bytes / static_cast<double>(requests);
+    cost.dram_part = static_cast<std::int64_t>(address / kControllerBytes);
+    cost.dram_parts =
+        static_cast<std::int64_t>((address + extent - 1) / kControllerBytes) - cost.dram_part + 1;
+  };
+  const auto extent = [&](std::int64_t inner, std::int64_t inner_stride, std::int64_t outer,
+                          std::int64_t outer_stride) {
+    return copy.run_bytes + (inner - 1) * inner_stride + (outer - 1) * outer_stride;
+  };
+  if (copy.source < kDramEnd)
+    uses_dram(read, from, copy.source,
+              extent(copy.inner_count, copy.source_inner_stride, copy.outer_count, copy.source_outer_stride));
+  if (copy.destination < kDramEnd)
+    uses_dram(written, to, copy.destination,
+              extent(columns, copy.destination_inner_stride, rows, copy.destination_outer_stride));
+  return cost;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,86 @@
+#include "planner/layer/board_job.h"
+
+#include "planner/layer/estimate.h"
+#include "tilebeat/error.h"
+
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+OperandLayouts operand_layouts(const Problem& p, const Placement& input, const Placement& output) {
+  const int element = p.element_bytes();
+  OperandLayouts made{p.map_layout(input.address),
+                      TensorLayout::dense(output.address, p.out_height, p.out_width,
+                                          std::int64_t{p.conv.out_channels} * element)};
+  if (p.interleaving) {
+    const Interleaving& i = *p.interleaving;
+    made.output = TensorLayout::dense(output.address, i.height, i.width, std::int64_t{i.channels} * element);
+  }
+  made.input.stored = input.stored, made.output.stored = output.stored;
+  return made;
+}
+
+void check_board(const Problem& p) {
+  const auto refuse = [&](const char* what) {
+    throw UserError(fmt::format(
+        "layer '{}': {} needs the DMA engines of a core, which this hardware does not have (chip)", p.name,
+        what));
+  };
+  if (p.kernel_tensor) refuse("a product of two tensors");
+  if (p.map_order == MatrixOrder::kTransposed) refuse("transpose_a");
+  if (p.interleaving) refuse("conv_transpose");
+}
+
+std::vector<MatrixJob> board_jobs(const Problem& p, const OperandLayouts& layouts,
+                                  const WeightPlace& weights) {
+  const int count = p.sets > 1 ? p.batch : 1;
+  std::vector<MatrixJob> jobs;
+  for (int number = 0; number < count; ++number) {
+    MatrixJob& job = jobs.emplace_back();
+    job.tile = {0, p.axis_h().window({0, p.out_height}), p.axis_w().window({0, p.out_width})};
+    job.images = p.batch / count;
+    job.blocks = {0, p.kernel_blocks()};
+    job.reduction = {{0, p.channels}, true, true};
+    job.ifm = layouts.input, job.ofm = layouts.output;
+    job.ifm.address = layouts.input.at(p.map_image(number), job.tile.h.in, job.tile.w.in);
+    job.ofm.address = layouts.output.at(number, 0, 0);
+    job.weights = weights.blocks[static_cast<std::size_t>(p.kernel_set(number) * p.kernel_blocks())];
+    job.post = weights.post;
+  }
+  return jobs;
+}
+
+MatrixLowering::ReadBytes add_board_tasks(TaskGraph& graph, const MatrixLayer& layer,
+                                          const std::vector<MatrixJob>& jobs) {
+  const auto lowering = layer.lower(graph, {});
+  for (const MatrixJob& job : jobs) lowering->add(job);
+  return lowering->read_bytes();
+}
+
+void cut_board_jobs(MatrixLayer& layer, const std::vector<MatrixJob>& jobs, const HardwareConfig& hardware,
+                    Explanation& explanation) {
+  const Machine machine = machine_of(hardware, {});
+  layer.cut_jobs(jobs.front(), dram_path(hardware, hardware.dma, Direction::kRead),
+                 machine.dram_bytes_per_clock);
+  const int ways = layer.ways_to_cut();
+  if (ways == 1) return;
+  constexpr double kFewer = 100;  // cycles: what is less means nothing
+  int best = 0;
+  double limit = std::numeric_limits<double>::infinity();  // cycles
+  for (int way = 0; way < ways; ++way) {
+    layer.take_way(way);
+    TaskGraph graph;
+    add_board_tasks(graph, layer, jobs);
+    const double taken = schedule(graph, dependencies_of(graph), machine, limit).cycles;
+    if (taken < limit) limit = way == 0 ? taken - kFewer : taken, best = way;
+  }
+  layer.take_way(best);
+  explanation.emplace_back(
+      "chosen", best == 0
+                    ? fmt::format("of {} ways to cut none is expected to save {:.0f} cycles", ways, kFewer)
+                    : fmt::format("of {} ways to cut the fastest, as expected", ways));
+}
+
+}  // namespace tilebeat

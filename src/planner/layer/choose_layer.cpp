@@ -1,0 +1,257 @@
+#include "planner/layer/choose_layer.h"
+
+#include "base/math.h"
+#include "planner/layer/estimate.h"
+#include "tilebeat/error.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+// Larger teams must save so many cycles, too.
+constexpr double kWorthATeamCycles = 200;
+// And so many more for every processor that has no other work in the program: it is started, and fetches and
+// waits at the barriers of all other layers.
+constexpr double kWorthAProcessor = 150;
+
+class LayerChooser {
+ public:
+  explicit LayerChooser(const LayerQuestion& question) : q_(question) {}
+
+  ChosenLayer run() {
+    look_at_whole();
+    look_at_groups();
+    if (!asked_team() || *asked_team() > 1) look_at_teams();
+    if (best_) {
+      best_->reason += team_sizes();
+      return std::move(*best_);
+    }
+    if (failure_.empty())
+      throw UserError(
+          fmt::format("mapping: kernels_per_block {} is not one of {}, the sizes that the engine "
+                      "offers for layer '{}'",
+                      *q_.request->kernels_per_block, offered_, q_.layer.name));
+    throw UserError(failure_);
+  }
+
+ private:
+  std::optional<int> asked_team() const {
+    return q_.request == nullptr ? std::nullopt : q_.request->reduction_parts;
+  }
+
+  std::optional<int> asked_groups() const {
+    return q_.request == nullptr ? std::nullopt : q_.request->group_parts;
+  }
+
+  void look_at_whole() {
+    std::vector<std::shared_ptr<MatrixLayer>> sizes{q_.whole};
+    for (auto& size : q_.whole->other_block_sizes()) sizes.push_back(std::move(size));
+    const Grain grain = q_.whole->grain();
+    for (const auto& size : sizes) {
+      const Problem& p = size->problem();
+      const std::int64_t images = p.sets > 1 ? p.batch : 1;
+      parts_ = std::max(parts_, images * ceil_div(p.out_height, grain.rows) *
+                                    ceil_div(p.out_width, grain.columns) * p.kernel_blocks());
+      if (asked_team().value_or(1) > 1 || asked_groups().value_or(1) > 1) continue;
+      attempt(
+          [&] {
+            SharedLayer layer = whole_layer(size, q_.places, q_.hardware);
+            const std::vector<SharedLayer> twins = twins_of(layer);
+            look_at(std::move(layer), kClearlyFaster, 0, twins);
+          },
+          p.block_kernels);
+    }
+  }
+
+  // Cores with groups of their own load no channels of others, and have no neighbours whose rows they need.
+  void look_at_groups() {
+    if (asked_team().value_or(1) > 1) return;
+    const int most = asked_groups().value_or(most_group_parts(*q_.whole, *q_.hardware.chip));
+    int in_vain = 0;  // the last few
+    for (int parts = asked_groups().value_or(2); parts > 1 && parts <= most && in_vain < 2; parts *= 2) {
+      const double before = cycles_;
+      look_at_shares(ShareCut::kGroups, parts, kClearlyFaster, 0);
+      in_vain = cycles_ == before ? in_vain + 1 : 0;
+    }
+  }
+
+  // Where outputs do not give all cores work, and there is enough of it; and where the layer does not fit,
+  // but for what is asked for.
+  void look_at_teams() {
+    const ChipConfig& chip = *q_.hardware.chip;
+    if (asked_team()) return look_at_team(*asked_team());
+    if (asked_groups().value_or(1) > 1) return;
+    if (!best_ && q_.request != nullptr) return;
+    const int largest = largest_team(*q_.whole, chip);
+    for (int cores = 2; cores <= largest; cores *= 2) {
+      if (best_ && (cycles_ < 2 * kWorthATeamCycles || parts_ * cores > chip.cores())) return;
+      look_at_team(cores);
+    }
+  }
+  void look_at_team(int cores) { look_at_shares(ShareCut::kChannels, cores, kWorthATeam, kWorthATeamCycles); }
+  void look_at_shares(ShareCut cut, int parts, double faster, double fewer) {
+    attempt(
+        [&] {
+          for (SharedLayer& layer :
+               shared_layers(q_.workload, q_.layer, q_.engine_hardware, *q_.whole, cut, parts, q_.places)) {
+            const int kernels = layer.problem.block_kernels;
+            attempt([&] { look_at(std::move(layer), faster, fewer); }, kernels);
+          }
+        },
+        std::nullopt);
+  }
+
+  // Looks at something, unless kernel blocks of another size are asked for. What cannot be is remembered.
+  template <class Look>
+  void attempt(const Look& look, std::optional<int> block_kernels) {
+    if (block_kernels) {
+      offered_ += fmt::format("{}{}", offered_.empty() ? "" : ", ", *block_kernels);
+      if (q_.request != nullptr && q_.request->kernels_per_block.value_or(*block_kernels) != *block_kernels)
+        return;
+    }
+    try {
+      look();
+    } catch (const UserError& error) {
+      if (failure_.empty()) failure_ = error.what();
+    }
+  }
+
+  // Objects of the layer for further threads.
+  std::vector<SharedLayer> twins_of(const SharedLayer& whole) {
+    constexpr unsigned kMostThreads = 4;
+    const std::size_t threads = std::min(kMostThreads, std::max(1U, std::thread::hardware_concurrency()));
+    while (twins_.size() + 1 < threads) {
+      auto& sizes = twins_.emplace_back();
+      sizes.push_back(make_matrix_layer(q_.workload, q_.layer, q_.engine_hardware));
+      for (auto& size : sizes.front()->other_block_sizes()) sizes.push_back(std::move(size));
+    }
+    std::vector<SharedLayer> twins;
+    for (const auto& sizes : twins_) {
+      for (const auto& size : sizes) {
+        if (size->problem().block_kernels != whole.problem.block_kernels) continue;
+        SharedLayer& twin = twins.emplace_back();
+        const LayerShare& share = whole.shares.front();
+        twin.problem = whole.problem, twin.post_parameters = whole.post_parameters;
+        twin.shares.push_back({size, share.weights, share.input, share.first_kernel});
+        break;
+      }
+    }
+    return twins;
+  }
+
+  // Takes it when it is faster than this share of the best so far, by so many cycles.
+  void look_at(SharedLayer layer, double faster, double fewer, const std::vector<SharedLayer>& twins = {}) {
+    MappingQuestion question{layer,     q_.hardware, q_.output, q_.first_of_program, q_.kernels_loaded,
+                             q_.request};
+    for (const SharedLayer& twin : twins) question.twins.push_back(&twin);
+    const ChosenMapping chosen = choose_mapping(question, q_.trial);
+    const auto [fastest, first] = of_teams_.try_emplace(layer.cores(), chosen.cycles);
+    if (!first) fastest->second = std::min(fastest->second, chosen.cycles);
+    if (layer.adds_sums() && best_ && best_->layer.adds_sums()) faster = kClearlyFaster, fewer = 0;
+    if (layer.adds_sums() && best_) fewer += kWorthAProcessor * more_processors(chosen.mapping);
+    if (best_ && (chosen.cycles >= faster * cycles_ || chosen.cycles + fewer > cycles_)) return;
+    best_ = ChosenLayer{std::move(layer), chosen.mapping, chosen.reason};
+    cycles_ = chosen.cycles;
+  }
+
+  // Where there were several: what each was expected to take.
+  std::string team_sizes() const {
+    if (of_teams_.size() < 2) return "";
+    std::string text;
+    for (const auto& [cores, cycles] : of_teams_)
+      text += fmt::format("{} {} at {:.0f}", text.empty() ? "; teams of" : ",", cores, cycles);
+    return text;
+  }
+
+  // Processors that nothing but this mapping needs.
+  int more_processors(const LayerMapping& mapping) const {
+    const ChipConfig& chip = *q_.hardware.chip;
+    std::set<int> known = q_.workers;
+    for (const int processor : processors_of(chip, best_->mapping)) known.insert(processor);
+    int more = 0;
+    for (const int processor : processors_of(chip, mapping)) more += known.count(processor) == 0 ? 1 : 0;
+    return more;
+  }
+
+  const LayerQuestion& q_;
+  std::optional<ChosenLayer> best_;
+  double cycles_ = 0;               // of the best
+  std::map<int, double> of_teams_;  // cycles, by cores of a team
+  std::int64_t parts_ = 0;          // of the outputs that cores can compute by themselves
+  std::vector<std::vector<std::shared_ptr<MatrixLayer>>> twins_;  // in all sizes, by thread
+  std::string failure_, offered_;
+};
+
+}  // namespace
+
+ChosenLayer choose_layer(const LayerQuestion& question) {
+  return LayerChooser(question).run();
+}
+
+ChosenLayer LayersChosenBefore::choose(LayerQuestion question) {
+  const auto& conv = std::get<Conv2d>(question.layer.operation);
+  if (question.request != nullptr || question.trial || conv.kernels != KernelSource::kWeights ||
+      conv.pixels != PixelAxes::kMap)
+    return choose_layer(question);
+  std::vector<int> sizes{question.first_of_program ? 1 : 0,
+                         question.kernels_loaded ? 1 : 0,
+                         static_cast<int>(conv.form),
+                         conv.groups,
+                         conv.weight_zero_point,
+                         static_cast<int>(question.layer.output.dtype),
+                         question.whole->problem().has_post_parameters() ? 1 : 0};
+  const auto add = [&](const auto& values) {
+    for (const auto value : values) sizes.push_back(static_cast<int>(value));
+  };
+  add(conv.kernel), add(conv.stride), add(conv.dilation), add(conv.pads);
+  add(question.workload.tensor(question.layer.inputs.front()).shape), add(question.layer.output.shape);
+  add(question.workers);
+  const auto [known, first] = chosen_.try_emplace(std::move(sizes));
+  Before& before = known->second;
+  if (first) {
+    ChosenLayer chosen = choose_layer(question);
+    before = {request_of(chosen.mapping), chosen.reason, question.layer.name};
+    before.request.kernels_ahead.reset(), before.request.kernels_during.reset();
+    before.request.engine.reset();
+    return chosen;
+  }
+  question.request = &before.request;
+  ChosenLayer chosen = choose_layer(question);
+  const bool same = before.layer == question.layer.name;
+  chosen.reason = same ? before.reason : fmt::format("as for '{}': {}", before.layer, before.reason);
+  return chosen;
+}
+
+std::string in_words(const LayerMapping& m, const ChipConfig& chip) {
+  const auto path = [](DataPath p) { return kDataPathNames[static_cast<std::size_t>(p)]; };
+  const auto optional = [](const char* text, int parts) {
+    return parts > 1 ? fmt::format(fmt::runtime(text), parts) : std::string();
+  };
+  return fmt::format("{} of {} cores: {} x {} parts of the map, {} of the kernels{}{}{}; ", m.cores(),
+                     chip.cores(), m.row_parts, m.column_parts, m.kernel_parts,
+                     optional(", {} of the groups", m.group_parts),
+                     optional(", {} of the images", m.image_parts),
+                     optional(", {} of the channels", m.reduction_parts)) +
+         fmt::format("tiles of {} x {} outputs in NRAM{}, {} kernel blocks a load{}; ", m.tile_rows,
+                     m.tile_columns, m.map_strips ? " that share rows" : "", m.blocks_per_load,
+                     optional(", channels in {} parts", m.channel_parts)) +
+         fmt::format("maps {}, kernels {}, results {}", path(m.maps), path(m.kernels), path(m.results));
+}
+
+std::string in_words(const SharedLayer& layer) {
+  return fmt::format(
+      "{} cores of a cluster each add up at most {} of {} channels; they exchange the int32 sums through its "
+      "SRAM and their vector units add them{}",
+      layer.cores(), layer.largest().layer->problem().channels, layer.problem.channels,
+      layer.post_parameters != 0 ? " and make results of them" : "");
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,134 @@
+#include "planner/layer/estimate.h"
+
+#include "base/math.h"
+#include "planner/layer/layer_share.h"
+#include "planner/layer/matrix_tasks.h"
+#include "planner/layer/placement.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+namespace tilebeat {
+namespace {
+
+// So few jobs are scheduled with the engine's own tasks, more with one task each.
+constexpr std::int64_t kFewJobs = 64;
+
+// One task a job instead of the engine's own.
+class CoarseLowering : public MatrixLowering {
+ public:
+  CoarseLowering(TaskGraph& graph, const EnginePlace& place, JobCosts& costs)
+      : graph_(graph), place_(place), costs_(costs) {}
+  void add(const MatrixJob& job) override {
+    Task task;
+    task.processor = place_.processor;
+    task.instruction.operation = ConvSetup{};  // of the matrix unit
+    task.accesses = job.accesses();
+    task.cost = costs_.of(job);
+    graph_.add(std::move(task));
+  }
+
+ private:
+  TaskGraph& graph_;
+  EnginePlace place_;
+  JobCosts& costs_;
+};
+
+}  // namespace
+
+PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const EnoughTasks& enough) {
+  const SharedLayer& layer = work.layer;
+  const LayerMapping& m = work.mapping;
+  cut_jobs(layer, m, work.hardware);
+  const MatrixLayer& largest = *layer.largest().layer;
+  const CorePart part = largest_part(largest.problem(), largest.grain(), m);
+  const std::int64_t jobs = std::int64_t{m.cores()} * part.images.size() *
+                            ceil_div(part.rows.size(), m.tile_rows) *
+                            ceil_div(part.columns.size(), m.tile_columns) *
+                            ceil_div(part.blocks.size(), m.blocks_per_load) * m.channel_parts;
+  std::vector<JobCosts> costs;
+  for (const LayerShare& share : layer.shares)
+    costs.emplace_back(share, largest_job(*share.layer, m),
+                       part.blocks.size() <= m.blocks_per_load && m.channel_parts == 1);
+  return add_matrix_tasks(
+      graph, work,
+      [&](TaskGraph& g, const EnginePlace& place, int number) -> std::unique_ptr<MatrixLowering> {
+        const auto share = static_cast<std::size_t>(number);
+        if (jobs <= kFewJobs) return layer.shares[share].layer->lower(g, place);
+        return std::make_unique<CoarseLowering>(g, place, costs[share]);
+      },
+      enough);
+}
+
+double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, TaskGraph& graph, double limit) {
+  LayerMapping mapping = m;
+  if (q.kernels_loaded)
+    mapping.kernels_ahead = static_cast<int>(wram_of_loads({q.layer, q.hardware, m, q.output}).size());
+  const MatrixWork work{q.layer, q.hardware, mapping, q.output};
+  const Machine machine =
+      machine_of(q.hardware, q.first_of_program ? processors_of(*q.hardware.chip, m) : std::vector<int>{});
+  double before = 0;
+  if (q.kernels_loaded) {
+    graph.shrink({});
+    const PlannedUse use = add_kernels_ahead(graph, work, 0);
+    before = static_cast<double>(use.bytes.kernels) / machine.dram_bytes_per_clock;
+  }
+  graph.shrink({});
+  LeastCycles least(graph, machine);
+  const auto too_many = [&] { return least.now() > limit - before; };
+  add_estimated_tasks(graph, work, too_many);
+  if (too_many()) return std::numeric_limits<double>::infinity();
+  return before + schedule(graph, dependencies_of(graph), machine, limit - before).cycles;
+}
+
+void cut_jobs(const SharedLayer& layer, const LayerMapping& m, const HardwareConfig& hardware) {
+  const ChipConfig& chip = *hardware.chip;
+  for (const LayerShare& share : layer.shares)
+    share.layer->cut_jobs(largest_job(*share.layer, m), core_path(chip, hardware.dma),
+                          chip.core.bus.bytes_per_clock);
+}
+
+std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& m) {
+  std::vector<int> processors;
+  for (int core = 0; core < m.cores(); ++core) processors.push_back(processor_of_core(chip, core));
+  const int clusters = ceil_div(m.cores(), chip.cores_per_cluster);
+  for (int k = 0; m.uses_memory_cores() && k < clusters; ++k)
+    processors.push_back(processor_of_memory(chip, k));
+  std::sort(processors.begin(), processors.end());
+  return processors;
+}
+
+Cycle end_cycles(const HardwareConfig& hardware, int processors) {
+  constexpr Cycle kFence = 8;
+  return processors == 1 ? kFence : kFence + hardware.chip->sync_cycles;
+}
+
+Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started) {
+  Machine machine;
+  const DramConfig& d = hardware.dram;
+  const double refresh = d.refresh ? 1 - static_cast<double>(d.tRFC_ps) / static_cast<double>(d.tREFI_ps) : 1;
+  constexpr double kReached = 0.96;  // of the peak between refreshes: rows that are opened and closed
+  const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
+  machine.controllers = controllers;
+  machine.dram_bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * refresh * kReached;
+  // A signal is decoded and waits for its token, too.
+  if (hardware.chip) machine.signal_cycles = hardware.chip->sync_cycles + 3.0;
+  if (hardware.chip && hardware.chip->merged_dma)
+    machine.merged_dma_of = hardware.chip->cores_per_cluster + 1;
+  // Three register writes a processor, the starts behind all others, or three in all and then the table, an
+  // entry a cycle; then its first instruction is fetched.
+  const double write = hardware.host.register_write_cycles + hardware.interconnect.request_cycles + 2.0;
+  constexpr double kFetch = 70;
+  for (std::size_t i = 0; i < started.size(); ++i) {
+    const auto processor = static_cast<std::size_t>(started[i]);
+    if (machine.starts.size() <= processor) machine.starts.resize(processor + 1, 0);
+    const auto behind = static_cast<double>(i + 1);
+    machine.starts[processor] = kFetch + (hardware.host.start == HostStart::kTable
+                                              ? 3 * write + kFetch + behind
+                                              : write * (2 * static_cast<double>(started.size()) + behind));
+  }
+  return machine;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,313 @@
+#include "planner/layer/kernel_loads.h"
+
+#include "base/math.h"
+#include "planner/language/relayout.h"
+#include "planner/layer/placement.h"
+
+#include <algorithm>
+
+namespace tilebeat {
+namespace {
+
+constexpr auto kAlignment = static_cast<std::uint64_t>(kBufferAlignment);
+
+bool is_whole(const KernelGroup& group) {
+  return group.reduction.first && group.reduction.last;
+}
+
+std::int64_t offset_of(const WeightPlace& w, int block) {
+  return static_cast<std::int64_t>(w.layout.blocks[static_cast<std::size_t>(block)]);
+}
+
+// A block of a group: which of its bytes are loaded (in several regions: of its part of each), and where to.
+struct BlockLoad {
+  int block = 0;
+  Interval bytes;
+  std::uint64_t destination = 0;
+};
+
+Interval loaded_bytes(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group, int block) {
+  if (!is_whole(group)) return layer.weights_of(block, group.reduction.channels);
+  const std::int64_t all = (offset_of(w, block + 1) - offset_of(w, block)) / w.layout.regions;
+  return {0, static_cast<int>(all)};
+}
+
+std::vector<BlockLoad> block_loads(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group,
+                                   std::uint64_t destination) {
+  std::vector<BlockLoad> loads;
+  loads.reserve(static_cast<std::size_t>(group.blocks.size()));
+  for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
+    const Interval bytes = loaded_bytes(layer, w, group, block);
+    loads.push_back({block, bytes, destination});
+    destination += static_cast<std::uint64_t>(bytes.size());
+  }
+  return loads;
+}
+
+std::uint64_t end_of(const std::vector<BlockLoad>& loads) {
+  return loads.back().destination + static_cast<std::uint64_t>(loads.back().bytes.size());
+}
+
+// ---- constants ----
+
+void add_constants(const Problem& p, const WeightPlace& w, const KernelGroup& group,
+                   const std::vector<BlockLoad>& loads, std::vector<Transfer>& transfers) {
+  const auto source = [&](int block) {
+    return w.blocks[static_cast<std::size_t>(group.set * p.kernel_blocks() + block)];
+  };
+  if (w.layout.regions == 1 && is_whole(group)) {
+    const std::int64_t bytes = offset_of(w, group.blocks.end) - offset_of(w, group.blocks.begin);
+    transfers.push_back({source(group.blocks.begin), loads.front().destination, one_run(bytes)});
+    return;
+  }
+  for (const BlockLoad& load : loads) {
+    CopyShape shape = one_run(load.bytes.size());
+    if (w.layout.regions > 1) {
+      shape.rows = w.layout.regions;
+      shape.source_row = (offset_of(w, load.block + 1) - offset_of(w, load.block)) / w.layout.regions;
+      shape.destination_row = w.region_bytes;
+    }
+    transfers.push_back(
+        {source(load.block) + static_cast<std::uint64_t>(load.bytes.begin), load.destination, shape});
+  }
+}
+
+// ---- tensors ----
+
+// One way through the elements of a part: runs of neighbours in both memories, columns of these that are
+// neighbours in the tensor where that can be, and rows of columns.
+struct Axis {
+  std::int64_t count = 1, from = 0, to = 0;  // bytes from one to the next
+};
+void add_elements(std::uint64_t source, std::uint64_t destination, Axis run, const Axis& columns,
+                  const Axis& rows, std::vector<Transfer>& transfers) {
+  const auto add = [&](std::int64_t i, std::int64_t bytes) {
+    Transfer transfer;
+    transfer.source = source + static_cast<std::uint64_t>(i * run.from);
+    transfer.destination = destination + static_cast<std::uint64_t>(i * run.to);
+    transfer.shape = {bytes, columns.count, rows.count, columns.from, rows.from, columns.to, rows.to};
+    transfers.push_back(transfer);
+  };
+  if (run.from == 1 && run.to == 1) return add(0, run.count);
+  for (std::int64_t i = 0; i < run.count; ++i) add(i, 1);
+}
+
+// A part of a block, and where it goes.
+struct PlacedPart {
+  KernelPart part;
+  std::uint64_t destination = 0;
+};
+
+void add_part(const KernelTensor& tensor, std::uint64_t source, const PlacedPart& placed,
+              std::vector<Transfer>& transfers) {
+  const KernelPart& part = placed.part;
+  const Axis kernels{part.kernels.size(), tensor.kernel_stride, part.kernel_stride};
+  const Axis chunks{part.channels.size() / part.chunk, part.chunk * tensor.channel_stride, part.chunk_stride};
+  const Axis channels{part.chunk, tensor.channel_stride, part.channel_stride};
+  const std::uint64_t to = placed.destination;
+  if (tensor.channel_stride == 1) {
+    if (part.channel_stride == 1) return add_elements(source, to, channels, chunks, kernels, transfers);
+    return add_elements(source, to, chunks, channels, kernels, transfers);
+  }
+  if (part.kernel_stride == 1) return add_elements(source, to, kernels, channels, chunks, transfers);
+  // Rows are what there is more of, so that there are fewer transfers.
+  if (channels.count < chunks.count) return add_elements(source, to, channels, kernels, chunks, transfers);
+  add_elements(source, to, chunks, kernels, channels, transfers);
+}
+
+// Whether a part has elements side by side that lie below each other in the tensor.
+bool is_turned(const KernelTensor& tensor, const KernelPart& part) {
+  if (tensor.channel_stride == 1)
+    return part.kernel_stride == 1 && part.channel_stride != 1 && part.chunk == part.channels.size();
+  return tensor.kernel_stride == 1 && part.channel_stride == 1 && part.kernel_stride != 1;
+}
+
+// Blocks of channels, of all kernels of `count` parts that lie `step` bytes apart: the rows of the tensor are
+// read once, as far as their kernels go.
+void add_turned_channels(const KernelTensor& tensor, std::uint64_t source, const PlacedPart& first,
+                         std::int64_t count, std::int64_t step, std::int64_t bytes,
+                         std::vector<Transfer>& transfers) {
+  const KernelPart& part = first.part;
+  Transfer transfer{source, first.destination, {}};
+  CopyShape& s = transfer.shape;
+  s.run = count * part.kernels.size(), s.columns = part.chunk, s.rows = part.channels.size() / part.chunk;
+  s.source_column = tensor.channel_stride, s.source_row = part.chunk * tensor.channel_stride;
+  s.destination_column = part.kernel_stride, s.destination_row = part.chunk_stride;
+  s.turned = part.kernels.size(), s.turned_row = step;
+  for (const Transfer& cut : cut_blocks(transfer, bytes)) transfers.push_back(cut);
+}
+
+void add_turned_kernels(const KernelTensor& tensor, std::uint64_t source, const PlacedPart& placed,
+                        std::int64_t bytes, std::vector<Transfer>& transfers) {
+  const KernelPart& part = placed.part;
+  Transfer transfer{source, placed.destination, {}};
+  CopyShape& s = transfer.shape;
+  s.run = part.channels.size(), s.columns = part.kernels.size();
+  s.source_column = tensor.kernel_stride, s.destination_column = part.channel_stride;
+  s.turned = s.run;
+  for (const Transfer& cut : cut_blocks(transfer, bytes)) transfers.push_back(cut);
+}
+
+// Parts with the same channels, one after the other: of neighbouring kernels.
+std::vector<PlacedPart> placed_parts(const MatrixLayer& layer, const KernelGroup& group,
+                                     const std::vector<BlockLoad>& loads) {
+  std::vector<PlacedPart> parts;
+  for (const BlockLoad& load : loads) {
+    for (const KernelPart& part : layer.kernel_parts(load.block, group.reduction.channels))
+      parts.push_back({part, load.destination + static_cast<std::uint64_t>(part.offset)});
+  }
+  return parts;
+}
+
+// How many parts from `first` on are one block of neighbouring kernels at equal distances.
+std::size_t alike(const std::vector<PlacedPart>& parts, std::size_t first) {
+  std::size_t end = first + 1;
+  for (; end < parts.size(); ++end) {
+    const KernelPart &a = parts[end - 1].part, &b = parts[end].part;
+    const bool same = a.channels == b.channels && a.kernels.end == b.kernels.begin &&
+                      a.kernels.size() == b.kernels.size() && a.chunk_stride == b.chunk_stride &&
+                      parts[end].destination > parts[end - 1].destination;
+    if (!same || parts[end].destination - parts[end - 1].destination !=
+                     parts[first + 1].destination - parts[first].destination)
+      break;
+  }
+  return end - first;
+}
+
+void add_tensor(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group,
+                const std::vector<BlockLoad>& loads, std::vector<Transfer>& transfers) {
+  const KernelTensor& tensor = *layer.problem().kernel_tensor;
+  const std::uint64_t address = *w.tensor + static_cast<std::uint64_t>(group.set * tensor.set_stride);
+  std::vector<PlacedPart> parts = placed_parts(layer, group, loads);
+  const auto turns = [&](const PlacedPart& placed) {
+    return w.turned_bytes > 0 && is_turned(tensor, placed.part);
+  };
+  if (std::any_of(parts.begin(), parts.end(), turns)) {
+    std::stable_sort(parts.begin(), parts.end(), [](const PlacedPart& a, const PlacedPart& b) {
+      return a.part.channels.begin < b.part.channels.begin;
+    });
+  }
+  for (std::size_t i = 0; i < parts.size();) {
+    const KernelPart& part = parts[i].part;
+    const std::uint64_t source =
+        address + static_cast<std::uint64_t>(part.kernels.begin * tensor.kernel_stride +
+                                             part.channels.begin * tensor.channel_stride);
+    std::size_t count = 1;
+    if (!turns(parts[i])) {
+      add_part(tensor, source, parts[i], transfers);
+    } else if (tensor.channel_stride == 1) {
+      add_turned_kernels(tensor, source, parts[i], w.turned_bytes, transfers);
+    } else {
+      count = alike(parts, i);
+      const auto step = count > 1 ? static_cast<std::int64_t>(parts[i + 1].destination - parts[i].destination)
+                                  : std::int64_t{0};
+      add_turned_channels(tensor, source, parts[i], static_cast<std::int64_t>(count), step, w.turned_bytes,
+                          transfers);
+    }
+    i += count;
+  }
+}
+
+// Bytes of the post-parameters that stand behind the kernels of a block in each region.
+std::int64_t region_records(const Problem& p, const WeightPlace& w, const KernelGroup& group, int block) {
+  if (w.post == 0 || !group.reduction.last || w.layout.post_place == PostPlace::kApart) return 0;
+  return std::int64_t{ceil_div(p.kernels_of({block, block + 1}), w.layout.regions)} * kPostParameterBytes;
+}
+
+void add_region_records(const Problem& p, const WeightPlace& w, const KernelGroup& group,
+                        const std::vector<BlockLoad>& loads, std::vector<Transfer>& transfers) {
+  for (const BlockLoad& load : loads) {
+    Transfer transfer;
+    transfer.source = w.post + static_cast<std::uint64_t>(load.block * w.layout.post_bytes);
+    CopyShape& shape = transfer.shape;
+    shape.rows = w.layout.regions;
+    shape.source_row = w.layout.post_bytes / w.layout.regions, shape.destination_row = w.region_bytes;
+    shape.run = region_records(p, w, group, load.block);
+    transfer.destination = load.destination + static_cast<std::uint64_t>(load.bytes.size() - shape.run);
+    transfers.push_back(transfer);
+  }
+}
+
+}  // namespace
+
+std::vector<KernelGroup> kernel_groups(const Problem& p, const LayerMapping& m, const Grain& grain,
+                                       Interval blocks) {
+  std::vector<KernelGroup> groups;
+  for (int b = blocks.begin; b < blocks.end; b += m.blocks_per_load) {
+    const Interval loaded{b, std::min(blocks.end, b + m.blocks_per_load)};
+    for (int part = 0; part < m.channel_parts; ++part) {
+      const Interval channels = part_of(p.channels, m.channel_parts, part, grain.channels);
+      groups.push_back({loaded, {channels, part == 0, part == m.channel_parts - 1}});
+    }
+  }
+  return groups;
+}
+
+std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPlace& w,
+                                       const KernelGroup& group, std::uint64_t destination) {
+  const std::vector<BlockLoad> loads = block_loads(layer, w, group, destination);
+  std::vector<Transfer> transfers;
+  if (w.tensor)
+    add_tensor(layer, w, group, loads, transfers);
+  else
+    add_constants(layer.problem(), w, group, loads, transfers);
+  if (w.post == 0 || !group.reduction.last) return transfers;
+  if (w.layout.post_place == PostPlace::kInRegions) {
+    add_region_records(layer.problem(), w, group, loads, transfers);
+  } else {
+    const std::int64_t records = group.blocks.size() * w.layout.post_bytes;
+    transfers.push_back({w.post + static_cast<std::uint64_t>(group.blocks.begin * w.layout.post_bytes),
+                         destination + align_up(end_of(loads) - destination, kAlignment), one_run(records)});
+  }
+  return transfers;
+}
+
+std::uint64_t post_offset(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group) {
+  std::int64_t bytes = 0, last = 0;  // of all blocks, of the last one
+  for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
+    last = loaded_bytes(layer, w, group, block).size();
+    bytes += last;
+  }
+  if (w.layout.post_place == PostPlace::kInRegions)
+    return static_cast<std::uint64_t>(bytes -
+                                      region_records(layer.problem(), w, group, group.blocks.end - 1));
+  return align_up(static_cast<std::uint64_t>(bytes), kAlignment);
+}
+
+std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group,
+                                  std::uint64_t destination) {
+  if (!w.tensor) return {};
+  const std::vector<BlockLoad> loads = block_loads(layer, w, group, destination);
+  const auto bytes = static_cast<std::int64_t>(end_of(loads) - destination);
+  std::int64_t filled = 0;
+  for (const BlockLoad& load : loads) {
+    for (const KernelPart& part : layer.kernel_parts(load.block, group.reduction.channels))
+      filled += std::int64_t{part.kernels.size()} * part.channels.size();
+    filled += region_records(layer.problem(), w, group, load.block) * w.layout.regions;
+  }
+  if (filled == bytes * w.layout.regions) return {};
+  std::vector<Copy> copies;
+  for (int region = 0; region < w.layout.regions; region += UINT8_MAX) {
+    Copy clear;
+    clear.unit = Unit::kIodma;
+    clear.source = *w.tensor;  // it reads nothing there
+    clear.destination = destination + static_cast<std::uint64_t>(region * w.region_bytes);
+    clear.run_bytes = static_cast<std::uint32_t>(bytes);
+    clear.outer_count = 0;
+    clear.pad_top = static_cast<std::uint8_t>(std::min(w.layout.regions - region, int{UINT8_MAX}));
+    if (w.layout.regions > 1) clear.destination_outer_stride = static_cast<std::uint32_t>(w.region_bytes);
+    clear.fill = static_cast<std::uint8_t>(layer.problem().conv.weight_zero_point);
+    copies.push_back(clear);
+  }
+  return copies;
+}
+
+std::int64_t buffer_bytes(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group) {
+  auto bytes = static_cast<std::int64_t>(end_of(block_loads(layer, w, group, 0)));
+  if (w.layout.regions > 1) return align_up(bytes * w.layout.regions, kBufferAlignment * w.layout.regions);
+  if (w.post != 0 && group.reduction.last && w.layout.post_place == PostPlace::kApart)
+    bytes = align_up(bytes, kBufferAlignment) + group.blocks.size() * w.layout.post_bytes;
+  return align_up(bytes, kBufferAlignment);
+}
+
+}  // namespace tilebeat

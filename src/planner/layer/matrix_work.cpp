@@ -1,0 +1,169 @@
+#include "planner/layer/matrix_work.h"
+
+#include "base/math.h"
+#include "planner/layer/core_sums.h"
+#include "planner/layer/placement.h"
+#include "tilebeat/error.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+std::int64_t map_bytes(const MatrixLayer& layer, const LayerMapping& m) {
+  const Problem& p = layer.problem();
+  return align_up(map_rows(layer, m) * layer.ifm_row_bytes(p.axis_w().inner(m.tile_columns)),
+                  kBufferAlignment);
+}
+
+std::int64_t result_bytes(const MatrixLayer& layer, const LayerMapping& m) {
+  const Problem& p = layer.problem();
+  const int kernels = std::min(m.blocks_per_load * p.block_kernels, p.conv.out_channels);
+  return align_up(std::int64_t{m.tile_rows} * m.tile_columns * kernels * p.element_bytes(), kBufferAlignment);
+}
+
+[[noreturn]] void refuse(const Problem& p, const std::string& why) {
+  throw UserError(fmt::format("layer '{}' cannot be mapped so: {}", p.name, why));
+}
+
+void check_strips(const LayerShare& share, const LayerMapping& m) {
+  if (!m.map_strips) return;
+  const Problem& p = share.layer->problem();
+  const int columns = largest_part(p, share.layer->grain(), m).columns.size();
+  if (!may_share_rows(share)) refuse(p, "map_strips needs rows of the map that lie one behind the other");
+  if (m.tile_columns < columns)
+    refuse(p, fmt::format("map_strips needs tiles as wide as a core's part, {} columns; they have {}",
+                          columns, m.tile_columns));
+}
+
+// Whether a core's channels can be added up in parts.
+void check_channels(const MatrixLayer& layer, const LayerMapping& m) {
+  if (m.channel_parts == 1) return;
+  const Problem& p = layer.problem();
+  const Grain grain = layer.grain();
+  if (!layer.reduces()) refuse(p, "the engine does not add up parts of the channels");
+  if (m.channel_parts > ceil_div(p.channels, grain.channels))
+    refuse(p, fmt::format("{} parts of {} channels", m.channel_parts, p.channels));
+  if (m.tile_rows > grain.rows || m.tile_columns > grain.columns)
+    refuse(p,
+           fmt::format("parts of the channels are added up for {} x {} outputs at a time, tiles have {} x {}",
+                       grain.rows, grain.columns, m.tile_rows, m.tile_columns));
+  if (m.blocks_per_load > 1)
+    refuse(p, "parts of the channels need a load for every kernel block (blocks_per_load 1)");
+}
+
+}  // namespace
+
+int share_of_core(const LayerMapping& m, int core) {
+  if (m.reduction_parts > 1) return core % m.reduction_parts;
+  return core / m.kernel_parts % m.group_parts;
+}
+
+CorePart part_of_core(const Problem& p, const Grain& grain, const LayerMapping& m, int core) {
+  const int team = core / m.reduction_parts, of_map = team / (m.kernel_parts * m.group_parts);
+  const int of_rows = of_map / m.column_parts;
+  return {part_of(p.out_height, m.row_parts, of_rows % m.row_parts, grain.rows),
+          part_of(p.out_width, m.column_parts, of_map % m.column_parts, grain.columns),
+          part_of(p.kernel_blocks(), m.kernel_parts, team % m.kernel_parts, 1),
+          part_of(p.batch, m.image_parts, of_rows / m.row_parts, 1)};
+}
+
+CorePart largest_part(const Problem& p, const Grain& grain, const LayerMapping& m) {
+  return {{0, largest_part_of(p.out_height, m.row_parts, grain.rows)},
+          {0, largest_part_of(p.out_width, m.column_parts, grain.columns)},
+          {0, largest_part_of(p.kernel_blocks(), m.kernel_parts, 1)},
+          {0, largest_part_of(p.batch, m.image_parts, 1)}};
+}
+
+int map_rows(const MatrixLayer& layer, const LayerMapping& m) {
+  const Problem& p = layer.problem();
+  return p.axis_h().span(m.map_strips ? largest_part(p, layer.grain(), m).rows.size() : m.tile_rows);
+}
+
+bool may_share_rows(const LayerShare& share) {
+  return share.layer->shares_rows() && share.input.channel_stride == 1;
+}
+
+MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& m) {
+  const Problem& p = layer.problem();
+  MatrixJob job;
+  job.tile = {0, p.axis_h().inner(m.tile_rows), p.axis_w().inner(m.tile_columns)};
+  job.blocks = {0, std::min(m.blocks_per_load, p.kernel_blocks())};
+  job.reduction = {part_of(p.channels, m.channel_parts, 0, layer.grain().channels), true,
+                   m.channel_parts == 1};
+  const int blocks = largest_part(p, layer.grain(), m).blocks.size();
+  const bool maps_stay = m.order == StepOrder::kTileOuter && m.channel_parts == 1;
+  job.jobs_of_map = maps_stay ? ceil_div(blocks, m.blocks_per_load) : 1;
+  return job;
+}
+
+std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, const LayerMapping& m) {
+  std::int64_t most = 0;
+  const Problem& p = layer.problem();
+  const auto add = [&](const Interval& blocks) {
+    for (const KernelGroup& group : kernel_groups(p, m, layer.grain(), blocks))
+      most = std::max(most, buffer_bytes(layer, weights, group));
+  };
+  add({0, p.kernel_blocks()});
+  for (int part = 0; part < m.kernel_parts; ++part) add(part_of(p.kernel_blocks(), m.kernel_parts, part, 1));
+  return most;
+}
+
+std::int64_t sums_bytes(const SharedLayer& layer, const LayerMapping& m, std::int64_t pixels, Footprint& f) {
+  if (!layer.adds_sums()) return 0;
+  const Problem& p = layer.problem;
+  const std::int64_t outputs =
+      ceil_div<std::int64_t>(pixels, layer.cores()) * p.kernels_of({0, m.blocks_per_load});
+  f.slice = align_up(outputs * dtype_size(DType::kInt32), kBufferAlignment);
+  f.ended = align_up(outputs * p.element_bytes(), kBufferAlignment);
+  f.post = post_buffer_bytes(p, m.blocks_per_load);
+  const int loads =
+      ceil_div(largest_part_of(p.kernel_blocks(), m.kernel_parts, 1), std::max(1, m.blocks_per_load));
+  return SumsRoom{0, slice_buffers(layer.cores()), f.slice, f.ended}.bytes() + loads * f.post;
+}
+
+Footprint footprint_of(const MatrixWork& work) {
+  const LayerMapping& m = work.mapping;
+  const ChipConfig& chip = work.chip();
+  const Problem& p = work.layer.problem;
+  Footprint f;
+  for (const LayerShare& share : work.layer.shares) {
+    check_channels(*share.layer, m);
+    check_strips(share, m);
+    f.map = std::max(f.map, map_bytes(*share.layer, m));
+    f.result = std::max(f.result, result_bytes(*share.layer, m));
+    f.kernels = std::max(f.kernels, group_bytes(*share.layer, share.weights, m));
+  }
+  const std::int64_t sums = sums_bytes(work.layer, m, std::int64_t{m.tile_rows} * m.tile_columns, f);
+  f.nram = m.map_buffers * f.map + kResultBuffers * f.result + sums;
+  f.wram = m.kernel_buffers * f.kernels;
+  const MatrixLayer& largest = *work.layer.largest().layer;
+  const CorePart part = largest_part(largest.problem(), largest.grain(), m);
+  if (broadcasts(m.kernels) && m.blocks_per_load * m.kernel_buffers < part.blocks.size())
+    refuse(p, "kernels are broadcast only when all of a core's stay in its WRAM");
+  if (m.teams() > teams_of(chip, m.reduction_parts))
+    refuse(p,
+           fmt::format("{} teams of {} cores, each in one cluster, are more than {}, those that the chip has",
+                       m.teams(), m.reduction_parts, teams_of(chip, m.reduction_parts)));
+  if (f.post > chip.core.vector.parameter_bytes)
+    refuse(p, fmt::format("post-parameters of the kernels that are loaded together take {} bytes, "
+                          "chip.core.vector.parameter_bytes is {}",
+                          f.post, chip.core.vector.parameter_bytes));
+  if (f.nram > chip.core.nram.size_bytes)
+    throw UserError(fmt::format(
+        "layer '{}' cannot fit: a tile of {} x {} outputs takes {} x {} bytes of inputs and {} x {} bytes of "
+        "results{}, chip.core.nram.size_bytes is {}",
+        p.name, m.tile_rows, m.tile_columns, m.map_buffers, f.map, kResultBuffers, f.result,
+        sums > 0 ? fmt::format(", and {} bytes for sums of other cores", sums) : "",
+        chip.core.nram.size_bytes));
+  if (f.wram > chip.core.wram.size_bytes)
+    throw UserError(
+        fmt::format("layer '{}' cannot fit: {} buffers of {} bytes for the kernels of {} blocks, "
+                    "chip.core.wram.size_bytes is {}",
+                    p.name, m.kernel_buffers, f.kernels, m.blocks_per_load, chip.core.wram.size_bytes));
+  return f;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "planner/language/mapping_file.h"
+#include "planner/language/matrix_backend.h"
+#include "planner/layer/kernel_loads.h"
+#include "planner/layer/layer_share.h"
+
+#include <cstdint>
+
+namespace tilebeat {
+
+/// A matrix layer on a chip: where its tensors lie in DRAM, and how it is mapped. What it refers to outlives
+/// it.
+struct MatrixWork {
+  const SharedLayer& layer;
+  const HardwareConfig& hardware;
+  const LayerMapping& mapping;
+  TensorLayout output;
+  std::int64_t wram_at = 0;  ///< bytes of WRAM in front of its buffers for kernels
+  const ChipConfig& chip() const { return *hardware.chip; }
+};
+
+/// Outputs and kernel blocks that one team of cores computes, and of which images.
+struct CorePart {
+  Interval rows, columns, blocks, images;
+  bool empty() const { return rows.empty() || columns.empty() || blocks.empty() || images.empty(); }
+};
+/// Of the share's problem.
+CorePart part_of_core(const Problem& problem, const Grain& grain, const LayerMapping& mapping, int core);
+/// Which share of the layer a core computes.
+int share_of_core(const LayerMapping& mapping, int core);
+/// The largest part of a team.
+CorePart largest_part(const Problem& problem, const Grain& grain, const LayerMapping& mapping);
+
+/// Rows of the map that a buffer for maps holds, at most.
+int map_rows(const MatrixLayer& layer, const LayerMapping& mapping);
+/// Whether `map_strips` is possible.
+bool may_share_rows(const LayerShare& share);
+
+constexpr int kResultBuffers = 2;  ///< of a core, in NRAM
+
+/// Bytes of the buffers that a mapping takes.
+struct Footprint {
+  std::int64_t map = 0, result = 0, kernels = 0;  ///< of one buffer
+  std::int64_t slice = 0, ended = 0;              ///< likewise: sums of another core, and results of them
+  std::int64_t post = 0;                          ///< post-parameters of one load of kernels
+  std::int64_t nram = 0, wram = 0;                ///< of all
+};
+/// Throws UserError that says which buffer does not fit, and which limit that is.
+Footprint footprint_of(const MatrixWork& work);
+/// The bytes of the largest group of kernel blocks of a share, as it lies in WRAM.
+std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, const LayerMapping& mapping);
+/// Bytes of a core's NRAM for sums of other cores and what becomes of them, with tiles of so many pixels.
+/// Sets `slice`, `ended` and `post`.
+std::int64_t sums_bytes(const SharedLayer& layer, const LayerMapping& mapping, std::int64_t pixels,
+                        Footprint& footprint);
+/// The job of the largest tile and the most kernels.
+MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& mapping);
+
+}  // namespace tilebeat

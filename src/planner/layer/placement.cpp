@@ -1,0 +1,195 @@
+#include "planner/layer/placement.h"
+
+#include "base/math.h"
+#include "isa/address_map.h"
+#include "planner/fusion/unit_graph.h"
+#include "planner/language/relayout.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+// Tensors begin at multiples of it; address 0 stays unused: it means "none".
+constexpr auto kPage = static_cast<std::int64_t>(kControllerBytes);
+
+// Bytes that are left free before each part of the kernels. Parts of equal size would often lie a multiple of
+// all banks apart; streams that read them side by side would then meet in one bank of one controller, row
+// against row, to the end. So every part begins at a phase of its own, the nearest that is not taken. Parts
+// that are too short to go through many banks begin at different controllers, as many at each.
+std::vector<std::int64_t> gaps_before(const WeightLayout& layout, const std::vector<int>& parts,
+                                      const HardwareConfig& hardware) {
+  std::vector<std::int64_t> gaps(parts.size(), 0);
+  const auto count = static_cast<std::int64_t>(parts.size());
+  const auto bytes = static_cast<std::int64_t>(layout.blocks.back());
+  constexpr std::int64_t kLong = 4;  // shares of all banks; a part that is shorter than one is short
+  if (count < 2) return gaps;
+  std::int64_t round = dram_bank_round(hardware);
+  const bool is_short = bytes / count < round / kLong;
+  if (is_short)
+    round = kPage * hardware.dram.channels * (hardware.chip ? hardware.chip->memory_controllers : 1);
+  std::vector<std::int64_t> phases;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t page = is_short ? i : round / kPage * i / count + i;
+    phases.push_back(page * kPage % round);
+  }
+  std::int64_t shift = 0;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const auto begin =
+        static_cast<std::int64_t>(layout.blocks[static_cast<std::size_t>(parts[part])]) + shift;
+    const auto gap_to = [&](std::int64_t phase) { return ((phase - begin) % round + round) % round; };
+    const auto nearest = std::min_element(
+        phases.begin(), phases.end(), [&](std::int64_t a, std::int64_t b) { return gap_to(a) < gap_to(b); });
+    gaps[part] = gap_to(*nearest);
+    shift += gaps[part];
+    phases.erase(nearest);
+  }
+  return gaps;
+}
+
+}  // namespace
+
+KernelBytes kernels_of(const MatrixLayer& layer) {
+  KernelBytes made{layer.weight_layout(), {}, layer.pack_post_parameters()};
+  if (!layer.problem().kernel_tensor) {
+    const auto blocks = static_cast<std::size_t>(layer.problem().kernel_blocks());
+    made.block = [&layer, blocks](std::size_t number) {
+      return layer.pack_block(static_cast<int>(number / blocks), static_cast<int>(number % blocks));
+    };
+  }
+  return made;
+}
+
+WeightPlace unplaced(const WeightLayout& layout, const HardwareConfig& hardware) {
+  WeightPlace made;
+  for (std::size_t block = 0; block + 1 < layout.blocks.size(); ++block)
+    made.blocks.push_back(kUnplaced + layout.blocks[block]);
+  made.post = layout.post_bytes == 0 ? 0 : kUnplaced;
+  made.layout = layout;
+  if (hardware.chip) {
+    const MemoryConfig& wram = hardware.chip->core.wram;
+    made.region_bytes = wram.size_bytes / wram.banks;
+    made.turned_bytes = turned_bytes(*hardware.chip);
+  }
+  return made;
+}
+
+DramPlaces::DramPlaces(const HardwareConfig& hardware, Plan& plan)
+    : hardware_(hardware), plan_(plan), dram_(kPage, std::int64_t{1} << 60, kPage) {}
+
+void DramPlaces::place_tensors(const Workload& workload, const std::set<std::string>& on_chip) {
+  const auto place = [&](const std::string& name, const TensorInfo& info) {
+    Placement placed{0, info, map_in_dram(workload, hardware_.planner, name, info, 0)};
+    placed.address = dram_.allocate(std::max<std::int64_t>(placed.size_bytes(), 1));
+    placed.stored = map_in_dram(workload, hardware_.planner, name, info, placed.address);
+    return placed;
+  };
+  for (const auto& [name, info] : workload.inputs) {
+    const Placement& placed = plan_.tensors[name] = place(name, info);
+    const std::vector<std::uint8_t>& bytes = workload.input_data.at(name).bytes;
+    plan_.image.push_back(
+        {"input " + name, placed.address, placed.stored ? bytes_to_store(*placed.stored, bytes) : bytes});
+  }
+  for (const Layer& layer : workload.layers) {
+    if (on_chip.count(layer.name) > 0) continue;
+    // What only has another shape lies where it lay.
+    const bool in_place = std::holds_alternative<Reshape>(layer.operation) && hardware_.chip;
+    plan_.tensors[layer.name] = in_place
+                                    ? Placement{plan_.tensors.at(layer.inputs.front()).address, layer.output}
+                                    : place(layer.name, layer.output);
+  }
+}
+
+StoredMapPointer map_in_dram(const Workload& workload, const PlannerConfig& config, const std::string& name,
+                             const TensorInfo& info, std::uint64_t address) {
+  if (config.map_layout == MapLayout::kNhwc || info.shape.size() != 4) return nullptr;
+  const bool map_alone = std::all_of(workload.layers.begin(), workload.layers.end(), [&](const Layer& layer) {
+    const bool made = layer.name == name;
+    if (!made && std::count(layer.inputs.begin(), layer.inputs.end(), name) == 0) return true;
+    if (std::holds_alternative<Reshape>(layer.operation) || reads_other_rows(workload, layer)) return false;
+    const auto* conv = std::get_if<Conv2d>(&layer.operation);
+    return conv == nullptr || (conv->pixels == PixelAxes::kMap && conv->kernels == KernelSource::kWeights);
+  });
+  return map_alone ? stored_map(address, info, config.map_layout, config.map_block_channels) : nullptr;
+}
+
+std::uint64_t DramPlaces::place(const std::string& what, std::vector<std::uint8_t> bytes) {
+  if (bytes.empty()) return 0;
+  const std::uint64_t address = dram_.allocate(static_cast<std::int64_t>(bytes.size()));
+  plan_.image.push_back({what, address, std::move(bytes)});
+  return address;
+}
+
+WeightPlace DramPlaces::place_weights(const std::string& layer, const KernelBytes& kernels,
+                                      const std::vector<int>& parts) {
+  const std::vector<std::uint64_t>& begins = kernels.layout.blocks;
+  WeightPlace made = unplaced(kernels.layout, hardware_);
+  if (kernels.block) {
+    const std::vector<std::int64_t> gaps = gaps_before(kernels.layout, parts, hardware_);
+    auto bytes = static_cast<std::int64_t>(begins.back());
+    for (const std::int64_t gap : gaps) bytes += gap;
+    const std::uint64_t address = dram_.allocate(bytes);
+    std::uint64_t shift = 0;
+    std::size_t part = 0;
+    for (std::size_t block = 0; block < made.blocks.size(); ++block) {
+      for (; part < parts.size() && static_cast<std::size_t>(parts[part]) == block; ++part)
+        shift += static_cast<std::uint64_t>(gaps[part]);
+      made.blocks[block] = address + begins[block] + shift;
+      std::vector<std::uint8_t> packed = kernels.block(block);
+      if (packed.size() != begins[block + 1] - begins[block])
+        throw std::logic_error(fmt::format("layer '{}': kernel block {} has {} bytes, its layout says {}",
+                                           layer, block, packed.size(), begins[block + 1] - begins[block]));
+      plan_.image.push_back({"kernels of " + layer, made.blocks[block], std::move(packed)});
+    }
+  }
+  made.post = place("post-parameters of " + layer, kernels.post);
+  return made;
+}
+
+void DramPlaces::place_programs() {
+  for (ProgramImage& program : plan_.programs) {
+    std::vector<std::uint8_t> bytes;
+    bytes.reserve(program.instructions.size() * kInstructionBytes);
+    for (const Instruction& instruction : program.instructions) {
+      const InstructionBytes encoded = encode(instruction);
+      bytes.insert(bytes.end(), encoded.begin(), encoded.end());
+    }
+    program.address = place("program " + program.label, std::move(bytes));
+  }
+}
+
+std::uint64_t DramPlaces::used() const {
+  return static_cast<std::uint64_t>(align_up(kPage + dram_.used(), kPage));
+}
+
+std::int64_t dram_bound(std::int64_t bytes, const HardwareConfig& hardware) {
+  const DramConfig& d = hardware.dram;
+  const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
+  // Peak: data_bits / 8 bytes a transfer and channel, two transfers a DRAM clock.
+  const std::int64_t transfer = std::int64_t{controllers} * d.channels * d.data_bits / 8;
+  return ceil_div(bytes, transfer * 2) * d.clock_ps / hardware.clock_ps();
+}
+
+BoundCycles bound_of(const Problem& p, const Layer& layer, std::int64_t macs,
+                     const HardwareConfig& hardware) {
+  const std::int64_t peak = hardware.macs_per_clock() * (hardware.chip ? hardware.chip->cores() : 1);
+  const auto& c = std::get<Conv2d>(layer.operation);
+  const bool transposed = c.form == ConvForm::kTransposed;
+  // The layer's own taps: those of the zero-inserted baseline are not needed.
+  const WindowAxis h{p.height, c.kernel[0], c.stride[0], c.dilation[0], c.pads[0]};
+  const WindowAxis w{p.width, c.kernel[1], c.stride[1], c.dilation[1], c.pads[1]};
+  const std::int64_t pixels = transposed ? p.axis_h().touched(p.out_height) * p.axis_w().touched(p.out_width)
+                                         : h.touched(p.out_height) * w.touched(p.out_width);
+  const std::int64_t maps =
+      c.pixels == PixelAxes::kMatrices ? p.input.size_bytes() : p.batch * pixels * p.channels;
+  const std::int64_t kernels = p.kernel_tensor ? p.kernel_tensor->info.size_bytes() : c.weights.elements();
+  const std::int64_t bytes = maps + kernels + p.output.size_bytes();
+  BoundCycles bound;
+  bound.compute = ceil_div(macs, peak), bound.dram = dram_bound(bytes, hardware);
+  return bound;
+}
+
+}  // namespace tilebeat

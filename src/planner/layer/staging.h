@@ -1,0 +1,93 @@
+#pragma once
+
+#include "config/hardware_config.h"
+#include "planner/language/task_graph.h"
+#include "planner/language/transfer.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilebeat {
+
+/// Adds tasks of DMA engines to a graph, with their costs.
+class CopyTasks {
+ public:
+  CopyTasks(TaskGraph& graph, const HardwareConfig& hardware) : graph_(graph), costs_(hardware) {}
+  void add(int processor, const Copy& copy, const AccessList& accesses);
+  /// The copies of `unit` that carry out transfers; each of them makes all accesses.
+  void add(int processor, Unit unit, const std::vector<Transfer>& transfers, const AccessList& accesses);
+
+ private:
+  TaskGraph& graph_;
+  CopyCosts costs_;
+};
+
+/// What passes through the SRAM of a cluster between DRAM and the memories of its cores (SPEC HI-3, HI-4), in
+/// streams with buffers of their own: the memory core's GDMA on the one side, MVDMAs on the other. CDMAs pass
+/// on what several clusters need.
+class Staging {
+ public:
+  /// `layer` is named in errors.
+  Staging(TaskGraph& graph, const HardwareConfig& hardware, int cluster, std::string layer);
+
+  /// The address of `bytes` bytes of the SRAM for the caller's own use; `what` is named when they do not fit.
+  std::uint64_t reserve(std::int64_t bytes, const std::string& what);
+  /// Bytes of the SRAM in use.
+  std::int64_t used() const { return sram_.used(); }
+  /// Larger buffers do not let more copies overlap, and keep the kernels of later layers out.
+  static constexpr std::int64_t kLargestBuffer = 65536;
+  /// Bytes of each of so many buffers that share what is left of the SRAM, `kLargestBuffer` at most. Throws
+  /// UserError when that is too little.
+  std::int64_t share(int buffers) const;
+  /// A stream of `buffers` buffers of `bytes` bytes; returns its number. Throws UserError when they do not
+  /// fit.
+  int add_stream(std::int64_t bytes, int buffers);
+
+  /// A core that takes from a stream: the same sources as the others, destinations of its own.
+  struct Reader {
+    int processor = 0;
+    std::vector<Transfer> transfers;  ///< from DRAM to its memories
+    AccessList accesses;              ///< of the copies to its memories, besides the stream
+  };
+  /// The memory core, which takes from a stream for several cores: to multicast addresses.
+  Reader multicast(std::vector<Transfer> transfers, AccessList written) const;
+  /// From DRAM to all readers.
+  void load(int stream, const std::vector<Reader>& readers);
+  /// A cluster that takes part in a load for several clusters.
+  struct Link {
+    Staging* staging = nullptr;
+    int stream = 0;
+    std::vector<Reader> readers;
+  };
+  /// From DRAM to the readers of all links: the GDMA of one of them fetches, and CDMAs pass on from each link
+  /// to the next, `kMostLinks` at most; who comes behind those is served by another fetch. `turn` counts the
+  /// loads: who fetches changes from one to the next, so that the ports to DRAM share the work. Returns the
+  /// number of fetches.
+  static int load(std::vector<Link> links, std::size_t turn);
+  static constexpr std::size_t kMostLinks = 4;
+  /// From the memory of `processor`'s core to DRAM.
+  void store(int stream, int processor, const std::vector<Transfer>& transfers, const Access& read);
+  /// From the memory of one core to that of another one of the cluster, as `transfer` says.
+  void pass(int stream, const Transfer& transfer, int from, const Access& read, int to,
+            const Access& written);
+
+ private:
+  struct Stream {
+    std::int64_t bytes = 0;
+    std::uint64_t address = 0;
+    BufferRing ring;
+  };
+  static void load_chain(const std::vector<Link>& links);
+  Stream& stream(int number) { return streams_[static_cast<std::size_t>(number)]; }
+  static std::uint64_t address_of(const Stream& stream, const BufferRing::Filling& filling);
+
+  TaskGraph* graph_;
+  CopyTasks copies_;
+  std::string layer_;
+  int memory_;  // the processor of the memory core
+  Arena sram_;
+  std::vector<Stream> streams_;
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,510 @@
+#include "planner/schedule/schedule.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+namespace tilebeat {
+namespace {
+
+// The longest tail first, of equal ones the longest task; and the task.
+using Rank = std::tuple<double, double, int>;
+
+// Tasks that become ready at a known time, by number.
+class Soon {
+ public:
+  struct Entry {
+    int task;
+    double time;
+  };
+  void set(int task, double time) {
+    const auto place = place_of(task);
+    if (place != entries_.end() && place->task == task)
+      place->time = time;
+    else
+      entries_.insert(place, {task, time});
+  }
+  void erase(int task) {
+    const auto place = place_of(task);
+    if (place != entries_.end() && place->task == task) entries_.erase(place);
+  }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+
+ private:
+  std::vector<Entry>::iterator place_of(int task) {
+    return std::lower_bound(entries_.begin(), entries_.end(), task,
+                            [](const Entry& entry, int number) { return entry.task < number; });
+  }
+  std::vector<Entry> entries_;
+};
+
+// The tasks that run on one unit of one processor.
+struct Queue {
+  std::priority_queue<Rank, std::vector<Rank>, std::greater<>> ready;  // but of a matrix unit
+  Soon soon;
+  std::vector<int> sequence;  // of a matrix unit: its tasks, which keep the order in which they were added
+  std::size_t next = 0;       // of these
+  int ready_of_sequence = 0;
+  int running = -1;
+  int unreleased = 0;  // started tasks whose operands are still being read
+  double opens = 0;    // the processor does not decode before
+  double left = 0;     // cycles of the tasks that have not started
+};
+
+// A running task that moves bytes over DRAM.
+struct Flow {
+  int task;
+  double left;                     // bytes
+  double fastest;                  // bytes a cycle that its ports carry
+  double weight;                   // bytes of a request: each is served in turn
+  double rate = 0;                 // bytes a cycle that it has
+  std::vector<double> parts = {};  // of its bytes, by memory controller; empty: as many everywhere
+};
+
+// Tasks that follow each task of a graph, in the order of its dependencies.
+class Followers {
+ public:
+  class Range {
+   public:
+    Range(const int* begin, const int* end) : begin_(begin), end_(end) {}
+    const int* begin() const { return begin_; }
+    const int* end() const { return end_; }
+
+   private:
+    const int *begin_, *end_;
+  };
+
+  /// Of the dependencies with this event.
+  Followers(std::size_t tasks, const std::vector<Dependency>& dependencies, TaskEvent event)
+      : first_(tasks + 1, 0) {
+    for (const Dependency& d : dependencies) {
+      if (d.event == event) ++first_[static_cast<std::size_t>(d.from) + 1];
+    }
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    followers_.resize(first_.back());
+    std::vector<std::size_t> at = first_;
+    for (const Dependency& d : dependencies) {
+      if (d.event == event) followers_[at[static_cast<std::size_t>(d.from)]++] = d.to;
+    }
+  }
+  Range of(std::size_t task) const {
+    return {followers_.data() + first_[task], followers_.data() + first_[task + 1]};
+  }
+
+ private:
+  std::vector<std::size_t> first_;
+  std::vector<int> followers_;
+};
+
+// The unit in whose queue a task waits.
+Unit queue_unit(const Task& task, const Machine& machine) {
+  const Unit unit = task.unit();
+  const bool merged = machine.merged_dma_of > 0 &&
+                      task.processor % machine.merged_dma_of == machine.merged_dma_of - 1 &&
+                      (unit == Unit::kCdma || unit == Unit::kMvdma);
+  return merged ? Unit::kGdma : unit;
+}
+
+// Numbers of queues, by processor and unit; -1: none yet.
+class QueueNumbers {
+ public:
+  int& of(std::size_t processor, Unit unit) {
+    while (processor >= numbers_.size()) numbers_.emplace_back().fill(-1);
+    return numbers_[processor][static_cast<std::size_t>(unit)];
+  }
+
+ private:
+  std::vector<std::array<int, kQueuedUnits + 1>> numbers_;
+};
+
+class Simulation {
+ public:
+  Simulation(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine)
+      : tasks_(graph.tasks()),
+        waits_(tasks_.size(), 0),
+        ready_(tasks_.size(), 0),
+        queue_of_(tasks_.size()),
+        cycles_(tasks_.size()),
+        signal_(machine.signal_cycles),
+        released_(tasks_.size(), dependencies, TaskEvent::kReleased),
+        completed_(tasks_.size(), dependencies, TaskEvent::kDone) {
+    result_.start.assign(tasks_.size(), 0), result_.end = result_.done = result_.start;
+    for (const Dependency& d : dependencies) ++waits_[static_cast<std::size_t>(d.to)];
+    QueueNumbers numbers;
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      cycles_[i] = tasks_[i].cost.cycles;
+      const auto processor = static_cast<std::size_t>(tasks_[i].processor);
+      int& number = numbers.of(processor, queue_unit(tasks_[i], machine));
+      if (number < 0) {
+        number = static_cast<int>(queues_.size());
+        queues_.emplace_back();
+        if (processor < machine.starts.size()) queues_.back().opens = machine.starts[processor];
+      }
+      queue_of_[i] = number;
+      Queue& queue = queues_[static_cast<std::size_t>(number)];
+      queue.left += cycles_[i];
+      if (tasks_[i].unit() == Unit::kMatrix) queue.sequence.push_back(static_cast<int>(i));
+    }
+    find_tails();
+    controllers_ = static_cast<std::size_t>(machine.controllers);
+    dram_rate_ = machine.dram_bytes_per_clock * share_of_transfers(machine.fetched_bytes);
+    for (const Task& task : tasks_) bytes_left_ += task.cost.dram_bytes;
+    expect_bytes();
+    for (std::size_t i = 0; i < tasks_.size(); ++i) expect_start(i, 0);
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      if (waits_[i] == 0) make_ready(static_cast<int>(i));
+    }
+  }
+
+  Schedule run(double limit) {
+    for (std::size_t q = 0; q < queues_.size(); ++q) touched_.push_back(static_cast<int>(q));
+    while (least_ <= limit) {
+      start_tasks();
+      share_dram();
+      double next = events_.empty() ? kNever : events_.top().time;
+      for (const Flow& flow : flows_) next = std::min(next, now_ + flow.left / flow.rate);
+      if (next == kNever) break;
+      least_ = std::max(least_, next);
+      if (least_ > limit) break;
+      for (Flow& flow : flows_) {
+        const double bytes = flow.rate * (next - now_);
+        flow.left -= bytes, bytes_left_ -= bytes;
+      }
+      now_ = next;
+      expect_bytes();
+      finish_flows();
+      while (!events_.empty() && events_.top().time <= now_) {
+        const Timed event = events_.top();
+        events_.pop();
+        happen(event.number(), event.event());
+      }
+    }
+    result_.cycles = least_ > limit   ? std::numeric_limits<double>::infinity()
+                     : tasks_.empty() ? 0
+                                      : *std::max_element(result_.done.begin(), result_.done.end());
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr double kNever = std::numeric_limits<double>::max();
+  enum class Event { kOpens, kEnds, kReleased, kDone, kToken };
+  static constexpr int kHeld = 2;  // instructions that a unit holds at most
+  // Of those at one time the lowest number comes first, of a number the first event.
+  class Timed {
+   public:
+    Timed(double when, int number, Event event)
+        : time(when), key_(std::int64_t{number} * kEvents + static_cast<int>(event)) {}
+    int number() const { return static_cast<int>(key_ / kEvents); }
+    Event event() const { return static_cast<Event>(key_ % kEvents); }
+    friend bool operator>(const Timed& a, const Timed& b) {
+      return a.time > b.time || (a.time == b.time && a.key_ > b.key_);
+    }
+    double time;
+
+   private:
+    static constexpr int kEvents = 8;
+    std::int64_t key_;
+  };
+
+  // What has to follow a task takes so long at least: what waits for it and, on a unit that computes, all
+  // that was added later. A unit that takes the longest tail first delays the end least (Jackson's rule).
+  void find_tails() {
+    std::vector<int> later_of_unit(queues_.size(), -1);
+    tail_.assign(tasks_.size(), 0);
+    for (std::size_t i = tasks_.size(); i-- > 0;) {
+      const auto behind = [&](int number) {
+        const auto next = static_cast<std::size_t>(number);
+        tail_[i] = std::max(tail_[i], tail_[next] + cycles_[next]);
+      };
+      for (const int next : completed_.of(i)) behind(next);
+      for (const int next : released_.of(i)) behind(next);
+      const Unit unit = tasks_[i].unit();
+      if (unit != Unit::kMatrix && unit != Unit::kVector) continue;
+      int& later = later_of_unit[static_cast<std::size_t>(queue_of_[i])];
+      if (later >= 0) behind(later);
+      later = static_cast<int>(i);
+      // A vector unit need not keep the order.
+      if (unit == Unit::kVector) tails_are_least_ = false;
+    }
+  }
+  static constexpr double kSurely = 1 - 1e-6;  // sums are rounded
+  // The bytes that have not moved take their time over DRAM from now on.
+  void expect_bytes() { least_ = std::max(least_, now_ + kSurely * bytes_left_ / dram_rate_); }
+  // `task` does not start before `time`.
+  void expect_start(std::size_t task, double time) {
+    if (tails_are_least_) least_ = std::max(least_, time + kSurely * (cycles_[task] + tail_[task]));
+  }
+  // The part of DRAM that is left beside instructions: all but those that a processor's buffer holds are
+  // fetched while it works.
+  double share_of_transfers(double meanwhile) const {
+    constexpr double kBuffer = 4096;
+    std::vector<double> fetched;  // bytes, by processor
+    std::vector<char> streams;    // by processor: whether it moves something over DRAM
+    double moved = 0;
+    for (const Task& task : tasks_) {
+      moved += task.cost.dram_bytes;
+      const auto processor = static_cast<std::size_t>(task.processor);
+      if (processor >= fetched.size()) fetched.resize(processor + 1, 0), streams.resize(processor + 1, 0);
+      if (task.cost.dram_bytes > 0) streams[processor] = 1;
+      fetched[processor] += task.cost.instructions * kInstructionBytes;
+    }
+    for (const double bytes : fetched) meanwhile += std::max(0.0, bytes - kBuffer);
+    // Of each doubling beyond these, so much is lost: more streams take the open rows from one another.
+    constexpr double kStreams = 16, kConflicts = 0.12;
+    const auto count = static_cast<double>(std::count(streams.begin(), streams.end(), 1));
+    const double conflicts = kConflicts * std::max(0.0, std::log2(count / kStreams));
+    return moved > 0 ? moved / (moved + meanwhile) / (1 + conflicts) : 1;
+  }
+  Rank rank(int number) const {
+    const auto task = static_cast<std::size_t>(number);
+    return {-tail_[task], -cycles_[task], number};
+  }
+  void make_ready(int number) {
+    const auto task = static_cast<std::size_t>(number);
+    Queue& queue = queues_[static_cast<std::size_t>(queue_of_[task])];
+    queue.soon.erase(number);
+    ready_[task] = 1;
+    if (queue.sequence.empty())
+      queue.ready.push(rank(number));
+    else
+      ++queue.ready_of_sequence;
+  }
+
+  void start_tasks() {
+    for (const int number : touched_) {
+      Queue& queue = queues_[static_cast<std::size_t>(number)];
+      const bool in_sequence = !queue.sequence.empty();
+      if (queue.running >= 0 || queue.unreleased == kHeld) continue;
+      if (in_sequence ? queue.ready_of_sequence == 0 : queue.ready.empty()) continue;
+      if (queue.opens > now_) {
+        events_.push({queue.opens, number, Event::kOpens});
+        continue;
+      }
+      const int task = in_sequence ? queue.sequence[queue.next] : std::get<int>(queue.ready.top());
+      if (ready_[static_cast<std::size_t>(task)] == 0) continue;
+      if (const double time = worth_waiting(queue, task); time > now_) {
+        events_.push({time, number, Event::kOpens});
+        continue;
+      }
+      if (in_sequence)
+        ++queue.next, --queue.ready_of_sequence;
+      else
+        queue.ready.pop();
+      queue.running = task;
+      ++queue.unreleased;
+      const TaskCost& cost = tasks_[static_cast<std::size_t>(task)].cost;
+      least_ = std::max(least_, now_ + queue.left);
+      queue.left -= cost.cycles;
+      expect_start(static_cast<std::size_t>(task), now_);
+      result_.start[static_cast<std::size_t>(task)] = now_;
+      if (cost.dram_bytes > 0) {
+        constexpr double kRequest = 1024;
+        flows_.push_back({task, cost.dram_bytes, cost.dram_bytes / std::max(cost.cycles, 1.0),
+                          cost.dram_request > 0 ? cost.dram_request : kRequest, 0,
+                          parts_by_controller(cost)});
+        shared_ = false;
+      } else {
+        const double end = now_ + std::max(cost.cycles, 1.0);
+        events_.push({end, task, Event::kEnds});
+        announce(task, end + cost.latency);
+      }
+    }
+    touched_.clear();
+  }
+
+  // A task with a longer tail that is ready so soon that `task` had better wait: when, or 0.
+  double worth_waiting(const Queue& queue, int task) const {
+    constexpr double kShare = 0.25;  // of what `task` takes
+    const double latest = now_ + kShare * tasks_[static_cast<std::size_t>(task)].cost.cycles;
+    for (const auto [other, time] : queue.soon) {
+      if (time <= latest && tail_[static_cast<std::size_t>(other)] > tail_[static_cast<std::size_t>(task)])
+        return time;
+    }
+    return 0;
+  }
+  // What waits for nothing but the completion of `task`, at `time`.
+  void announce(int task, double time) {
+    for (const int next : completed_.of(static_cast<std::size_t>(task))) {
+      if (waits_[static_cast<std::size_t>(next)] != 1) continue;
+      queues_[static_cast<std::size_t>(queue_of_[static_cast<std::size_t>(next)])].soon.set(
+          next, time + delay(task, next));
+    }
+  }
+  // Of a token for a task of another processor.
+  double delay(int from, int to) const {
+    return tasks_[static_cast<std::size_t>(from)].processor == tasks_[static_cast<std::size_t>(to)].processor
+               ? 0
+               : signal_;
+  }
+
+  std::vector<double> parts_by_controller(const TaskCost& cost) const {
+    const auto controllers = static_cast<std::int64_t>(controllers_);
+    if (controllers == 1 || cost.dram_parts == 0 || cost.dram_parts >= 2 * controllers) return {};
+    std::vector<double> parts(controllers_, 0);
+    for (std::int64_t i = 0; i < cost.dram_parts; ++i)
+      parts[static_cast<std::size_t>((cost.dram_part + i) % controllers)] +=
+          1 / static_cast<double>(cost.dram_parts);
+    return parts;
+  }
+
+  // Every flow gets as many requests of a controller, but none more bytes than its ports carry, or than the
+  // slowest of its controllers: all rates rise together until one of these holds.
+  void share_dram() {
+    if (shared_) return;
+    shared_ = true;
+    std::vector<Flow*>& open = open_;
+    open.clear();
+    for (Flow& flow : flows_) open.push_back(&flow);
+    std::sort(open.begin(), open.end(),
+              [](const Flow* a, const Flow* b) { return a->fastest / a->weight < b->fastest / b->weight; });
+    const std::size_t controllers =
+        std::all_of(open.begin(), open.end(), [](const Flow* flow) { return flow->parts.empty(); })
+            ? 1
+            : controllers_;
+    const auto part = [&](const Flow& flow, std::size_t c) {
+      return flow.parts.empty() ? 1 / static_cast<double>(controllers) : flow.parts[c];
+    };
+    // Bytes a cycle that nobody has; those of all open flows at a request a cycle.
+    std::vector<double>&left = left_, &wanted = wanted_;
+    left.assign(controllers, dram_rate_ / static_cast<double>(controllers)), wanted.assign(controllers, 0);
+    for (const Flow* flow : open) {
+      for (std::size_t c = 0; c < controllers; ++c) wanted[c] += flow->weight * part(*flow, c);
+    }
+    const auto settle = [&](Flow& flow, double rate) {
+      flow.rate = rate;
+      for (std::size_t c = 0; c < controllers; ++c)
+        left[c] -= rate * part(flow, c), wanted[c] -= flow.weight * part(flow, c);
+    };
+    constexpr double kNothing = 1e-9;
+    while (!open.empty()) {
+      std::size_t slowest = 0;
+      double requests = kNever;
+      for (std::size_t c = 0; c < controllers; ++c) {
+        if (wanted[c] > kNothing && left[c] / wanted[c] < requests)
+          requests = left[c] / wanted[c], slowest = c;
+      }
+      const auto faster = std::find_if(open.begin(), open.end(), [&](const Flow* flow) {
+        return flow->fastest > requests * flow->weight;
+      });
+      if (faster != open.begin()) {  // ports hold them back
+        for (auto flow = open.begin(); flow != faster; ++flow) settle(**flow, (*flow)->fastest);
+        open.erase(open.begin(), faster);
+        continue;
+      }
+      const auto others = std::stable_partition(open.begin(), open.end(),
+                                                [&](const Flow* flow) { return part(*flow, slowest) > 0; });
+      for (auto flow = open.begin(); flow != others; ++flow)
+        settle(**flow, std::max(requests * (*flow)->weight, kNothing));
+      open.erase(open.begin(), others);
+    }
+  }
+
+  void finish_flows() {
+    constexpr double kNothing = 1e-6;
+    for (std::size_t i = 0; i < flows_.size();) {
+      if (flows_[i].left > kNothing) {
+        ++i;
+        continue;
+      }
+      const int task = flows_[i].task;
+      if (i + 1 < flows_.size()) flows_[i] = std::move(flows_.back());
+      flows_.pop_back();
+      shared_ = false;
+      happen(task, Event::kEnds);
+    }
+  }
+
+  void happen(int number, Event event) {
+    if (event == Event::kOpens) {
+      touched_.push_back(number);
+      return;
+    }
+    if (event == Event::kToken) {
+      take_token(number);
+      return;
+    }
+    const auto task = static_cast<std::size_t>(number);
+    if (event == Event::kEnds) {
+      result_.end[task] = now_;
+      const int queue = queue_of_[task];
+      queues_[static_cast<std::size_t>(queue)].running = -1;
+      touched_.push_back(queue);
+      announce(number, now_ + tasks_[task].cost.latency);
+      events_.push({now_ + tasks_[task].cost.release, number, Event::kReleased});
+      events_.push({now_ + tasks_[task].cost.latency, number, Event::kDone});
+    } else if (event == Event::kReleased) {
+      --queues_[static_cast<std::size_t>(queue_of_[task])].unreleased;
+      touched_.push_back(queue_of_[task]);
+      wake(number, released_.of(task));
+    } else {
+      result_.done[task] = now_;
+      wake(number, completed_.of(task));
+    }
+  }
+  void wake(int from, Followers::Range later) {
+    for (const int number : later) {
+      if (const double after = delay(from, number); after > 0) {
+        events_.push({now_ + after, number, Event::kToken});
+      } else {
+        take_token(number);
+      }
+    }
+  }
+  void take_token(int number) {
+    const auto task = static_cast<std::size_t>(number);
+    if (--waits_[task] > 0) return;
+    make_ready(number);
+    touched_.push_back(queue_of_[task]);
+  }
+
+  const std::vector<Task>& tasks_;
+  double dram_rate_ = 0;         // bytes a cycle for transfers
+  std::size_t controllers_ = 1;  // of memory
+  std::vector<int> waits_;       // by task: events that have not happened
+  std::vector<char> ready_;      // by task: whether none is left
+  std::vector<int> queue_of_;
+  std::vector<double> cycles_;      // by task: of its unit
+  double signal_;                   // cycles of a token from one processor to another
+  std::vector<double> tail_;        // by task: what has to follow it takes so long
+  bool tails_are_least_ = true;     // no schedule is shorter; where a unit may change the order, it may be
+  Followers released_, completed_;  // who waits for these events
+  std::vector<Queue> queues_;
+  std::vector<int> touched_;  // queues that may be able to start a task
+  std::vector<Flow> flows_;
+  std::vector<Flow*> open_;            // of share_dram
+  std::vector<double> left_, wanted_;  // likewise
+  bool shared_ = true;
+  std::priority_queue<Timed, std::vector<Timed>, std::greater<>> events_;
+  double now_ = 0;
+  double bytes_left_ = 0;  // that have not moved over DRAM
+  double least_ = 0;       // the schedule is not shorter
+  Schedule result_;
+};
+
+}  // namespace
+
+Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine,
+                  double limit) {
+  return Simulation(graph, dependencies, machine).run(limit);
+}
+
+double LeastCycles::now() {
+  constexpr double kSurely = 1 - 1e-6;  // rates are rounded
+  for (; seen_ < graph_.tasks().size(); ++seen_) {
+    const Task& task = graph_.tasks()[seen_];
+    const auto processor = static_cast<std::size_t>(task.processor);
+    if (processor >= of_units_.size()) of_units_.resize(processor + 1, {});
+    double& cycles = of_units_[processor][static_cast<std::size_t>(queue_unit(task, machine_))];
+    most_ = std::max(most_, cycles += task.cost.cycles);
+    bytes_ += task.cost.dram_bytes;
+  }
+  return std::max(most_, kSurely * bytes_ / machine_.dram_bytes_per_clock);
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "workload/operators.h"
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace tilebeat {
+
+/// What a vector unit looks up for a function of one element (docs/vector.md): the result's byte for every
+/// byte of an input of type `input` and zero point `zero_point`, an int8 element as its two's complement.
+/// Computed with the functions of the C++ library, one rounding; the reference computes its own (SPEC NU-5).
+std::array<std::uint8_t, 256> function_table(const ByteFunction& function, DType input,
+                                             std::int32_t zero_point);
+
+/// The same for a requantisation of bytes in another arithmetic than exact (SPEC NU-6).
+std::array<std::uint8_t, 256> requantize_table(const Requantize& operation, DType input,
+                                               std::int32_t zero_point);
+/// The exponentials of a softmax over `channels` in another arithmetic than exact, by distance likewise.
+std::array<float, 256> real_softmax_table(const Softmax& softmax, std::int64_t channels);
+
+/// round(exp(-d * input_scale * beta) * 2^24) for every distance d from a pixel's greatest element.
+std::array<std::int64_t, 256> softmax_table(const Softmax& softmax);
+
+// The bytes of tables and factors that operations of the vector unit read (docs/vector.md).
+
+template <class T>
+void append(T value, std::vector<std::uint8_t>& bytes) {
+  const std::size_t at = bytes.size();
+  bytes.resize(at + sizeof value);
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+/// Of add, sub and mul, in every arithmetic.
+std::vector<std::uint8_t> elementwise_parameters(const Elementwise& operation);
+/// Of a softmax over `channels`.
+std::vector<std::uint8_t> softmax_parameters(const Softmax& operation, std::int64_t channels);
+/// Of a mean over `count` elements of zero point `zero_point`.
+std::vector<std::uint8_t> mean_parameters(const Reduce& reduce, std::int64_t count, std::int32_t zero_point);
+
+}  // namespace tilebeat

@@ -1,0 +1,42 @@
+#include "program/plan.h"
+
+#include "base/math.h"
+
+#include <algorithm>
+
+namespace tilebeat {
+namespace {
+
+constexpr std::uint64_t kAlignment = 64;
+
+void append(std::vector<std::uint8_t>& bytes, std::uint64_t value, int count) {
+  for (int i = 0; i < count; ++i) bytes.push_back(static_cast<std::uint8_t>(value >> 8 * i));
+}
+
+}  // namespace
+
+void place_start_tables(Plan& plan, const HardwareConfig& hardware) {
+  if (!hardware.chip || hardware.host.start != HostStart::kTable) return;
+  std::vector<MemorySegment> tables;
+  for (const ProgramImage& program : plan.programs) {
+    const auto same = [&](const StartTable& t) { return t.label == program.label; };
+    auto table = std::find_if(plan.start_tables.begin(), plan.start_tables.end(), same);
+    if (table == plan.start_tables.end()) {
+      table = plan.start_tables.insert(table, {program.label, 0, 0});
+      tables.push_back({"start table " + program.label, 0, {}});
+    }
+    std::vector<std::uint8_t>& bytes =
+        tables[static_cast<std::size_t>(table - plan.start_tables.begin())].bytes;
+    append(bytes, program.address, 8);
+    append(bytes, program.instructions.size() * kInstructionBytes, 4);
+    append(bytes, static_cast<std::uint64_t>(program.processor), 4);
+  }
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    tables[i].address = plan.start_tables[i].address = align_up(plan.dram_bytes, kAlignment);
+    plan.start_tables[i].bytes = tables[i].bytes.size();
+    plan.dram_bytes = tables[i].address + tables[i].bytes.size();
+    plan.image.push_back(std::move(tables[i]));
+  }
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,92 @@
+#pragma once
+
+#include "base/types.h"
+#include "config/hardware_config.h"
+#include "isa/instruction.h"
+#include "workload/tensor.h"
+#include "workload/workload.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilebeat {
+
+/// What the planner decided for a layer, and what it expects of it.
+struct LayerPlan {
+  std::string name, op, scene;
+  std::vector<std::string> layers;  ///< of the workload, of a fused unit: its name is that of the last
+  std::vector<std::pair<std::string, std::string>> choices;  ///< what was decided, and why: name and text
+  std::vector<std::pair<std::string, std::string>> facts;    ///< what an engine tells of it, likewise
+  std::int64_t macs = 0;                                     ///< useful multiply-accumulates
+  std::int64_t beats = 0;                                    ///< of all its runs on matrix engines
+  std::int64_t input_bytes = 0;   ///< planned DRAM reads of maps, halo and reloads included
+  std::int64_t kernel_bytes = 0;  ///< planned DRAM reads of packed kernels, biases, scales and factors
+  /// Of `kernel_bytes`: those of later layers, which are loaded while this one runs. And, not in
+  /// `kernel_bytes`: those of this layer that an earlier one loads.
+  std::int64_t bytes_ahead = 0, bytes_before = 0;
+  std::int64_t output_bytes = 0;  ///< planned DRAM writes
+  BoundCycles bound;
+  Cycle estimated_cycles = 0;  ///< what the planner expects (SPEC MA-3); 0: nothing is known
+  bool overlaps = false;       ///< it begins before the layer before it is complete
+  int ends = 1;                ///< times that programs execute its `layer.end`; it is complete at the last
+};
+
+/// A program under its label (SPEC SW-6).
+struct ProgramImage {
+  std::string label;
+  int processor = 0;  ///< that runs it; in a chip, see Chip
+  std::uint64_t address = 0;
+  std::vector<Instruction> instructions;
+};
+
+/// The programs of a label in a table, for chips with a start unit.
+struct StartTable {
+  std::string label;
+  std::uint64_t address = 0, bytes = 0;
+};
+
+/// Bytes that the host puts into DRAM before the run.
+struct MemorySegment {
+  std::string what;
+  std::uint64_t address = 0;
+  std::vector<std::uint8_t> bytes;
+};
+
+/// Where a tensor lies in DRAM.
+struct Placement {
+  std::uint64_t address = 0;
+  TensorInfo info;
+  StoredMapPointer stored = {};  ///< absent: as its shape says, the last axis innermost
+  /// Bytes that it takes.
+  std::int64_t size_bytes() const { return stored ? stored->size_bytes() : info.size_bytes(); }
+};
+
+/// A layer as a node of the workload's graph.
+struct GraphLayer {
+  std::string name, op;
+  std::vector<std::string> inputs;  ///< layers and inputs of the workload that it reads, in its order
+};
+
+/// A workload lowered to programs and a memory image.
+struct Plan {
+  std::string name;                  ///< the workload's, or the program file's
+  std::vector<std::string> outputs;  ///< tensors that a run writes
+  bool hand_written = false;         ///< programs of a user's own: nothing is known of what they should do
+  std::vector<GraphLayer> graph;     ///< of the workload, each layer behind those that it reads
+  std::vector<LayerPlan> layers;     ///< by the number that `layer.end` carries
+  std::vector<ProgramImage> programs;
+  std::vector<StartTable> start_tables;  ///< in the order of their labels' first programs, or none
+  std::vector<MemorySegment> image;
+  std::map<std::string, Placement> tensors;
+  std::uint64_t dram_bytes = 0;  ///< highest address in use
+};
+
+/// Where the hardware has a start unit (`host.start` = "table"), a table of its programs for every label, in
+/// DRAM behind all that lies there: an entry a program with its address (8 bytes), its length in bytes (4)
+/// and its processor (4), little-endian. `programs` have their addresses. `dram_bytes` grows along.
+void place_start_tables(Plan& plan, const HardwareConfig& hardware);
+
+}  // namespace tilebeat

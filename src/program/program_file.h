@@ -1,0 +1,57 @@
+#pragma once
+
+#include "config/hardware_config.h"
+#include "program/plan.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilebeat {
+
+/// Reads programs written by hand (docs/isa.md): a text file of instructions as `tilebeat plan --disassemble`
+/// prints them (with or without the addresses in front), and of directives:
+///
+///     .program core 0.1            the instructions that follow are for core 1 of cluster 0; `memory 0`: its
+///     memory
+///                                  core; `soc`: the system on chip's command processor
+///     .data 0x10000 x.npy          the elements of a file, written to DRAM before the run
+///     .bytes 0x20000 00 7f ff      bytes
+///     .tensor y 0x30000 int8 1 4 4 8   a result: written to outputs/y.npy after the run
+///     # text                       a comment
+///
+/// Relative paths start at the program file. Throws UserError that names file and line, also for a file of
+/// more than kMaxProgramBytes.
+struct HandPrograms {
+  Plan plan;
+  std::vector<std::string> files;  ///< that were read: the program file and those of .data
+};
+HandPrograms load_programs(const std::string& path, const HardwareConfig& hardware);
+
+/// The largest program file that is read, in bytes.
+constexpr std::int64_t kMaxProgramBytes = std::int64_t{64} << 20;
+
+/// Where the instructions of a plan's programs stand in its layers.
+class ProgramIndex {
+ public:
+  /// An instruction as a part of its layer.
+  struct Place {
+    std::uint32_t layer = 0;  ///< its number: an index of `layers()`
+    int number =
+        0;  ///< how many of the same operation come before it in the layer and this processor's program
+  };
+
+  explicit ProgramIndex(const Plan& plan);
+
+  /// The place of the instruction at an address; none: no program has one there, or no layer ends behind it.
+  std::optional<Place> find(std::uint64_t address) const;
+  const std::vector<std::string>& layers() const { return layers_; }
+
+ private:
+  std::vector<std::string> layers_;
+  std::map<std::uint64_t, std::vector<Place>> programs_;  // by the address of their first instruction
+};
+
+}  // namespace tilebeat

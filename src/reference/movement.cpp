@@ -1,0 +1,133 @@
+#include "reference/arithmetic.h"
+#include "reference/operators.h"
+#include "tilebeat/error.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace tilebeat {
+
+Tensor reference_pad(const Operand& x, const Pad& pad, const TensorInfo& output) {
+  const auto &in = x.info.shape, &out = output.shape;
+  Tensor y{out, output.dtype, {}};
+  for (std::int64_t n = 0; n < out[0]; ++n) {
+    for (std::int64_t h = 0; h < out[1]; ++h) {
+      for (std::int64_t w = 0; w < out[2]; ++w) {
+        for (std::int64_t c = 0; c < out[3]; ++c) {
+          const std::int64_t row = h - pad.pads[0], column = w - pad.pads[1],
+                             channel = c - pad.channel_pads[0];
+          const bool border =
+              row < 0 || row >= in[1] || column < 0 || column >= in[2] || channel < 0 || channel >= in[3];
+          const std::int64_t from = ((n * in[1] + row) * in[2] + column) * in[3] + channel;
+          y.bytes.push_back(border ? static_cast<std::uint8_t>(pad.value)
+                                   : x.tensor.bytes[static_cast<std::size_t>(from)]);
+        }
+      }
+    }
+  }
+  return y;
+}
+
+namespace {
+
+/// A place on an axis of the source, as a fraction with a positive denominator.
+struct Place {
+  std::int64_t numerator = 0, denominator = 1;
+
+  std::int64_t floor() const {
+    const std::int64_t quotient = numerator / denominator;
+    return quotient * denominator > numerator ? quotient - 1 : quotient;
+  }
+  std::int64_t ceil() const { return -Place{-numerator, denominator}.floor(); }
+  Place plus_half() const { return {2 * numerator + denominator, 2 * denominator}; }
+  Place minus_half() const { return {2 * numerator - denominator, 2 * denominator}; }
+};
+
+Place place_of(ResizeCoordinates rule, std::int64_t o, std::int64_t in, std::int64_t out) {
+  switch (rule) {
+    case ResizeCoordinates::kPytorchHalfPixel:
+      if (out == 1) return {};
+      [[fallthrough]];
+    case ResizeCoordinates::kHalfPixel:
+      return Place{(2 * o + 1) * in, 2 * out}.minus_half();
+    case ResizeCoordinates::kAlignCorners:
+      if (out == 1) return {};
+      return {o * (in - 1), out - 1};
+    case ResizeCoordinates::kAsymmetric:
+      return {o * in, out};
+  }
+  throw SimulationError("a rule of coordinates is not known");
+}
+
+std::int64_t rounded_place(const Place& place, Resize::Rounding rounding) {
+  switch (rounding) {
+    case Resize::Rounding::kFloor:
+      return place.floor();
+    case Resize::Rounding::kCeil:
+      return place.ceil();
+    case Resize::Rounding::kPreferFloor:
+      return place.minus_half().ceil();
+    case Resize::Rounding::kPreferCeil:
+      return place.plus_half().floor();
+  }
+  throw SimulationError("a rule of rounding is not known");
+}
+
+/// What one output takes from an axis: two pixels with their weights, which sum to the same number for all
+/// outputs of the axis.
+struct Taps {
+  std::int64_t pixels[2] = {0, 0};
+  std::int64_t weights[2] = {1, 0};
+};
+
+std::vector<Taps> taps_of(const Resize& resize, std::int64_t in, std::int64_t out) {
+  std::vector<Taps> all;
+  for (std::int64_t o = 0; o < out; ++o) {
+    const Place place = place_of(resize.coordinates, o, in, out);
+    const auto on_map = [in](std::int64_t pixel) { return std::clamp<std::int64_t>(pixel, 0, in - 1); };
+    Taps taps;
+    if (resize.mode == Resize::Mode::kNearest) {
+      taps.pixels[0] = on_map(rounded_place(place, resize.rounding));
+    } else {
+      const std::int64_t below = place.floor();
+      taps.weights[1] = place.numerator - below * place.denominator;
+      taps.weights[0] = place.denominator - taps.weights[1];
+      taps.pixels[0] = on_map(below), taps.pixels[1] = on_map(below + 1);
+    }
+    all.push_back(taps);
+  }
+  return all;
+}
+
+}  // namespace
+
+Tensor reference_resize(const Operand& x, const Resize& resize, const TensorInfo& output) {
+  const auto& in = x.info.shape;
+  const std::vector<std::int32_t> map = centred<std::int32_t>(x.tensor, x.info.zero_point);
+  const std::vector<Taps> rows = taps_of(resize, in[1], output.shape[1]);
+  const std::vector<Taps> columns = taps_of(resize, in[2], output.shape[2]);
+  Tensor y{output.shape, output.dtype, {}};
+  y.bytes.reserve(static_cast<std::size_t>(output.elements()));
+  const auto at = [&](std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t c) {
+    return std::int64_t{map[static_cast<std::size_t>(((n * in[1] + h) * in[2] + w) * in[3] + c)]};
+  };
+  for (std::int64_t n = 0; n < in[0]; ++n) {
+    for (const Taps& h : rows) {
+      for (const Taps& w : columns) {
+        const std::int64_t weights = (h.weights[0] + h.weights[1]) * (w.weights[0] + w.weights[1]);
+        for (std::int64_t c = 0; c < in[3]; ++c) {
+          std::int64_t sum = 0;
+          for (const int i : {0, 1}) {
+            for (const int j : {0, 1})
+              sum += h.weights[i] * w.weights[j] * at(n, h.pixels[i], w.pixels[j], c);
+          }
+          const double mean = static_cast<double>(sum) / static_cast<double>(weights);
+          y.bytes.push_back(static_cast<std::uint8_t>(rounded(mean, x.info.zero_point, output.dtype)));
+        }
+      }
+    }
+  }
+  return y;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "workload/workload.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilebeat {
+
+// Plain operators that every run can be checked against. They share no code with the simulated data path
+// (SPEC NU-5), but for the tables that a layer carries, which are data.
+
+/// A tensor that a layer reads: its elements, and what is known of it.
+struct Operand {
+  const Tensor& tensor;
+  const TensorInfo& info;
+};
+
+/// A convolution after SPEC NU-1 and NU-2: sums of (x - zx)(w - zw) in int32, bias, activation,
+/// requantisation. `input` is NHWC and described by `info`; the result is [N, Ho, Wo, Co], int32 without
+/// requantisation.
+Tensor reference_conv2d(const Tensor& input, const TensorInfo& info, const Conv2d& conv);
+
+/// The output of any layer, after the formulas of workload/operators.h. `inputs` are those that the layer
+/// names, in their order.
+Tensor reference_layer(const Layer& layer, const std::vector<Operand>& inputs);
+
+/// The outputs of all layers, by layer name. `progress`, if there is one, is told after each layer how many
+/// are done.
+std::map<std::string, Tensor> run_reference(const Workload& workload,
+                                            const std::function<void(std::size_t done)>& progress = {});
+
+/// The first element, in C order, in which a layer's output is wrong.
+struct Mismatch {
+  std::string layer;
+  std::vector<std::int64_t> index;
+  std::int32_t expected = 0;
+  std::int32_t actual = 0;
+};
+
+/// Compares two tensors of one layer. Throws SimulationError if their shapes or types differ.
+std::optional<Mismatch> first_mismatch(const std::string& layer, const Tensor& expected,
+                                       const Tensor& actual);
+
+}  // namespace tilebeat

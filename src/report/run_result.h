@@ -1,0 +1,187 @@
+#pragma once
+
+#include "base/activity.h"
+#include "observe/statistics.h"
+#include "workload/workload.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tilebeat {
+
+struct HardwareConfig;
+struct RunResult;
+
+/// Energies by what they went into, in pJ (SPEC UI-10).
+struct EnergyParts {
+  double macs = 0;     ///< useful multiply-accumulates
+  double results = 0;  ///< requantisation, and the operations of vector units
+  double buffers = 0;  ///< of the engines
+  double nram = 0, wram = 0, sram = 0;
+  double bus = 0;  ///< interconnects on chip
+  double dram = 0;
+  double leakage = 0;
+
+  double total() const;
+};
+
+/// The parts by their names in reports.
+struct EnergyPart {
+  std::string_view name, meaning;
+  double EnergyParts::*value;
+};
+constexpr std::array<EnergyPart, 9> kEnergyParts{{
+    {"macs", "useful multiply-accumulates", &EnergyParts::macs},
+    {"results", "requantisation, and the operations of vector units", &EnergyParts::results},
+    {"buffers", "buffers of the engines", &EnergyParts::buffers},
+    {"nram", "memories for maps and results", &EnergyParts::nram},
+    {"wram", "memories for kernels", &EnergyParts::wram},
+    {"sram", "memories of the clusters", &EnergyParts::sram},
+    {"bus", "bytes over interconnects", &EnergyParts::bus},
+    {"dram", "bytes over DRAM buses, rows that are opened", &EnergyParts::dram},
+    {"leakage", "idle area, all the time", &EnergyParts::leakage},
+}};
+
+/// Area of what is on the chip, in mm2: without interconnects, control and the controllers of DRAM.
+struct Area {
+  double macs = 0, lanes = 0, memories = 0;
+  double total() const { return macs + lanes + memories; }
+};
+
+/// Of one module: a memory, a port of a bus, a DRAM channel, the multiply-accumulate units of a core.
+struct ModuleEnergy {
+  std::string name;
+  double pj = 0;
+};
+
+/// Of a run.
+struct EnergyResult {
+  std::string technology;
+  EnergyParts parts;
+  std::vector<ModuleEnergy> modules;  ///< those that take some; the rest of `parts` belongs to no single one
+  Area area;
+  double seconds = 0;
+  /// Energy-delay product in J s.
+  double edp() const { return parts.total() * 1e-12 * seconds; }
+  /// Mean power in W.
+  double watts() const { return seconds > 0 ? parts.total() * 1e-12 / seconds : 0; }
+};
+
+/// Energy of a byte in a bank of `bytes` bytes, in pJ, by the table of the technology.
+double memory_pj_per_byte(const HardwareConfig& hardware, std::int64_t bytes);
+Area area_of(const HardwareConfig& hardware);
+/// Fills the energies of `run` and of its layers from what these have counted (SPEC UI-10: counts times the
+/// technology's table).
+void add_energy(const HardwareConfig& hardware, RunResult& run);
+
+/// Cycles of one module over a run or a layer, in its own clock domain; the activities sum to `cycles` (SPEC
+/// CY-1).
+struct ModuleCycles {
+  std::string name;
+  std::string clock;  ///< "npu" or "dram"
+  Cycle cycles = 0;
+  ActivityCycles activity{};
+};
+
+/// One counter of one module.
+struct Counter {
+  std::string module, name, unit;
+  std::int64_t value = 0;
+};
+
+/// One element that differs from what it should be.
+struct CheckDifference {
+  std::string layer, against;  ///< "reference" or "expected"
+  std::vector<std::int64_t> index;
+  std::int32_t wanted = 0, got = 0;
+};
+
+/// What one layer took (SPEC UI-4).
+struct LayerResult {
+  std::string name, op, scene, dataflow;
+  Cycle cycles = 0;  ///< from the previous layer's last completion to its own
+  std::int64_t beats = 0;
+  std::int64_t macs = 0;            ///< useful ones
+  std::optional<MacLosses> losses;  ///< of the beats, where the engine tells them
+  double utilization = 0;           ///< macs / (array_cycles() * a core's peak)
+  /// Of all cores' PE arrays together: beats are busy, everything else is a stall. Sums to the layer's cycles
+  /// of every core: `cycles` where the program lets no core begin a layer before all have ended the one
+  /// before.
+  ActivityCycles activity{};
+  MemoryBytes bytes;
+  std::int64_t results = 0;      ///< that were requantised, or that vector units made
+  std::int64_t activations = 0;  ///< of rows of DRAM
+  EnergyParts energy;
+  BoundCycles bound;                ///< analytical
+  Cycle estimated_cycles = 0;       ///< what the planner expected (SPEC MA-3); 0: nothing was known
+  std::vector<std::string> layers;  ///< of the workload, of a fused unit
+  std::vector<std::pair<std::string, std::string>> facts;  ///< what its engine tells of it: name and text
+  std::string check = "off";                               ///< "passed", "failed" or "off"
+  std::optional<Quality> quality;  ///< of its output against a float network's, where the workload has one
+  std::string busiest;             ///< the module that was busy for the greatest share of the layer's cycles
+  double busiest_share = 0;        ///< that share
+
+  Cycle array_cycles() const { return std::accumulate(activity.begin(), activity.end(), Cycle{0}); }
+};
+
+/// What one core did over a run (SPEC HI-5).
+struct CoreResult {
+  std::string name;
+  std::int64_t macs = 0;   ///< useful ones
+  double utilization = 0;  ///< macs / (cycles * the core's peak)
+  Cycle busy = 0;          ///< cycles of its PE array
+  Cycle barrier = 0;       ///< cycles that its processor waited at barriers
+  Cycle peer = 0;          ///< cycles that its processor waited for signals
+};
+
+/// A layer of the workload, and what it reads: other layers and inputs, by name.
+struct LayerInputs {
+  std::string name, op;
+  std::vector<std::string> inputs;
+};
+
+/// Bytes that a memory holds over time (SPEC UI-8).
+struct HeldByMemory {
+  std::string module;
+  std::int64_t bytes = 0;          ///< that it has
+  std::vector<std::int64_t> held;  ///< in any cycle of each slice
+};
+struct MemoryOverTime {
+  Cycle slice_cycles = 0;
+  std::vector<HeldByMemory> memories;  ///< those that held anything
+};
+
+/// Everything a run found out, as plain values.
+struct RunResult {
+  std::string workload, hardware, granularity, dataflow;
+  std::int64_t peak_macs_per_clock = 0;
+  double clock_mhz = 1000;  ///< of the NPU
+  int cores = 1;
+  Cycle cycles = 0;
+  std::int64_t macs = 0;
+  std::optional<MacLosses> losses;  ///< as those of layers
+  double utilization = 0;
+  MemoryBytes bytes;
+  std::int64_t results = 0, activations = 0;  ///< likewise
+  EnergyResult energy;
+  std::vector<LayerResult> layers;
+  std::vector<CoreResult> core_results;  ///< of a chip
+  std::vector<ModuleCycles> modules;
+  std::vector<Counter> counters;
+  std::vector<LayerInputs> graph;         ///< of the workload; empty for programs by hand
+  MemoryOverTime memory_over_time;        ///< of the scratchpads of a chip
+  std::map<std::string, Tensor> outputs;  ///< every layer's output
+  std::vector<std::string> written;       ///< layers whose outputs are written as files
+  std::vector<CheckDifference> differences;
+  std::vector<std::string> failures;  ///< broken invariants, simulation errors: one line or more each
+  bool passed() const { return differences.empty() && failures.empty(); }
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace tilebeat {
+
+/// `text` without line breaks and other control characters, so that a message stays one line.
+std::string one_line(const std::string& text);
+
+/// `json` as one line of at most about 80 characters, for messages.
+std::string shown(const nlohmann::json& json);
+
+/// The entry of `known` with the smallest edit distance to `name`; the first of several. `known` is not
+/// empty.
+std::string nearest_name(const std::string& name, const std::vector<std::string>& known);
+
+/// Where a value stands: a file and a JSON pointer (RFC 6901) into it. Every complaint about a value starts
+/// with it (SPEC UI-2).
+class Place {
+ public:
+  explicit Place(std::string file, std::string pointer = "")
+      : file_(std::move(file)), pointer_(std::move(pointer)) {}
+  /// The member `name` of the object that stands here.
+  Place key(const std::string& name) const;
+  /// Entry `index` of the list that stands here.
+  Place item(std::size_t index) const;
+  const std::string& file() const { return file_; }
+
+  /// Throws UserError `file: /pointer: problem`.
+  [[noreturn]] void fail(const std::string& problem) const;
+  /// Throws UserError `file: /pointer: value is not allowed, allowed is ...`.
+  [[noreturn]] void refuse(const std::string& value, const std::string& allowed) const;
+  [[noreturn]] void refuse_value(const nlohmann::json& value, const std::string& allowed) const;
+
+ private:
+  std::string file_;
+  std::string pointer_;
+};
+
+/// The kinds of JSON files that are handed to a command.
+enum class FileKind { kHardware, kWorkload, kMapping, kReport, kSweep };
+
+/// Throws UserError, one line that starts with `file`, when `json` is clearly a file of another kind than
+/// `wanted`; it says what to do with such a file. What cannot be told passes.
+void check_file_kind(const nlohmann::json& json, FileKind wanted, const std::string& file);
+
+}  // namespace tilebeat

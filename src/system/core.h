@@ -1,0 +1,122 @@
+#pragma once
+
+#include "fabric/interconnect.h"
+#include "fabric/scratchpad.h"
+#include "fabric/write_bridge.h"
+#include "sim/build_order.h"
+#include "system/snapshot.h"
+#include "system/system.h"
+#include "system/unit_probes.h"
+#include "units/command_processor.h"
+#include "units/commanded_unit.h"
+#include "units/copy_engine.h"
+#include "units/matrix_unit.h"
+#include "units/vector_unit.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// A core (SPEC HI-2): command processor, matrix unit, vector unit, NRAM and WRAM behind a bus, IODMA and
+/// MVDMA. Bus and command processor are made from what the matrix unit and the other units list.
+class Core : public sc_core::sc_module {
+ public:
+  /// `core` is its number in the chip, `processor` that of its command processor.
+  Core(sc_core::sc_module_name name, const SimContext& context, const HardwareConfig& hardware, int core,
+       int processor, const SimulationOptions& options, BuildOrder& order);
+
+  std::unique_ptr<CommandProcessor> control;
+  std::unique_ptr<CopyEngine> iodma, mvdma;  ///< their outer ports are the core's
+  std::unique_ptr<Interconnect> bus;         ///< its last initiator port takes broadcasts
+
+  /// The matrix unit's ports to the chip's interconnect.
+  std::vector<NamedPort> dram_ports() { return matrix_->dram_ports(); }
+  const Scratchpad& nram() const { return *nram_; }
+  const Scratchpad& wram() const { return *wram_; }
+  /// A fault of SimulationOptions that is in this core.
+  void inject_fault(const MemoryFault& fault);
+  SC_HAS_PROCESS(Core);
+
+  /// Adds what its parts have counted, and what the core did as a whole: as of the snapshot's cycle or, when
+  /// the core computes for a layer that it has not ended, as of the cycle in which it began to.
+  void collect(Snapshot& snapshot);
+  Cycle settled_at();
+  /// Shows all ledgers.
+  void probe(UnitProbes& probes);
+
+ private:
+  void visit(StatVisitor& visitor);
+  void count(Snapshot& snapshot);
+  void record_begin();
+
+  SimContext context_;
+  sc_core::sc_event begun_;
+  Snapshot at_begin_;  ///< the core's part, when it began to compute for the layer it has not ended yet
+  std::unique_ptr<Scratchpad> nram_, wram_;
+  std::unique_ptr<VectorUnit> vector_;
+  std::unique_ptr<MatrixUnit> matrix_;
+};
+
+/// The memory core of a cluster (SPEC HI-3): command processor, SRAM behind the cluster's bus, GDMA, CDMA,
+/// and the broadcast bus to the cores with the DMA engine that feeds it. Options: one merged DMA engine
+/// instead of these three; a scalar unit that adds, subtracts and multiplies in SRAM (document 001 [47]).
+class MemoryCore : public sc_core::sc_module {
+ public:
+  MemoryCore(sc_core::sc_module_name name, const SimContext& context, const HardwareConfig& hardware,
+             int cluster, int processor, BuildOrder& order);
+
+  std::unique_ptr<CommandProcessor> control;
+  std::unique_ptr<WriteBridge> broadcast;  ///< one output a core
+  std::unique_ptr<WriteBridge> cdma_in;    ///< takes writes of other clusters
+  std::unique_ptr<Interconnect> bus;       ///< its first initiator ports are the cores' MVDMAs
+
+  /// The ports to DRAM and to the other clusters: those of GDMA and CDMA, or of the merged engine.
+  BurstPort& dram_port() { return engines_.front()->outer; }
+  BurstPort& link_port();
+
+  /// A fault of the SRAM.
+  const Scratchpad& sram() const { return *sram_; }
+  void inject_fault(const Fault& fault) { sram_->inject_fault(fault.bank, fault.address, fault.mask); }
+  /// Adds what its parts have counted, as of the snapshot's cycle.
+  void collect(Snapshot& snapshot);
+  Cycle settled_at();
+  /// Shows all ledgers.
+  void probe(UnitProbes& probes);
+
+ private:
+  void build_engines(const SimContext& context, const ChipConfig& chip, const std::vector<AddressRange>& map,
+                     BuildOrder& order);
+  BurstPort& broadcast_port();
+  void visit(StatVisitor& visitor);
+
+  std::unique_ptr<Scratchpad> sram_;
+  std::vector<std::unique_ptr<CopyEngine>>
+      engines_;                         ///< GDMA, CDMA, that of the broadcast; or the merged one
+  std::unique_ptr<VectorUnit> scalar_;  ///< null: there is none
+};
+
+// Buses and command processors are made from what their units list, and bound by the same lists.
+
+template <class T>
+std::vector<T> joined(std::vector<T> first, const std::vector<T>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+std::vector<std::string> names_of(const std::vector<NamedPort>& ports);
+/// Binds each port that has a socket to the bus's initiator port of the same number.
+void bind_ports(Interconnect& bus, const std::vector<NamedPort>& ports);
+
+/// A command processor of these units; `registers` is the address of its registers.
+std::unique_ptr<CommandProcessor> make_control(const SimContext& context, const HardwareConfig& hardware,
+                                               const std::vector<UnitSockets>& units,
+                                               std::uint64_t registers);
+/// Binds the units that it was made of.
+void bind_units(CommandProcessor& control, const std::vector<UnitSockets>& units);
+
+}  // namespace tilebeat

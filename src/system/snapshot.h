@@ -1,0 +1,106 @@
+#pragma once
+
+#include "fabric/dram_controller.h"
+#include "fabric/interconnect.h"
+#include "fabric/scratchpad.h"
+#include "observe/statistics.h"
+#include "report/run_result.h"
+#include "sim/work_counter.h"
+#include "units/command_processor.h"
+#include "units/copy_engine.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// What the numbers of layers are made of.
+struct LayerCounts {
+  MemoryBytes bytes;
+  ActivityCycles array{};  ///< of all PE arrays together
+  std::int64_t beats = 0, macs = 0;
+  std::int64_t results = 0, activations = 0;  ///< results made, rows of DRAM opened
+  std::optional<MacLosses> losses;            ///< of the PE arrays that tell them
+
+  LayerCounts& operator+=(const LayerCounts& more);
+  /// Less what was counted before, or elsewhere.
+  LayerCounts& operator-=(const LayerCounts& other);
+};
+
+/// All counters and ledgers of a system at one instant.
+struct Snapshot : LayerCounts {
+  Cycle at = 0;
+  std::vector<ModuleCycles> modules;
+  std::vector<Counter> counters;
+  std::vector<CoreResult> cores;  ///< without their utilisation
+
+  /// Adds what a part of the system has counted.
+  void add(Snapshot part);
+  /// Adds a part whose modules' names begin with `prefix` as one whose names begin with `as`.
+  void add(Snapshot part, const std::string& prefix, const std::string& as);
+};
+
+/// What is kept of the snapshot at a layer's end: that of a large chip takes a megabyte, and a network may
+/// have thousands of layers.
+struct LayerMark : LayerCounts {
+  Cycle at = 0;
+  std::string busiest;       ///< module with the largest share of busy cycles since the mark before
+  double busiest_share = 0;  ///< 0 to 1
+
+  LayerMark() = default;
+  /// Of `snapshot`; `before` is the one before, or empty.
+  LayerMark(const Snapshot& snapshot, const Snapshot& before);
+};
+
+/// Adds the statistics of parts, as of a cycle, to a snapshot.
+class SnapshotVisitor : public StatVisitor {
+ public:
+  /// `container` is the name of what contains the parts, as reports call it; empty: the whole system.
+  SnapshotVisitor(Snapshot& snapshot, const std::string& container)
+      : snapshot_(snapshot), prefix_(container.empty() ? "" : container + ".") {}
+
+  void ledger(const std::string& module, CycleLedger& ledger) override;
+  void counter(const std::string& module, const std::string& name, const std::string& unit,
+               std::int64_t value) override;
+  void bytes(std::int64_t MemoryBytes::*level, std::int64_t moved) override {
+    snapshot_.bytes.*level += moved;
+  }
+  void array(const CycleLedger& ledger, std::int64_t beats, std::int64_t macs) override;
+  void results(std::int64_t elements) override { snapshot_.results += elements; }
+  void losses(const MacLosses& losses) override;
+
+  // What every system has, whatever its engines.
+  void bus(const std::string& module, Interconnect& bus);
+  /// `at` is the edge of the cycle that the snapshot is of.
+  void dram(const std::string& module, DramController& dram, Picoseconds at);
+  void scratchpad(const std::string& module, Scratchpad& memory, std::int64_t MemoryBytes::*read,
+                  std::int64_t MemoryBytes::*write);
+  void control_counters(const CommandProcessor& control);
+
+ private:
+  Snapshot& snapshot_;
+  std::string prefix_;
+};
+
+/// Finds the cycle up to which every ledger is settled.
+class LatestClock : public StatVisitor {
+ public:
+  Cycle at = 0;
+
+  void ledger(const std::string& /*module*/, CycleLedger& ledger) override {
+    at = std::max(at, ledger.settled_at());
+  }
+  void counter(const std::string&, const std::string&, const std::string&, std::int64_t) override {}
+  void bytes(std::int64_t MemoryBytes::*, std::int64_t) override {}
+  void array(const CycleLedger&, std::int64_t, std::int64_t) override {}
+};
+
+// The ledgers of parts that cores, memory cores and boards have.
+void visit_ledgers(StatVisitor& visitor, CommandProcessor& control);
+void visit_ledgers(StatVisitor& visitor, const std::string& module, CopyEngine& engine);
+
+}  // namespace tilebeat

@@ -1,0 +1,185 @@
+#pragma once
+
+#include "program/plan.h"
+#include "sim/build_order.h"
+#include "sim/context.h"
+#include "system/snapshot.h"
+#include "system/unit_probes.h"
+#include "units/command_processor.h"
+#include "units/host.h"
+#include "units/matrix_unit.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <systemc>
+#include <tlm>
+
+namespace tilebeat {
+
+/// Tells apart what layers did of which one begins before the other is complete (SPEC UI-4, FU-9). Such
+/// layers work in cores alone, on the cores' own memories and DRAM. What a processor counts belongs to the
+/// layer that it has not ended yet, exactly; DRAM bytes are those that completed at its own ports of the
+/// interconnect. What no processor of the program counts is told apart where layers complete: rows of DRAM
+/// that were opened, bytes over other ports, arrays of cores without work. What others than processors read
+/// or write in DRAM belongs to the last of such layers.
+class OverlappingLayers {
+ public:
+  /// What a processor alone has counted up to now, DRAM bytes by its own ports.
+  using OwnCounts = std::function<LayerCounts(int processor)>;
+
+  explicit OverlappingLayers(const Plan& plan);
+
+  /// The layer behind `layer` begins before that is complete.
+  bool overlaps(std::uint32_t layer) const { return layer < overlaps_.size() && overlaps_[layer]; }
+  /// Where any layers overlap, DRAM reads of layers are those that have arrived at ports, but for the last
+  /// layer's: it gets what is on its way yet.
+  bool counts_arrivals(std::uint32_t layer) const { return any_ && layer + 1 < overlaps_.size(); }
+  /// The programs begin, when `all` has been counted.
+  void begin(const LayerCounts& all) { before_ = all.bytes; }
+  /// A processor has ended its part of a layer that overlaps the next one; `own` is what it has counted.
+  void end_part(std::uint32_t layer, int processor, const LayerCounts& own) {
+    parts_[layer].emplace_back(processor, own);
+  }
+  /// A layer is complete, when `all` has been counted: what of it layers up to this one did.
+  LayerCounts complete(std::uint32_t layer, const LayerCounts& all, const std::vector<int>& processors,
+                       const OwnCounts& own);
+
+ private:
+  std::vector<bool> overlaps_;                                               // by layer
+  bool any_ = false;                                                         // of them
+  std::map<std::uint32_t, std::vector<std::pair<int, LayerCounts>>> parts_;  // of layers, by processor
+  std::map<int, MemoryBytes> moved_;  // by processor: up to the layer that is not complete
+  MemoryBytes before_;                // of all, up to that layer
+};
+
+/// The memories that a fault can be in. The engine's are those that its configuration describes.
+enum class FaultMemory : std::uint8_t { kEngine, kNram, kWram, kSram };
+
+/// A broken cell of a memory of a core, or of the SRAM of a cluster.
+struct MemoryFault {
+  FaultMemory memory = FaultMemory::kEngine;
+  int cluster = 0, core = 0;  ///< on a chip; the core within its cluster
+  Fault cell;
+};
+
+/// What a simulation is asked for, besides workload and hardware.
+struct SimulationOptions {
+  Granularity granularity = Granularity::kTile;
+  Observers observers;
+  bool trace_accumulators = false;
+  std::vector<MemoryFault> faults;
+  /// kOutside: the interconnect has one more port, `System::external_port`, and the programs begin with
+  /// `System::start`.
+  StartedBy started_by = StartedBy::kItself;
+  std::uint32_t jitter_seed = 0;       ///< 0: no random delta delays (SPEC CY-4)
+  std::uint32_t build_order_seed = 0;  ///< 0: modules are built in their usual order
+  std::function<void(Cycle now, std::size_t layers_done)> progress;  ///< called now and then; may be empty
+};
+
+/// A whole piece of hardware: what `simulate` needs of it.
+class System : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(System);
+
+  /// Reads and writes DRAM without time passing.
+  void write_memory(std::uint64_t address, const std::vector<std::uint8_t>& bytes);
+  std::vector<std::uint8_t> read_memory(std::uint64_t address, std::int64_t bytes);
+  /// All programs have run.
+  virtual bool finished() const = 0;
+  /// The end of each layer, in order of completion, with the layers' numbers; those that end in the same
+  /// cycle in the order of their numbers.
+  const std::vector<std::pair<std::uint32_t, LayerMark>>& layer_ends() const { return layer_ends_; }
+  /// The snapshot of the last of them; empty before the first.
+  const Snapshot& last_layer_end() const { return last_layer_end_; }
+  /// A snapshot of the cycle in which all programs had run that are written by hand; nothing before that.
+  const std::optional<Snapshot>& run_end() const { return run_end_; }
+  /// Lets the programs begin in this cycle, where `SimulationOptions::started_by` is kOutside; called once,
+  /// in a process.
+  void start();
+  /// A snapshot of the cycle in which they began: empty where the host begins by itself.
+  const Snapshot& run_begin() const { return run_begin_; }
+  /// Notified when all programs have run.
+  const sc_core::sc_event& run_ended() const { return run_ended_; }
+  /// The port of the interconnect for a master outside the system, which has to be bound; null: there is
+  /// none.
+  tlm::tlm_target_socket<>* external_port() const { return external_port_; }
+  /// The counters and ledgers as they stand, up to the cycle to which every ledger is settled.
+  Snapshot snapshot_now() { return take_snapshot(std::max(now(), settled_at())); }
+  /// The on-chip memories that are built, in the order of their names in reports.
+  virtual std::vector<const Scratchpad*> scratchpads() const { return {}; }
+  /// What every unit holds and waits for.
+  virtual std::string describe_state() const = 0;
+  /// The instructions that units work on, with their addresses, a line a processor; empty: none.
+  virtual std::string describe_under_way() const = 0;
+  /// Lets the observers of the run hear every unit, if there are any. Called once, before the run.
+  void probe();
+  /// Lets go of observers that record no more.
+  void let_go_if_over() {
+    if (probes_) probes_->let_go_if_over();
+  }
+  Cycle now() const { return context_.clock.cycle_of(now_ps()); }
+
+ protected:
+  System(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
+         const SimulationOptions& options, DeltaJitter* jitter);
+  /// The latest cycle up to which any ledger is settled.
+  virtual Cycle settled_at() = 0;
+  /// The snapshot of a cycle, every counter and ledger.
+  virtual Snapshot take_snapshot(Cycle at) = 0;
+  /// What a processor alone has counted up to now, as OverlappingLayers takes it apart, and the bytes that
+  /// all initiators have read from DRAM and received. Where there is one processor, no layers overlap.
+  virtual LayerCounts own_counts(int /*processor*/) { return {}; }
+  virtual std::int64_t arrived_from_dram() const { return 0; }
+  /// Shows the ledgers of all units.
+  virtual void show_ledgers(UnitProbes& probes) = 0;
+  /// Follows the ends of layers on a processor, and the end of the run.
+  void observe(CommandProcessor& control, int processor);
+  void observe(Host& host);
+  void offer(tlm::tlm_target_socket<>& external_port) { external_port_ = &external_port; }
+  /// A processor's line of `describe_under_way`.
+  static std::string under_way_line(const CommandProcessor& control);
+  /// Bytes that a debug transport through the host's port moved, at most up to the end of one memory's part.
+  virtual unsigned debug_transport(tlm::tlm_generic_payload& payload) = 0;
+
+  SimContext context_;
+  BuildOrder order_;
+
+ private:
+  void move_memory(tlm::tlm_command command, std::uint64_t address, std::uint8_t* data, std::size_t bytes);
+  /// A processor has executed `layer.end`; the layer is complete when all have whose programs name it. Throws
+  /// SimulationError when no program does, or not so often.
+  void end_layer(std::uint32_t layer, int processor, Cycle at);
+  /// Lets the host begin when all has acted that acts in this cycle.
+  void begin_run();
+  /// Takes the snapshot of the layers that ended in this cycle, when all processors have dealt with it.
+  void record_layers();
+
+  std::vector<int> ends_left_;        ///< by layer: processors that have not ended it yet
+  std::vector<std::uint32_t> ended_;  ///< in this cycle, not recorded yet
+  std::vector<std::pair<std::uint32_t, int>> ended_parts_;  ///< likewise: layers that overlap, processors
+  std::vector<int> processors_;                             ///< that are observed
+  bool hand_written_;                                       ///< the programs
+  OverlappingLayers overlapping_;
+  sc_core::sc_event record_, begin_, run_ended_;
+  Host* host_observed_ = nullptr;
+  tlm::tlm_target_socket<>* external_port_ = nullptr;
+  Snapshot run_begin_;
+  std::vector<std::pair<std::uint32_t, LayerMark>> layer_ends_;
+  Snapshot last_layer_end_;
+  std::optional<Snapshot> run_end_;
+  std::optional<UnitProbes> probes_;
+};
+
+/// The hardware that a configuration describes: the system on chip, or a chip of clusters.
+std::unique_ptr<System> make_system(const HardwareConfig& hardware, const Plan& plan,
+                                    const SimulationOptions& options, DeltaJitter* jitter);
+
+}  // namespace tilebeat

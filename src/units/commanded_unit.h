@@ -1,0 +1,162 @@
+#pragma once
+
+#include "base/activity.h"
+#include "base/types.h"
+#include "fabric/transport.h"
+#include "isa/instruction.h"
+#include "observe/activity_log.h"
+#include "sim/clock.h"
+#include "sim/context.h"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <systemc>
+#include <tlm>
+
+namespace tilebeat {
+
+/// What the sender, and so its receiver, waits for from now on.
+struct WaitsFor {
+  Activity activity = Activity::kNoWork;
+};
+
+/// From the command processor to a unit, on the unit's command socket. It arrives in phase kGrant and is
+/// acted upon in the next cycle.
+struct UnitCommand {
+  static constexpr const char* kMessageName = "UnitCommand";
+  /// The next instruction, its tokens taken.
+  struct Dispatch {
+    const Instruction& instruction;
+    Activity next_waits_for;  ///< why the instruction after it does not come yet
+  };
+  /// WaitsFor: why the instruction after the ones already sent does not come yet.
+  std::variant<Dispatch, WaitsFor> content;
+};
+
+/// From a unit to the command processor, sent in phase kAct.
+struct UnitMessage {
+  static constexpr const char* kMessageName = "UnitMessage";
+  enum class Kind : std::uint8_t {
+    kReleased,  ///< the unit's front no longer needs the instruction or its operands and can take another one
+    kDone       ///< the results are complete
+  };
+  Unit unit;
+  Kind kind;
+  Semaphores signals{};
+};
+
+/// From the start unit to a command processor, in phase kAct: run this program from its first instruction.
+struct ProgramStart {
+  static constexpr const char* kMessageName = "ProgramStart";
+  std::uint64_t address = 0;  ///< in DRAM, a multiple of the instruction size
+  std::uint64_t bytes = 0;
+};
+
+/// From the command processor to the host: the program has ended.
+struct ProgramEnd {
+  static constexpr const char* kMessageName = "ProgramEnd";
+  std::uint64_t address = 0;  ///< of its last instruction
+};
+
+/// Instructions that a unit holds at a time: the one it works on and the next one.
+constexpr int kUnitDepth = 2;
+
+/// From a DMA channel to the module that takes its data.
+struct StreamMessage {
+  static constexpr const char* kMessageName = "StreamMessage";
+  /// An instruction's data begins.
+  struct Begin {
+    const Instruction& instruction;
+  };
+  struct Data {
+    const std::uint8_t* bytes;
+    int count;
+    const WaitTrail& trail;  ///< of the burst that brought it
+  };
+  /// When data is taken, which the sink knows in advance.
+  struct Answer {
+    Cycle accepted = 0;  ///< the cycle after the last bus beat was taken
+    Cycle blocked = 0;   ///< cycles in which a beat had to wait for a write queue
+    Cycle written = 0;   ///< the cycle after the last byte was written
+  };
+  std::variant<Begin, Data, WaitsFor> content;
+  Answer answer{};  ///< filled in by the receiver of Data
+};
+
+/// Through which a unit, or a module that finishes a unit's instructions, reports to the command processor.
+class CompletionSocket : public tlm_utils::simple_initiator_socket<CompletionSocket> {
+ public:
+  /// `unit` is the one whose instructions are reported.
+  CompletionSocket(const char* name, Unit unit) : simple_initiator_socket(name), unit_(unit) {}
+
+  /// Reports that an instruction was released or is done, which gives one for each of `signals`. Takes no
+  /// time; called in phase kAct.
+  void tell(UnitMessage::Kind kind, const Semaphores& signals) {
+    send_(*this, UnitMessage{unit_, kind, signals});
+  }
+
+ private:
+  Unit unit_;
+  MessageSender send_;
+};
+
+/// What all units of the command processor have in common: they take its commands and act upon them in the
+/// next cycle, remember why no further instruction comes, and report what is released and done.
+///
+/// A unit adds a method that is sensitive to `wake_` and begins with `gate_`.
+class CommandedUnit : public sc_core::sc_module {
+ protected:
+  sc_core::sc_event wake_;  // declared first: ports of the units notify it
+
+ public:
+  tlm_utils::simple_target_socket<CommandedUnit> command;
+  CompletionSocket completion;
+
+ protected:
+  CommandedUnit(const sc_core::sc_module_name& name, const SimContext& context, Unit unit);
+
+  /// An instruction was sent; the unit keeps a copy and may begin in cycle `next`. Throws a SimulationError
+  /// if the unit cannot execute it.
+  virtual void take(const Instruction& instruction, Cycle next) = 0;
+  /// A command wakes the unit. Otherwise the unit looks for new instructions by itself.
+  virtual bool wakes_on_command() const { return true; }
+
+  void tell(UnitMessage::Kind kind, const Semaphores& signals) { completion.tell(kind, signals); }
+  /// Wakes the unit in phase kAct of `cycle`, unless it is woken earlier.
+  void wake_at(Cycle cycle) { notify_at(wake_, context_.clock, cycle); }
+  /// The same, when there is something to do.
+  void wake_at(const NextClock& next) { notify_at(wake_, context_.clock, next); }
+
+  SimContext context_;
+  MethodGate gate_;
+  Activity blocker_ = Activity::kHost;  ///< why the instruction after those that were sent does not come
+
+ private:
+  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+};
+
+/// An initiator port of a bus, and the socket that is bound to it; null: it is bound by someone else.
+struct NamedPort {
+  std::string name;
+  tlm::tlm_initiator_socket<>* socket = nullptr;
+};
+
+/// A unit as its command processor sees it: where it takes instructions, and the sockets by which its modules
+/// tell that these are done.
+struct UnitSockets {
+  Unit unit = Unit::kSync;
+  tlm::tlm_target_socket<>* command = nullptr;
+  std::vector<tlm::tlm_initiator_socket<>*> completions;
+  std::vector<Unit> also{};  ///< other units whose instructions it executes, in one queue with its own
+};
+
+/// A unit that is one module, with a socket `command` and a socket `completion`.
+template <class Module>
+UnitSockets unit_sockets(Unit unit, Module& module) {
+  return {unit, &module.command, {&module.completion}};
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,189 @@
+#pragma once
+
+#include "config/hardware_config.h"
+#include "fabric/burst_port.h"
+#include "fabric/interconnect.h"
+#include "fabric/strided_block.h"
+#include "observe/statistics.h"
+#include "units/commanded_unit.h"
+#include "units/matrix_unit.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// Bytes that come and go in blocks, first in, first out.
+class ByteQueue {
+ public:
+  std::size_t size() const { return bytes_.size() - begin_; }
+  /// The oldest byte; the others follow it.
+  std::uint8_t* data() { return bytes_.data() + begin_; }
+
+  void push(const std::uint8_t* bytes, std::size_t count) {
+    make_room(count);
+    bytes_.insert(bytes_.end(), bytes, bytes + count);
+  }
+  /// `count` times `byte`.
+  void push(std::size_t count, std::uint8_t byte) {
+    make_room(count);
+    bytes_.insert(bytes_.end(), count, byte);
+  }
+  /// Takes the oldest `count` bytes off, which are there.
+  void pop(std::size_t count) { begin_ += count; }
+
+ private:
+  // Bytes move to the front when that is cheaper than growing.
+  void make_room(std::size_t count) {
+    if (bytes_.size() + count <= bytes_.capacity() || begin_ < size()) return;
+    bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(begin_));
+    begin_ = 0;
+  }
+
+  std::vector<std::uint8_t> bytes_;
+  std::size_t begin_ = 0;  // of the oldest byte
+};
+
+/// The pieces of a copy's data stream, in order: bursts to read and stretches of the border to fill.
+class CopyStream {
+ public:
+  CopyStream(const Copy& copy, int burst_bytes);
+
+  struct Piece {
+    bool fill = false;
+    std::uint64_t address = 0;  ///< of a burst
+    int bytes = 0;
+  };
+  bool done() const { return !piece_; }
+  const Piece& piece() const { return *piece_; }
+  void advance();
+  /// Bytes of the whole stream, border included.
+  static std::int64_t total_bytes(const Copy& copy);
+  /// Where they come from, and where they go.
+  static StridedBlock source(const Copy& copy);
+  static StridedBlock destination(const Copy& copy);
+  /// Where block `block` of a copy that turns its blocks goes.
+  static StridedBlock turned_block(const Copy& copy, int block);
+
+ private:
+  void enter_run();
+
+  Copy copy_;
+  int burst_bytes_;
+  std::int64_t row_ = 0, column_ = -1;    // of the run, border included
+  std::int64_t length_ = 0, offset_ = 0;  // of the run, or of runs that touch; in it
+  std::optional<Piece> piece_;
+};
+
+/// One more side of a DMA engine: a port and the addresses that it leads to.
+struct CopySide {
+  const char* name = "";
+  std::vector<AddressRange> ranges;
+};
+
+/// A DMA engine between two buses: IODMA, MVDMA, GDMA and CDMA, which differ in what they are bound to (SPEC
+/// HI-2 to HI-4), and the fold engine of a W-fold core, whose ports both lead to the core's own bus. Executes
+/// Copy instructions: reads bursts from the one side into a buffer of `buffer_bytes`, in order, and writes
+/// bursts to the other.
+///
+/// Throughput: one read and one write request a cycle. A write is requested in the cycle after the last byte
+/// of its data arrived. Back-pressure: a burst is read only when the buffer has room for it and fewer than
+/// `max_outstanding` are under way on its side. The next instruction's reads begin while the previous one is
+/// still being written. The source is released when its last byte has arrived, the instruction is done when
+/// the last write's response has. A stretch of border takes the place of a read request.
+///
+/// The fold engine may write over its own source, as long as no run of the destination begins later than the
+/// run that it comes from: every byte is read before its place is written (SPEC WF-5, document 003 [0212]).
+/// With `outer_count` 0 a copy is border alone and fills its destination.
+///
+/// A copy that turns its blocks (Copy::turned_columns) reads them as any other. The buffer is byte-wide
+/// banks, turned by one from run to run, so that a burst of what lies below each other leaves it like one of
+/// what lies side by side: the first write of a block is requested in the cycle after the block's last byte
+/// arrived, no burst has bytes of two blocks. A block and a burst must fit the buffer together.
+///
+/// A merged engine (SPEC HI-3) stands for several: it has a port for each of their outer sides and executes
+/// their copies in the order of the program, with one buffer and one request a cycle for all.
+///
+/// A copy of nothing, one of blocks that do not fit the buffer, one between addresses of the same side (fold:
+/// of different sides, or onto bytes that are still to be read) and one that leaves a memory of the inner
+/// side is refused when it is dispatched; one that leaves a memory of the outer side when its bus answers.
+class CopyEngine : public CommandedUnit {
+ public:
+  BurstPort outer, inner;
+  std::vector<std::unique_ptr<BurstPort>> more_outer;  ///< in the order of the constructor's `more`
+
+  /// Addresses inside `inner_ranges` are reached through `inner`, those of `more` through ports of their own,
+  /// all others through `outer`.
+  CopyEngine(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config, Unit unit,
+             std::vector<AddressRange> inner_ranges, const std::vector<CopySide>& more = {});
+  SC_HAS_PROCESS(CopyEngine);
+
+  Unit unit() const { return unit_; }
+
+  CycleLedger read_ledger, write_ledger;  ///< busy: a request was sent
+  std::int64_t bytes = 0;                 ///< bytes written, border included
+  std::int64_t filled = 0;                ///< bytes of borders
+
+ private:
+  struct Job {
+    Instruction instruction;
+    std::int64_t unwritten = 0;  // bytes without a write's response
+    Cycle began = 0;
+  };
+  struct Piece {
+    BurstPort* port = nullptr;  // null: fill
+    int bytes = 0;
+    std::uint8_t fill = 0;
+    bool last = false;  // of its job
+  };
+  void take(const Instruction& instruction, Cycle next) override;
+  void step();
+  void take_data(Cycle now);
+  void take_responses(Cycle now);
+  bool read(Cycle now);
+  bool write(Cycle now);
+  Activity read_blocker(Cycle now);
+  Activity write_blocker(Cycle now);
+  bool begin_stream();
+  bool begin_write();
+  bool turn_block();
+  bool is_inner(std::uint64_t address) const;
+  // The fold engine has both ends inside: it reads by the one port and writes by the other.
+  BurstPort& read_port(std::uint64_t address) {
+    return unit_ != Unit::kFold && is_inner(address) ? inner : outer_port(address);
+  }
+  BurstPort& write_port(std::uint64_t address) { return is_inner(address) ? inner : outer_port(address); }
+  BurstPort& outer_port(std::uint64_t address);
+  void check(const Copy& copy) const;
+  void check_inside(const char* what, const StridedBlock& block) const;
+  void trace_state(Cycle now);
+
+  DmaConfig config_;
+  WorkCounter buffer_fill_;
+  Unit unit_;
+  std::vector<AddressRange> inner_ranges_;
+  std::vector<std::vector<AddressRange>> more_ranges_;  // of `more_outer`
+
+  std::deque<Job> jobs_;     // not done, oldest first
+  std::size_t to_read_ = 0;  // the first job whose stream has not begun
+  std::optional<CopyStream> stream_;
+  std::deque<Piece> pieces_;    // requested or to be filled, oldest first
+  std::size_t to_release_ = 0;  // the job whose last byte arrives next
+  ByteQueue data_;              // arrived, not written
+  int reserved_ = 0;            // bytes of the buffer in use or promised
+  std::size_t to_write_ = 0;
+  int next_block_ = 0;           // of the job to write, if it turns its blocks
+  std::optional<Copy> to_turn_;  // its block is at the front of `data_` and not turned yet
+  std::optional<BurstCutter> cutter_;
+  std::deque<std::pair<BurstPort*, int>> writes_;  // under way, oldest first
+  SignalId buffer_signal_ = -1, read_signal_ = -1, write_signal_ = -1;
+};
+
+}  // namespace tilebeat

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "config/hardware_config.h"
+#include "fabric/scratchpad.h"
+#include "isa/instruction.h"
+#include "observe/statistics.h"
+#include "sim/build_order.h"
+#include "sim/context.h"
+#include "sim/work_counter.h"
+#include "units/commanded_unit.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <systemc>
+
+namespace tilebeat {
+
+/// The size of a piece of work, as far as the unit knows it.
+struct WorkSize {
+  std::optional<std::int64_t> bytes = {};  ///< moved
+  std::optional<std::int64_t> macs = {};   ///< useful multiply-accumulates
+};
+
+/// Shows in the timeline, if there is one, that `module` worked on `instruction` in the cycles [begin, end).
+void show_work(const SimContext& context, const sc_core::sc_module& module, const Instruction& instruction,
+               Cycle begin, Cycle end, const WorkSize& size);
+
+/// A memory cell that stores some bits flipped (SPEC CY-3: corrupting one byte must fail the check).
+struct Fault {
+  int bank = 0;
+  std::int64_t address = 0;  ///< byte within the bank
+  std::uint8_t mask = 1;
+};
+
+/// A matrix engine as a core or a board sees it (SPEC HI-2): the engine with everything between it and the
+/// memories. Not a module itself: its parts are modules of the core or board in whose constructor it is made.
+/// Who contains it binds what it lists, and knows nothing else of it.
+class MatrixUnit {
+ public:
+  virtual ~MatrixUnit() = default;
+
+  /// Its ports to the memories, in the order of arbitration.
+  virtual std::vector<NamedPort> memory_ports() = 0;
+  /// Its ports to the chip's interconnect, in a core alone: those that its description names, in that order.
+  virtual std::vector<NamedPort> dram_ports() { return {}; }
+  /// The units that the command processor commands, in the order of its sockets.
+  virtual std::vector<UnitSockets> units() = 0;
+  /// How many ports of its own the unit has at every bank of NRAM, of WRAM (Scratchpad::engine_port).
+  virtual int nram_ports() const { return 0; }
+  virtual int wram_ports() const { return 0; }
+  /// Called once in a core: binds what leads to its memories past the bus. Both outlive the unit.
+  virtual void bind_memories(Scratchpad& /*nram*/, Scratchpad& /*wram*/) {}
+  /// Tells everything that its parts have counted.
+  virtual void visit(StatVisitor& visitor) = 0;
+  /// A fault in the cells that the engine's configuration describes (EngineConfig::fault_space).
+  virtual void inject_fault(const Fault& fault) = 0;
+  /// A cell of its core's memories is broken: what the unit computes with is what it reads there, even where
+  /// it knows what was written.
+  virtual void read_every_word() {}
+};
+
+/// What a matrix unit is made from; outlives the call.
+struct MatrixUnitContext {
+  const SimContext& context;
+  const HardwareConfig& hardware;
+  BuildOrder& order;
+  Granularity granularity = Granularity::kTile;
+  bool trace_accumulators = false;
+  std::string channel_prefix;  ///< of the names of the DMA channels that come with an engine
+  std::uint64_t nram = 0;      ///< address of the core's NRAM
+};
+
+/// The unit of the engine that `hardware.dataflow` names, its parts built in any order and bound to one
+/// another. Defined by the list of engines (engines/list.h), not by this level.
+std::unique_ptr<MatrixUnit> make_matrix_unit(const MatrixUnitContext& context);
+
+}  // namespace tilebeat

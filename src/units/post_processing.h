@@ -1,0 +1,79 @@
+#pragma once
+
+#include "base/numerics.h"
+#include "isa/instruction.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tilebeat {
+
+/// `value` within the bounds that `setup` or a VectorRun sets to results of the byte type `type`.
+template <class Bounded>
+std::int32_t within_bounds(std::int64_t value, const Bounded& bounds, DType type) {
+  const std::int64_t low = dtype_min(type) + bounds.floor, high = dtype_max(type) - bounds.ceiling;
+  return static_cast<std::int32_t>(std::min(std::max(value, low), high));
+}
+
+/// The requantisation of SPEC NU-6: an accumulator in float32 or in fixed point.
+inline std::int32_t rescale(std::int32_t value, const ConvSetup& setup, const PostParameter& parameter) {
+  const std::int32_t zero = setup.output_zero_point;
+  if (setup.rescale == Rescale::kReal32)
+    return requantize_float(value, static_cast<float>(parameter.scale), zero, setup.output_type);
+  const double whole = std::clamp(parameter.scale, double{INT32_MIN}, double{INT32_MAX});
+  const FixedFactor factor{_mm_cvtsd_si32(_mm_set_sd(whole)), parameter.shift};
+  const std::int64_t product = setup.rescale == Rescale::kSingleRounding
+                                   ? multiply_single(value, factor)
+                                   : std::int64_t{multiply_double(value, factor)};
+  return static_cast<std::int32_t>(
+      std::clamp(product + zero, dtype_min(setup.output_type), dtype_max(setup.output_type)));
+}
+
+/// What a result becomes on its way out of a matrix unit (SPEC NU-2, NU-6): bias, clamp or relu,
+/// requantisation, with a function of the real value in between, and the bounds of the result. The bias wraps
+/// like the adder; a workload that was checked cannot reach that (SPEC NU-3).
+inline std::int32_t post_process(std::int32_t sum, const ConvSetup& setup, const PostParameter& parameter) {
+  std::int32_t value = sum;
+  if (setup.post_parameters) {
+    value = static_cast<std::int32_t>(static_cast<std::uint32_t>(value) +
+                                      static_cast<std::uint32_t>(parameter.bias));
+  }
+  if (setup.clamp) value = std::clamp(value, setup.clamp_low, setup.clamp_high);
+  if (setup.function != RealFunction::kNone) {
+    const double real = apply(setup.function, value * parameter.scale, setup.slope);
+    value = requantize_real(real, setup.output_scale, setup.output_zero_point, setup.output_type);
+  } else if (setup.requantise) {
+    value = setup.rescale == Rescale::kReal64
+                ? requantize(value, parameter.scale, setup.output_zero_point, setup.output_type)
+                : rescale(value, setup, parameter);
+  } else {
+    return value;
+  }
+  const bool bounded = (setup.floor | setup.ceiling) != 0;
+  return bounded ? within_bounds(value, setup, setup.output_type) : value;
+}
+
+/// post_process of `count` sums, with a parameter each, to bytes of `setup.output_type` (int8 or uint8).
+inline void post_process_bytes(const std::int32_t* sums, int count, const ConvSetup& setup,
+                               const PostParameter* parameters, std::uint8_t* bytes) {
+  if (setup.function != RealFunction::kNone || !setup.requantise || setup.rescale != Rescale::kReal64) {
+    for (int k = 0; k < count; ++k)
+      bytes[k] = static_cast<std::uint8_t>(post_process(sums[k], setup, parameters[k]));
+    return;
+  }
+  // The same with what all have in common outside the loop.
+  const std::uint32_t with_bias = setup.post_parameters ? UINT32_MAX : 0;
+  const std::int32_t least = setup.clamp ? setup.clamp_low : INT32_MIN,
+                     most = setup.clamp ? setup.clamp_high : INT32_MAX;
+  const std::int64_t floor = dtype_min(setup.output_type) + setup.floor,
+                     ceiling = dtype_max(setup.output_type) - setup.ceiling;
+  for (int k = 0; k < count; ++k) {
+    const std::uint32_t bias = static_cast<std::uint32_t>(parameters[k].bias) & with_bias;
+    const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[k]) + bias);
+    const std::int64_t steps =
+        rounded_product(std::clamp(sum, least, most), parameters[k].scale) + setup.output_zero_point;
+    bytes[k] = static_cast<std::uint8_t>(std::min(std::max(steps, floor), ceiling));
+  }
+}
+
+}  // namespace tilebeat

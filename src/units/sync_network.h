@@ -1,0 +1,98 @@
+#pragma once
+
+#include "fabric/transport.h"
+#include "isa/instruction.h"
+#include "observe/statistics.h"
+#include "sim/clock.h"
+#include "sim/context.h"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <systemc>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+
+namespace tilebeat {
+
+/// From a processor to the synchronisation network.
+struct SyncRequest {
+  static constexpr const char* kMessageName = "SyncRequest";
+  /// The processor is at barrier `id` of `participants`.
+  struct Arrive {
+    std::uint16_t id = 0;
+    std::uint16_t participants = 0;
+  };
+  /// One for `semaphore` of `processors`, which are bits of processors of the cluster whose number is
+  /// `cluster_distance` greater than that of the giver's.
+  struct Give {
+    std::uint64_t processors = 0;
+    Semaphore semaphore = 0;
+    int cluster_distance = 0;
+  };
+  std::variant<Arrive, Give> content;
+};
+
+/// From the synchronisation network to a processor.
+struct SyncDelivery {
+  static constexpr const char* kMessageName = "SyncDelivery";
+  /// All participants of its barrier have arrived.
+  struct Release {};
+  /// One for its `semaphore`.
+  struct Receive {
+    Semaphore semaphore = 0;
+  };
+  std::variant<Release, Receive> content;
+};
+
+/// The global barrier controller of the chip and the signal wires between its processors (SPEC HI-5).
+///
+/// A barrier is named by its number; its participants are as many processors as its instructions say,
+/// whichever arrive. Latency: a release or a signal reaches its processors `sync_cycles` after the message
+/// that caused it. Throughput: any number of messages a cycle.
+class SyncNetwork : public sc_core::sc_module {
+ public:
+  sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<SyncNetwork>> from;   ///< one a processor
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<SyncNetwork>> to;  ///< one a processor
+
+  /// `processors` in all, `cluster_size` consecutive ones a cluster.
+  SyncNetwork(sc_core::sc_module_name name, const SimContext& context, int processors, int cluster_size,
+              int sync_cycles);
+  SC_HAS_PROCESS(SyncNetwork);
+
+  std::int64_t barriers = 0;  ///< released
+  std::int64_t signals = 0;   ///< delivered
+  /// The barriers that some have reached and not all, one line each.
+  std::string describe_state() const;
+
+ private:
+  struct Delivery {
+    Cycle at = 0;
+    int processor = 0;
+    SyncDelivery message;
+  };
+  struct Waiting {
+    int participants = 0;
+    std::vector<int> arrived;
+  };
+  void receive(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void arrive(int processor, const SyncRequest::Arrive& barrier, Cycle at);
+  void give(int processor, const SyncRequest::Give& signal, Cycle at);
+  void deliver();
+
+  SimContext context_;
+  int cluster_size_;
+  int sync_cycles_;
+  MethodGate gate_;
+  std::map<int, Waiting> waiting_;
+  std::deque<Delivery> deliveries_;  // in rising order of their cycles
+  sc_core::sc_event wake_;
+  MessageSender send_;
+  SignalId waiting_signal_ = -1;
+};
+
+}  // namespace tilebeat

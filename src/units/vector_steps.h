@@ -1,0 +1,129 @@
+#pragma once
+
+#include "isa/instruction.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+namespace tilebeat {
+
+/// Elements of the result of a range: least and greatest.
+constexpr int kRangeReals = 2;
+
+/// What the vector unit does in one go: one run of operand bytes (of each source) through its lanes.
+struct VectorStep {
+  bool parameters = false;  ///< the run holds tables or factors and is kept
+  std::uint64_t a = 0;      ///< byte offset in NRAM of the first operand's run
+  int a_bytes = 0;
+  std::uint64_t b = 0;  ///< of the second operand's run; b_bytes 0: none
+  int b_bytes = 0;
+  int taps = 1;              ///< pooling: taps that the run holds, channels each
+  bool first = true;         ///< the row buffer starts anew
+  bool last = true;          ///< results leave
+  std::uint64_t result = 0;  ///< byte offset in NRAM of the results
+  int results = 0;           ///< elements of the row buffer
+  std::int64_t divisor = 1;  ///< of the row buffer: what an average, or the sum of weights, divides by
+  std::array<std::int64_t, 2> weights{1, 1};  ///< resize: of the taps that the run holds
+  std::int64_t clocks = 0;                    ///< of the lanes
+};
+
+/// The steps of one instruction in order.
+class StepSequence {
+ public:
+  virtual ~StepSequence() = default;
+  virtual bool done() const = 0;
+  virtual const VectorStep& step() const = 0;
+  virtual void advance() = 0;
+};
+
+/// The steps of a VectorRun or VectorResize.
+std::unique_ptr<StepSequence> steps_of(const Operation& operation, int lanes, int burst_bytes);
+
+/// The steps of one VectorRun in order: parameters first; then runs of up to `burst_bytes` of an elementwise
+/// operation, kernel rows (or single taps, when a row does not fit a burst) of every pixel of a pooling,
+/// pixels of a softmax. The lanes take ceil(elements / lanes) cycles for a pass over a run: one pass for most
+/// operations, one a tap for pooling, three for softmax (greatest, sum, quotient).
+class VectorSteps final : public StepSequence {
+ public:
+  VectorSteps(const VectorRun& run, int lanes, int burst_bytes);
+  bool done() const override { return done_; }
+  const VectorStep& step() const override { return step_; }
+  void advance() override;
+
+  /// Bytes of tables and factors of an operation.
+  static int parameter_bytes(const VectorRun& run);
+
+ private:
+  void make_elementwise();
+  void make_softmax();
+  void make_pooling();
+  bool next_taps();
+  std::int64_t passes(std::int64_t elements) const { return (elements + lanes_ - 1) / lanes_; }
+
+  VectorRun run_;
+  int lanes_, burst_bytes_;
+  std::int64_t elements_;  // of the result
+  std::int64_t at_ = 0;    // element or pixel
+  int tap_h_ = 0, tap_w_ = 0;
+  std::int64_t count_ = 0, left_ = 0;  // of a pooled pixel: what an average divides by, taps that are left
+  bool done_ = false;
+  VectorStep step_;
+};
+
+/// The steps of one VectorRow in order: parameters first, if there are any; then pixels. The lanes go over a
+/// pixel's channels three times: sums, distances or windows, quotients; twice to find the greatest and where
+/// it is.
+class RowSteps final : public StepSequence {
+ public:
+  RowSteps(const VectorRow& run, int lanes);
+  bool done() const override { return done_; }
+  const VectorStep& step() const override { return step_; }
+  void advance() override;
+
+  /// Bytes of factors of an operation.
+  static int parameter_bytes(const VectorRow& run);
+
+ private:
+  VectorRow run_;
+  std::int64_t clocks_;  // of a pixel
+  std::int64_t pixel_ = 0;
+  bool done_ = false;
+  VectorStep step_;
+};
+
+/// The steps of one VectorResize in order: of every pixel the taps that lie side by side, one run a source
+/// row, or single taps when two do not fit a burst. Taps of weight 0 are none. The lanes take
+/// ceil(channels / lanes) clocks a tap.
+class ResizeSteps final : public StepSequence {
+ public:
+  ResizeSteps(const VectorResize& run, int lanes, int burst_bytes);
+  bool done() const override { return pixel_ >= std::int64_t{run_.rows} * run_.columns; }
+  const VectorStep& step() const override { return step_; }
+  void advance() override;
+
+ private:
+  // The taps of an output along one axis.
+  struct Taps {
+    std::int64_t first = 0;  // row or column of the source
+    int count = 1;           // the second one follows the first
+    std::array<std::int64_t, 2> weights{1, 0};
+  };
+  // An axis of the source, and where an output lies on it.
+  struct Axis {
+    std::int64_t extent, first, step, divisor;
+  };
+  Taps taps_of(const Axis& axis, std::int64_t output) const;
+  void enter_pixel();
+  void make_step();
+
+  VectorResize run_;
+  int burst_bytes_;
+  std::int64_t passes_;       // clocks of a tap
+  std::int64_t pixel_ = 0;    // of the result
+  Taps h_, w_;                // of the pixel
+  int row_ = 0, column_ = 0;  // the tap that comes next
+  VectorStep step_;
+};
+
+}  // namespace tilebeat

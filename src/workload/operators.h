@@ -1,0 +1,314 @@
+#pragma once
+
+#include "base/numerics.h"
+#include "workload/tensor.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace tilebeat {
+
+// What the operators of a workload compute (SPEC UI-6, docs/workloads.md): one struct a family. `x` is an
+// element of the input and `zx` the input's zero point, both from the TensorInfo of the tensor that is read;
+// the dtype and zero point of the result are those of the layer's output. Real numbers are IEEE doubles and
+// computed in the order that is written here; `round` rounds halves to even, `sat` saturates to the output's
+// dtype. Pairs are [height, width], pads are [top, left, bottom, right].
+
+/// An activation between bias and requantisation (SPEC NU-2). `kClamp` keeps low <= acc <= high in
+/// accumulator units. `kFunction` is one of the real value, for requantised results alone: with v = acc *
+/// requant.scale[c], sat(round(f(v) * output_scale) + zero_point).
+enum class ActivationKind : std::uint8_t { kNone, kRelu, kClamp, kFunction };
+struct Activation {
+  ActivationKind kind = ActivationKind::kNone;
+  std::int32_t low = INT32_MIN;
+  std::int32_t high = INT32_MAX;
+  RealFunction function = RealFunction::kNone;
+  double output_scale = 1;
+  double slope = 0;  ///< of kLeakyRelu
+};
+
+/// The rules of SPEC NU-6 for sums of products, which differ in fixed point alone.
+enum class ProductRule : std::uint8_t { kConvolution, kDepthwise, kFullyConnected };
+
+/// Bounds [low, high] of a result, in elements of its dtype.
+using OutputRange = std::array<std::int32_t, 2>;
+
+/// Requantisation of accumulators: sat(round(acc * scale[c]) + zero_point) (SPEC NU-2). In another arithmetic
+/// than exact it follows SPEC NU-6 from the scales of the tensors, which are all there then.
+struct Requant {
+  std::vector<double> scale;  ///< one element, or one an output channel
+  std::int32_t zero_point = 0;
+  DType dtype = DType::kInt8;
+  std::optional<double> input_scale = {};   ///< sx
+  std::vector<double> weight_scale = {};    ///< sw, one or one an output channel; empty: not known
+  std::optional<double> output_scale = {};  ///< sy
+  Arithmetic arithmetic = Arithmetic::kExact;
+  ProductRule rule = ProductRule::kConvolution;
+  std::optional<OutputRange> range = {};
+};
+
+/// Requantisation of real values v: sat(round(v * scale) + zero_point), one scale for the whole tensor. In
+/// another arithmetic than exact from `output_scale`, which is there then.
+struct TensorRequant {
+  double scale = 1;
+  std::int32_t zero_point = 0;
+  DType dtype = DType::kInt8;
+  std::optional<double> output_scale = {};  ///< sy
+  Arithmetic arithmetic = Arithmetic::kExact;
+  std::optional<OutputRange> range = {};
+};
+
+/// What a convolution takes for the pixels of its input.
+enum class PixelAxes : std::uint8_t {
+  kMap,      ///< the input is a map [N, H, W, C]
+  kRows,     ///< rows [..., K]: every row is a pixel of K channels, in whatever shape
+  kMatrices  ///< matrices, as MatrixProduct says: the rows of each are pixels
+};
+
+/// How the last two axes of a tensor hold a matrix.
+enum class MatrixOrder : std::uint8_t {
+  kPlain,      ///< [rows, columns]
+  kTransposed  ///< [columns, rows]
+};
+
+/// The matrices of a product A [..., m, k] x B [..., k, n]. Leading axes are aligned at their ends; an axis
+/// that is missing, or of extent 1, is repeated, as in NumPy and ONNX (SPEC OP-1).
+struct MatrixProduct {
+  MatrixOrder a = MatrixOrder::kPlain, b = MatrixOrder::kPlain;  ///< as the tensors hold them
+  std::vector<std::int64_t> a_axes, b_axes;                      ///< leading axes
+  std::int64_t rows = 1, inner = 1;                              ///< m and k; n are the out_channels
+};
+
+/// Where the kernels of a convolution come from.
+enum class KernelSource : std::uint8_t {
+  kWeights,  ///< they are constants
+  kInput     ///< B of a product: the second input
+};
+
+/// Which way the taps of a kernel go.
+enum class ConvForm : std::uint8_t {
+  kGathered,   ///< an output is a sum over the pixels under the kernel
+  kTransposed  ///< conv_transpose: every pixel of the input adds the whole kernel, times itself, to the
+               ///< output
+};
+
+/// conv2d; fully_connected: that is a convolution whose kernel covers the whole map, without stride, pads
+/// and groups (the bytes of its weights [Co, K] are those of [Co, H, W, C]); and matmul: that is a
+/// convolution with kernels of one tap, whose pixels are the rows of A and whose kernels are the columns of
+/// B. conv_transpose: pixel (h, w) meets tap (i, j) at output (h * stride + i - top, w * stride + j - left);
+/// without dilation and groups.
+struct Conv2d {
+  PixelAxes pixels = PixelAxes::kMap;
+  ConvForm form = ConvForm::kGathered;
+  std::array<int, 2> kernel{1, 1};
+  std::array<int, 2> stride{1, 1};
+  std::array<int, 2> dilation{1, 1};
+  std::array<int, 4> pads{0, 0, 0, 0};
+  int groups = 1;
+  int out_channels = 1;
+  MatrixProduct product;  ///< of a matmul whose pixels are kMatrices
+  KernelSource kernels = KernelSource::kWeights;
+  /// int8 [Co, Kh, Kw, Ci/groups], of kMatrices [..., n, k]; uint8 files are shifted by -128 when loaded.
+  /// Empty when the kernels are an input.
+  Tensor weights;
+  std::int32_t weight_zero_point = 0;  ///< of the weights, shifted along, or of the second input
+  std::vector<std::int32_t> bias;      ///< empty, or one an output channel
+  Activation activation;
+  std::optional<Requant> requant;  ///< absent: int32 accumulators are the output
+};
+
+/// max_pool, average_pool and, with a kernel as large as the map, global_max_pool and global_average_pool.
+/// Only taps on the map count, and every window has one. max: the greatest x. average:
+/// sat(round(sum(x - zx) / count) + zx), one division. dtype and zero point are the input's. An average in
+/// another arithmetic follows SPEC NU-6, with a requantisation of its own in kFloat32Ort.
+struct Pooling {
+  enum class Kind : std::uint8_t { kMax, kAverage };
+  Kind kind = Kind::kMax;
+  std::array<int, 2> kernel{1, 1};
+  std::array<int, 2> stride{1, 1};
+  std::array<int, 2> dilation{1, 1};  ///< 1 for averages
+  std::array<int, 4> pads{0, 0, 0, 0};
+  bool count_include_pad = false;  ///< average: count is the kernel's area instead of the taps on the map
+  Arithmetic arithmetic = Arithmetic::kExact;
+  double input_scale = 1, output_scale = 1;  ///< average in kFloat32Ort
+  std::optional<OutputRange> range = {};
+};
+
+/// reduce_mean, reduce_sum, reduce_max: over `axes`, which are neighbours and rise. With s = input_scale, of
+/// a sum input_scale * count, v = (sum(x - zx) / count) * s; then requantised. A maximum is the greatest x;
+/// dtype and zero point are the input's.
+struct Reduce {
+  enum class Kind : std::uint8_t { kMean, kSum, kMax };
+  Kind kind = Kind::kMean;
+  std::vector<int> axes;
+  double input_scale = 1;
+  TensorRequant requant;
+};
+
+/// layernorm, rmsnorm: over the n elements x of each index of the other axes, less their zero point, with
+/// their sum S and their sum of squares Q, which are exact. layernorm: d = n * x - S, r = sqrt(n * Q - S * S
+/// + e), e = epsilon * (n / input_scale)^2. rmsnorm: d = x, r = sqrt(Q / n + e), e = epsilon * (1 /
+/// input_scale)^2. v = d / r * gamma[c] + beta[c], 0 / 0 being 0; then requantised.
+struct RowNorm {
+  enum class Kind : std::uint8_t { kLayerNorm, kRmsNorm };
+  Kind kind = Kind::kLayerNorm;
+  double input_scale = 1, epsilon = 1e-5;
+  std::vector<double> gamma, beta;  ///< one a channel
+  TensorRequant requant;
+};
+
+/// lrn over the channels of each pixel: v = x * s with s = input_scale, m = the sum of v^2 over the channels
+/// from c - floor((size - 1) / 2) to c + ceil((size - 1) / 2) that exist, in their order; v / (bias + alpha /
+/// size * m)^beta; then requantised.
+struct Lrn {
+  int size = 5;
+  double alpha = 1e-4, beta = 0.75, bias = 1, input_scale = 1;
+  TensorRequant requant;
+};
+
+/// argmax along the last axis: the first greatest element's index, int32; or uint8, 1 there and 0 elsewhere.
+struct ArgMax {
+  enum class Result : std::uint8_t { kIndex, kOneHot };
+  Result result = Result::kIndex;
+};
+
+/// transpose and slice: element i of the output is the input's at
+/// `offset` + the sum over axes of i[axis] * strides[axis]. dtype and zero point are the input's.
+struct Move {
+  std::vector<std::int64_t> strides;  ///< in elements, by axis of the output
+  std::int64_t offset = 0;
+};
+
+/// gather: the input's indices `indices` along `axis`, in that order; dtype and zero point are the input's.
+struct Gather {
+  int axis = 0;
+  std::vector<std::int64_t> indices;
+};
+
+/// quantize: bytes of float32: sat(rint(f32(x / scale)) + zero_point) (SPEC NU-6).
+struct Quantize {
+  float scale = 1;
+};
+/// dequantize: float32 of bytes, or of int32: f32(f32(x - zx) * scale).
+struct Dequantize {
+  float scale = 1;
+};
+/// dynamic_quantize: one of the results of ONNX' DynamicQuantizeLinear. With low and high the least and the
+/// greatest x, or 0 if that is beyond: scale = f32(f32(high - low) / 255), 1 if that is 0; zero_point =
+/// rint(f32(-low / scale)); y = sat(rint(f32(x / scale)) + zero_point); all within uint8.
+struct DynamicQuantize {
+  enum class Result : std::uint8_t { kY, kScale, kZero };
+  Result result = Result::kY;
+};
+
+/// add, sub, mul, div of tensors a and b, whose axes are aligned at their ends and repeated where an extent
+/// is 1: with p = (a - za) * input_scales[0] and q = (b - zb) * input_scales[1], v = p + q, p - q, p * q or p
+/// / q (a bound of the dtype by the sign of p where q is 0, and 0 where p is 0 too); with `relu` then max(v,
+/// 0); then requantised.
+struct Elementwise {
+  enum class Kind : std::uint8_t { kAdd, kSub, kMul, kDiv };
+  Kind kind = Kind::kAdd;
+  std::array<double, 2> input_scales{1, 1};
+  bool relu = false;
+  TensorRequant requant;
+};
+
+/// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu, gelu_tanh, silu, exp, erf, sqrt (of 0 where v <
+/// 0). relu: max(x, zx). clamp: sat(min(max(x - zx, low), high) + zx). The others: f(v) of v = (x - zx) *
+/// input_scale, requantised.
+struct ByteFunction {
+  enum class Kind : std::uint8_t {
+    kRelu,
+    kClamp,
+    kLeakyRelu,
+    kSigmoid,
+    kTanh,
+    kHardSwish,
+    kGelu,
+    kGeluTanh,
+    kSilu,
+    kExp,
+    kErf,
+    kSqrt
+  };
+  Kind kind = Kind::kRelu;
+  std::int64_t low = 0, high = 0;  ///< of a clamp
+  double input_scale = 1;
+  double slope = 0;       ///< of leaky_relu, for v < 0
+  TensorRequant requant;  ///< not of relu and clamp: dtype and zero point are the input's
+};
+
+/// scale and batchnorm: v = (x - zx) * scale[c] + offset[c], then requantised.
+struct ChannelScale {
+  std::vector<double> scale;   ///< one a channel
+  std::vector<double> offset;  ///< one a channel
+  TensorRequant requant;
+};
+
+/// requantize: v = (x - zx) * input_scale, then requantised. x may be int32, with zero point 0.
+struct Requantize {
+  double input_scale = 1;
+  TensorRequant requant;
+};
+
+/// softmax over the elements along `axis`, a "pixel": with d = (greatest x of the pixel) - x,
+/// e = round(exp(-d * input_scale * beta) * 2^24), p = e / (their exact sum over the channels), one division;
+/// then requantised.
+struct Softmax {
+  double input_scale = 1;
+  double beta = 1;  ///< factor of the exponent
+  int axis = -1;    ///< from the start; negative: the last one
+  TensorRequant requant;
+};
+
+/// flatten, reshape, dropout: the bytes of the input under the output's shape.
+struct Reshape {};
+
+/// Where the pixels of a resized map lie on its source (ONNX, coordinate_transformation_mode): output o of
+/// `out` pixels made of `in`.
+enum class ResizeCoordinates : std::uint8_t {
+  kHalfPixel,         ///< (o + 1/2) * in / out - 1/2
+  kPytorchHalfPixel,  ///< the same; 0 where there is one output
+  kAlignCorners,      ///< o * (in - 1) / (out - 1); 0 where there is one output
+  kAsymmetric         ///< o * in / out
+};
+
+/// resize of height and width. The place of every output is an exact fraction. Nearest: the pixel at that
+/// place, rounded as `rounding` says. Bilinear: sat(round(sum / weights) + zx), where sum is the exact sum of
+/// (x - zx) times whole weights over the four pixels around the place; one division. Beyond the edges lie
+/// copies of the first and the last pixel. dtype and zero point are the input's.
+struct Resize {
+  enum class Mode : std::uint8_t { kNearest, kBilinear };
+  enum class Rounding : std::uint8_t {
+    kPreferFloor,
+    kPreferCeil,
+    kFloor,
+    kCeil
+  };  ///< preferences: of halves
+  Mode mode = Mode::kNearest;
+  ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
+  Rounding rounding = Rounding::kPreferFloor;
+};
+
+/// pad: the input within a border of `value`, which is `pads` pixels wide and, on every pixel, channel_pads
+/// [before, after] channels. dtype and zero point are the input's.
+struct Pad {
+  std::array<int, 4> pads{0, 0, 0, 0};
+  std::array<int, 2> channel_pads{0, 0};
+  std::int32_t value = 0;
+};
+
+/// concat along an axis of inputs with one dtype and zero point.
+struct Concat {
+  int axis = 3;
+};
+
+/// What a layer computes. (What a processor executes is an Operation, isa/operation.h.)
+using LayerOperation = std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize,
+                                    Softmax, Reshape, Concat, Resize, Pad, Reduce, Quantize, Dequantize,
+                                    DynamicQuantize, RowNorm, Lrn, ArgMax, Move, Gather>;
+
+}  // namespace tilebeat
