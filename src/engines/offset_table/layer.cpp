@@ -1,3 +1,4 @@
+#include "base/memo.h"
 #include "engines/offset_table/config.h"
 #include "engines/offset_table/operations.h"
 #include "engines/offset_table/pipeline.h"
@@ -50,7 +51,7 @@ std::uint8_t bank_shift(const TableShape& shape, int elements, const OffsetConfi
 
 // A run's expected cycles, by what they depend on.
 using CostKey = std::tuple<int, int, int, int, int, int, int, int, int>;
-using Costs = std::map<CostKey, RunCost>;
+using Costs = Memo<CostKey, RunCost>;
 
 void check_tables_fit(const Problem& p, const ImageLayout& image, const TableShape& shape,
                       const OffsetConfig& config) {
@@ -65,7 +66,7 @@ void check_tables_fit(const Problem& p, const ImageLayout& image, const TableSha
 class Lowering : public MatrixLowering {
  public:
   Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, const OffsetSetup& setup,
-           const TableShape& whole, const HardwareConfig& hardware, Costs& costs)
+           const TableShape& whole, const HardwareConfig& hardware, const Costs& costs)
       : graph_(graph),
         place_(place),
         p_(problem),
@@ -181,13 +182,12 @@ class Lowering : public MatrixLowering {
     const CostKey key{map_->rows,  map_->columns,  map_->height,
                       map_->width, map_->h_offset, map_->w_offset,
                       run.kernels, run.channels,   run.first_kernel % setup_.group_kernels};
-    const auto [found, added] = costs_.try_emplace(key);
-    if (added)
-      found->second =
-          cost_of(config_, port_times(hardware_, config_), shape, setup_, run, p_.element_bytes());
+    const RunCost& known = costs_.get(key, [&] {
+      return cost_of(config_, port_times(hardware_, config_), shape, setup_, run, p_.element_bytes());
+    });
     TaskCost cost;
-    cost.cycles = kFill + found->second.cycles;
-    cost.latency = found->second.drain + kFill;
+    cost.cycles = kFill + known.cycles;
+    cost.latency = known.drain + kFill;
     return cost;
   }
 
@@ -199,7 +199,7 @@ class Lowering : public MatrixLowering {
   OffsetSetup setup_;
   TableShape whole_;
   ConvSetup conv_;
-  Costs& costs_;
+  const Costs& costs_;
   std::optional<OffsetMap> map_;
   std::optional<Access> read_;  // of the job before: the last rows of its map
   std::uint64_t read_from_ = 0;
@@ -272,10 +272,11 @@ class OffsetLayer : public MatrixLayer {
   bool shares_rows() const override { return setup_.layout == MapLayout::kNhwc; }
   MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
                    std::uint64_t destination) const override;
-  std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
+  std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place,
+                                        const JobCut& /*cut*/) const override {
     return std::make_unique<Lowering>(graph, place, p_, setup_, shape_, hardware_, costs_);
   }
-  Explanation explain() const override;
+  Explanation explain(const JobCut& cut) const override;
   Explanation facts() const override;
   std::string choices() const override {
     nlohmann::ordered_json made;
@@ -323,7 +324,7 @@ class OffsetLayer : public MatrixLayer {
   Problem p_;
   OffsetSetup setup_;
   TableShape shape_;  // of the whole layer
-  mutable Costs costs_;
+  Costs costs_;
 };
 
 // Slices, in each the beats, in each the kernels, in each the elements (OffsetRun).
@@ -377,7 +378,7 @@ MapLoad OffsetLayer::load_map(const OutputTile& tile, const TensorLayout& source
   return load;
 }
 
-Explanation OffsetLayer::explain() const {
+Explanation OffsetLayer::explain(const JobCut& /*cut*/) const {
   return {{"layout", fmt::format("{}, {} of {} elements a thread and beat, threads {}",
                                  kMapLayoutNames[static_cast<std::size_t>(setup_.layout)], setup_.vector,
                                  config_.vector, kThreadOrderNames[static_cast<std::size_t>(setup_.order)])}};

@@ -228,10 +228,11 @@ class RollingLayer : public MatrixLayer {
       parts.push_back({kernels, {channels.begin + whole, channels.end}, rest, whole * count, rest, 0, 1});
     return parts;
   }
-  std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
+  std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place,
+                                        const JobCut& /*cut*/) const override {
     return std::make_unique<Lowering>(graph, place, p_, choice_.order, hardware_, config_);
   }
-  Explanation explain() const override;
+  Explanation explain(const JobCut& cut) const override;
   std::string choices() const override;
 
  private:
@@ -293,7 +294,7 @@ std::string in_words(const Order& order) {
   return text;
 }
 
-Explanation RollingLayer::explain() const {
+Explanation RollingLayer::explain(const JobCut& /*cut*/) const {
   const RollingSchedule all = schedule(pixels(), {0, p_.conv.out_channels});
   Explanation made;
   made.emplace_back(

@@ -5,8 +5,8 @@
 #include "planner/language/matrix_backend.h"
 
 #include <algorithm>
+#include <any>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -142,8 +142,8 @@ class SwitchArrayLayer : public MatrixLayer {
                        1});
     return parts;
   }
-  void cut_jobs(const MatrixJob& largest, const PortPath& path, double memory_bytes) override {
-    path_ = path, largest_ = largest;
+  std::vector<JobCut> cuts(const MatrixJob& largest, const PortPath& path,
+                           double memory_bytes) const override {
     const int planes = std::min(widest_, ceil_div(largest.reduction.channels.size(), array_.port_channels));
     const bool whole = largest.reduction.first && largest.reduction.last;
     std::vector<double> key{path.round_trip, path.memory, memory_bytes};
@@ -155,52 +155,51 @@ class SwitchArrayLayer : public MatrixLayer {
           std::int64_t{largest.blocks.begin}, std::int64_t{largest.blocks.end}, std::int64_t{planes},
           std::int64_t{whole ? 1 : 0}, std::int64_t{largest.jobs_of_map}})
       key.push_back(static_cast<double>(value));
-    auto known = known_ways_.find(key);
-    if (known == known_ways_.end()) {
+    const std::vector<TilingChoice>& ways = ways_.get(key, [&] {
       Problem local = tile_problem(p_, largest.tile);
       local.batch = largest.images;
       const Job job{local, largest.blocks, planes, whole, largest.jobs_of_map};
-      known = known_ways_.emplace(std::move(key), choose_tilings(job, hardware_, path, memory_bytes)).first;
-    }
-    ways_ = known->second;
-    take_way(0);
+      return choose_tilings(job, hardware_, path, memory_bytes);
+    });
+    std::vector<JobCut> cuts;
+    for (const TilingChoice& way : ways) cuts.push_back({Cut{&way, path, largest}});
+    return cuts;
   }
-  int ways_to_cut() const override { return static_cast<int>(ways_.size()); }
-  void take_way(int way) override {
-    way_ = static_cast<std::size_t>(way);
+  std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place,
+                                        const JobCut& cut) const override {
+    const auto& chosen = std::any_cast<const Cut&>(cut.engine);
+    return make_lowering(graph, place, p_, chosen.way->tiling, hardware_, chosen.path, arranging_);
+  }
+  Explanation explain(const JobCut& cut) const override {
+    const auto& chosen = std::any_cast<const Cut&>(cut.engine);
+    const Tiling& tiling = chosen.way->tiling;
     std::vector<OutputTile> tiles;
-    tiles_of(p_, largest_, tiling(), tiles);
-    tiles_ = static_cast<int>(tiles.size());
-  }
-  std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
-    return make_lowering(graph, place, p_, tiling(), hardware_, path_, arranging_);
-  }
-  Explanation explain() const override {
-    const int stored = tiling().order == LoopOrder::kTileOuter ? tiling().blocks_per_store : 1;
+    tiles_of(p_, chosen.largest, tiling, tiles);
+    const int stored = tiling.order == LoopOrder::kTileOuter ? tiling.blocks_per_store : 1;
     const std::string together =
-        tiling().blocks_per_chunk > 1 ? fmt::format(", {} run together", tiling().blocks_per_chunk) : "";
-    return {{"engine tiles",
-             fmt::format("{} of up to {} x {} output pixels a map", tiles_, tiling().rows, tiling().columns)},
+        tiling.blocks_per_chunk > 1 ? fmt::format(", {} run together", tiling.blocks_per_chunk) : "";
+    return {{"engine tiles", fmt::format("{} of up to {} x {} output pixels a map", tiles.size(), tiling.rows,
+                                         tiling.columns)},
             {"kernel blocks", fmt::format("{} of {} kernels{}, results of {} stored together",
                                           p_.kernel_blocks(), array_.columns, together, stored)},
-            {"chunks", fmt::format("up to {} channel blocks each", tiling().planes_per_chunk)},
-            {"why", ways_[way_].reason}};
+            {"chunks", fmt::format("up to {} channel blocks each", tiling.planes_per_chunk)},
+            {"why", chosen.way->reason}};
   }
 
  private:
-  const Tiling& tiling() const { return ways_[way_].tiling; }
+  // A way that the layer remembers, for the port that its jobs are behind.
+  struct Cut {
+    const TilingChoice* way = nullptr;
+    PortPath path;
+    MatrixJob largest;
+  };
 
   const HardwareConfig& hardware_;
   ArrayShape array_;
   Problem p_;
   int widest_;
-  MatrixJob largest_;
-  PortPath path_;
-  std::vector<TilingChoice> ways_;
-  std::map<std::vector<double>, std::vector<TilingChoice>> known_ways_;  // by all that they depend on
-  std::size_t way_ = 0;                                                  // that is taken
-  int tiles_ = 0;
-  mutable ArrangingCycles arranging_;
+  Memo<std::vector<double>, std::vector<TilingChoice>> ways_;  // by all that they depend on
+  ArrangingCycles arranging_;
 };
 
 }  // namespace

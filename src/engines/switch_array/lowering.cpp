@@ -16,7 +16,7 @@ namespace {
 class Lowering : public MatrixLowering {
  public:
   Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, const Tiling& tiling,
-           const HardwareConfig& hardware, const PortPath& path, ArrangingCycles& arranging)
+           const HardwareConfig& hardware, const PortPath& path, const ArrangingCycles& arranging)
       : graph_(graph),
         place_(place),
         p_(problem),
@@ -105,12 +105,14 @@ class Lowering : public MatrixLowering {
   double clocks(double cycles) const { return std::max(cycles, 1.0); }
 
   // Cycles in which the banks take a map: all words of a pixel go to one bank, one a cycle, behind a queue.
-  double arranging_cycles(const LoadInput& load) {
+  double arranging_cycles(const LoadInput& load) const {
     // Words arrive with the beat that brings their last byte; pixels that lie apart begin a beat each.
     const bool apart = load.pixel_stride != load.channels || load.slice != 0;
-    const auto [found, added] = arranging_.try_emplace(
-        {load.height, load.width, load.channels, apart, static_cast<int>(path_.width), load.slice});
-    if (!added) return found->second;
+    return arranging_.get(
+        {load.height, load.width, load.channels, apart, static_cast<int>(path_.width), load.slice},
+        [&] { return work_out_arranging(load, apart); });
+  }
+  double work_out_arranging(const LoadInput& load, bool apart) const {
     const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
     const Arrangement arrangement(array_, load.height, load.width, aware ? load.stride_h : 1,
                                   aware ? load.stride_w : 1);
@@ -142,7 +144,7 @@ class Lowering : public MatrixLowering {
       }
     });
     if (beat >= 0) queues.end_beat();
-    return found->second = static_cast<double>(queues.next_beat());
+    return static_cast<double>(queues.next_beat());
   }
 
   template <class Function>
@@ -359,7 +361,7 @@ class Lowering : public MatrixLowering {
   const Tiling& tiling_;
   const SwitchArrayConfig& config_;
   PortPath path_;
-  ArrangingCycles& arranging_;
+  const ArrangingCycles& arranging_;
   ArrayShape array_;
   int slot_words_;
   ChunkMaker maker_;
@@ -381,7 +383,7 @@ class Lowering : public MatrixLowering {
 std::unique_ptr<MatrixLowering> make_lowering(TaskGraph& graph, const EnginePlace& place,
                                               const Problem& problem, const Tiling& tiling,
                                               const HardwareConfig& hardware, const PortPath& path,
-                                              ArrangingCycles& arranging) {
+                                              const ArrangingCycles& arranging) {
   return std::make_unique<Lowering>(graph, place, problem, tiling, hardware, path, arranging);
 }
 

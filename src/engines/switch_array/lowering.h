@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/memo.h"
 #include "config/hardware_config.h"
 #include "engines/switch_array/config.h"
 #include "engines/switch_array/operations.h"
@@ -9,7 +10,6 @@
 #include "planner/language/transfer.h"
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -74,13 +74,13 @@ std::vector<TilingChoice> choose_tilings(const Job& job, const HardwareConfig& h
 
 /// Cycles in which the input arrangement takes a map, by height, width, channels, whether its pixels lie
 /// apart, and bytes a cycle of the path. Worked out once for all lowerings of a layer.
-using ArrangingCycles = std::map<std::tuple<int, int, int, bool, int, int>, double>;
+using ArrangingCycles = Memo<std::tuple<int, int, int, bool, int, int>, double>;
 
 /// Turns the jobs of a unit into tasks: loads of maps and kernels, runs, stores (SPEC SW-7). What it is given
 /// outlives it.
 std::unique_ptr<MatrixLowering> make_lowering(TaskGraph& graph, const EnginePlace& place,
                                               const Problem& problem, const Tiling& tiling,
                                               const HardwareConfig& hardware, const PortPath& path,
-                                              ArrangingCycles& arranging);
+                                              const ArrangingCycles& arranging);
 
 }  // namespace tilebeat::switch_array

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/memo.h"
 #include "base/types.h"
 #include "config/hardware_config.h"
 #include "engines/wfold/config.h"
@@ -13,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <vector>
 
 namespace tilebeat::wfold {
@@ -65,14 +65,14 @@ class RunCosts {
   explicit RunCosts(const HardwareConfig& hardware) : hardware_(hardware) {}
 
   /// The cost of a run with the registers `setup`, which are the same for all of them.
-  const TaskCost& of(const ConvSetup& setup, const WfoldRun& run);
+  const TaskCost& of(const ConvSetup& setup, const WfoldRun& run) const;
 
  private:
   TaskCost work_out(const ConvSetup& setup, const WfoldRun& run) const;
 
   using Key = std::array<std::int64_t, 14>;
   const HardwareConfig& hardware_;
-  std::map<Key, TaskCost> known_;
+  Memo<Key, TaskCost> known_;
 };
 
 /// The engine's two ports to NRAM without data: when what is asked for is there. Of both, one request a cycle

@@ -21,7 +21,7 @@ std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& l
 /// given outlives it.
 std::unique_ptr<MatrixLowering> make_lowering(TaskGraph& graph, const EnginePlace& place,
                                               const Problem& problem, const WfoldChoice& choice,
-                                              const WfoldConfig& config, RunCosts& costs);
+                                              const WfoldConfig& config, const RunCosts& costs);
 
 /// Maps are folded on their way to where the engine reads them (SPEC WF-5).
 bool folds_on_the_way(const Problem& problem, const WfoldConfig& config);
@@ -43,7 +43,7 @@ bool same(const ByteRange& a, const ByteRange& b) {
 class Lowering : public MatrixLowering {
  public:
   Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, const WfoldChoice& choice,
-           const WfoldConfig& config, RunCosts& costs)
+           const WfoldConfig& config, const RunCosts& costs)
       : graph_(graph),
         place_(place),
         p_(problem),
@@ -131,7 +131,7 @@ class Lowering : public MatrixLowering {
   const Problem& p_;
   const WfoldChoice& choice_;
   const WfoldConfig& config_;
-  RunCosts& costs_;
+  const RunCosts& costs_;
   ConvSetup setup_;
 };
 
@@ -157,7 +157,7 @@ ByteRange folded_part(const Problem& p, const Interval& channels) {
 
 std::unique_ptr<MatrixLowering> make_lowering(TaskGraph& graph, const EnginePlace& place,
                                               const Problem& problem, const WfoldChoice& choice,
-                                              const WfoldConfig& config, RunCosts& costs) {
+                                              const WfoldConfig& config, const RunCosts& costs) {
   return std::make_unique<Lowering>(graph, place, problem, choice, config, costs);
 }
 
@@ -174,7 +174,7 @@ class WfoldLayer : public MatrixLayer {
         config_(hardware.engine<WfoldConfig>()),
         p_(make_problem(workload, layer, hardware.planner, block_kernels)),
         choice_(choose_wfold(p_, hardware)),
-        costs_(std::make_unique<RunCosts>(hardware)) {}
+        costs_(hardware) {}
 
   const Problem& problem() const override { return p_; }
   Grain grain() const override {
@@ -290,10 +290,11 @@ class WfoldLayer : public MatrixLayer {
     }
     return parts;
   }
-  std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
-    return make_lowering(graph, place, p_, choice_, config_, *costs_);
+  std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place,
+                                        const JobCut& /*cut*/) const override {
+    return make_lowering(graph, place, p_, choice_, config_, costs_);
   }
-  Explanation explain() const override { return wfold::explain(choice_, p_, hardware_); }
+  Explanation explain(const JobCut& /*cut*/) const override { return wfold::explain(choice_, p_, hardware_); }
 
  private:
   std::int64_t block_bytes(int block) const {
@@ -343,7 +344,7 @@ class WfoldLayer : public MatrixLayer {
   const WfoldConfig& config_;
   Problem p_;
   WfoldChoice choice_;
-  std::unique_ptr<RunCosts> costs_;
+  RunCosts costs_;
 };
 
 }  // namespace

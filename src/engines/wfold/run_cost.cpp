@@ -49,7 +49,7 @@ Clocks clocks_of(DryRun& dry, const WfoldSchedule& schedule, int rows, int all) 
 
 }  // namespace
 
-const TaskCost& RunCosts::of(const ConvSetup& setup, const WfoldRun& run) {
+const TaskCost& RunCosts::of(const ConvSetup& setup, const WfoldRun& run) const {
   const Key key{run.rows,
                 run.columns,
                 run.kernels,
@@ -64,9 +64,7 @@ const TaskCost& RunCosts::of(const ConvSetup& setup, const WfoldRun& run) {
                 run.ends_sums,
                 run.result_granularity,
                 static_cast<int>(run.read_mode)};
-  const auto [found, added] = known_.try_emplace(key);
-  if (added) found->second = work_out(setup, run);
-  return found->second;
+  return known_.get(key, [&] { return work_out(setup, run); });
 }
 
 TaskCost RunCosts::work_out(const ConvSetup& setup, const WfoldRun& run) const {

@@ -57,11 +57,11 @@ void ClusterTasks::load_alone(const UnitWeights::Load& load) {
     Staging::load({link(load)}, 0);
     return;
   }
-  const Core& core = cores_[static_cast<std::size_t>(*load.core)];
+  Core& core = cores_[static_cast<std::size_t>(*load.core)];
   std::vector<Transfer> transfers = load.transfers;
   for (Transfer& transfer : transfers)
     transfer.destination = core.place.wram + (transfer.destination & kMulticastOffsetMask);
-  copies_.add(core.processor, Unit::kIodma, transfers, load.written);
+  core.copy(Unit::kIodma, transfers, load.written);
 }
 
 void ClusterTasks::begin(int number) {
@@ -115,10 +115,7 @@ void ClusterTasks::make_cores() {
   result_bytes_ = share(teams ? kSumsOfTeams : kResults);
   if (teams) slice_bytes_ = share(kSlices / (slice_buffers(largest_team_) + kEndedBuffers));
   for (int c = 0; c < chip_.cores_per_cluster; ++c) {
-    Core core;
-    core.number = cluster_ * chip_.cores_per_cluster + c;
-    core.processor = processor_of_core(chip_, core.number);
-    core.place = {core.processor, nram_address(core.number), wram_address(core.number)};
+    Core core(graph_, copies_, chip_, cluster_ * chip_.cores_per_cluster + c);
     core.operands = BufferRing(graph_, BufferRole::kMap, kBuffers);
     core.results = BufferRing(graph_, BufferRole::kResult, kBuffers);
     core.unit = graph_.add_buffer(BufferRole::kParameters);
@@ -245,6 +242,7 @@ std::vector<ClusterTasks::Worker> ClusterTasks::team_of(std::size_t l, int team,
     Worker& worker = workers[share];
     worker.core = &cores_[static_cast<std::size_t>(team) * workers.size() + share];
     worker.share = &work_.layers[l].matrix->shares[share];
+    worker.cut = &weights_.cut(l, share);
     for (const UnitWeights::Group& group : weights_.groups(l)) {
       if (group.share == share && group.part == team % m.kernel_parts && group.portion == portion)
         worker.groups.push_back(&group);
@@ -278,33 +276,24 @@ void ClusterTasks::run_tile(std::size_t l, std::vector<Worker>& team, const Outp
 ClusterTasks::Computed ClusterTasks::compute(std::size_t l, const Worker& worker, std::size_t group,
                                              const OutputTile& tile) {
   const UnitWeights::Group& placed = *worker.groups[group];
-  const MatrixLayer& layer = *worker.share->layer;
-  const Problem& p = layer.problem();
   Core& core = *worker.core;
   const BufferRing::Filling result = core.results.next();
-  const std::uint64_t result_at = result_address(core, result);
-  MatrixJob job;
-  job.tile = tile, job.tile.image = 0;
-  job.blocks = placed.group.blocks;
-  job.reduction = placed.group.reduction;
-  const std::int64_t row = layer.ifm_row_bytes(tile.w);
-  job.ifm = {worker.map_at, row * tile.h.ins, row, p.channels};
-  job.weights = core.place.wram + weights_.offset_of(placed);
-  if (worker.share->weights.post != 0)
-    job.post = job.weights + post_offset(layer, worker.share->weights, placed.group);
-  job.ofm = TensorLayout::dense(result_at, tile.h.outs, tile.w.outs,
-                                std::int64_t{p.kernels_of(job.blocks)} * p.element_bytes());
-  if (worker.map) job.ifm_reads = {worker.map->read()};
-  job.weights_read = weights_.read(placed, core.number % chip_.cores_per_cluster);
-  job.ofm_write = result.write();
-  add_job(core, l, *worker.share, job);
-  return {result, result_at};
+  JobPlaces places;
+  places.map = worker.map_at;
+  if (worker.map) places.map_reads = {worker.map->read()};
+  places.kernels = core.place.wram + weights_.offset_of(placed);
+  places.kernels_read = weights_.read(placed, core.number % chip_.cores_per_cluster);
+  places.result = result_address(core, result);
+  places.result_write = result.write();
+  add_job(l, worker, job_of(*worker.share, tile, placed.group, places));
+  return {result, places.result};
 }
 
-void ClusterTasks::add_job(Core& core, std::size_t l, const LayerShare& share, const MatrixJob& job) {
+void ClusterTasks::add_job(std::size_t l, const Worker& worker, const MatrixJob& job) {
+  Core& core = *worker.core;
   if (!core.lowering || core.lowered != l) {
     graph_.also(Access{core.unit, core.turns++, AccessKind::kWrite});
-    core.lowering = share.layer->lower(graph_, core.place);
+    core.lowering = worker.share->layer->lower(graph_, core.place, *worker.cut);
     core.lowered = l;
   }
   graph_.also(Access{core.unit, core.turns - 1, AccessKind::kRead});
@@ -312,22 +301,20 @@ void ClusterTasks::add_job(Core& core, std::size_t l, const LayerShare& share, c
   graph_.also({});
 }
 
-void ClusterTasks::load_map(std::size_t l, const Worker& worker, const OutputTile& tile) {
-  const Core& core = *worker.core;
-  const BufferRing::Filling& map = *worker.map;
+void ClusterTasks::load_map(std::size_t l, Worker& worker, const OutputTile& tile) {
+  Core& core = *worker.core;
   const int input = unit_.layers[l].inputs.front();
   const HeldTensor& held = *held_[static_cast<std::size_t>(input)];
-  const Access into{map.buffer, map.version, AccessKind::kAccumulate};
   TensorLayout channels = worker.share->input;
   channels.address += held.origin();
   const MapLoad load = worker.share->layer->load_map(tile, channels, worker.map_at);
-  if (load.before) copies_.add(core.processor, *load.before, {map.write()});
+  core.begin_map(load, *worker.map);
   AccessList accesses =
       held.accesses(global(input, tile.image, {tile.h.in, tile.h.in + tile.h.ins}), AccessKind::kRead);
-  accesses.push_back(load.before ? into : map.write());
+  accesses.push_back(CoreLane::map_access(load, *worker.map));
   for (const Transfer& transfer : load.transfers)
-    copies_.add(core.processor, Unit::kMvdma, held.placed(transfer, TransferEnd::kSource), accesses);
-  if (load.after) copies_.add(core.processor, *load.after, {into});
+    core.copy(Unit::kMvdma, held.placed(transfer, TransferEnd::kSource), accesses);
+  core.end_map(load, *worker.map);
 }
 
 void ClusterTasks::end_sums(std::size_t l, const std::vector<Worker>& team, std::size_t group,
@@ -355,7 +342,7 @@ std::uint64_t ClusterTasks::result_address(const Core& core, const BufferRing::F
          static_cast<std::uint64_t>(operands_at_ + kBuffers * operand_bytes_ + result.place * result_bytes_);
 }
 
-void ClusterTasks::store_tile(std::size_t l, const Core& core, const Made& made) {
+void ClusterTasks::store_tile(std::size_t l, Core& core, const Made& made) {
   const Problem& p = work_.layers[l].matrix->problem;
   const int output = unit_.layers[l].output;
   const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(output)];
@@ -371,18 +358,18 @@ void ClusterTasks::store_tile(std::size_t l, const Core& core, const Made& made)
     store(core, output, transfer, global(output, made.tile.image, rows), made.read);
 }
 
-void ClusterTasks::store(const Core& core, int output, const Transfer& transfer, Interval rows,
+void ClusterTasks::store(Core& core, int output, const Transfer& transfer, Interval rows,
                          const Access& read) {
   const std::optional<HeldTensor>& held = held_[static_cast<std::size_t>(output)];
   if (!held) {
-    copies_.add(core.processor, Unit::kIodma,
-                moved(work_.stored[static_cast<std::size_t>(output)], {transfer}, TransferEnd::kDestination),
-                {read});
+    core.copy(Unit::kIodma,
+              moved(work_.stored[static_cast<std::size_t>(output)], {transfer}, TransferEnd::kDestination),
+              {read});
     return;
   }
   AccessList accesses = held->accesses(rows, AccessKind::kWrite);
   accesses.push_back(read);
-  copies_.add(core.processor, Unit::kMvdma, held->placed(transfer, TransferEnd::kDestination), accesses);
+  core.copy(Unit::kMvdma, held->placed(transfer, TransferEnd::kDestination), accesses);
 }
 
 void ClusterTasks::run_vector(std::size_t l, int image, Interval rows) {
@@ -399,44 +386,31 @@ void ClusterTasks::run_vector(std::size_t l, int image, Interval rows) {
 }
 
 void ClusterTasks::run_piece(std::size_t l, Core& core, const VectorPiece& piece) {
-  const BufferRing::Filling input = core.operands.next();
-  const std::int64_t from = operands_at_ + input.place * operand_bytes_;
-  if (piece.fill)
-    copies_.add(core.processor,
-                fill_copy(piece, work_.addresses[static_cast<std::size_t>(unit_.output())],
-                          core.place.nram + static_cast<std::uint64_t>(from)),
-                {input.write()});
-  const Access filled{input.buffer, input.version, piece.fill ? AccessKind::kAccumulate : AccessKind::kWrite};
-  for (const VectorPiece::Fetch& fetch : piece.fetches) {
-    const HeldTensor& held = *held_[static_cast<std::size_t>(unit_tensor(fetch.source))];
-    const Transfer transfer{fetch.source, core.place.nram + static_cast<std::uint64_t>(from + fetch.offset),
-                            fetch.shape};
-    const CopyShape& s = fetch.shape;
-    const std::int64_t bytes = (s.rows - 1) * s.source_row + (s.columns - 1) * s.source_column + s.run;
-    AccessList accesses = held.accesses(held.rows_of(fetch.source, bytes), AccessKind::kRead);
-    accesses.push_back(filled);
-    copies_.add(core.processor, Unit::kMvdma, held.placed(transfer, TransferEnd::kSource), accesses);
-  }
-  Transfer result{core.place.nram + static_cast<std::uint64_t>(from), piece.destination, piece.store};
-  Access read = input.read();
-  if (piece.run) {
-    const BufferRing::Filling made = core.results.next();
-    const std::uint64_t to = result_address(core, made);
-    Task task = vector_task(piece, from, static_cast<std::int64_t>(to - core.place.nram),
-                            weights_.factors_at(l), chip_);
-    task.processor = core.processor;
-    task.accesses = {input.read(), made.write()};
-    if (!work_.layers[l].vector->parameters().empty())
-      task.accesses.push_back({weights_.factors(l), 0, AccessKind::kRead});
-    graph_.add(std::move(task));
-    result.source = to, read = made.read();
-  }
+  CoreLane::PieceRoom room{operands_at_,  operand_bytes_,         operands_at_ + kBuffers * operand_bytes_,
+                           result_bytes_, weights_.factors_at(l), std::nullopt};
+  if (!work_.layers[l].vector->parameters().empty()) room.parameters = weights_.factors(l);
   const int output = unit_.layers[l].output;
-  const CopyShape& s = piece.store;
-  const std::int64_t bytes =
-      (s.rows - 1) * s.destination_row + (s.columns - 1) * s.destination_column + s.run;
-  const std::optional<HeldTensor>& held = held_[static_cast<std::size_t>(output)];
-  store(core, output, result, held ? held->rows_of(piece.destination, bytes) : Interval{}, read);
+  core.run_piece(
+      piece, room, work_.addresses[static_cast<std::size_t>(unit_.output())],
+      [&](std::uint64_t to, const Access& written) {
+        for (const VectorPiece::Fetch& fetch : piece.fetches) {
+          const HeldTensor& held = *held_[static_cast<std::size_t>(unit_tensor(fetch.source))];
+          const CopyShape& s = fetch.shape;
+          const std::int64_t bytes = (s.rows - 1) * s.source_row + (s.columns - 1) * s.source_column + s.run;
+          AccessList accesses = held.accesses(held.rows_of(fetch.source, bytes), AccessKind::kRead);
+          accesses.push_back(written);
+          const Transfer transfer{fetch.source, to + static_cast<std::uint64_t>(fetch.offset), s};
+          core.copy(Unit::kMvdma, held.placed(transfer, TransferEnd::kSource), accesses);
+        }
+      },
+      [&](std::uint64_t from, const Access& read) {
+        const CopyShape& s = piece.store;
+        const std::int64_t bytes =
+            (s.rows - 1) * s.destination_row + (s.columns - 1) * s.destination_column + s.run;
+        const std::optional<HeldTensor>& held = held_[static_cast<std::size_t>(output)];
+        const Interval rows = held ? held->rows_of(piece.destination, bytes) : Interval{};
+        store(core, output, {from, piece.destination, s}, rows, read);
+      });
 }
 
 }  // namespace tilebeat

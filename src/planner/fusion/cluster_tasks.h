@@ -6,6 +6,7 @@
 #include "planner/language/problem.h"
 #include "planner/language/task_graph.h"
 #include "planner/language/transfer.h"
+#include "planner/layer/core_lane.h"
 #include "planner/layer/core_sums.h"
 #include "planner/layer/staging.h"
 
@@ -100,10 +101,8 @@ class ClusterTasks {
   }
 
  private:
-  struct Core {
-    int number = 0, processor = 0;
-    EnginePlace place;
-    BufferRing operands, results;
+  struct Core : CoreLane {
+    using CoreLane::CoreLane;
     // Of the layer that the matrix unit works on. What the unit holds inside belongs to one layer at a time:
     // `unit` is a buffer that the layer's setup writes and all its tasks read.
     std::unique_ptr<MatrixLowering> lowering;
@@ -153,6 +152,7 @@ class ClusterTasks {
   struct Worker {
     Core* core = nullptr;
     const LayerShare* share = nullptr;
+    const JobCut* cut = nullptr;
     std::vector<const UnitWeights::Group*> groups;
     // Of a tile; no map: it is padding.
     std::optional<BufferRing::Filling> map;
@@ -169,9 +169,9 @@ class ClusterTasks {
   };
   Computed compute(std::size_t l, const Worker& worker, std::size_t group, const OutputTile& tile);
 
-  void add_job(Core& core, std::size_t l, const LayerShare& share, const MatrixJob& job);
+  void add_job(std::size_t l, const Worker& worker, const MatrixJob& job);
 
-  void load_map(std::size_t l, const Worker& worker, const OutputTile& tile);
+  void load_map(std::size_t l, Worker& worker, const OutputTile& tile);
 
   std::uint64_t result_address(const Core& core, const BufferRing::Filling& result) const;
 
@@ -184,14 +184,14 @@ class ClusterTasks {
     Access read;
     Interval outs;
   };
-  void store_tile(std::size_t l, const Core& core, const Made& made);
+  void store_tile(std::size_t l, Core& core, const Made& made);
 
   // A team adds up its sums of a tile; each of its cores stores a part of the results.
   void end_sums(std::size_t l, const std::vector<Worker>& team, std::size_t group,
                 const std::vector<Computed>& sums, const OutputTile& tile, Interval outs);
 
   // Results to the SRAM; those of the last layer to DRAM.
-  void store(const Core& core, int output, const Transfer& transfer, Interval rows, const Access& read);
+  void store(Core& core, int output, const Transfer& transfer, Interval rows, const Access& read);
 
   void run_vector(std::size_t l, int image, Interval rows);
 

@@ -198,7 +198,7 @@ void FusedUnit::place_for_trial(UnitParts& parts) {
   }
 }
 
-UnitWork FusedUnit::work(int loads) const {
+UnitWork FusedUnit::work(const Prefetch& prefetch) const {
   UnitWork work{workload_,
                 hardware_,
                 graph_,
@@ -211,8 +211,8 @@ UnitWork FusedUnit::work(int loads) const {
                 {},
                 addresses_,
                 stored_,
-                loads,
-                wram_at_};
+                prefetch.loads,
+                prefetch.wram_at};
   for (const UnitTensor& tensor : graph_.tensors) {
     const auto found = mapping_.holdings.find(tensor.name);
     work.holdings.push_back(found == mapping_.holdings.end() ? Holding::kRing : found->second);
@@ -345,20 +345,20 @@ LayerPlan FusedUnit::plan() const {
   return plan;
 }
 
-PlannedUse FusedUnit::add_tasks(TaskGraph& graph, int loads) const {
-  return add_unit_tasks(graph, work(loads));
+PlannedUse FusedUnit::add_tasks(TaskGraph& graph, const Prefetch& prefetch) const {
+  return add_unit_tasks(graph, work(prefetch));
 }
 
-PlannedUse FusedUnit::add_kernels_ahead(TaskGraph& graph, int loads, std::int64_t sram) const {
-  return add_unit_kernels_ahead(graph, work(loads), sram);
+PlannedUse FusedUnit::add_prefetch(TaskGraph& graph, const Prefetch& prefetch, std::int64_t sram) const {
+  return add_unit_prefetch(graph, work(prefetch), sram);
 }
 
 std::vector<std::int64_t> FusedUnit::wram_of_loads() const {
   return wram_of_unit_loads(work());
 }
 
-std::int64_t FusedUnit::wram_bytes() const {
-  return wram_of_unit(work());
+std::int64_t FusedUnit::wram_bytes(const Prefetch& prefetch) const {
+  return wram_of_unit(work(prefetch));
 }
 
 int FusedUnit::regions() const {
@@ -366,10 +366,6 @@ int FusedUnit::regions() const {
     if (layer.matrix) return layer.matrix->shares.front().weights.layout.regions;
   }
   return 1;
-}
-
-void FusedUnit::load_ahead(int loads, const std::string& during, std::int64_t wram_at) {
-  mapping_.kernels_ahead = loads, mapping_.kernels_during = during, wram_at_ = wram_at;
 }
 
 std::shared_ptr<const SharedLayer> UnitParts::matrix(const Layer& layer, int cores) {

@@ -62,15 +62,12 @@ class FusedUnit {
   std::map<std::string, int> idle_teams(bool to_fit) const;
   /// Name, bounds and choices; bytes and estimate are not there yet.
   LayerPlan plan() const;
-  /// After `place`, all of these. `loads` of the kernels are made ahead.
-  PlannedUse add_tasks(TaskGraph& graph, int loads) const;
-  PlannedUse add_tasks(TaskGraph& graph) const { return add_tasks(graph, mapping_.kernels_ahead); }
-  PlannedUse add_kernels_ahead(TaskGraph& graph, int loads, std::int64_t sram) const;
+  /// After `place`, all of these.
+  PlannedUse add_tasks(TaskGraph& graph, const Prefetch& prefetch = {}) const;
+  PlannedUse add_prefetch(TaskGraph& graph, const Prefetch& prefetch, std::int64_t sram) const;
   std::vector<std::int64_t> wram_of_loads() const;
-  std::int64_t wram_bytes() const;  ///< of a core, that it takes
-  int regions() const;              ///< of WRAM
-  /// The first loads of kernels are made ahead, into WRAM from `wram_at` on.
-  void load_ahead(int loads, const std::string& during, std::int64_t wram_at);
+  std::int64_t wram_bytes(const Prefetch& prefetch) const;  ///< of a core, that it takes
+  int regions() const;                                      ///< of WRAM
 
  private:
   struct DecidedLayer {
@@ -79,8 +76,7 @@ class FusedUnit {
     std::unique_ptr<VectorWork> vector;
     std::uint64_t parameters = 0;
   };
-  UnitWork work(int loads) const;
-  UnitWork work() const { return work(mapping_.kernels_ahead); }
+  UnitWork work(const Prefetch& prefetch = {}) const;
   std::string output_part() const;
   int team_of(const std::string& layer) const;
   void decide_vector(const UnitLayer& layer, DecidedLayer& decided) const;
@@ -92,7 +88,6 @@ class FusedUnit {
   std::vector<DecidedLayer> layers_;
   std::vector<std::uint64_t> addresses_;  // by tensor
   std::vector<StoredMapPointer> stored_;  // by tensor
-  std::int64_t wram_at_ = 0;
 };
 
 /// What a unit is expected to take, and the bytes of maps, kernels and results that it moves over DRAM.

@@ -153,7 +153,7 @@ PlannedUse add_unit_tasks(TaskGraph& graph, const UnitWork& work) {
   return use;
 }
 
-PlannedUse add_unit_kernels_ahead(TaskGraph& graph, const UnitWork& work, std::int64_t sram) {
+PlannedUse add_unit_prefetch(TaskGraph& graph, const UnitWork& work, std::int64_t sram) {
   PlannedUse use;
   load_weights(clusters_of(graph, work, use, sram), work, use);
   use.sram = std::max(use.sram, sram);

@@ -62,9 +62,9 @@ int kernel_fetches(const HardwareConfig& hardware, int clusters);
 /// DRAM. Throws UserError that says which buffer does not fit.
 PlannedUse add_unit_tasks(TaskGraph& graph, const UnitWork& work);
 
-/// For a unit, as add_kernels_ahead and wram_of_loads for a layer: its loads are those of all its kernels, in
+/// For a unit, as add_prefetch and wram_of_loads for a layer: its loads are those of all its kernels, in
 /// the order of its layers.
-PlannedUse add_unit_kernels_ahead(TaskGraph& graph, const UnitWork& work, std::int64_t sram);
+PlannedUse add_unit_prefetch(TaskGraph& graph, const UnitWork& work, std::int64_t sram);
 std::vector<std::int64_t> wram_of_unit_loads(const UnitWork& work);
 /// Bytes of a core's WRAM that the unit takes.
 std::int64_t wram_of_unit(const UnitWork& work);

@@ -69,20 +69,13 @@ void UnitWeights::map_layer(std::size_t l, const std::vector<MostOutputs>& most,
   layers_[l].mapping = split_over_cluster(*work_.layers[l].matrix, chip_, share);
 }
 
-void UnitWeights::cut_jobs(std::size_t l) {
-  for (const LayerShare& share : work_.layers[l].matrix->shares) {
-    share.layer->cut_jobs(largest_job(*share.layer, layers_[l].mapping), core_path(chip_, work_.hardware.dma),
-                          chip_.core.bus.bytes_per_clock);
-  }
-}
-
 void UnitWeights::place(const std::vector<MostOutputs>& most, ClusterShare share) {
   const auto first = static_cast<std::uint64_t>(work_.wram_at / regions());
   std::uint64_t end = first;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     if (work_.layers[l].matrix == nullptr) continue;
     map_layer(l, most, share);
-    cut_jobs(l);
+    layers_[l].cuts = job_cuts(*work_.layers[l].matrix, layers_[l].mapping, work_.hardware);
     place_groups(l, end);
   }
   kernel_bytes_ = static_cast<std::int64_t>(end - first) * regions();
@@ -163,7 +156,8 @@ void UnitWeights::split_streamed(const std::vector<MostOutputs>& most, ClusterSh
                     kFewestSlots * static_cast<std::int64_t>(slot) * regions(), chip_.core.wram.size_bytes));
   }
   for (std::size_t l = 0; l < layers_.size(); ++l) {
-    if (work_.layers[l].matrix != nullptr) cut_jobs(l);
+    if (work_.layers[l].matrix != nullptr)
+      layers_[l].cuts = job_cuts(*work_.layers[l].matrix, layers_[l].mapping, work_.hardware);
   }
   for (int s = 0; s < slots; ++s) {
     Slot& made = slots_.emplace_back();

@@ -44,6 +44,8 @@ class UnitWeights {
   /// Bytes of a core's WRAM that the kernels take.
   std::int64_t kernel_bytes() const { return kernel_bytes_; }
   const LayerMapping& mapping(std::size_t layer) const { return layers_[layer].mapping; }
+  /// How the engine cuts the jobs of a share.
+  const JobCut& cut(std::size_t layer, std::size_t share) const { return layers_[layer].cuts[share]; }
   const std::vector<Group>& groups(std::size_t layer) const { return layers_[layer].groups; }
   int portions(std::size_t layer) const { return layers_[layer].portions; }
   /// Where the factors of a vector layer lie in NRAM, and the buffer that they are.
@@ -76,6 +78,7 @@ class UnitWeights {
  private:
   struct OfLayer {
     LayerMapping mapping;
+    std::vector<JobCut> cuts;  // by share
     std::vector<Group> groups;
     int portions = 0;
     std::int64_t factors_at = 0;  // of a layer whose cores add up sums: its post-parameters
@@ -89,7 +92,6 @@ class UnitWeights {
   };
   int regions() const;
   void map_layer(std::size_t layer, const std::vector<MostOutputs>& most, ClusterShare share);
-  void cut_jobs(std::size_t layer);
   void place(const std::vector<MostOutputs>& most, ClusterShare share);
   void place_groups(std::size_t layer, std::uint64_t& end);
   void split_streamed(const std::vector<MostOutputs>& most, ClusterShare share);

@@ -6,6 +6,7 @@
 #include "planner/language/transfer.h"
 #include "workload/workload.h"
 
+#include <any>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -88,7 +89,7 @@ struct MatrixJob {
     }
     return all;
   }
-  /// For cut_jobs: so many jobs follow one another on the tile's map, each with kernels of its own.
+  /// For `cuts`: so many jobs follow one another on the tile's map, each with kernels of its own.
   int jobs_of_map = 1;
 };
 
@@ -119,8 +120,15 @@ struct MapLoad {
 
 using Explanation = std::vector<std::pair<std::string, std::string>>;  ///< what was decided, and why
 
-/// A layer as one engine would run it: everything that the planner must know of the engine. Pure. Threads of
-/// the planner have an object each: one may remember what it likes, but objects share nothing that changes.
+/// How an engine cuts the jobs of a layer: made by MatrixLayer::cuts, handed back to `lower` and `explain` of
+/// the same layer, a closed book to everybody else. Copies are alike.
+struct JobCut {
+  std::any engine;
+};
+
+/// A layer as one engine would run it: everything that the planner must know of the engine. Pure: no member
+/// changes anything that another one answers, and threads may ask at the same time. What an engine remembers
+/// to answer sooner is a Memo (base/memo.h).
 class MatrixLayer {
  public:
   virtual ~MatrixLayer() = default;
@@ -132,8 +140,9 @@ class MatrixLayer {
   /// tensor.
   virtual std::vector<std::uint8_t> pack_block(int set, int block) const = 0;
   /// Tasks of jobs in the order in which they are added. The layer outlives it.
-  virtual std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const = 0;
-  virtual Explanation explain() const = 0;
+  virtual std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place,
+                                                const JobCut& cut) const = 0;
+  virtual Explanation explain(const JobCut& cut) const = 0;
   /// What the engine tells of the layer in `plan` and in the report: the same whether its choices were made
   /// by the planner or by a mapping file.
   virtual Explanation facts() const { return {}; }
@@ -169,13 +178,13 @@ class MatrixLayer {
   /// Where the elements of kernels that are a tensor lie: channels `channels` of a block. Post-parameters do
   /// not belong to it.
   virtual std::vector<KernelPart> kernel_parts(int block, Interval channels) const;
-  /// Decides how the unit itself cuts jobs whose largest is `largest`, with maps and results behind `path` in
-  /// a memory of `memory_bytes` bytes a cycle. Throws UserError when it cannot.
-  virtual void cut_jobs(const MatrixJob& /*largest*/, const PortPath& /*path*/, double /*memory_bytes*/) {}
-  /// How many ways cut_jobs found that it expects to be about as good; it has taken way 0.
-  virtual int ways_to_cut() const { return 1; }
-  /// Takes way `way`, 0 to ways_to_cut() - 1, for all that is lowered from then on.
-  virtual void take_way(int /*way*/) {}
+  /// The ways to cut jobs whose largest is `largest`, with maps and results behind `path` in a memory of
+  /// `memory_bytes` bytes a cycle, that are expected to be about as good; the first is the best without a
+  /// closer look. Throws UserError when the unit cannot.
+  virtual std::vector<JobCut> cuts(const MatrixJob& /*largest*/, const PortPath& /*path*/,
+                                   double /*memory_bytes*/) const {
+    return {JobCut{}};
+  }
 };
 
 /// The layout of blocks of `bytes_of(block)` bytes each, without post-parameters that lie apart; and with a

@@ -226,6 +226,7 @@ class BufferRing {
     int version = 0;
     Access read() const { return {buffer, version, AccessKind::kRead}; }
     Access write() const { return {buffer, version, AccessKind::kWrite}; }
+    Access accumulate() const { return {buffer, version, AccessKind::kAccumulate}; }
   };
   Filling next();
   int count() const { return count_; }

@@ -53,34 +53,33 @@ std::vector<MatrixJob> board_jobs(const Problem& p, const OperandLayouts& layout
 }
 
 MatrixLowering::ReadBytes add_board_tasks(TaskGraph& graph, const MatrixLayer& layer,
-                                          const std::vector<MatrixJob>& jobs) {
-  const auto lowering = layer.lower(graph, {});
+                                          const std::vector<MatrixJob>& jobs, const JobCut& cut) {
+  const auto lowering = layer.lower(graph, {}, cut);
   for (const MatrixJob& job : jobs) lowering->add(job);
   return lowering->read_bytes();
 }
 
-void cut_board_jobs(MatrixLayer& layer, const std::vector<MatrixJob>& jobs, const HardwareConfig& hardware,
-                    Explanation& explanation) {
+JobCut cut_board_jobs(const MatrixLayer& layer, const std::vector<MatrixJob>& jobs,
+                      const HardwareConfig& hardware, Explanation& explanation) {
   const Machine machine = machine_of(hardware, {});
-  layer.cut_jobs(jobs.front(), dram_path(hardware, hardware.dma, Direction::kRead),
-                 machine.dram_bytes_per_clock);
-  const int ways = layer.ways_to_cut();
-  if (ways == 1) return;
+  const std::vector<JobCut> cuts = layer.cuts(
+      jobs.front(), dram_path(hardware, hardware.dma, Direction::kRead), machine.dram_bytes_per_clock);
+  if (cuts.size() == 1) return cuts.front();
   constexpr double kFewer = 100;  // cycles: what is less means nothing
-  int best = 0;
+  const JobCut* best = &cuts.front();
   double limit = std::numeric_limits<double>::infinity();  // cycles
-  for (int way = 0; way < ways; ++way) {
-    layer.take_way(way);
+  for (const JobCut& cut : cuts) {
     TaskGraph graph;
-    add_board_tasks(graph, layer, jobs);
+    add_board_tasks(graph, layer, jobs, cut);
     const double taken = schedule(graph, dependencies_of(graph), machine, limit).cycles;
-    if (taken < limit) limit = way == 0 ? taken - kFewer : taken, best = way;
+    if (taken < limit) limit = &cut == &cuts.front() ? taken - kFewer : taken, best = &cut;
   }
-  layer.take_way(best);
   explanation.emplace_back(
-      "chosen", best == 0
-                    ? fmt::format("of {} ways to cut none is expected to save {:.0f} cycles", ways, kFewer)
-                    : fmt::format("of {} ways to cut the fastest, as expected", ways));
+      "chosen",
+      best == &cuts.front()
+          ? fmt::format("of {} ways to cut none is expected to save {:.0f} cycles", cuts.size(), kFewer)
+          : fmt::format("of {} ways to cut the fastest, as expected", cuts.size()));
+  return *best;
 }
 
 }  // namespace tilebeat

@@ -24,10 +24,10 @@ std::vector<MatrixJob> board_jobs(const Problem& problem, const OperandLayouts& 
 
 /// Adds the tasks of a layer's jobs on a board. Returns what they read through the unit's ports.
 MatrixLowering::ReadBytes add_board_tasks(TaskGraph& graph, const MatrixLayer& layer,
-                                          const std::vector<MatrixJob>& jobs);
-/// Lets the engine decide how it cuts the jobs; of several ways the one whose task graph is estimated to be
-/// the fastest is taken, and `plan` says so in `explanation`. Throws UserError when there is none.
-void cut_board_jobs(MatrixLayer& layer, const std::vector<MatrixJob>& jobs, const HardwareConfig& hardware,
-                    Explanation& explanation);
+                                          const std::vector<MatrixJob>& jobs, const JobCut& cut);
+/// How the engine cuts the jobs: of several ways the one whose task graph is estimated to be the fastest, and
+/// `plan` says so in `explanation`. Throws UserError when there is none.
+JobCut cut_board_jobs(const MatrixLayer& layer, const std::vector<MatrixJob>& jobs,
+                      const HardwareConfig& hardware, Explanation& explanation);
 
 }  // namespace tilebeat

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -61,13 +60,8 @@ class LayerChooser {
       parts_ = std::max(parts_, images * ceil_div(p.out_height, grain.rows) *
                                     ceil_div(p.out_width, grain.columns) * p.kernel_blocks());
       if (asked_team().value_or(1) > 1 || asked_groups().value_or(1) > 1) continue;
-      attempt(
-          [&] {
-            SharedLayer layer = whole_layer(size, q_.places, q_.hardware);
-            const std::vector<SharedLayer> twins = twins_of(layer);
-            look_at(std::move(layer), kClearlyFaster, 0, twins);
-          },
-          p.block_kernels);
+      attempt([&] { look_at(whole_layer(size, q_.places, q_.hardware), kClearlyFaster, 0); },
+              p.block_kernels);
     }
   }
 
@@ -124,34 +118,10 @@ class LayerChooser {
     }
   }
 
-  // Objects of the layer for further threads.
-  std::vector<SharedLayer> twins_of(const SharedLayer& whole) {
-    constexpr unsigned kMostThreads = 4;
-    const std::size_t threads = std::min(kMostThreads, std::max(1U, std::thread::hardware_concurrency()));
-    while (twins_.size() + 1 < threads) {
-      auto& sizes = twins_.emplace_back();
-      sizes.push_back(make_matrix_layer(q_.workload, q_.layer, q_.engine_hardware));
-      for (auto& size : sizes.front()->other_block_sizes()) sizes.push_back(std::move(size));
-    }
-    std::vector<SharedLayer> twins;
-    for (const auto& sizes : twins_) {
-      for (const auto& size : sizes) {
-        if (size->problem().block_kernels != whole.problem.block_kernels) continue;
-        SharedLayer& twin = twins.emplace_back();
-        const LayerShare& share = whole.shares.front();
-        twin.problem = whole.problem, twin.post_parameters = whole.post_parameters;
-        twin.shares.push_back({size, share.weights, share.input, share.first_kernel});
-        break;
-      }
-    }
-    return twins;
-  }
-
   // Takes it when it is faster than this share of the best so far, by so many cycles.
-  void look_at(SharedLayer layer, double faster, double fewer, const std::vector<SharedLayer>& twins = {}) {
-    MappingQuestion question{layer,     q_.hardware, q_.output, q_.first_of_program, q_.kernels_loaded,
-                             q_.request};
-    for (const SharedLayer& twin : twins) question.twins.push_back(&twin);
+  void look_at(SharedLayer layer, double faster, double fewer) {
+    const MappingQuestion question{layer,     q_.hardware, q_.output, q_.first_of_program, q_.kernels_loaded,
+                                   q_.request};
     const ChosenMapping chosen = choose_mapping(question, q_.trial);
     const auto [fastest, first] = of_teams_.try_emplace(layer.cores(), chosen.cycles);
     if (!first) fastest->second = std::min(fastest->second, chosen.cycles);
@@ -186,7 +156,6 @@ class LayerChooser {
   double cycles_ = 0;               // of the best
   std::map<int, double> of_teams_;  // cycles, by cores of a team
   std::int64_t parts_ = 0;          // of the outputs that cores can compute by themselves
-  std::vector<std::vector<std::shared_ptr<MatrixLayer>>> twins_;  // in all sizes, by thread
   std::string failure_, offered_;
 };
 

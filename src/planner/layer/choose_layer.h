@@ -23,9 +23,6 @@ struct MappingQuestion {
   bool first_of_program = false;            ///< its processors are started for it
   bool kernels_loaded = false;              ///< its first kernels are loaded while an earlier layer runs
   const MappingRequest* request = nullptr;  ///< what is asked for; nothing: all is free
-  /// Further objects of the layer, one for each further thread that may estimate: an engine keeps in a layer
-  /// how its jobs are cut at the moment.
-  std::vector<const SharedLayer*> twins = {};
 };
 
 /// A mapping with more cores, or with memory cores, must take less than this share of the time without them,

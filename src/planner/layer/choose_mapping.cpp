@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -178,24 +179,23 @@ class Chooser {
   }
   void look_at_batch(const std::vector<Look*>& order, std::pair<std::size_t, std::size_t> batch) {
     std::atomic<std::size_t> next = batch.first;
-    const auto take_looks = [&](const MappingQuestion& question, TaskGraph& graph) {
-      for (std::size_t i = next++; i < batch.second; i = next++) look(question, *order[i], graph);
+    const auto take_looks = [&](TaskGraph& graph) {
+      for (std::size_t i = next++; i < batch.second; i = next++) look(*order[i], graph);
     };
     std::vector<std::future<void>> others;
-    for (std::size_t t = 0; t < q_.twins.size() && t + 1 < batch.second - batch.first; ++t) {
-      others.push_back(std::async(std::launch::async, [&, layer = q_.twins[t]] {
+    for (std::size_t t = 1; t < std::min<std::size_t>(threads_, batch.second - batch.first); ++t) {
+      others.push_back(std::async(std::launch::async, [&] {
         TaskGraph graph;
-        take_looks({*layer, q_.hardware, q_.output, q_.first_of_program, q_.kernels_loaded, q_.request},
-                   graph);
+        take_looks(graph);
       }));
     }
-    take_looks(q_, graph_);
+    take_looks(graph_);
     for (std::future<void>& other : others) other.get();
   }
-  static void look(const MappingQuestion& question, Look& look, TaskGraph& graph) {
+  void look(Look& look, TaskGraph& graph) const {
     constexpr double kRounded = 1 + 1e-9;
     try {
-      look.cycles = estimated_cycles(question, look.candidate->mapping, graph, kRounded * look.limit);
+      look.cycles = estimated_cycles(q_, look.candidate->mapping, graph, kRounded * look.limit);
     } catch (const UserError& error) {
       look.failure = error.what();
     }
@@ -271,6 +271,7 @@ class Chooser {
   }
 
   const MappingQuestion& q_;
+  const unsigned threads_ = std::thread::hardware_concurrency();
   std::vector<MappingCandidate> candidates_;
   TaskGraph graph_;  // of the mapping that is estimated
   std::set<const MappingCandidate*> looked_at_;

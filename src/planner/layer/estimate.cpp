@@ -40,7 +40,7 @@ class CoarseLowering : public MatrixLowering {
 PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const EnoughTasks& enough) {
   const SharedLayer& layer = work.layer;
   const LayerMapping& m = work.mapping;
-  cut_jobs(layer, m, work.hardware);
+  const std::vector<JobCut> cuts = job_cuts(layer, m, work.hardware);
   const MatrixLayer& largest = *layer.largest().layer;
   const CorePart part = largest_part(largest.problem(), largest.grain(), m);
   const std::int64_t jobs = std::int64_t{m.cores()} * part.images.size() *
@@ -48,14 +48,16 @@ PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const E
                             ceil_div(part.columns.size(), m.tile_columns) *
                             ceil_div(part.blocks.size(), m.blocks_per_load) * m.channel_parts;
   std::vector<JobCosts> costs;
-  for (const LayerShare& share : layer.shares)
-    costs.emplace_back(share, largest_job(*share.layer, m),
+  for (std::size_t i = 0; i < layer.shares.size(); ++i) {
+    const LayerShare& share = layer.shares[i];
+    costs.emplace_back(share, cuts[i], largest_job(*share.layer, m),
                        part.blocks.size() <= m.blocks_per_load && m.channel_parts == 1);
+  }
   return add_matrix_tasks(
       graph, work,
       [&](TaskGraph& g, const EnginePlace& place, int number) -> std::unique_ptr<MatrixLowering> {
         const auto share = static_cast<std::size_t>(number);
-        if (jobs <= kFewJobs) return layer.shares[share].layer->lower(g, place);
+        if (jobs <= kFewJobs) return layer.shares[share].layer->lower(g, place, cuts[share]);
         return std::make_unique<CoarseLowering>(g, place, costs[share]);
       },
       enough);
@@ -71,7 +73,7 @@ double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, TaskGra
   double before = 0;
   if (q.kernels_loaded) {
     graph.shrink({});
-    const PlannedUse use = add_kernels_ahead(graph, work, 0);
+    const PlannedUse use = add_prefetch(graph, work, 0);
     before = static_cast<double>(use.bytes.kernels) / machine.dram_bytes_per_clock;
   }
   graph.shrink({});
@@ -82,11 +84,17 @@ double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, TaskGra
   return before + schedule(graph, dependencies_of(graph), machine, limit - before).cycles;
 }
 
-void cut_jobs(const SharedLayer& layer, const LayerMapping& m, const HardwareConfig& hardware) {
+std::vector<JobCut> job_cuts(const SharedLayer& layer, const LayerMapping& m,
+                             const HardwareConfig& hardware) {
   const ChipConfig& chip = *hardware.chip;
-  for (const LayerShare& share : layer.shares)
-    share.layer->cut_jobs(largest_job(*share.layer, m), core_path(chip, hardware.dma),
-                          chip.core.bus.bytes_per_clock);
+  std::vector<JobCut> cuts;
+  for (const LayerShare& share : layer.shares) {
+    cuts.push_back(
+        share.layer
+            ->cuts(largest_job(*share.layer, m), core_path(chip, hardware.dma), chip.core.bus.bytes_per_clock)
+            .front());
+  }
+  return cuts;
 }
 
 std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& m) {

@@ -6,6 +6,7 @@
 #include "planner/schedule/schedule.h"
 
 #include <limits>
+#include <vector>
 
 namespace tilebeat {
 
@@ -26,7 +27,9 @@ Cycle end_cycles(const HardwareConfig& hardware, int processors);
 /// The processors that work in a mapping.
 std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& mapping);
 
-/// Lets the engine decide how it cuts the jobs of a layer that is mapped so. Throws UserError when it cannot.
-void cut_jobs(const SharedLayer& layer, const LayerMapping& mapping, const HardwareConfig& hardware);
+/// How the engine cuts the jobs of a layer that is mapped so, by share: the best way without a closer look.
+/// Throws UserError when it cannot.
+std::vector<JobCut> job_cuts(const SharedLayer& layer, const LayerMapping& mapping,
+                             const HardwareConfig& hardware);
 
 }  // namespace tilebeat

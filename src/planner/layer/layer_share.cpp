@@ -154,10 +154,12 @@ Part part_of_layer(const Workload& workload, const Layer& layer, const MatrixLay
 
 }  // namespace
 
-const LayerShare& SharedLayer::largest() const {
-  return *std::max_element(shares.begin(), shares.end(), [](const LayerShare& a, const LayerShare& b) {
-    return a.layer->problem().channels < b.layer->problem().channels;
-  });
+std::size_t SharedLayer::largest_number() const {
+  const auto largest =
+      std::max_element(shares.begin(), shares.end(), [](const LayerShare& a, const LayerShare& b) {
+        return a.layer->problem().channels < b.layer->problem().channels;
+      });
+  return static_cast<std::size_t>(largest - shares.begin());
 }
 
 SharedLayer whole_layer(std::shared_ptr<MatrixLayer> layer, const OperandPlaces& places,
@@ -339,9 +341,9 @@ void add_job(std::vector<std::int64_t>& key, const MatrixJob& job) {
 
 }  // namespace
 
-JobCosts::JobCosts(const LayerShare& share, const MatrixJob& largest, bool same_kernels)
-    : share_(share), same_kernels_(same_kernels), cut_{same_kernels ? 1 : 0} {
-  add_job(cut_, largest);
+JobCosts::JobCosts(const LayerShare& share, const JobCut& cut, const MatrixJob& largest, bool same_kernels)
+    : share_(share), cut_(cut), same_kernels_(same_kernels), key_{same_kernels ? 1 : 0} {
+  add_job(key_, largest);
 }
 
 const TaskCost& JobCosts::of(const MatrixJob& job) {
@@ -350,11 +352,9 @@ const TaskCost& JobCosts::of(const MatrixJob& job) {
                                 job.reduction.first, job.reduction.last);
   const auto [of_shape, first] = of_shapes_.try_emplace(shape);
   if (first) {
-    std::vector<std::int64_t> key = cut_;
+    std::vector<std::int64_t> key = key_;
     add_job(key, job);
-    const auto [known, added] = share_.job_costs->costs.try_emplace(std::move(key));
-    if (added) known->second = cost_of(job);
-    of_shape->second = known->second;
+    of_shape->second = share_.job_costs->get(key, [&] { return cost_of(job); });
   }
   return of_shape->second;
 }
@@ -374,7 +374,7 @@ std::pair<double, std::size_t> JobCosts::jobs_alone(MatrixJob job, int count) co
   TaskGraph graph;
   EnginePlace place;
   place.nram = job.ifm.address, place.wram = job.weights;
-  const auto lowering = share_.layer->lower(graph, place);
+  const auto lowering = share_.layer->lower(graph, place, cut_);
   job.ifm_reads.clear(), job.weights_read.reset(), job.ofm_write.reset();
   for (int i = 0; i < count; ++i) {
     lowering->add(job);

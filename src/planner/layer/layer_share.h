@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/memo.h"
 #include "config/hardware_config.h"
 #include "planner/language/matrix_backend.h"
 #include "planner/language/transfer.h"
@@ -20,16 +21,15 @@ struct LayerShare;
 
 /// What is known of the jobs of a share of a layer: by all that their cost depends on, how the engine cuts
 /// them included. Many mappings of a layer have the same jobs.
-struct KnownJobCosts {
-  std::map<std::vector<std::int64_t>, TaskCost> costs;
-};
+using KnownJobCosts = Memo<std::vector<std::int64_t>, TaskCost>;
 
 /// What jobs of a layer cost their unit, in one mapping: the schedule of the engine's own tasks. Jobs of one
 /// shape cost the same, wherever they find their operands.
 class JobCosts {
  public:
-  /// `largest`: the job that the engine has cut them for; `same_kernels`: all jobs of a core have the same.
-  JobCosts(const LayerShare& share, const MatrixJob& largest, bool same_kernels);
+  /// `cut`: how the engine cuts them, for jobs whose largest is `largest`; `same_kernels`: all jobs of a core
+  /// have the same. What it is given but `largest` outlives it.
+  JobCosts(const LayerShare& share, const JobCut& cut, const MatrixJob& largest, bool same_kernels);
 
   const TaskCost& of(const MatrixJob& job);
 
@@ -38,8 +38,9 @@ class JobCosts {
   std::pair<double, std::size_t> jobs_alone(MatrixJob job, int count) const;
 
   const LayerShare& share_;
+  const JobCut& cut_;
   bool same_kernels_;
-  std::vector<std::int64_t> cut_;  // what is decided for all jobs
+  std::vector<std::int64_t> key_;  // what is decided for all jobs
   std::map<std::tuple<int, int, int, int, int, int, bool, bool>, TaskCost> of_shapes_;
 };
 
@@ -76,7 +77,9 @@ struct SharedLayer {
   std::uint64_t post_parameters =
       0;  ///< where those of all kernels lie in DRAM (post_parameters_of); 0: none
 
-  const LayerShare& largest() const;  ///< the share with the most channels
+  /// The share with the most channels, and its number.
+  const LayerShare& largest() const { return shares[largest_number()]; }
+  std::size_t largest_number() const;
   int parts(ShareCut of) const { return cut == of ? static_cast<int>(shares.size()) : 1; }
   int cores() const { return parts(ShareCut::kChannels); }  ///< of a team
   int group_parts() const { return parts(ShareCut::kGroups); }

@@ -3,6 +3,7 @@
 #include "base/math.h"
 #include "isa/address_map.h"
 #include "planner/language/relayout.h"
+#include "planner/layer/core_lane.h"
 #include "planner/layer/core_steps.h"
 #include "planner/layer/core_sums.h"
 #include "planner/layer/placement.h"
@@ -92,17 +93,15 @@ class MatrixTasks {
     return use;
   }
 
-  struct Core {
-    int number = 0, cluster = 0;
+  struct Core : CoreLane {
+    using CoreLane::CoreLane;
     const LayerShare* share = nullptr;
     int same_maps = 0, same_kernels = 0;  // numbers that cores with the same maps, kernels have in common
-    EnginePlace place;
     std::vector<CoreStep> steps;
     int first_row = 0;  // of its part of the map
     HeldMaps maps;
     BufferCache<int> kernels;
-    BufferRing cleared;  // places of kernels, where these do not fill them
-    BufferRing results;
+    BufferRing cleared;                                  // places of kernels, where these do not fill them
     std::optional<HeldMaps::Use> map;                    // of the step; nothing: it is padding
     std::optional<BufferRing::Filling> weights, result;  // likewise
     std::optional<BufferRing::Filling> clearing;         // of the kernels' place; nothing: it is full
@@ -112,14 +111,11 @@ class MatrixTasks {
   };
 
   Core make_core(int number, const LayerShare& share, const CorePart& part) {
-    Core core;
-    core.number = number;
-    core.cluster = number / chip_.cores_per_cluster;
+    Core core(graph_, copies_, chip_, number);
     core.share = &share;
     const int cores = m_.reduction_parts, team = number / cores, in_team = number % cores;
     core.same_maps = team / m_.kernel_parts * cores + in_team;
     core.same_kernels = team % (m_.kernel_parts * m_.group_parts) * cores + in_team;
-    core.place = {processor_of_core(chip_, number), nram_address(number), wram_address(number)};
     core.steps = core_steps(core.share->layer->problem(), m_, core.share->layer->grain(), part);
     core.first_row = share.layer->problem().axis_h().window(part.rows).in;
     core.maps = HeldMaps(graph_, m_.map_buffers);
@@ -171,6 +167,7 @@ class MatrixTasks {
       if (broadcasts(m_.kernels))
         broadcasts_[cluster] = staging.add_stream(std::min(footprint_.kernels, Staging::kLargestBuffer), 2);
       std::vector<int*> streams;
+      std::map<int, int> store_streams;  // by core
       if (m_.maps != DataPath::kDirect) {
         for (const Core& core : cores_) {
           if (core.cluster != cluster) continue;
@@ -183,12 +180,13 @@ class MatrixTasks {
           streams.push_back(&kernel_streams_[{cluster, key}]);
       }
       if (m_.results == DataPath::kSram) {
-        for (const int core : cores) streams.push_back(&store_streams_[core]);
+        for (const int core : cores) streams.push_back(&store_streams[core]);
       }
       const int buffers = 2 * static_cast<int>(streams.size());
       if (work_.layer.adds_sums()) add_sum_streams(staging, cores, buffers);
       const std::int64_t bytes = streams.empty() ? 0 : staging.share(buffers);
       for (int* stream : streams) *stream = staging.add_stream(bytes, 2);
+      for (const auto& [core, stream] : store_streams) dram_.store_by(core, staging, stream);
     }
   }
   // For the sums of a team, beside `others` buffers.
@@ -252,7 +250,7 @@ class MatrixTasks {
       const std::vector<Transfer> transfers = kernel_transfers(core, group);
       if (m_.kernels == DataPath::kDirect) {
         bytes_.kernels += bytes_of(transfers);
-        copies_.add(core.place.processor, Unit::kIodma, transfers, kernel_accesses(core));
+        dram_.load(core, transfers, kernel_accesses(core));
       } else {
         share_kernels(core, step, group);
       }
@@ -268,7 +266,7 @@ class MatrixTasks {
     for (const Copy& copy : cleared_kernels(*core.share->layer, core.share->weights, group,
                                             core.place.wram + weights_offset(core.weights->place))) {
       if (!core.clearing) core.clearing = core.cleared.next();
-      copies_.add(core.place.processor, copy, {core.weights->write(), core.clearing->write()});
+      core.copy(copy, {core.weights->write(), core.clearing->write()});
     }
   }
   // What writes kernels does: behind what cleared their place.
@@ -297,7 +295,7 @@ class MatrixTasks {
         links.push_back({&staging, kernel_streams_.at({cluster, first.same_kernels}), {}});
         for (const Core* core : cores)
           links.back().readers.push_back(
-              {core->place.processor, kernel_transfers(*core, group), kernel_accesses(*core)});
+              {core->processor, kernel_transfers(*core, group), kernel_accesses(*core)});
       }
       for (Core* core : cores) core->loads_weights = false;
     }
@@ -357,25 +355,13 @@ class MatrixTasks {
                             turned_bytes(*work_.hardware.chip));
     return load;
   }
-  void begin_map(const Core& core, const MapLoad& load) {
-    if (load.before) copies_.add(core.place.processor, *load.before, {core.map->load->filling.write()});
-  }
-  void end_map(const Core& core, const MapLoad& load) {
-    if (load.after) copies_.add(core.place.processor, *load.after, {accumulated(core)});
-  }
-  static Access accumulated(const Core& core) {
-    const BufferRing::Filling& filling = core.map->load->filling;
-    return {filling.buffer, filling.version, AccessKind::kAccumulate};
-  }
-  static Access map_access(const Core& core, const MapLoad& load) {
-    return load.before ? accumulated(core) : core.map->load->filling.write();
-  }
-  void load_map(const Core& core, const OutputTile& tile) {
+  void load_map(Core& core, const OutputTile& tile) {
     const MapLoad load = map_load(core, tile);
+    const BufferRing::Filling& filling = core.map->load->filling;
     bytes_.maps += bytes_of(load.transfers);
-    begin_map(core, load);
-    copies_.add(core.place.processor, Unit::kIodma, load.transfers, {map_access(core, load)});
-    end_map(core, load);
+    core.begin_map(load, filling);
+    dram_.load(core, load.transfers, {CoreLane::map_access(load, filling)});
+    core.end_map(load, filling);
   }
   // Fetches a tile once for all cores of the cluster, or of the chip, that load it now.
   void share_map(const Core& first, std::size_t step) {
@@ -390,7 +376,7 @@ class MatrixTasks {
     }
     const std::int64_t bytes = bytes_of(map_load(first, tile).transfers);
     for (const auto& [cluster, cores] : users) {
-      for (const Core* core : cores) begin_map(*core, map_load(*core, tile));
+      for (Core* core : cores) core->begin_map(map_load(*core, tile), core->map->load->filling);
     }
     std::vector<Staging::Link> links;
     for (const auto& [cluster, cores] : users) {
@@ -401,14 +387,15 @@ class MatrixTasks {
     }
     bytes_.maps += Staging::load(std::move(links), loads_++) * bytes;
     for (const auto& [cluster, cores] : users) {
-      for (const Core* core : cores) end_map(*core, map_load(*core, tile));
+      for (Core* core : cores) core->end_map(map_load(*core, tile), core->map->load->filling);
     }
   }
   std::vector<Staging::Reader> readers(const std::vector<Core*>& cores, const OutputTile& tile) const {
     std::vector<Staging::Reader> readers;
     for (const Core* core : cores) {
       MapLoad load = map_load(*core, tile);
-      readers.push_back({core->place.processor, std::move(load.transfers), {map_access(*core, load)}});
+      const Access written = CoreLane::map_access(load, core->map->load->filling);
+      readers.push_back({core->processor, std::move(load.transfers), {written}});
     }
     return readers;
   }
@@ -420,7 +407,7 @@ class MatrixTasks {
     for (const Core* core : cores) {
       auto& [numbers, written] = places[map_offset(*core, tile, core->map->load->rows.begin)];
       numbers |= number_in_cluster(*core);
-      written.push_back(map_access(*core, map_load(*core, tile)));
+      written.push_back(CoreLane::map_access(map_load(*core, tile), core->map->load->filling));
     }
     std::vector<Staging::Reader> readers;
     for (auto& [nram, to] : places) {
@@ -437,28 +424,15 @@ class MatrixTasks {
 
   void compute(Core& core, std::size_t number) {
     const CoreStep& step = core.steps[number];
-    const MatrixLayer& layer = *core.share->layer;
-    const Problem& p = layer.problem();
     if (step.group.reduction.first) core.result = core.results.next();
-    const std::int64_t pixel = std::int64_t{p.kernels_of(step.group.blocks)} * p.element_bytes();
-    MatrixJob job;
-    job.tile = step.tile, job.tile.image = 0;
-    job.blocks = step.group.blocks;
-    job.reduction = step.group.reduction;
-    const std::int64_t row = layer.ifm_row_bytes(step.tile.w);
-    const std::uint64_t map = core.map ? map_address(core, step.tile, step.tile.h.in) : core.place.nram;
-    job.ifm = {map, row * step.tile.h.ins, row, p.channels};
-    const std::uint64_t wram = weights_offset(core.weights->place);
-    job.weights = core.place.wram + wram;
-    const WeightPlace& weights = core.share->weights;
-    if (weights.post != 0 && step.group.reduction.last)
-      job.post = job.weights + post_offset(layer, weights, step.group);
-    job.ofm = TensorLayout::dense(result_address(core, core.result->place), step.tile.h.outs,
-                                  step.tile.w.outs, pixel);
-    if (core.map) job.ifm_reads = core.map->reads;
-    job.weights_read = core.weights->read();
-    job.ofm_write = core.result->write();
-    core.lowering->add(job);
+    JobPlaces places;
+    places.map = core.map ? map_address(core, step.tile, step.tile.h.in) : core.place.nram;
+    if (core.map) places.map_reads = core.map->reads;
+    places.kernels = core.place.wram + weights_offset(core.weights->place);
+    places.kernels_read = core.weights->read();
+    places.result = result_address(core, core.result->place);
+    places.result_write = core.result->write();
+    core.lowering->add(job_of(*core.share, step.tile, step.group, std::move(places)));
   }
   std::vector<Transfer> stores_of(const Core& core, const CoreStep& step) const {
     const Problem& p = core.share->layer->problem();
@@ -471,14 +445,7 @@ class MatrixTasks {
     const CoreStep& step = core.steps[number];
     if (!step.group.reduction.last) return;
     const std::vector<Transfer> transfers = stores_of(core, step);
-    if (!transfers.empty()) store(core, transfers, core.result->read());
-  }
-  void store(const Core& core, const std::vector<Transfer>& transfers, const Access& read) {
-    if (m_.results == DataPath::kDirect) {
-      copies_.add(core.place.processor, Unit::kIodma, transfers, {read});
-    } else {
-      staging_.at(core.cluster).store(store_streams_.at(core.number), core.place.processor, transfers, read);
-    }
+    if (!transfers.empty()) dram_.store(core, transfers, core.result->read());
   }
 
   // Every team adds up its sums; each of its cores stores a part of the results.
@@ -503,7 +470,7 @@ class MatrixTasks {
           for (const Transfer& t : store_transfers(p_, work_.output, part.tile, sums.blocks, part.address))
             transfers.push_back(t);
         }
-        if (!transfers.empty()) store(cores_[first + i], transfers, results[i].read);
+        if (!transfers.empty()) dram_.store(cores_[first + i], transfers, results[i].read);
       }
     }
   }
@@ -521,7 +488,8 @@ class MatrixTasks {
   std::size_t loads_ = 0;  // for several cores at a time, so far
   std::vector<Core> cores_;
   std::map<int, Staging> staging_;  // by cluster
-  std::map<int, int> broadcasts_, store_streams_;
+  std::map<int, int> broadcasts_;
+  DramLanes dram_;
   std::map<std::pair<int, int>, int> map_streams_, kernel_streams_;
   PlannedBytes bytes_;
 };
@@ -533,7 +501,7 @@ PlannedUse add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const Lowe
   return MatrixTasks(graph, work, lowering).run(enough);
 }
 
-PlannedUse add_kernels_ahead(TaskGraph& graph, const MatrixWork& work, std::int64_t sram) {
+PlannedUse add_prefetch(TaskGraph& graph, const MatrixWork& work, std::int64_t sram) {
   PlannedUse use = MatrixTasks(graph, work, {}, sram).load_ahead();
   use.sram = std::max(use.sram, sram);
   return use;

@@ -83,6 +83,13 @@ struct PlannedUse {
   std::int64_t sram = 0, wram = 0;
 };
 
+/// Of a layer or a fusion group: so many of its loads of kernels, the first ones, are made while an earlier
+/// one runs, into WRAM behind `wram_at` bytes.
+struct Prefetch {
+  int loads = 0;
+  std::int64_t wram_at = 0;
+};
+
 /// Makes the lowering of one core, which computes that share of the layer.
 using LoweringFactory =
     std::function<std::unique_ptr<MatrixLowering>(TaskGraph&, const EnginePlace&, int share)>;
@@ -99,7 +106,7 @@ PlannedUse add_matrix_tasks(TaskGraph& graph, const MatrixWork& work, const Lowe
 /// Adds the loads of the layer's kernels that are made ahead to the graph of another one, which takes `sram`
 /// bytes of a cluster's SRAM and does not touch their places in WRAM. Returns their
 /// bytes, and what of the SRAM is in use then. Throws UserError when it has no room left.
-PlannedUse add_kernels_ahead(TaskGraph& graph, const MatrixWork& work, std::int64_t sram);
+PlannedUse add_prefetch(TaskGraph& graph, const MatrixWork& work, std::int64_t sram);
 /// Bytes of WRAM that the buffers of the first loads take, by their number from 1 on: as many as can be made
 /// ahead.
 std::vector<std::int64_t> wram_of_loads(const MatrixWork& work);

@@ -3,16 +3,12 @@
 #include "base/math.h"
 #include "planner/fusion/choose_units.h"
 #include "planner/fusion/fused_unit.h"
-#include "planner/layer/board_job.h"
-#include "planner/layer/choose_layer.h"
 #include "planner/layer/estimate.h"
-#include "planner/layer/kernels_ahead.h"
-#include "planner/layer/matrix_tasks.h"
 #include "planner/layer/placement.h"
+#include "planner/program/planned_part.h"
 #include "planner/program/program_borders.h"
+#include "planner/program/weight_prefetch.h"
 #include "planner/schedule/synchronise.h"
-#include "planner/vector/vector_tasks.h"
-#include "program/plan.h"
 
 #include <algorithm>
 #include <chrono>
@@ -28,21 +24,9 @@
 namespace tilebeat {
 namespace {
 
-// A layer that is decided and not yet lowered.
-struct DecidedLayer {
-  const Layer* layer = nullptr;
-  std::shared_ptr<MatrixLayer> matrix;
-  SharedLayer shared;   // on a chip: the same, as its cores compute it
-  WeightPlace weights;  // on a board
-  std::unique_ptr<VectorLayer> vector;
-  FusedUnit* unit = nullptr;  // of which it is the last layer
-  LayerMapping mapping;
-  std::uint64_t parameters = 0;  // of a vector layer
-  DataPath path = DataPath::kDirect;
-  bool first = false;                      // of its program: processors are started for it
-  std::int64_t wram_at = 0;                // of a layer on matrix units, its buffers for kernels
-  std::vector<const DecidedLayer*> ahead;  // whose first kernels are loaded while it runs
-  std::optional<HostTasks> tasks;          // with the loads of these, once they were asked for
+// A layer or a fusion group that is decided and not yet lowered.
+struct DecidedLayer : ProgramPart {
+  const Layer* layer = nullptr;  // of a group the last one
   LayerPlan plan;
 };
 
@@ -178,41 +162,46 @@ class NetworkPlanner {
     }
     return nullptr;
   }
-  void decide_unit(DecidedLayer& d, FusedUnit& unit) {
-    unit.place(places_, made_.plan.tensors);
-    d.unit = &unit;
-    d.plan = unit.plan();
-    for (auto& reason : reasons_[&unit]) d.plan.choices.push_back(std::move(reason));
-    for (const int processor : unit.processors()) workers_[d.layer->scene].insert(processor);
+  void decide_group(DecidedLayer& d, FusedUnit& group) {
+    d.part = std::make_unique<GroupPart>(group, made_.plan.tensors);
+    d.part->place(places_);
+    d.plan = group.plan();
+    for (auto& reason : reasons_[&group]) d.plan.choices.push_back(std::move(reason));
+    const PrefetchRequest asked = asked_of_group(d.name);
+    if (asked.loads ? *asked.loads == 0 : !hardware_.planner.kernels_ahead) return;
+    load_ahead(d, prefetch_of(*d.layer).find(*d.part, asked));
+    if (d.prefetch.loads == 0) return;
+    UnitMapping& mapping = *std::find_if(made_.units.begin(), made_.units.end(), [&](const UnitMapping& m) {
+      return m.layers == group.mapping().layers;
+    });
+    mapping.kernels_ahead = d.prefetch.loads, mapping.kernels_during = d.during;
   }
 
   void decide(const Layer& layer, DecidedLayer& d) {
-    d.layer = &layer;
+    d.layer = &layer, d.name = layer.name;
     d.plan.name = layer.name, d.plan.op = layer.op, d.plan.scene = layer.scene;
     d.plan.output_bytes = layer.output.size_bytes();
     std::set<int>& workers = workers_[layer.scene];
-    d.first = workers.empty();
+    d.started = workers.empty();
     workers.insert(0);
     if (FusedUnit* unit = unit_of(layer)) {
-      decide_unit(d, *unit);
-      load_ahead(d, find_ahead(d));
+      decide_group(d, *unit);
     } else if (std::holds_alternative<Conv2d>(layer.operation)) {
       decide_matrix(d);
     } else if (is_board()) {
       throw UserError(fmt::format("layer '{}': op {} needs a vector unit, which this hardware does not have",
                                   layer.name, layer.op));
     } else if (std::holds_alternative<Reshape>(layer.operation)) {
+      d.part = std::make_unique<ReshapePart>();
       d.plan.output_bytes = 0;
       d.plan.choices.emplace_back("why", "the tensor stays where it is");
     } else {
       decide_vector(d);
     }
+    for (const int processor : d.part->processors()) workers.insert(processor);
     if (hardware_.planner.map_layout != MapLayout::kNhwc)
       d.plan.choices.emplace_back("in DRAM", orders_in_dram(layer));
-    if (d.matrix == nullptr && d.vector == nullptr && d.unit == nullptr) return;
-    std::vector<DecidedLayer*>& earlier = earlier_[layer.scene];
-    earlier.push_back(&d);
-    if (earlier.size() > kFarthest) earlier[earlier.size() - 1 - kFarthest]->tasks.reset();
+    if (d.part->works()) prefetch_of(layer).add(d);
   }
 
   // How the maps of a layer lie there.
@@ -236,74 +225,67 @@ class NetworkPlanner {
     const Layer& layer = *d.layer;
     const auto chosen = chosen_hardware_.find(layer.name);
     const HardwareConfig& engine_hardware = chosen == chosen_hardware_.end() ? hardware_ : chosen->second;
-    d.matrix = make_matrix_layer(workload_, layer, engine_hardware);
+    auto matrix = make_matrix_layer(workload_, layer, engine_hardware);
+    const Problem& p = matrix->problem();
+    const OperandLayouts layouts =
+        operand_layouts(p, made_.plan.tensors.at(layer.inputs.front()), made_.plan.tensors.at(layer.name));
     d.plan.macs = useful_macs(workload_, layer);
-    d.plan.bound = bound_of(d.matrix->problem(), layer, d.plan.macs, hardware_);
+    d.plan.bound = bound_of(p, layer, d.plan.macs, hardware_);
     if (is_board()) {
-      check_board(d.matrix->problem());
-      d.weights = unplaced(d.matrix->weight_layout(), hardware_);
-      cut_board_jobs(*d.matrix, jobs_of(d), hardware_, d.plan.choices);
-      d.weights = places_.place_weights(layer.name, kernels_of(*d.matrix), {0});
+      d.plan.facts = matrix->facts();
+      d.part = std::make_unique<BoardPart>(std::move(matrix), layouts, hardware_, d.plan.choices);
     } else {
-      choose(d, engine_hardware);
+      auto part = choose(d, engine_hardware, std::move(matrix), layouts);
+      d.plan.choices = part->explain(), d.plan.facts = part->facts();
+      LayerMapping& mapping = made_.mappings.emplace_back(part->mapping());
+      mapping.kernels_ahead = d.prefetch.loads, mapping.kernels_during = d.during;
+      d.part = std::move(part);
     }
-    const MatrixLayer& explained = is_board() ? *d.matrix : *d.shared.largest().layer;
-    for (auto& choice : explained.explain()) d.plan.choices.push_back(std::move(choice));
-    d.plan.facts = explained.facts();
+    d.part->place(places_);
   }
 
-  // How cores compute the layer, with the places of its kernels.
-  void choose(DecidedLayer& d, const HardwareConfig& engine_hardware) {
+  // How cores compute the layer.
+  std::unique_ptr<MatrixPart> choose(DecidedLayer& d, const HardwareConfig& engine_hardware,
+                                     std::shared_ptr<MatrixLayer> matrix, const OperandLayouts& layouts) {
     const Layer& layer = *d.layer;
-    const Problem& p = d.matrix->problem();
-    const OperandLayouts lie = layouts(layer, p);
-    OperandPlaces places{lie.input, std::nullopt};
-    if (p.kernel_tensor) places.kernels = made_.plan.tensors.at(layer.inputs.at(1)).address;
+    const bool tensor_kernels = matrix->problem().kernel_tensor.has_value();
+    OperandPlaces places{layouts.input, std::nullopt};
+    if (tensor_kernels) places.kernels = made_.plan.tensors.at(layer.inputs.at(1)).address;
     LayerQuestion question{workload_,
                            layer,
                            hardware_,
                            engine_hardware,
-                           d.matrix,
+                           std::move(matrix),
                            places,
-                           lie.output,
-                           d.first,
+                           layouts.output,
+                           d.started,
                            false,
                            workers_.at(layer.scene),
                            asked_of(layer.name),
                            trial_of(layer)};
-    ChosenLayer chosen = chosen_before_.choose(question);
-    d.shared = std::move(chosen.layer), d.mapping = chosen.mapping;
-    KernelPlan ahead = find_ahead(d);
+    const auto chosen_part = [&] {
+      ChosenLayer chosen = chosen_before_.choose(question);
+      chosen.mapping.engine = hardware_.dataflow;
+      chosen.mapping.engine_choices = chosen.layer.largest().layer->choices();
+      return std::make_unique<MatrixPart>(std::move(chosen), layouts.output, hardware_);
+    };
+    std::unique_ptr<MatrixPart> part = chosen_part();
+    const PrefetchRequest asked = asked_of_layer(layer.name);
+    const bool looks_ahead = hardware_.planner.kernels_ahead && !tensor_kernels;
+    if (asked.loads ? *asked.loads == 0 : !looks_ahead) return part;
+    if (tensor_kernels) refuse_prefetch(*asked.loads, "the kernels are a tensor");
+    const WeightPrefetch& prefetch = prefetch_of(layer);
+    PrefetchPlan ahead = prefetch.find(*part, asked);
     // Other mappings are the fastest when kernels are there already.
-    if (may_look_ahead(d) && !ahead_asked_of(d).loads && !earlier_[layer.scene].empty()) {
+    if (looks_ahead && !asked.loads && !prefetch.empty()) {
       question.kernels_loaded = true, question.trial = {};
-      ChosenLayer other = chosen_before_.choose(question);
-      std::swap(d.shared, other.layer), std::swap(d.mapping, other.mapping);
-      const KernelPlan with = find_ahead(d);
+      std::unique_ptr<MatrixPart> other = chosen_part();
+      const PrefetchPlan with = prefetch.find(*other, asked);
       if (with.cycles < kClearlyFaster * ahead.cycles && with.cycles + kClearlyFewer < ahead.cycles)
-        ahead = with, chosen.reason = std::move(other.reason);
-      else
-        std::swap(d.shared, other.layer), std::swap(d.mapping, other.mapping);
+        ahead = with, part = std::move(other);
     }
-    cut_jobs(d.shared, d.mapping, hardware_);
-    d.mapping.engine = hardware_.dataflow;
-    d.mapping.engine_choices = d.shared.largest().layer->choices();
     load_ahead(d, ahead);
-    for (const int processor : processors_of(*hardware_.chip, d.mapping))
-      workers_[layer.scene].insert(processor);
-    d.plan.choices.emplace_back("cores", in_words(d.mapping, *hardware_.chip));
-    if (d.shared.adds_sums()) d.plan.choices.emplace_back("sums", in_words(d.shared));
-    d.plan.choices.emplace_back("chosen", chosen.reason);
-    made_.mappings.push_back(d.mapping);
-    std::vector<int> parts;  // of the kernels of each share: the first block
-    int first = 0;
-    for (std::size_t share = 0; share < d.shared.shares.size(); ++share) {
-      const int blocks = d.shared.shares[share].layer->problem().kernel_blocks();
-      for (int part = 0; part < d.mapping.kernel_parts; ++part)
-        parts.push_back(first + part_of(blocks, d.mapping.kernel_parts, part, 1).begin);
-      first += static_cast<int>(d.shared.shares[share].weights.blocks.size());
-    }
-    set_places(d.shared, places_.place_weights(layer.name, kernels_of(d.shared), parts));
+    return part;
   }
 
   LayerTrial trial_of(const Layer& layer) const {
@@ -319,223 +301,59 @@ class NetworkPlanner {
 
   void decide_vector(DecidedLayer& d) {
     const Layer& layer = *d.layer;
-    const ChipConfig& chip = *hardware_.chip;
     std::vector<Placement> inputs;
     for (const std::string& name : layer.inputs) inputs.push_back(made_.plan.tensors.at(name));
-    d.vector = make_vector_layer(layer, hardware_, inputs, made_.plan.tensors.at(layer.name));
-    d.plan.bound.dram = dram_bound(d.vector->touched_bytes(), hardware_);
-    d.parameters = places_.place("factors of " + layer.name, d.vector->parameters());
-    d.path = chip.dram_path == DramPath::kSram ? DataPath::kSram : DataPath::kDirect;
-    double best = 0;
-    for (int cores = 1; cores <= chip.cores(); cores *= 2) {
-      LayerMapping mapping;
-      mapping.kernel_parts = cores, mapping.results = d.path;
-      TaskGraph graph;
-      PlannedBytes bytes;
-      const int working = d.vector->add_tasks(graph, cores, d.path, d.parameters, bytes);
-      if (working < cores && cores > 1) break;
-      const std::vector<int> started = d.first ? processors_of(chip, mapping) : std::vector<int>{};
-      const double cycles = schedule(graph, dependencies_of(graph), machine_of(hardware_, started)).cycles;
-      if (best == 0 || cycles < kClearlyFaster * best) best = cycles, d.mapping = mapping;
-    }
-    for (const int processor : processors_of(chip, d.mapping)) workers_[layer.scene].insert(processor);
-    d.plan.choices.emplace_back("cores", fmt::format("{} of {} cores", d.mapping.cores(), chip.cores()));
+    auto vector = make_vector_layer(layer, hardware_, inputs, made_.plan.tensors.at(layer.name));
+    d.plan.bound.dram = dram_bound(vector->touched_bytes(), hardware_);
+    auto part = std::make_unique<VectorPart>(std::move(vector), layer.name, d.started, hardware_);
+    part->place(places_);
+    d.plan.choices.emplace_back("cores",
+                                fmt::format("{} of {} cores", part->cores(), hardware_.chip->cores()));
     d.plan.choices.emplace_back("why", "vector unit");
+    d.part = std::move(part);
   }
 
-  OperandLayouts layouts(const Layer& layer, const Problem& p) const {
-    return operand_layouts(p, made_.plan.tensors.at(layer.inputs.front()), made_.plan.tensors.at(layer.name));
-  }
-  std::vector<MatrixJob> jobs_of(const DecidedLayer& d) const {
-    const Problem& p = d.matrix->problem();
-    return board_jobs(p, layouts(*d.layer, p), d.weights);
+  // ---- weight prefetch ----
+
+  WeightPrefetch& prefetch_of(const Layer& layer) {
+    return prefetches_.try_emplace(layer.scene, hardware_).first->second;
   }
 
-  // ---- kernels ahead ----
-
-  // Layers on matrix units, and fused units, may have kernels loaded while an earlier one runs, one of the
-  // last few: into a part of WRAM that nobody uses until then.
-  static constexpr std::size_t kFarthest = 8;  // layers before
-  struct KernelPlan {
-    DecidedLayer* host = nullptr;  // nothing: all are loaded while the layer itself runs
-    int loads = 0;
-    std::int64_t wram_at = 0;
-    double cycles = 0;  // of the layer, and those that the host takes longer; estimated, where it may choose
-  };
-
-  bool may_look_ahead(const DecidedLayer& d) const {
-    return hardware_.planner.kernels_ahead && (d.matrix == nullptr || !d.matrix->problem().kernel_tensor);
-  }
-
-  KernelPlan find_ahead(const DecidedLayer& d) {
-    const AheadRequest asked = ahead_asked_of(d);
-    if (asked.loads ? *asked.loads == 0 : !may_look_ahead(d)) return {};
-    if (d.matrix != nullptr && d.matrix->problem().kernel_tensor)
-      refuse_ahead(*asked.loads, "the kernels are a tensor");
-    const std::vector<std::int64_t> bytes =
-        d.unit != nullptr ? d.unit->wram_of_loads() : wram_of_loads(work_of(d));
-    if (bytes.empty()) {
-      if (asked.loads) refuse_ahead(*asked.loads, "there are no kernels, or they are streamed");
-      return {};
-    }
-    const auto place_of = [&](const WramInUse& in_use, int loads) {
-      return in_use.find(bytes[static_cast<std::size_t>(loads - 1)], wram_of(d), alignment_of(d));
-    };
-    const std::vector<DecidedLayer*>& earlier = earlier_[d.layer->scene];
-    std::vector<AheadHost> hosts;  // the last one first
-    std::vector<WramInUse> in_use{WramInUse(hardware_.chip->core.wram.size_bytes)};
-    for (std::size_t i = earlier.size(); i-- > 0 && (asked.loads || hosts.size() < kFarthest);) {
-      DecidedLayer& host = *earlier[i];
-      // While the processors start one after the other the estimate knows least.
-      if (host.first && !asked.loads) break;
-      in_use.push_back(in_use.back());
-      in_use.back().add(host.wram_at, wram_of(host));
-      hosts.push_back(ahead_host(host));
-      for (int& most = hosts.back().most = static_cast<int>(bytes.size()); most > 0; --most) {
-        if (place_of(in_use.back(), most)) break;
-      }
-      if (hosts.back().most == 0) break;
-    }
-    const auto layer_of = [&](std::size_t host) { return earlier[earlier.size() - 1 - host]; };
-    const AheadTarget target = ahead_target(d);
-    KernelsAhead chosen;
-    if (asked.loads) {
-      std::size_t host = 0;
-      while (host < hosts.size() && asked.during && layer_of(host)->layer->name != *asked.during) ++host;
-      chosen = {host, *asked.loads};
-      if (chosen.loads > static_cast<int>(bytes.size()))
-        refuse_ahead(chosen.loads, fmt::format("there are {}", bytes.size()));
-      if (host == hosts.size() || hosts[host].most < chosen.loads)
-        refuse_ahead(chosen.loads, fmt::format("there is no {} from which on WRAM has room for them",
-                                               asked.during ? fmt::format("earlier layer '{}'", *asked.during)
-                                                            : "layer before"));
-      if (!fits_sram(hosts[host], target, chosen.loads))
-        refuse_ahead(chosen.loads, fmt::format("the SRAM of a cluster has no room for them beside '{}'",
-                                               layer_of(host)->layer->name));
-    } else {
-      chosen = choose_kernels_ahead(hosts, target, hardware_);
-    }
-    if (chosen.loads == 0) return {nullptr, 0, 0, chosen.cycles};
-    return {layer_of(chosen.host), chosen.loads, *place_of(in_use[chosen.host + 1], chosen.loads),
-            chosen.cycles};
-  }
-
-  void load_ahead(DecidedLayer& d, const KernelPlan& plan) {
+  static void load_ahead(DecidedLayer& d, const PrefetchPlan& plan) {
     if (plan.host == nullptr) return;
-    plan.host->ahead.push_back(&d), plan.host->tasks.reset();
-    d.wram_at = plan.wram_at;
-    d.mapping.kernels_ahead = plan.loads, d.mapping.kernels_during = plan.host->layer->name;
-    if (d.unit == nullptr) return;
-    d.unit->load_ahead(plan.loads, plan.host->layer->name, d.wram_at);
-    *std::find_if(made_.units.begin(), made_.units.end(), [&](const UnitMapping& m) {
-      return m.layers == d.unit->mapping().layers;
-    }) = d.unit->mapping();
+    plan.host->guests.push_back(&d), plan.host->tasks.reset();
+    d.prefetch = plan.prefetch, d.during = plan.host->name;
   }
 
-  // What a mapping file asks for.
-  struct AheadRequest {
-    std::optional<int> loads;
-    std::optional<std::string> during;
-  };
-  AheadRequest ahead_asked_of(const DecidedLayer& d) const {
-    if (d.unit == nullptr) {
-      const MappingRequest* request = asked_of(d.layer->name);
-      return request == nullptr ? AheadRequest{}
-                                : AheadRequest{request->kernels_ahead, request->kernels_during};
-    }
+  PrefetchRequest asked_of_layer(const std::string& layer) const {
+    const MappingRequest* request = asked_of(layer);
+    return request == nullptr ? PrefetchRequest{}
+                              : PrefetchRequest{request->kernels_ahead, request->kernels_during};
+  }
+  PrefetchRequest asked_of_group(const std::string& last_layer) const {
     const auto unit = std::find_if(asked_.units.begin(), asked_.units.end(), [&](const UnitRequest& request) {
-      return !request.layers.empty() && request.layers.back() == d.layer->name;
+      return !request.layers.empty() && request.layers.back() == last_layer;
     });
-    return unit == asked_.units.end() ? AheadRequest{}
-                                      : AheadRequest{unit->kernels_ahead, unit->kernels_during};
-  }
-  [[noreturn]] static void refuse_ahead(int loads, const std::string& why) {
-    throw UserError(fmt::format("mapping: kernels_ahead {} is not possible: {}", loads, why));
-  }
-
-  AheadTarget ahead_target(const DecidedLayer& d) const {
-    AheadTarget made;
-    made.add_tasks = [this, &d](TaskGraph& graph, int loads) {
-      if (d.unit != nullptr) return d.unit->add_tasks(graph, loads);
-      LayerMapping mapping = d.mapping;
-      mapping.kernels_ahead = loads;
-      return add_estimated_tasks(graph, work_of(d, mapping));
-    };
-    made.add_loads = [this, &d](TaskGraph& graph, int loads, std::int64_t sram) {
-      if (d.unit != nullptr) return d.unit->add_kernels_ahead(graph, loads, sram);
-      LayerMapping mapping = d.mapping;
-      mapping.kernels_ahead = loads;
-      return add_kernels_ahead(graph, work_of(d, mapping), sram);
-    };
-    return made;
-  }
-  AheadHost ahead_host(DecidedLayer& host) const {
-    AheadHost made;
-    made.machine = machine_of(hardware_, host.first ? workers(host) : std::vector<int>{});
-    made.tasks = [this, &host]() -> HostTasks& {
-      if (!host.tasks) add_tasks(host, host.tasks.emplace());
-      return *host.tasks;
-    };
-    return made;
-  }
-  void add_tasks(const DecidedLayer& host, HostTasks& tasks) const {
-    TaskGraph& graph = tasks.graph;
-    tasks.sram =
-        (host.matrix != nullptr ? add_estimated_tasks(graph, work_of(host)) : add_tasks(host, graph)).sram;
-    for (const DecidedLayer* later : host.ahead)
-      tasks.sram = ahead_target(*later).add_loads(graph, later->mapping.kernels_ahead, tasks.sram).sram;
-  }
-  std::int64_t wram_of(const DecidedLayer& d) const {
-    if (d.matrix != nullptr) return footprint_of(work_of(d)).wram;
-    return d.unit != nullptr ? d.unit->wram_bytes() : 0;
-  }
-  static std::int64_t alignment_of(const DecidedLayer& d) {
-    return kBufferAlignment *
-           (d.unit != nullptr ? d.unit->regions() : d.shared.shares.front().weights.layout.regions);
-  }
-  MatrixWork work_of(const DecidedLayer& d) const { return work_of(d, d.mapping); }
-  MatrixWork work_of(const DecidedLayer& d, const LayerMapping& mapping) const {
-    return {d.shared, hardware_, mapping, layouts(*d.layer, d.matrix->problem()).output, d.wram_at};
-  }
-  std::vector<int> workers(const DecidedLayer& d) const {
-    const std::set<int>& of_scene = workers_.at(d.layer->scene);
-    return {of_scene.begin(), of_scene.end()};
+    return unit == asked_.units.end() ? PrefetchRequest{}
+                                      : PrefetchRequest{unit->kernels_ahead, unit->kernels_during};
   }
 
   // ---- programs ----
 
-  // The layer's own tasks.
-  PlannedUse add_tasks(const DecidedLayer& d, TaskGraph& graph) const {
-    PlannedUse use;
-    if (d.unit != nullptr) return d.unit->add_tasks(graph);
-    if (d.matrix != nullptr && is_board()) {
-      const MatrixLowering::ReadBytes read = add_board_tasks(graph, *d.matrix, jobs_of(d));
-      use.bytes.maps = read.maps, use.bytes.kernels = read.kernels;
-    } else if (d.matrix != nullptr) {
-      return add_matrix_tasks(graph, work_of(d), [&](TaskGraph& g, const EnginePlace& place, int share) {
-        return d.shared.shares[static_cast<std::size_t>(share)].layer->lower(g, place);
-      });
-    } else if (d.vector != nullptr) {
-      d.vector->add_tasks(graph, d.mapping.cores(), d.path, d.parameters, use.bytes);
-      use.sram = d.path == DataPath::kSram ? hardware_.chip->sram_bytes() : 0;
-    }
-    return use;
-  }
-
   // The first kernels of later layers: they change the bytes and the bounds of both.
   void add_ahead(DecidedLayer& d, TaskGraph& graph, PlannedUse use) {
-    for (const DecidedLayer* later : d.ahead) {
-      use = ahead_target(*later).add_loads(graph, later->mapping.kernels_ahead, use.sram);
+    for (const ProgramPart* later : d.guests) {
+      use = later->part->build_prefetch(graph, later->prefetch, use.sram);
       d.plan.kernel_bytes += use.bytes.kernels, d.plan.bytes_ahead += use.bytes.kernels;
       d.plan.bound.dram += dram_bound(use.bytes.kernels, hardware_);
-      bytes_before_[later->layer->name] = use.bytes.kernels;
+      bytes_before_[later->name] = use.bytes.kernels;
     }
-    const auto before = bytes_before_.find(d.layer->name);
+    const auto before = bytes_before_.find(d.name);
     if (before == bytes_before_.end()) return;
     d.plan.bytes_before = before->second;
     d.plan.bound.dram = std::max<Cycle>(0, d.plan.bound.dram - dram_bound(before->second, hardware_) - 1);
-    d.plan.choices.emplace_back("ahead", fmt::format("{} bytes of the kernels are loaded while '{}' runs",
-                                                     before->second, d.mapping.kernels_during));
+    d.plan.choices.emplace_back(
+        "ahead", fmt::format("{} bytes of the kernels are loaded while '{}' runs", before->second, d.during));
   }
 
   // Equal bytes of a network lie in DRAM once.
@@ -549,19 +367,19 @@ class NetworkPlanner {
 
   void lower(DecidedLayer& d) {
     TaskGraph graph;
-    graph.place_constants([&](std::vector<std::uint8_t> bytes) { return constant(d.layer->name, bytes); });
-    const PlannedUse use = add_tasks(d, graph);
+    graph.place_constants([&](std::vector<std::uint8_t> bytes) { return constant(d.name, bytes); });
+    const PlannedUse use = d.part->build(graph, d.prefetch);
     d.plan.input_bytes = use.bytes.maps, d.plan.kernel_bytes = use.bytes.kernels;
-    if (d.unit != nullptr)
+    if (unit_of(*d.layer) != nullptr)
       d.plan.choices.emplace_back(
           "takes", fmt::format("{} of {} bytes of a cluster's SRAM, {} of {} of a core's WRAM", use.sram,
                                hardware_.chip->sram_bytes(), use.wram, hardware_.chip->core.wram.size_bytes));
     add_ahead(d, graph, use);
-    const auto number = static_cast<std::uint32_t>(made_.plan.layers.size());
     const std::set<int>& workers = workers_.at(d.layer->scene);
     const std::vector<Dependency> dependencies = dependencies_of(graph);
-    Machine machine = machine_of(hardware_, d.first ? this->workers(d) : std::vector<int>{});
-    if (d.first && decided_.size() > 1)  // processors that start fill their buffers of instructions
+    Machine machine = machine_of(
+        hardware_, d.started ? std::vector<int>(workers.begin(), workers.end()) : std::vector<int>{});
+    if (d.started && decided_.size() > 1)  // processors that start fill their buffers of instructions
       machine.fetched_bytes = static_cast<double>(workers.size()) * hardware_.host.instruction_buffer_bytes;
     const Schedule times = schedule(graph, dependencies, machine);
     for (const Task& task : graph.tasks()) d.plan.beats += task.cost.beats;
@@ -569,6 +387,7 @@ class NetworkPlanner {
     d.plan.estimated_cycles =
         std::max<Cycle>(std::llround(times.cycles) + end_cycles(hardware_, static_cast<int>(workers.size())),
                         d.plan.bound.cycles());
+    const auto number = static_cast<std::uint32_t>(made_.plan.layers.size());
     if (workers.size() > 1)
       separate(d, workers, {number, false, {}, {}, graph, dependencies, machine, times.cycles});
     for (auto& [processor, instructions] :
@@ -580,15 +399,16 @@ class NetworkPlanner {
     for (const int processor : workers)
       program_of(d.layer->scene, processor).push_back({{}, {}, {}, LayerEnd{number}});
     made_.plan.layers.push_back(std::move(d.plan));
-    d.matrix.reset(), d.vector.reset(), d.shared = {};
+    d.part.reset();
   }
 
   // A layer ends when all processors have ended their parts.
   void separate(DecidedLayer& d, const std::set<int>& workers, ProgramBorders::Next next) {
     ProgramBorders& program = programs_.try_emplace(d.layer->scene, workload_, *hardware_.chip).first->second;
-    next.works = d.unit != nullptr || !std::holds_alternative<Reshape>(d.layer->operation);
-    next.makes = d.unit != nullptr ? d.unit->mapping().layers : std::vector<std::string>{d.layer->name};
-    next.reads = d.unit != nullptr ? d.unit->inputs() : d.layer->inputs;
+    const FusedUnit* unit = unit_of(*d.layer);
+    next.works = d.part->works();
+    next.makes = unit != nullptr ? unit->mapping().layers : std::vector<std::string>{d.name};
+    next.reads = unit != nullptr ? unit->inputs() : d.layer->inputs;
     const std::optional<std::uint32_t> before = program.last();
     const ProgramBorders::Border border = program.add(next);
     d.plan.overlaps = border == ProgramBorders::Border::kOpen;
@@ -623,7 +443,7 @@ class NetworkPlanner {
   std::set<std::string> on_chip_;  // tensors inside units
   LayersChosenBefore& chosen_before_;
   std::deque<DecidedLayer> decided_;
-  std::map<std::string, std::vector<DecidedLayer*>> earlier_;     // by scene: those that do something
+  std::map<std::string, WeightPrefetch> prefetches_;              // by scene
   std::map<std::vector<std::uint8_t>, std::uint64_t> constants_;  // that instructions name: their places
   std::map<std::string, std::int64_t> bytes_before_;  // by layer: of kernels that an earlier one loads
   std::map<std::string, std::set<int>> workers_;      // by scene: the processors that have a program

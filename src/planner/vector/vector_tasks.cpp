@@ -2,6 +2,7 @@
 
 #include "base/math.h"
 #include "isa/address_map.h"
+#include "planner/layer/core_lane.h"
 #include "planner/layer/placement.h"
 #include "planner/layer/staging.h"
 #include "planner/vector/vector_work.h"
@@ -33,128 +34,83 @@ class VectorTasks : public VectorLayer {
   }
 
  private:
-  // A core with work: its places in NRAM.
-  struct Core {
-    int number = 0, processor = 0;
-    std::int64_t in = 0, out = 0;  // bytes of a buffer
-    BufferRing inputs, results;
-    BufferId factors = 0;
+  // A core with work.
+  struct Core : CoreLane {
+    using CoreLane::CoreLane;
+    PieceRoom room;
+    BufferId parameters = 0;
   };
 
   int add_pieces(TaskGraph& graph, const std::vector<std::vector<VectorPiece>>& pieces, DataPath path,
                  std::uint64_t parameters, PlannedBytes& bytes) {
+    CopyTasks copies(graph, hardware_);
     std::vector<Core> cores;
     std::size_t steps = 0;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       if (pieces[i].empty()) continue;
-      cores.push_back(make_core(graph, static_cast<int>(i), pieces[i]));
+      Core& core = cores.emplace_back(graph, copies, chip_, static_cast<int>(i));
+      make_room(graph, core, pieces[i]);
       steps = std::max(steps, pieces[i].size());
     }
-    Way way(graph, hardware_, path, cores, layer_.name);
+    std::map<int, Staging> staging;  // by cluster
+    DramLanes dram;
+    if (path != DataPath::kDirect) make_streams(graph, cores, staging, dram);
     for (Core& core : cores) {
       if (parameters == 0) break;
       const auto size = static_cast<std::int64_t>(work_.parameters().size());
-      way.load(core, {{parameters, nram_address(core.number), one_run(size)}},
-               {core.factors, 0, AccessKind::kWrite});
+      dram.load(core, {{parameters, core.place.nram, one_run(size)}},
+                {{core.parameters, 0, AccessKind::kWrite}});
       bytes.kernels += size;
     }
     for (std::size_t step = 0; step < steps; ++step) {
       for (Core& core : cores) {
         const auto& of_core = pieces[static_cast<std::size_t>(core.number)];
-        if (step < of_core.size()) add_piece(graph, way, core, of_core[step], bytes);
+        if (step < of_core.size()) run_piece(core, of_core[step], dram, bytes);
       }
     }
     return static_cast<int>(cores.size());
   }
 
-  Core make_core(TaskGraph& graph, int number, const std::vector<VectorPiece>& pieces) const {
-    Core core;
-    core.number = number, core.processor = processor_of_core(chip_, number);
+  void make_room(TaskGraph& graph, Core& core, const std::vector<VectorPiece>& pieces) const {
+    CoreLane::PieceRoom& room = core.room;
+    room.operands_at = work_.parameter_room();
     for (const VectorPiece& piece : pieces) {
-      core.in = std::max(core.in, align_up(piece.in_bytes, kBufferAlignment));
-      core.out = std::max(core.out, align_up(piece.out_bytes, kBufferAlignment));
+      room.operand_bytes = std::max(room.operand_bytes, align_up(piece.in_bytes, kBufferAlignment));
+      room.result_bytes = std::max(room.result_bytes, align_up(piece.out_bytes, kBufferAlignment));
     }
-    core.inputs = BufferRing(graph, BufferRole::kMap, 2);
+    room.results_at = room.operands_at + 2 * room.operand_bytes;
+    core.operands = BufferRing(graph, BufferRole::kMap, 2);
     core.results = BufferRing(graph, BufferRole::kResult, 2);
-    core.factors = graph.add_buffer(BufferRole::kKernels);
-    return core;
+    core.parameters = graph.add_buffer(BufferRole::kKernels);
+    if (!work_.parameters().empty()) room.parameters = core.parameters;
   }
 
-  // How data goes between DRAM and the cores.
-  class Way {
-   public:
-    Way(TaskGraph& graph, const HardwareConfig& hardware, DataPath path, const std::vector<Core>& cores,
-        const std::string& layer)
-        : chip_(*hardware.chip), copies_(graph, hardware) {
-      if (path == DataPath::kDirect) return;
-      std::map<int, std::vector<int>> in_cluster;
-      for (const Core& core : cores) in_cluster[core.number / chip_.cores_per_cluster].push_back(core.number);
-      for (const auto& [cluster, numbers] : in_cluster) {
-        Staging& staging = staging_.emplace(cluster, Staging(graph, hardware, cluster, layer)).first->second;
-        const std::int64_t bytes = staging.share(4 * static_cast<int>(numbers.size()));
-        for (const int number : numbers)
-          streams_[number] = {staging.add_stream(bytes, 2), staging.add_stream(bytes, 2)};
+  void make_streams(TaskGraph& graph, const std::vector<Core>& cores, std::map<int, Staging>& staging,
+                    DramLanes& dram) const {
+    std::map<int, std::vector<int>> in_cluster;
+    for (const Core& core : cores) in_cluster[core.cluster].push_back(core.number);
+    for (const auto& [cluster, numbers] : in_cluster) {
+      Staging& of_cluster =
+          staging.emplace(cluster, Staging(graph, hardware_, cluster, layer_.name)).first->second;
+      const std::int64_t bytes = of_cluster.share(4 * static_cast<int>(numbers.size()));
+      for (const int number : numbers) {
+        dram.load_by(number, of_cluster, of_cluster.add_stream(bytes, 2));
+        dram.store_by(number, of_cluster, of_cluster.add_stream(bytes, 2));
       }
     }
-    void fill(const Core& core, std::uint64_t to, const VectorPiece& piece, const Access& written) {
-      copies_.add(core.processor, fill_copy(piece, piece.destination, to), {written});
-    }
-    void load(const Core& core, const std::vector<Transfer>& transfers, const Access& written) {
-      if (staging_.empty()) {
-        copies_.add(core.processor, Unit::kIodma, transfers, {written});
-      } else {
-        staging_of(core).load(streams_.at(core.number).first, {{core.processor, transfers, {written}}});
-      }
-    }
-    void store(const Core& core, const std::vector<Transfer>& transfers, const Access& read) {
-      if (staging_.empty()) {
-        copies_.add(core.processor, Unit::kIodma, transfers, {read});
-      } else {
-        staging_of(core).store(streams_.at(core.number).second, core.processor, transfers, read);
-      }
-    }
+  }
 
-   private:
-    Staging& staging_of(const Core& core) { return staging_.at(core.number / chip_.cores_per_cluster); }
-
-    const ChipConfig& chip_;
-    CopyTasks copies_;
-    std::map<int, Staging> staging_;              // by cluster
-    std::map<int, std::pair<int, int>> streams_;  // by core: of what it loads, and of what it stores
-  };
-
-  void add_piece(TaskGraph& graph, Way& way, Core& core, const VectorPiece& piece,
-                 PlannedBytes& bytes) const {
-    const BufferRing::Filling input = core.inputs.next();
-    const std::int64_t from = work_.parameter_room() + input.place * core.in;
-    const auto nram = [&](std::int64_t offset) {
-      return nram_address(core.number) + static_cast<std::uint64_t>(offset);
-    };
-    const std::vector<Transfer> fetches = work_.loads_of(piece, nram(from));
-    bytes.maps += bytes_of(fetches);
-    if (piece.fill) way.fill(core, nram(from), piece, input.write());
-    const Access written{input.buffer, input.version,
-                         piece.fill ? AccessKind::kAccumulate : AccessKind::kWrite};
-    if (!fetches.empty()) way.load(core, fetches, written);
-    if (!piece.run) {
-      way.store(core, work_.stores_of(piece, nram(from)), input.read());
-      return;
-    }
-    if (piece.result_place == VectorPiece::ResultPlace::kParameters) {
-      Task task = vector_task(piece, from, 0, 0, chip_);
-      task.processor = core.processor;
-      task.accesses = {input.read(), {core.factors, 0, AccessKind::kAccumulate}};
-      graph.add(std::move(task));
-      return;
-    }
-    const BufferRing::Filling result = core.results.next();
-    const std::int64_t to = work_.parameter_room() + 2 * core.in + result.place * core.out;
-    Task task = vector_task(piece, from, to, 0, chip_);
-    task.processor = core.processor;
-    task.accesses = {input.read(), result.write()};
-    if (!work_.parameters().empty()) task.accesses.push_back({core.factors, 0, AccessKind::kRead});
-    graph.add(std::move(task));
-    way.store(core, work_.stores_of(piece, nram(to)), result.read());
+  void run_piece(Core& core, const VectorPiece& piece, const DramLanes& dram, PlannedBytes& bytes) const {
+    core.run_piece(
+        piece, core.room, piece.destination,
+        [&](std::uint64_t to, const Access& written) {
+          const std::vector<Transfer> loads = work_.loads_of(piece, to);
+          bytes.maps += bytes_of(loads);
+          dram.load(core, loads, {written});
+        },
+        [&](std::uint64_t from, const Access& read) {
+          dram.store(core, work_.stores_of(piece, from), read);
+        });
   }
 
   const HardwareConfig& hardware_;

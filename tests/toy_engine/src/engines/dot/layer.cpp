@@ -87,16 +87,18 @@ class DotLayer : public MatrixLayer {
     block.insert(block.begin(), record.begin(), record.end());
     return block;
   }
-  void cut_jobs(const MatrixJob&, const PortPath&, double) override {
+  std::vector<JobCut> cuts(const MatrixJob&, const PortPath&, double) const override {
     if (weight_bytes() > config_.kernel_bytes) {
       throw UserError(fmt::format("layer '{}' cannot fit: a kernel takes {} bytes, dot.kernel_bytes is {}",
                                   p_.name, weight_bytes(), config_.kernel_bytes));
     }
+    return {JobCut{}};
   }
-  std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place) const override {
+  std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place,
+                                        const JobCut&) const override {
     return std::make_unique<Lowering>(graph, place, p_, config_.lanes);
   }
-  Explanation explain() const override {
+  Explanation explain(const JobCut&) const override {
     return {{"dot product", fmt::format("{} cycles an output", clocks_of_output())}};
   }
 

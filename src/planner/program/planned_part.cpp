@@ -1,0 +1,133 @@
+#include "planner/program/planned_part.h"
+
+#include "planner/layer/estimate.h"
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+// ---- boards ----
+
+BoardPart::BoardPart(std::unique_ptr<MatrixLayer> layer, const OperandLayouts& layouts,
+                     const HardwareConfig& hardware, Explanation& choices)
+    : layer_(std::move(layer)), layouts_(layouts) {
+  check_board(layer_->problem());
+  weights_ = unplaced(layer_->weight_layout(), hardware);
+  cut_ = cut_board_jobs(*layer_, jobs(), hardware, choices);
+  for (auto& choice : layer_->explain(cut_)) choices.push_back(std::move(choice));
+}
+
+void BoardPart::place(DramPlaces& places) {
+  weights_ = places.place_weights(layer_->problem().name, kernels_of(*layer_), {0});
+}
+
+PlannedUse BoardPart::build(TaskGraph& graph, const Prefetch&) const {
+  const MatrixLowering::ReadBytes read = add_board_tasks(graph, *layer_, jobs(), cut_);
+  return {{read.maps, read.kernels, 0}, 0, 0};
+}
+
+// ---- layers on matrix units ----
+
+MatrixPart::MatrixPart(ChosenLayer chosen, const TensorLayout& output, const HardwareConfig& hardware)
+    : chosen_(std::move(chosen)),
+      output_(output),
+      hardware_(hardware),
+      cuts_(job_cuts(chosen_.layer, chosen_.mapping, hardware)) {}
+
+void MatrixPart::place(DramPlaces& places) {
+  const LayerMapping& mapping = chosen_.mapping;
+  std::vector<int> parts;  // of the kernels of each share: the first block
+  int first = 0;
+  for (const LayerShare& share : chosen_.layer.shares) {
+    const int blocks = share.layer->problem().kernel_blocks();
+    for (int part = 0; part < mapping.kernel_parts; ++part)
+      parts.push_back(first + part_of(blocks, mapping.kernel_parts, part, 1).begin);
+    first += static_cast<int>(share.weights.blocks.size());
+  }
+  set_places(chosen_.layer, places.place_weights(mapping.layer, kernels_of(chosen_.layer), parts));
+}
+
+std::vector<int> MatrixPart::processors() const {
+  return processors_of(*hardware_.chip, chosen_.mapping);
+}
+
+PlannedUse MatrixPart::build(TaskGraph& graph, const Prefetch& prefetch) const {
+  return with_work(prefetch, [&](const MatrixWork& work) {
+    return add_matrix_tasks(graph, work, [&](TaskGraph& g, const EnginePlace& place, int share) {
+      const auto number = static_cast<std::size_t>(share);
+      return chosen_.layer.shares[number].layer->lower(g, place, cuts_[number]);
+    });
+  });
+}
+
+PlannedUse MatrixPart::build_roughly(TaskGraph& graph, const Prefetch& prefetch) const {
+  return with_work(prefetch, [&](const MatrixWork& work) { return add_estimated_tasks(graph, work); });
+}
+
+std::vector<std::int64_t> MatrixPart::wram_of_loads() const {
+  return with_work({}, [](const MatrixWork& work) { return tilebeat::wram_of_loads(work); });
+}
+
+PlannedUse MatrixPart::build_prefetch(TaskGraph& graph, const Prefetch& prefetch, std::int64_t sram) const {
+  return with_work(prefetch, [&](const MatrixWork& work) { return add_prefetch(graph, work, sram); });
+}
+
+std::int64_t MatrixPart::wram_bytes(const Prefetch& prefetch) const {
+  return with_work(prefetch, [](const MatrixWork& work) { return footprint_of(work).wram; });
+}
+
+Explanation MatrixPart::explain() const {
+  const SharedLayer& layer = chosen_.layer;
+  Explanation made{{"cores", in_words(chosen_.mapping, *hardware_.chip)}};
+  if (layer.adds_sums()) made.emplace_back("sums", in_words(layer));
+  made.emplace_back("chosen", chosen_.reason);
+  const std::size_t largest = layer.largest_number();
+  for (auto& choice : layer.shares[largest].layer->explain(cuts_[largest])) made.push_back(std::move(choice));
+  return made;
+}
+
+// ---- layers on vector units ----
+
+VectorPart::VectorPart(std::unique_ptr<VectorLayer> layer, std::string name, bool started,
+                       const HardwareConfig& hardware)
+    : layer_(std::move(layer)),
+      name_(std::move(name)),
+      started_(started),
+      hardware_(hardware),
+      path_(hardware.chip->dram_path == DramPath::kSram ? DataPath::kSram : DataPath::kDirect) {}
+
+void VectorPart::place(DramPlaces& places) {
+  parameters_ = places.place("factors of " + name_, layer_->parameters());
+  double best = 0;
+  for (int cores = 1; cores <= hardware_.chip->cores(); cores *= 2) {
+    TaskGraph graph;
+    PlannedBytes bytes;
+    if (build_on(cores, graph, bytes) < cores && cores > 1) break;
+    const std::vector<int> started = started_ ? processors_of_cores(cores) : std::vector<int>{};
+    const double cycles = schedule(graph, dependencies_of(graph), machine_of(hardware_, started)).cycles;
+    if (best == 0 || cycles < kClearlyFaster * best) best = cycles, cores_ = cores;
+  }
+}
+
+std::vector<int> VectorPart::processors_of_cores(int cores) const {
+  LayerMapping mapping;
+  mapping.kernel_parts = cores, mapping.results = path_;
+  return processors_of(*hardware_.chip, mapping);
+}
+
+std::vector<int> VectorPart::processors() const {
+  return processors_of_cores(cores_);
+}
+
+int VectorPart::build_on(int cores, TaskGraph& graph, PlannedBytes& bytes) const {
+  return layer_->add_tasks(graph, cores, path_, parameters_, bytes);
+}
+
+PlannedUse VectorPart::build(TaskGraph& graph, const Prefetch&) const {
+  PlannedUse use;
+  build_on(cores_, graph, use.bytes);
+  use.sram = path_ == DataPath::kSram ? hardware_.chip->sram_bytes() : 0;
+  return use;
+}
+
+}  // namespace tilebeat
