@@ -10,7 +10,7 @@
 namespace tilebeat {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNotAhead = std::numeric_limits<double>::infinity();
 
 double own_cycles(const AheadTarget& target, int loads, const HardwareConfig& hardware) {
   TaskGraph graph;
@@ -22,13 +22,13 @@ double own_cycles(const AheadTarget& target, int loads, const HardwareConfig& ha
 double host_cycles(const AheadHost& host, const AheadTarget& target, int loads, double limit) {
   HostTasks& tasks = host.tasks();
   const TaskGraph::Size before = tasks.graph.size();
-  double cycles = kNever;
+  double cycles = kNotAhead;
   try {
     target.add_loads(tasks.graph, loads, tasks.sram);
     if (LeastCycles(tasks.graph, host.machine).now() <= limit)
       cycles = schedule(tasks.graph, dependencies_of(tasks.graph), host.machine, limit).cycles;
   } catch (const UserError&) {
-    cycles = kNever;
+    cycles = kNotAhead;
   }
   tasks.graph.shrink(before);
   return cycles;
@@ -66,7 +66,7 @@ KernelsAhead choose_kernels_ahead(const std::vector<AheadHost>& hosts, const Ahe
 }
 
 bool fits_sram(const AheadHost& host, const AheadTarget& target, int loads) {
-  return host_cycles(host, target, loads, kNever) < kNever;
+  return host_cycles(host, target, loads, kNotAhead) < kNotAhead;
 }
 
 void WramInUse::add(std::int64_t begin, std::int64_t size) {
