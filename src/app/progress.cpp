@@ -13,7 +13,7 @@
 namespace tilebeat {
 namespace {
 
-constexpr int kWidth = 78;
+constexpr int kLineWidth = 78;
 constexpr double kTooEarly = 0.01;  // of a part: its rest cannot be told yet
 
 }  // namespace
@@ -49,7 +49,7 @@ Progress::Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}
 
 void Progress::show(const std::string& text) {
   if (!terminal_) return;
-  std::fputs(fmt::format("\r{:{}}", text, kWidth).c_str(), stderr);
+  std::fputs(fmt::format("\r{:{}}", text, kLineWidth).c_str(), stderr);
   std::fflush(stderr);
   printed_ = true;
 }
@@ -98,14 +98,14 @@ sigset_t ending_signals() {
   return set;
 }
 
-// What is said; one is shown while the other is written.
+// What is said; one is taken while the other is written.
 constexpr std::size_t kMostSaid = 256;
 std::array<std::array<char, kMostSaid>, 2> said{};
-volatile sig_atomic_t shown = 0;
+volatile sig_atomic_t line_said = 0;
 
 // Only what POSIX allows in a handler.
 extern "C" void remove_and_end(int signal) {
-  const char* line = said[static_cast<std::size_t>(shown)].data();
+  const char* line = said[static_cast<std::size_t>(line_said)].data();
   if (signal == SIGINT) {
     // Nothing can be done when it cannot be said.
     const ssize_t unused = write(STDERR_FILENO, line, strlen(line));
@@ -145,11 +145,11 @@ Interruption::~Interruption() {
 }
 
 void Interruption::say(const std::string& line) {
-  const int next = 1 - shown;
+  const int next = 1 - line_said;
   std::array<char, kMostSaid>& place = said[static_cast<std::size_t>(next)];
   place.fill(0);
   line.copy(place.data(), kMostSaid - 1);
-  shown = next;
+  line_said = next;
 }
 
 Uninterrupted::Uninterrupted() {

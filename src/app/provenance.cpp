@@ -1,5 +1,6 @@
 #include "app/provenance.h"
 
+#include "schema/values.h"
 #include "tilebeat/error.h"
 
 #include <array>
@@ -14,8 +15,6 @@
 
 namespace tilebeat {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::optional<std::string> sha256_of(const std::string& path) {
   std::error_code ignored;
@@ -53,13 +52,13 @@ InputHashes hashes_of(const std::vector<std::string>& files, InputHashes known) 
   return known;
 }
 
-Json provenance_json(const RunCommand& command, const InputHashes& inputs) {
-  Json provenance{{"version", version_number()}, {"revision", source_revision()}};
-  Json& options = provenance["run"] = Json::object();
+OrderedJson provenance_json(const RunCommand& command, const InputHashes& inputs) {
+  OrderedJson provenance{{"version", version_number()}, {"revision", source_revision()}};
+  OrderedJson& options = provenance["run"] = OrderedJson::object();
   visit_options(command, [&options](const char* key, const auto& value) {
     if (!value.empty()) options[key] = value;
   });
-  Json& files = provenance["inputs"] = Json::array();
+  OrderedJson& files = provenance["inputs"] = OrderedJson::array();
   for (const auto& [file, hash] : inputs) {
     files.push_back({{"file", file}});
     if (hash) files.back()["sha256"] = *hash;
@@ -67,20 +66,20 @@ Json provenance_json(const RunCommand& command, const InputHashes& inputs) {
   return provenance;
 }
 
-RunCommand recorded_command(const Json& report, const std::string& file) {
+RunCommand recorded_command(const OrderedJson& report, const std::string& file) {
   if (!report.contains("provenance"))
     throw UserError(fmt::format("{}: has no /provenance, which says how to repeat the run", file));
   RunCommand command;
-  const Json& options = report["provenance"]["run"];
+  const OrderedJson& options = report["provenance"]["run"];
   visit_options(command, [&options](const char* key, auto& value) {
     if (options.contains(key)) options[key].get_to(value);
   });
   return command;
 }
 
-InputHashes recorded_inputs(const Json& report) {
+InputHashes recorded_inputs(const OrderedJson& report) {
   InputHashes hashes;
-  for (const Json& input : report["provenance"]["inputs"]) {
+  for (const OrderedJson& input : report["provenance"]["inputs"]) {
     std::optional<std::string>& hash = hashes[input["file"].get<std::string>()];
     if (input.contains("sha256")) hash = input["sha256"].get<std::string>();
   }

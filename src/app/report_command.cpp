@@ -7,6 +7,7 @@
 #include "config/hardware_file.h"
 #include "report/page.h"
 #include "report/report.h"
+#include "schema/values.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
@@ -46,8 +47,6 @@ int report(const ReportCommand& command) {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // The run would be another one.
 void check_inputs(const InputHashes& recorded, const RunCommand& command, const std::string& report) {
   for (const auto& [file, hash] : recorded) {
@@ -62,13 +61,13 @@ void check_inputs(const InputHashes& recorded, const RunCommand& command, const 
 }
 
 // What the build put into it is left out.
-Json comparable(Json report) {
+OrderedJson comparable(OrderedJson report) {
   report["provenance"].erase("version"), report["provenance"].erase("revision");
   return report;
 }
 
 // Takes out of `after` what `before` has not, as reports of earlier versions had less; returns the names.
-std::string take_out_additions(const Json& before, Json& after) {
+std::string take_out_additions(const OrderedJson& before, OrderedJson& after) {
   std::vector<std::string> added;
   for (const auto& [key, value] : after.items()) {
     if (!before.contains(key)) added.push_back(key);
@@ -78,7 +77,7 @@ std::string take_out_additions(const Json& before, Json& after) {
 }
 
 // The JSON path of the first value that differs; empty: there is none.
-std::string first_difference(const Json& a, const Json& b, const std::string& path = "") {
+std::string first_difference(const OrderedJson& a, const OrderedJson& b, const std::string& path = "") {
   if (a == b) return "";
   if (a.is_object() && b.is_object()) {
     for (const auto& [key, value] : a.items()) {
@@ -97,7 +96,7 @@ std::string first_difference(const Json& a, const Json& b, const std::string& pa
 }  // namespace
 
 int rerun(const RerunCommand& asked) {
-  const Json before = read_report(asked.report);
+  const OrderedJson before = read_report(asked.report);
   RunCommand command = recorded_command(before, asked.report);
   const InputHashes inputs = recorded_inputs(before);
   check_inputs(inputs, command, asked.report);
@@ -108,8 +107,8 @@ int rerun(const RerunCommand& asked) {
   const HardwareConfig hardware =
       parse_hardware(nlohmann::json(before["configuration"]), asked.report + ": /configuration");
   const int status = run_on(command, hardware, inputs.at(command.config));
-  const Json after = read_report(asked.out + "/report.json");
-  Json compared = comparable(after);
+  const OrderedJson after = read_report(asked.out + "/report.json");
+  OrderedJson compared = comparable(after);
   const std::string added = take_out_additions(before, compared);
   const std::string difference = first_difference(comparable(before), compared);
   if (difference.empty()) {
@@ -118,8 +117,8 @@ int rerun(const RerunCommand& asked) {
     fmt::print("\nThe report is the same as {}.{}\n", asked.report, more);
     return status;
   }
-  const auto build = [](const Json& report) {
-    const Json& p = report["provenance"];
+  const auto build = [](const OrderedJson& report) {
+    const OrderedJson& p = report["provenance"];
     return fmt::format("{} ({})", p["version"].get<std::string>(), p["revision"].get<std::string>());
   };
   fmt::print("\nThe report differs from {}: first at {}. That one is of tilebeat {}, this one of {}.\n",

@@ -9,7 +9,7 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::size_t kMapBytes = std::size_t{256} << 20, kPage = 4096;
+constexpr std::size_t kMapBytes = std::size_t{256} << 20, kPageBytes = 4096;
 
 std::uint8_t* map(std::size_t bytes) {
   void* const mapped =
@@ -23,7 +23,7 @@ std::uint8_t* map(std::size_t bytes) {
 std::uint8_t* zero_pages(std::size_t bytes) {
   static std::uint8_t* next = nullptr;
   static std::size_t left = 0;
-  const std::size_t whole = (bytes + kPage - 1) / kPage * kPage;
+  const std::size_t whole = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
   if (whole > left) {
     left = std::max(whole, kMapBytes);
     next = map(left);

@@ -55,6 +55,11 @@ std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs,
   return made;
 }
 
+const Constant& need(const KnownInputs& inputs, std::size_t i) {
+  if (i >= inputs.size() || inputs[i] == nullptr) throw Unsupported(fmt::format("it lacks input {}", i));
+  return *inputs[i];
+}
+
 std::size_t room_for(const Extents& shape) {
   constexpr std::int64_t kMost = std::int64_t{1} << 27;
   const std::int64_t count = element_count(shape);
@@ -194,11 +199,6 @@ PadSides read_pad(Attributes& attributes, const KnownInputs& inputs, std::size_t
 
 namespace {
 
-const Constant& need(const KnownInputs& inputs, std::size_t i) {
-  if (i >= inputs.size() || inputs[i] == nullptr) throw Unsupported(fmt::format("it lacks input {}", i));
-  return *inputs[i];
-}
-
 /// The matrix that a broadcast index leads to, of leading axes `axes` where the product has `all`.
 std::size_t matrix_of(std::int64_t index, const Extents& axes, const Extents& all) {
   std::size_t matrix = 0;
@@ -243,7 +243,7 @@ Constant matmul(Constant a, Constant b) {
   return make_constant(a.type, shape, made);
 }
 
-Constant transposed(const Constant& x) {
+Constant transposed_operand(const Constant& x) {
   if (x.shape.size() != 2) throw Unsupported("a matrix of another rank");
   const std::vector<double> from = x.values();
   std::vector<double> made(from.size());
@@ -255,8 +255,8 @@ Constant transposed(const Constant& x) {
 Constant gemm(const KnownInputs& inputs, Attributes& attributes) {
   Constant a = need(inputs, 0), b = need(inputs, 1);
   attributes.without_effect("broadcast");  // of opset 6: C is repeated if it is smaller
-  if (attributes.integer("transA", 0) != 0) a = transposed(a);
-  if (attributes.integer("transB", 0) != 0) b = transposed(b);
+  if (attributes.integer("transA", 0) != 0) a = transposed_operand(a);
+  if (attributes.integer("transB", 0) != 0) b = transposed_operand(b);
   if (a.shape.size() != 2 || b.shape.size() != 2) throw Unsupported("a matrix of another rank");
   Constant made = matmul(a, b);
   const double alpha = static_cast<double>(attributes.real("alpha", 1)),

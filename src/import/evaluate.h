@@ -9,6 +9,8 @@ namespace tilebeat {
 
 /// Inputs of a node that are known; none for one that is left out.
 using KnownInputs = std::vector<const Constant*>;
+/// Input `i`. Throws Unsupported where it is left out.
+const Constant& need(const KnownInputs& inputs, std::size_t i);
 
 /// The outputs of an ONNX operator, computed here in double and rounded to the type of the output: constants
 /// are folded with it, and float networks run in it (SPEC RN-3). Throws Unsupported for an operator that is

@@ -15,11 +15,6 @@ namespace {
 using Unary = std::function<double(double)>;
 using Binary = double (*)(double, double);
 
-const Constant& need(const KnownInputs& inputs, std::size_t i) {
-  if (i >= inputs.size() || inputs[i] == nullptr) throw Unsupported(fmt::format("it lacks input {}", i));
-  return *inputs[i];
-}
-
 Constant mapped(const Constant& x, const Unary& f) {
   std::vector<double> values = x.values();
   for (double& value : values) value = f(value);

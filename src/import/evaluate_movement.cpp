@@ -13,11 +13,6 @@
 namespace tilebeat {
 namespace {
 
-const Constant& need(const KnownInputs& inputs, std::size_t i) {
-  if (i >= inputs.size() || inputs[i] == nullptr) throw Unsupported(fmt::format("it lacks input {}", i));
-  return *inputs[i];
-}
-
 /// The tensor whose element at `at` is x's at start + sum of at[axis] * steps[axis].
 Constant gathered(const Constant& x, const Extents& shape, std::int64_t start, const Extents& steps) {
   Constant made{x.type, shape, std::vector<std::uint8_t>(room_for(shape) * element_bytes(x.type))};

@@ -13,11 +13,6 @@
 namespace tilebeat {
 namespace {
 
-const Constant& need(const KnownInputs& inputs, std::size_t i) {
-  if (i >= inputs.size() || inputs[i] == nullptr) throw Unsupported(fmt::format("it lacks input {}", i));
-  return *inputs[i];
-}
-
 const Constant* maybe(const KnownInputs& inputs, std::size_t i) {
   return i < inputs.size() ? inputs[i] : nullptr;
 }

@@ -25,6 +25,9 @@ enum class ElementType : std::uint8_t {
   kBool,
   kOther
 };
+inline bool is_byte(ElementType type) {
+  return type == ElementType::kInt8 || type == ElementType::kUint8;
+}
 
 /// Bytes of one element; 0 of kOther.
 std::size_t element_bytes(ElementType type);

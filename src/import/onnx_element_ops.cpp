@@ -11,17 +11,6 @@
 namespace tilebeat {
 namespace {
 
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-Extents held_shape(const Extents& shape, const Extents& axes) {
-  Extents made;
-  for (const std::int64_t axis : axes) made.push_back(shape[static_cast<std::size_t>(axis)]);
-  return map_shape(made);
-}
-
 bool is_plain(const Extents& axes) {
   return std::is_sorted(axes.begin(), axes.end());
 }

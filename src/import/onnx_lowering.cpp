@@ -13,10 +13,6 @@
 namespace tilebeat {
 namespace {
 
-bool is_byte(ElementType type) {
-  return type == ElementType::kInt8 || type == ElementType::kUint8;
-}
-
 /// Operators whose maps have their channels at axis 1.
 const std::set<std::string>& map_operators() {
   static const std::set<std::string> names{"Conv",

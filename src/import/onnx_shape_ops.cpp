@@ -11,16 +11,6 @@
 namespace tilebeat {
 namespace {
 
-bool is_byte(ElementType type) {
-  return type == ElementType::kInt8 || type == ElementType::kUint8;
-}
-
-Extents held_shape(const Extents& shape, const Extents& axes) {
-  Extents made;
-  for (const std::int64_t axis : axes) made.push_back(shape[static_cast<std::size_t>(axis)]);
-  return map_shape(made);
-}
-
 /// `source`, one number an axis of the source, as one an axis of the holder.
 Extents held_order(const Extents& source, const Extents& axes, std::int64_t otherwise) {
   Extents made(std::max<std::size_t>(axes.size(), 4), otherwise);

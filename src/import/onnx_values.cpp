@@ -10,10 +10,6 @@
 namespace tilebeat {
 namespace {
 
-bool is_byte(ElementType type) {
-  return type == ElementType::kInt8 || type == ElementType::kUint8;
-}
-
 struct RealRange {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
 };

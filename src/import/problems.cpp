@@ -89,4 +89,15 @@ std::vector<std::uint8_t> read_model_bytes(const std::string& path, std::uint64_
   return bytes;
 }
 
+Extents held_shape(const Extents& shape, const Extents& axes) {
+  Extents made;
+  for (const std::int64_t axis : axes) made.push_back(shape[static_cast<std::size_t>(axis)]);
+  return map_shape(made);
+}
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
 }  // namespace tilebeat

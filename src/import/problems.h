@@ -44,6 +44,9 @@ class Problems {
 /// How tensors of fewer axes lie as maps: [C], [N, C] and [N, T, C] as [1, 1, 1, C], [N, 1, 1, C], [N, 1, T,
 /// C].
 Extents map_shape(const Extents& shape);
+/// The same of a map that is held with its axes in the order `axes`.
+Extents held_shape(const Extents& shape, const Extents& axes);
+std::string lower_case(std::string text);
 /// Axis `axis` of a tensor with `rank` axes, as an axis of its map.
 std::size_t map_axis(std::size_t axis, std::size_t rank);
 

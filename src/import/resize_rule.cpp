@@ -9,7 +9,7 @@
 namespace tilebeat {
 namespace {
 
-constexpr double kMostPixels = 65535;
+constexpr double kMostExtent = 65535;
 
 const Constant* filled(const KnownInputs& inputs, std::size_t i) {
   return i < inputs.size() && inputs[i] != nullptr && inputs[i]->elements() > 0 ? inputs[i] : nullptr;
@@ -20,7 +20,7 @@ void set_sizes(const std::vector<double>& scales, const Extents& shape, ResizeRu
     throw Unsupported("scales of batch or channels");
   for (std::size_t axis = 0; axis < 2; ++axis) {
     const double exact = static_cast<double>(shape[2 + axis]) * scales[2 + axis];
-    if (!(exact >= 1) || exact > kMostPixels)
+    if (!(exact >= 1) || exact > kMostExtent)
       throw Unsupported(fmt::format("a scale of {}", scales[2 + axis]));
     rule.size[axis] = static_cast<std::int64_t>(std::floor(exact));
     // Places follow from the scale; with another one than the sizes' quotient they are others.

@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::int64_t kMostReal = std::int64_t{1} << 27;  // elements of an input, which a file has to hold
 
-bool is_byte(ElementType type) {
-  return type == ElementType::kInt8 || type == ElementType::kUint8;
-}
-
 /// The element that stands for `real`, as TensorFlow Lite computes the ends of an activation.
 std::int64_t element_of(float real, const Quantisation& q) {
   constexpr float kBeyond = 1e12F;  // of any element

@@ -143,15 +143,6 @@ void TfliteLowering::transposed(const GraphNode& node, Attributes& attributes) {
   set(node, emitter_.conv_transpose(x, kernels, window, more, shape, made));
 }
 
-namespace {
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-}  // namespace
-
 void TfliteLowering::elementwise(const GraphNode& node, Attributes& attributes) {
   const std::size_t rank = std::max(input(node, 0).shape->size(), input(node, 1).shape->size());
   const Held a = held(node, 0, rank), b = held(node, 1, rank);

@@ -3,7 +3,7 @@
 namespace tilebeat {
 namespace {
 
-using Attributes = std::map<std::string, AttributeValue>;
+using AttributeValues = std::map<std::string, AttributeValue>;
 
 std::string text(tflite::Activation activation) {
   const std::string name = tflite::EnumNameActivation(activation);
@@ -27,7 +27,7 @@ std::vector<std::int64_t> list(const flatbuffers::Vector<std::int32_t>* values) 
   return values ? std::vector<std::int64_t>(values->begin(), values->end()) : std::vector<std::int64_t>{};
 }
 
-Attributes window_options(const tflite::Operator& source) {
+AttributeValues window_options(const tflite::Operator& source) {
   if (const auto* o = source.options_as_Conv2DOptions())
     return {{"padding", text(o->padding())},
             {"stride", pair(o->stride_h(), o->stride_w())},
@@ -51,7 +51,7 @@ Attributes window_options(const tflite::Operator& source) {
   return {};
 }
 
-Attributes element_options(const tflite::Operator& source) {
+AttributeValues element_options(const tflite::Operator& source) {
   if (const auto* o = source.options_as_FullyConnectedOptions())
     return {{"activation", text(o->activation())},
             {"weights_format", std::int64_t{o->weights_format()}},
@@ -66,7 +66,7 @@ Attributes element_options(const tflite::Operator& source) {
   return {};
 }
 
-Attributes shape_options(const tflite::Operator& source) {
+AttributeValues shape_options(const tflite::Operator& source) {
   if (const auto* o = source.options_as_ResizeBilinearOptions())
     return {{"align_corners", flag(o->align_corners())},
             {"half_pixel_centers", flag(o->half_pixel_centers())}};

@@ -8,7 +8,7 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::size_t kLongestName = 96;
+constexpr std::size_t kLongestLayerName = 96;
 constexpr std::size_t kNpyAlignment = 64, kNpyBefore = 10;
 
 std::string_view npy_type(ElementType type) {
@@ -28,7 +28,7 @@ std::string_view npy_type(ElementType type) {
 
 std::string workload_name(const std::string& name) {
   std::string made;
-  for (const char c : name.substr(0, kLongestName)) {
+  for (const char c : name.substr(0, kLongestLayerName)) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
     made += plain ? c : '_';
   }

@@ -213,9 +213,9 @@ class ProgramReader {
 
   // Programs lie behind everything that the file names.
   void place_programs() {
-    constexpr std::uint64_t kAlignment = 4096;
+    constexpr std::uint64_t kProgramAlignment = 4096;
     for (ProgramImage& program : plan_.programs) {
-      program.address = align_up(end_, kAlignment);
+      program.address = align_up(end_, kProgramAlignment);
       std::vector<std::uint8_t> bytes;
       for (const Instruction& instruction : program.instructions) {
         const InstructionBytes encoded = encode(instruction);

@@ -89,9 +89,9 @@ constexpr std::array<KindText, 5> kTexts{
      {"the report of a run", "`tilebeat report` and `tilebeat compare` read it"},
      {"a sweep", "`tilebeat sweep` runs it"}}};
 
-std::optional<FileKind> kind_of(const nlohmann::json& json) {
-  if (!json.is_object()) return {};
-  const auto has = [&](const char* key) { return json.contains(key); };
+std::optional<FileKind> kind_of(const nlohmann::json& value) {
+  if (!value.is_object()) return {};
+  const auto has = [&](const char* key) { return value.contains(key); };
   if (has("tilebeat_report")) return FileKind::kReport;
   if (has("tilebeat_mapping")) return FileKind::kMapping;
   if (has("tilebeat_sweep")) return FileKind::kSweep;

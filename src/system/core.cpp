@@ -40,7 +40,7 @@ void bind_units(CommandProcessor& control, const std::vector<UnitSockets>& units
 
 namespace {
 
-enum BusTarget { kNramTarget, kWramTarget };
+enum CoreTarget { kNramTarget, kWramTarget };
 
 std::vector<AddressRange> core_map(const CoreConfig& config, int core) {
   const std::uint64_t nram = nram_address(core), wram = wram_address(core);

@@ -9,7 +9,7 @@
 namespace tilebeat {
 namespace {
 
-constexpr Range kLatencyCycles{0, 1024};
+constexpr Range kWriterLatencyCycles{0, 1024};
 
 }  // namespace
 
@@ -29,7 +29,7 @@ void describe(V& v, WfoldConfig& c) {
   v.integer("transit_bytes", c.transit_bytes, {0, 1 << 20},
             "bytes of the transit buffer, both halves together; 0: there is none");
   v.integer("write_queue", c.write_queue, {1, 4096}, "requests to write results that wait for the bus");
-  v.integer("post_latency_cycles", c.post_latency_cycles, kLatencyCycles,
+  v.integer("post_latency_cycles", c.post_latency_cycles, kWriterLatencyCycles,
             "cycles of latency of the post-processing path");
   v.integer("smallest_pci", c.smallest_pci, {2, 256},
             "smallest channel granularity to choose from, a power of two; the largest is line_bytes");

@@ -8,7 +8,7 @@
 namespace tilebeat::page {
 namespace {
 
-constexpr double kBarWidth = 1000, kBarHeight = 14, kPjPerUj = 1e6;
+constexpr double kEnergyBarWidth = 1000, kEnergyBarHeight = 14, kPjPerUj = 1e6;
 
 // The parts that took some, largest first, and the colour of each: the last ones share grey.
 struct Part {
@@ -36,16 +36,16 @@ std::string bar(const RunFacts& run, const std::string& pointer, const std::vect
   double x = 0;
   for (const Part& part : parts) {
     const std::string place = pointer + "/" + std::string(part.part.name);
-    const double pj = run.cited.number(place), width = kBarWidth * ratio(pj, most);
+    const double pj = run.cited.number(place), width = kEnergyBarWidth * ratio(pj, most);
     inside +=
-        rect_at(x, 0, width, kBarHeight, part.colour,
+        rect_at(x, 0, width, kEnergyBarHeight, part.colour,
                 fmt::format("{}: {:.4g} uJ", part.part.name, pj / kPjPerUj), run.cited.attributes(place));
     x += width;
   }
   return fmt::format(
       "<svg width=\"100%\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
       "preserveAspectRatio=\"none\">{2}</svg>",
-      kBarWidth, kBarHeight, inside);
+      kEnergyBarWidth, kEnergyBarHeight, inside);
 }
 
 // A number of the report, in another unit.
@@ -104,7 +104,8 @@ std::string energy_by_layer(const RunFacts& run) {
 namespace {
 
 // Pixels of a drawing.
-constexpr double kWidth = 960, kHeight = 74, kLeft = 200, kRight = 70, kTop = 6, kBottom = 8;
+constexpr double kHeldWidth = 960, kHeldHeight = 74, kHeldLeft = 200, kHeldRight = 70, kHeldTop = 6,
+                 kHeldBottom = 8;
 constexpr std::size_t kMostRows = 24;
 
 struct Memory {
@@ -137,10 +138,10 @@ std::string row(const RunFacts& run, const Memory& memory, std::int64_t slice_cy
   const Json& json = run.cited.at(place);
   const Json& held = json["held_bytes"];
   const double cycles = run.cited.number("/total/cycles");
-  const double floor = y + kHeight - kBottom, room = kHeight - kTop - kBottom;
-  const double width = kWidth - kLeft - kRight;
-  const auto x_of = [&](double cycle) { return kLeft + width * std::min(1.0, ratio(cycle, cycles)); };
-  std::string svg = rect_at(kLeft, y + kTop, width, room, "#f3f3f3");
+  const double floor = y + kHeldHeight - kHeldBottom, room = kHeldHeight - kHeldTop - kHeldBottom;
+  const double width = kHeldWidth - kHeldLeft - kHeldRight;
+  const auto x_of = [&](double cycle) { return kHeldLeft + width * std::min(1.0, ratio(cycle, cycles)); };
+  std::string svg = rect_at(kHeldLeft, y + kHeldTop, width, room, "#f3f3f3");
   for (std::size_t i = 0; i < held.size(); ++i) {
     const auto bytes = held[i].get<double>();
     if (bytes <= 0) continue;
@@ -152,11 +153,11 @@ std::string row(const RunFacts& run, const Memory& memory, std::int64_t slice_cy
                    run.cited.attributes(fmt::format("{}/held_bytes/{}", place, i)));
   }
   const double share = ratio(static_cast<double>(memory.peak), static_cast<double>(memory.bytes));
-  svg += text_at(kLeft - 8, y + kTop + 16, json["module"].get<std::string>(), "text-anchor=\"end\"");
-  svg += text_at(kLeft - 8, y + kTop + 34, prefixed(static_cast<double>(memory.bytes)) + "B",
+  svg += text_at(kHeldLeft - 8, y + kHeldTop + 16, json["module"].get<std::string>(), "text-anchor=\"end\"");
+  svg += text_at(kHeldLeft - 8, y + kHeldTop + 34, prefixed(static_cast<double>(memory.bytes)) + "B",
                  "text-anchor=\"end\" fill=\"#555\"" + run.cited.attributes(place + "/bytes"));
-  svg += text_at(kLeft + width + 6, y + kTop + 16, "peak", "fill=\"#555\"");
-  svg += text_at(kLeft + width + 6, y + kTop + 34, percent(share),
+  svg += text_at(kHeldLeft + width + 6, y + kHeldTop + 16, "peak", "fill=\"#555\"");
+  svg += text_at(kHeldLeft + width + 6, y + kHeldTop + 34, percent(share),
                  run.cited.attributes(place + "/peak_share", share));
   return svg;
 }
@@ -173,10 +174,10 @@ std::string memory_over_time(const RunFacts& run) {
   double y = 0;
   for (const Memory& memory : memories) {
     svg += row(run, memory, slice_cycles, y);
-    y += kHeight;
+    y += kHeldHeight;
   }
-  svg += text_at(kLeft, y + 14, "0 µs") +
-         text_at(kWidth - kRight, y + 14, fmt::format("{:.1f} µs", run.microseconds),
+  svg += text_at(kHeldLeft, y + 14, "0 µs") +
+         text_at(kHeldWidth - kHeldRight, y + 14, fmt::format("{:.1f} µs", run.microseconds),
                  "text-anchor=\"end\"" + run.cited.attributes("microseconds", run.microseconds));
   const std::size_t left_out = over_time["memories"].size() - memories.size();
   const std::string more =
@@ -191,7 +192,7 @@ std::string memory_over_time(const RunFacts& run) {
       "size.{}</p>\n<svg class=\"drawing\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"Memory "
       "over "
       "time\">\n{}</svg>\n",
-      run.cited.count("/memory_over_time/slice_cycles"), more, kWidth, y + 20, svg);
+      run.cited.count("/memory_over_time/slice_cycles"), more, kHeldWidth, y + 20, svg);
 }
 
 }  // namespace tilebeat::page

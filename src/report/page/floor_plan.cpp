@@ -10,10 +10,10 @@ namespace tilebeat::page {
 namespace {
 
 // Pixels of the drawing.
-constexpr double kWidth = 960, kGap = 8, kStrip = 40, kCore = 46, kLabel = 18, kPad = 6;
+constexpr double kPlanWidth = 960, kGap = 8, kStrip = 40, kCore = 46, kLabel = 18, kPad = 6;
 
 // A part of the chip: where its number stands, and how it is drawn.
-struct Part {
+struct DrawnPart {
   std::string label, shown, hint;
   std::string cited;  ///< attributes of the number
   double share = 0;
@@ -30,7 +30,7 @@ std::string fitting(const std::string& text, double width) {
                                                                        : text.substr(0, text.find(' '));
 }
 
-std::string drawn_part(const Part& part, const Area& a) {
+std::string drawn_part(const DrawnPart& part, const Area& a) {
   const std::string ink = fmt::format("fill=\"{}\"", ink_on(part.share));
   const double middle = a.x + a.width / 2;
   std::string svg = rect_at(a.x, a.y, a.width, a.height, shade(part.share), part.hint,
@@ -41,7 +41,7 @@ std::string drawn_part(const Part& part, const Area& a) {
                        ink + part.cited + " text-anchor=\"middle\" font-size=\"14\" font-weight=\"bold\"");
 }
 
-std::string drawn_row(const std::vector<Part>& parts, const Area& a) {
+std::string drawn_row(const std::vector<DrawnPart>& parts, const Area& a) {
   std::string svg;
   const double step = (a.width + kGap) / static_cast<double>(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i)
@@ -49,7 +49,7 @@ std::string drawn_row(const std::vector<Part>& parts, const Area& a) {
   return svg;
 }
 
-Part busy_part(const RunFacts& run, const std::string& label, const BusyModule& module) {
+DrawnPart busy_part(const RunFacts& run, const std::string& label, const BusyModule& module) {
   return {label, percent(module.share),
           fmt::format("{}: busy in {} of {} cycles", module.name,
                       run.cited.integer(fmt::format("/modules/{}/busy", module.index)),
@@ -58,7 +58,7 @@ Part busy_part(const RunFacts& run, const std::string& label, const BusyModule& 
 }
 
 // The busiest of the modules below `prefix`, under the name of the group and its own.
-void add_busiest(std::vector<Part>& parts, const RunFacts& run, const std::string& label,
+void add_busiest(std::vector<DrawnPart>& parts, const RunFacts& run, const std::string& label,
                  const std::string& prefix) {
   const auto module = busiest_module(run.cited.report(), prefix);
   if (!module) return;
@@ -66,8 +66,8 @@ void add_busiest(std::vector<Part>& parts, const RunFacts& run, const std::strin
   parts.push_back(busy_part(run, rest.empty() ? label : label + " " + rest, *module));
 }
 
-std::vector<Part> dram_parts(const RunFacts& run) {
-  std::vector<Part> parts;
+std::vector<DrawnPart> dram_parts(const RunFacts& run) {
+  std::vector<DrawnPart> parts;
   for (const BusyModule& module : modules_of(run.cited.report(), "dram"))
     parts.push_back(busy_part(run, module.name, module));
   return parts;
@@ -75,8 +75,8 @@ std::vector<Part> dram_parts(const RunFacts& run) {
 
 struct Cluster {
   std::string name;
-  std::vector<Part> cores;
-  std::vector<Part> memory;
+  std::vector<DrawnPart> cores;
+  std::vector<DrawnPart> memory;
 };
 
 std::vector<Cluster> clusters_of(const RunFacts& run) {
@@ -135,7 +135,7 @@ std::string drawn_clusters(const std::vector<Cluster>& clusters, double& y) {
   std::size_t most_cores = 1;
   for (const Cluster& cluster : clusters) most_cores = std::max(most_cores, cluster.cores.size());
   const std::size_t columns = square(most_cores);
-  const double step = (kWidth + kGap) / static_cast<double>(across);
+  const double step = (kPlanWidth + kGap) / static_cast<double>(across);
   std::string svg;
   for (std::size_t first = 0; first < clusters.size(); first += across) {
     double height = 0;
@@ -150,8 +150,8 @@ std::string drawn_clusters(const std::vector<Cluster>& clusters, double& y) {
 }
 
 // The parts of a board with one engine: who moves data, and the engine.
-std::vector<Part> board_parts(const RunFacts& run) {
-  std::vector<Part> parts;
+std::vector<DrawnPart> board_parts(const RunFacts& run) {
+  std::vector<DrawnPart> parts;
   for (const char* name : {"dma_load.", "dma_parameter.", "dma_store."})
     add_busiest(parts, run, std::string(name, std::string(name).size() - 1), name);
   const double share = run.cited.number("/total/utilization");
@@ -172,13 +172,13 @@ std::string floor_plan(const RunFacts& run) {
   const std::vector<Cluster> clusters = clusters_of(run);
   double y = 0;
   std::string svg;
-  const auto strip = [&](const std::vector<Part>& parts) {
+  const auto strip = [&](const std::vector<DrawnPart>& parts) {
     if (parts.empty()) return;
-    svg += drawn_row(parts, {0, y, kWidth, kStrip});
+    svg += drawn_row(parts, {0, y, kPlanWidth, kStrip});
     y += kStrip + kGap;
   };
   strip(dram_parts(run));
-  std::vector<Part> interconnect;
+  std::vector<DrawnPart> interconnect;
   add_busiest(interconnect, run, "interconnect, busiest port:", clusters.empty() ? "bus." : "noc.");
   strip(interconnect);
   if (clusters.empty())
@@ -192,7 +192,7 @@ std::string floor_plan(const RunFacts& run) {
          fmt::format(
              "<svg class=\"drawing\" viewBox=\"-1 -1 {} {}\" role=\"img\" aria-label=\"floor "
              "plan\">\n{}</svg>\n",
-             drawn(kWidth + 2), drawn(y), svg);
+             drawn(kPlanWidth + 2), drawn(y), svg);
 }
 
 }  // namespace tilebeat::page

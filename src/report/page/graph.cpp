@@ -11,8 +11,8 @@ namespace tilebeat::page {
 namespace {
 
 // Pixels of the drawing.
-constexpr double kRow = 22, kLane = 16, kLeft = 12, kTop = 26, kWidth = 1100, kDot = 4.5, kNameWidth = 330,
-                 kOpWidth = 130;
+constexpr double kRow = 22, kLane = 16, kGraphLeft = 12, kGraphTop = 26, kGraphWidth = 1100, kDot = 4.5,
+                 kNameWidth = 330, kOpWidth = 130;
 constexpr const char *kInside = kBlue, *kBetween = "#999";
 
 // A row of the drawing: a layer, or an input of the workload.
@@ -68,10 +68,10 @@ std::size_t assign_lanes(std::vector<Node>& nodes) {
 }
 
 double x_of(const Node& node) {
-  return kLeft + kLane * static_cast<double>(node.lane);
+  return kGraphLeft + kLane * static_cast<double>(node.lane);
 }
 double y_of(std::size_t row) {
-  return kTop + kRow * (static_cast<double>(row) + 0.5);
+  return kGraphTop + kRow * (static_cast<double>(row) + 0.5);
 }
 
 bool same_unit(const Node& a, const Node& b) {
@@ -96,7 +96,7 @@ std::string edge(const std::vector<Node>& nodes, std::size_t from, std::size_t t
 
 // The rows of one unit that follow each other have one field, and the unit's numbers at its first row.
 std::string unit_field(std::size_t from, std::size_t to, double x) {
-  return rect_at(x, kTop + kRow * static_cast<double>(from) + 1, kWidth - x,
+  return rect_at(x, kGraphTop + kRow * static_cast<double>(from) + 1, kGraphWidth - x,
                  kRow * static_cast<double>(to - from) - 2, "#e8f1f8");
 }
 
@@ -134,7 +134,7 @@ std::string graph(const RunFacts& run) {
   const Json& report = run.cited.report();
   std::vector<Node> nodes = nodes_of(report);
   if (nodes.empty()) return "";
-  const double x = kLeft + kLane * static_cast<double>(assign_lanes(nodes)) + 8;
+  const double x = kGraphLeft + kLane * static_cast<double>(assign_lanes(nodes)) + 8;
   std::string fields, edges, texts;
   for (std::size_t row = 0; row < nodes.size();) {
     std::size_t end = row + 1;
@@ -147,7 +147,7 @@ std::string graph(const RunFacts& run) {
     for (const std::size_t input : nodes[row].inputs) edges += edge(nodes, input, row);
     texts += row_text(run, nodes, row, x);
   }
-  const double head = kTop - 8, numbers = x + kNameWidth + kOpWidth;
+  const double head = kGraphTop - 8, numbers = x + kNameWidth + kOpWidth;
   texts += text_at(x, head, "layer", "font-weight=\"bold\"") +
            text_at(x + kNameWidth, head, "operator", "font-weight=\"bold\"") +
            text_at(numbers + 120, head, "cycles", "font-weight=\"bold\" text-anchor=\"end\"") +
@@ -159,8 +159,8 @@ std::string graph(const RunFacts& run) {
       "unit's.</p>\n<p>{}{}</p>\n"
       "<svg class=\"drawing\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"The graph of "
       "layers\">\n{}{}{}</svg>\n",
-      legend_entry(kInside, "inside a unit"), legend_entry(kBetween, "from one to the next"), kWidth,
-      kTop + kRow * static_cast<double>(nodes.size()) + 4, fields, edges, texts);
+      legend_entry(kInside, "inside a unit"), legend_entry(kBetween, "from one to the next"), kGraphWidth,
+      kGraphTop + kRow * static_cast<double>(nodes.size()) + 4, fields, edges, texts);
 }
 
 }  // namespace tilebeat::page

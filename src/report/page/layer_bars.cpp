@@ -122,16 +122,16 @@ std::string cycles_row(const RunFacts& run, std::size_t index, double most,
       quality_cell(run, pointer));
 }
 
-struct Memory {
+struct MemoryName {
   const char *key, *name;
 };
-constexpr Memory kMemories[] = {{"dram", "DRAM"},
-                                {"sram", "cluster SRAM"},
-                                {"nram", "NRAM"},
-                                {"wram", "WRAM"},
-                                {"input_buffer", "input buffer"},
-                                {"parameter_buffer", "kernel buffer"},
-                                {"output_buffer", "output buffer"}};
+constexpr MemoryName kMemories[] = {{"dram", "DRAM"},
+                                    {"sram", "cluster SRAM"},
+                                    {"nram", "NRAM"},
+                                    {"wram", "WRAM"},
+                                    {"input_buffer", "input buffer"},
+                                    {"parameter_buffer", "kernel buffer"},
+                                    {"output_buffer", "output buffer"}};
 
 // Most bytes in one direction of any layer.
 double most_bytes(const Json& layers, const char* memory) {
@@ -177,8 +177,8 @@ std::string cycles_by_layer(const RunFacts& run) {
 
 std::string bytes_by_layer(const RunFacts& run) {
   const Json& layers = run.cited.report()["layers"];
-  std::vector<Memory> used;
-  for (const Memory& memory : kMemories) {
+  std::vector<MemoryName> used;
+  for (const MemoryName& memory : kMemories) {
     if (most_bytes(layers, memory.key) > 0) used.push_back(memory);
   }
   std::string html =
@@ -187,11 +187,11 @@ std::string bytes_by_layer(const RunFacts& run) {
       "there.</p>\n<p>" +
       legend_entry(kBlue, "read") + legend_entry(kOrange, "written") +
       "</p>\n<table class=\"layers\"><thead><tr><th>layer</th>";
-  for (const Memory& memory : used) html += fmt::format("<th>{}</th>", memory.name);
+  for (const MemoryName& memory : used) html += fmt::format("<th>{}</th>", memory.name);
   html += "</tr></thead><tbody>\n";
   for (std::size_t i = 0; i < layers.size(); ++i) {
     html += fmt::format("<tr><td class=\"name\">{}</td>", escaped(layer_name(layers[i])));
-    for (const Memory& memory : used)
+    for (const MemoryName& memory : used)
       html += bytes_cell(run, fmt::format("{}/bytes/{}", layer_at(i), memory.key),
                          most_bytes(layers, memory.key));
     html += "</tr>\n";

@@ -11,7 +11,8 @@ namespace tilebeat::page {
 namespace {
 
 // Pixels of the drawing.
-constexpr double kWidth = 960, kHeight = 420, kLeft = 70, kRight = 20, kTop = 14, kBottom = 44;
+constexpr double kRoofWidth = 960, kRoofHeight = 420, kRoofLeft = 70, kRoofRight = 20, kRoofTop = 14,
+                 kRoofBottom = 44;
 constexpr std::size_t kMostLabels = 12;
 
 struct Dot {
@@ -43,15 +44,17 @@ std::string grid(const Axis& x, const Axis& y) {
   const std::string style = "stroke=\"#ddd\"";
   std::string svg;
   for (const double value : ticks(x)) {
-    svg += line(x.at(value), kTop, x.at(value), kHeight - kBottom, style);
-    svg += text_at(x.at(value), kHeight - kBottom + 16, tick_text(value), "text-anchor=\"middle\"");
+    svg += line(x.at(value), kRoofTop, x.at(value), kRoofHeight - kRoofBottom, style);
+    svg += text_at(x.at(value), kRoofHeight - kRoofBottom + 16, tick_text(value), "text-anchor=\"middle\"");
   }
   for (const double value : ticks(y)) {
-    svg += line(kLeft, y.at(value), kWidth - kRight, y.at(value), style);
-    svg += text_at(kLeft - 6, y.at(value) + 4, tick_text(value), "text-anchor=\"end\"");
+    svg += line(kRoofLeft, y.at(value), kRoofWidth - kRoofRight, y.at(value), style);
+    svg += text_at(kRoofLeft - 6, y.at(value) + 4, tick_text(value), "text-anchor=\"end\"");
   }
-  svg += text_at((kLeft + kWidth) / 2, kHeight - 8, "MACs per byte over DRAM", "text-anchor=\"middle\"");
-  return svg + text_at(-kHeight / 2, 14, "MACs a second", "text-anchor=\"middle\" transform=\"rotate(-90)\"");
+  svg += text_at((kRoofLeft + kRoofWidth) / 2, kRoofHeight - 8, "MACs per byte over DRAM",
+                 "text-anchor=\"middle\"");
+  return svg +
+         text_at(-kRoofHeight / 2, 14, "MACs a second", "text-anchor=\"middle\" transform=\"rotate(-90)\"");
 }
 
 // The two lines that no layer can be above for long.
@@ -61,13 +64,14 @@ std::string roof(const RunFacts& run, const Axis& x, const Axis& y) {
   const double ridge = std::max(peak / bandwidth, x.first());
   // The line of the bandwidth begins where it enters the drawing.
   const double first = std::max(x.first(), y.first() / bandwidth);
-  std::string svg = line(x.at(ridge), y.at(peak), kWidth - kRight, y.at(peak), style);
+  std::string svg = line(x.at(ridge), y.at(peak), kRoofWidth - kRoofRight, y.at(peak), style);
   if (first < ridge) svg += line(x.at(first), y.at(first * bandwidth), x.at(ridge), y.at(peak), style);
   // Nothing else is drawn above them.
-  svg +=
-      text_at(kWidth - kRight - 4, kTop + 12, "level: all arrays at their peak, " + prefixed(peak) + "MAC/s",
-              "text-anchor=\"end\"" + run.cited.attributes("peak_macs_per_second", peak));
-  return svg + text_at(kLeft + 6, kTop + 12, "slope: DRAM at its peak, " + prefixed(bandwidth) + "B/s",
+  svg += text_at(kRoofWidth - kRoofRight - 4, kRoofTop + 12,
+                 "level: all arrays at their peak, " + prefixed(peak) + "MAC/s",
+                 "text-anchor=\"end\"" + run.cited.attributes("peak_macs_per_second", peak));
+  return svg + text_at(kRoofLeft + 6, kRoofTop + 12,
+                       "slope: DRAM at its peak, " + prefixed(bandwidth) + "B/s",
                        run.cited.attributes("peak_dram_bytes_per_second", bandwidth).substr(1));
 }
 
@@ -102,7 +106,8 @@ std::string labels(std::vector<Dot> dots, const Axis& x, const Axis& y) {
          {std::pair(centre, dot.bottom + 2), std::pair(dot.right + 3, middle),
           std::pair(dot.left - 3 - width, middle), std::pair(centre, dot.top - 2 - kLine)}) {
       const Box box{left, top, left + width, top + kLine};
-      const bool inside = box.left > kLeft && box.right < kWidth - kRight && box.bottom < kHeight - kBottom;
+      const bool inside = box.left > kRoofLeft && box.right < kRoofWidth - kRoofRight &&
+                          box.bottom < kRoofHeight - kRoofBottom;
       if (!inside || std::any_of(taken.begin(), taken.end(), [&](const Box& b) { return box.meets(b); }))
         continue;
       taken.push_back(box);
@@ -137,8 +142,8 @@ std::string roofline(const RunFacts& run) {
   const double ridge = run.peak_macs_per_second / run.peak_dram_bytes_per_second;
   std::vector<double> xs{ridge}, ys{run.peak_macs_per_second};
   for (const Dot& dot : dots) xs.push_back(dot.intensity), ys.push_back(dot.rate);
-  const Axis x = axis_over(xs, kLeft, kWidth - kRight, kRoom),
-             y = axis_over(ys, kHeight - kBottom, kTop, kRoom);
+  const Axis x = axis_over(xs, kRoofLeft, kRoofWidth - kRoofRight, kRoom),
+             y = axis_over(ys, kRoofHeight - kRoofBottom, kRoofTop, kRoom);
   return heading +
          fmt::format(
              "<p>A dot is a layer, larger with its share of the cycles. Near the slope DRAM limits it, near "
@@ -150,7 +155,7 @@ std::string roofline(const RunFacts& run) {
              run.cited.report()["layers"].size()) +
          fmt::format(
              "<svg class=\"drawing\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"roofline\">\n",
-             kWidth, kHeight) +
+             kRoofWidth, kRoofHeight) +
          grid(x, y) + roof(run, x, y) + drawn_dots(run, dots, x, y) + labels(dots, x, y) + "</svg>\n";
 }
 

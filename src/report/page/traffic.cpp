@@ -9,7 +9,8 @@ namespace tilebeat::page {
 namespace {
 
 // Pixels of the drawing.
-constexpr double kWidth = 960, kHeight = 190, kLeft = 70, kRight = 10, kTop = 14, kBottom = 36;
+constexpr double kTrafficWidth = 960, kTrafficHeight = 190, kTrafficLeft = 70, kTrafficRight = 10,
+                 kTrafficTop = 14, kTrafficBottom = 36;
 
 struct Span {
   double cycles;
@@ -30,10 +31,10 @@ std::string traffic_over_time(const RunFacts& run) {
     total += cycles;
     most = std::max(most, spans.back().read + spans.back().written);
   }
-  const double floor = kHeight - kBottom, width = kWidth - kLeft - kRight;
-  const auto height = [&](double rate) { return (floor - kTop) * ratio(rate, most); };
+  const double floor = kTrafficHeight - kTrafficBottom, width = kTrafficWidth - kTrafficLeft - kTrafficRight;
+  const auto height = [&](double rate) { return (floor - kTrafficTop) * ratio(rate, most); };
   std::string svg;
-  double x = kLeft;
+  double x = kTrafficLeft;
   for (std::size_t i = 0; i < spans.size(); ++i) {
     const Span& span = spans[i];
     const double wide = width * ratio(span.cycles, total);
@@ -47,20 +48,21 @@ std::string traffic_over_time(const RunFacts& run) {
     svg += fmt::format(
         "<line x1=\"{0}\" y1=\"{1}\" x2=\"{0}\" y2=\"{2}\" stroke=\"#fff\" "
         "stroke-width=\"0.5\"/>\n",
-        drawn(x), drawn(kTop), drawn(floor));
+        drawn(x), drawn(kTrafficTop), drawn(floor));
     x += wide;
   }
   const double peak = floor - height(run.peak_dram_bytes_per_second);
-  svg += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\"/>\n", drawn(kLeft),
-                     drawn(floor), drawn(kWidth - kRight), drawn(floor), kInk);
+  svg += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\"/>\n", drawn(kTrafficLeft),
+                     drawn(floor), drawn(kTrafficWidth - kTrafficRight), drawn(floor), kInk);
   svg +=
       fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-dasharray=\"6 4\"/>\n",
-                  drawn(kLeft), drawn(peak), drawn(kWidth - kRight), drawn(peak), kInk);
-  svg += text_at(kLeft - 6, peak + 4, prefixed(run.peak_dram_bytes_per_second) + "B/s",
+                  drawn(kTrafficLeft), drawn(peak), drawn(kTrafficWidth - kTrafficRight), drawn(peak), kInk);
+  svg += text_at(kTrafficLeft - 6, peak + 4, prefixed(run.peak_dram_bytes_per_second) + "B/s",
                  "text-anchor=\"end\"" +
                      run.cited.attributes("peak_dram_bytes_per_second", run.peak_dram_bytes_per_second));
-  svg += text_at(kLeft - 6, floor + 4, "0", "text-anchor=\"end\"") + text_at(kLeft, floor + 18, "0 µs") +
-         text_at(kWidth - kRight, floor + 18, fmt::format("{:.1f} µs", run.microseconds),
+  svg += text_at(kTrafficLeft - 6, floor + 4, "0", "text-anchor=\"end\"") +
+         text_at(kTrafficLeft, floor + 18, "0 µs") +
+         text_at(kTrafficWidth - kTrafficRight, floor + 18, fmt::format("{:.1f} µs", run.microseconds),
                  "text-anchor=\"end\"" + run.cited.attributes("microseconds", run.microseconds));
   return "<h3>DRAM over time</h3>\n<p>Average over each layer, in the order of their completion; the dashed "
          "line is the peak.</p>\n<p>" +
@@ -68,7 +70,7 @@ std::string traffic_over_time(const RunFacts& run) {
          fmt::format(
              "<svg class=\"drawing\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"DRAM "
              "over time\">\n{}</svg>\n",
-             kWidth, kHeight, svg);
+             kTrafficWidth, kTrafficHeight, svg);
 }
 
 std::string fused_units(const RunFacts& run) {

@@ -11,7 +11,7 @@ namespace tilebeat::rolling {
 namespace {
 
 constexpr int kSumBytes = 4;
-constexpr std::uint64_t kBurstBoundary = 4096;  // that no burst crosses
+constexpr std::uint64_t kWriteBoundary = 4096;  // that no burst crosses
 
 }  // namespace
 
@@ -188,7 +188,7 @@ void ResultBuffer::stage_row(Drain& drain, Cycle /*now*/) {
     Staged staged;
     staged.address = address + begin;
     const std::size_t end =
-        std::min<std::size_t>(row_.size(), begin + (kBurstBoundary - staged.address % kBurstBoundary));
+        std::min<std::size_t>(row_.size(), begin + (kWriteBoundary - staged.address % kWriteBoundary));
     staged.data.assign(row_.begin() + static_cast<std::ptrdiff_t>(begin),
                        row_.begin() + static_cast<std::ptrdiff_t>(end));
     staged.ready = free_at_ + config_.post_latency_cycles;
