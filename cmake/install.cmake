@@ -40,13 +40,16 @@ endforeach()
 add_library(tilebeat_library STATIC ${objects})
 set_target_properties(tilebeat_library PROPERTIES OUTPUT_NAME tilebeat EXPORT_NAME tilebeat LINKER_LANGUAGE CXX)
 target_compile_features(tilebeat_library INTERFACE cxx_std_17)
-target_include_directories(tilebeat_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+# Headers name each other by their path from src/, which is installed as include/tilebeat.
+target_include_directories(tilebeat_library INTERFACE
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tilebeat>)
 target_link_libraries(tilebeat_library INTERFACE
   fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SYSTEMC Threads::Threads)
 
 install(TARGETS tilebeat_library EXPORT tilebeat-targets ARCHIVE COMPONENT development)
-install(DIRECTORY include/tilebeat DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
-  PATTERN app EXCLUDE PATTERN import EXCLUDE)
+install(DIRECTORY include/tilebeat DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilebeat COMPONENT development
+  FILES_MATCHING PATTERN "*.h" PATTERN app EXCLUDE PATTERN import EXCLUDE)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat COMPONENT development)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tilebeat)
 install(EXPORT tilebeat-targets NAMESPACE tilebeat:: DESTINATION ${package} COMPONENT development)

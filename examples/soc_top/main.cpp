@@ -2,11 +2,6 @@
 // the chip's DRAM, starts it by a register, waits for its interrupt and reads the result.
 //
 //   soc_top HW.json WORKLOAD.json
-#include "config/hardware_file.h"
-#include "embed/accelerator.h"
-#include "planner/program/planner.h"
-#include "reference/reference.h"
-#include "tilebeat/error.h"
 
 #include <cstdio>
 #include <map>
@@ -15,6 +10,12 @@
 #include <systemc>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
+
+#include <tilebeat/config/hardware_file.h>
+#include <tilebeat/embed/accelerator.h>
+#include <tilebeat/error.h>
+#include <tilebeat/planner/program/planner.h>
+#include <tilebeat/reference/reference.h>
 
 // Where the bus places the chip.
 constexpr std::uint64_t kChipBase = std::uint64_t{1} << 46;

@@ -88,5 +88,41 @@ TEST(Granularity, CY_3_reports_and_outputs_are_the_same_bytes) {
   }
 }
 
+/// What `plan` prints, with threads that are delayed as `seed` says; 0: not at all.
+std::string planned(const CommandFolder& folder, const std::string& hardware, const std::string& workload,
+                    int seed) {
+  CommandSetting setting;
+  if (seed != 0)
+    setting.environment = {{"LD_PRELOAD", TILEBEAT_DELAYED_THREADS}, {"DELAY_SEED", std::to_string(seed)}};
+  const CommandResult result =
+      folder.run({"plan", "--config", hardware, "--layer", workload, "--disassemble"}, setting);
+  EXPECT_EQ(result.status, 0) << result.err;
+  return result.out;
+}
+
+TEST(DelayedThreads, CY_4_plans_do_not_depend_on_which_thread_comes_first) {
+  const CommandFolder folder;
+  const std::string hardware = folder.write("hardware.json", R"({"dataflow": "rolling",
+    "chip": {"clusters": 2, "cores_per_cluster": 4, "sync_cycles": 20}, "dram": {"preset": "lpddr5_6400"}})");
+  const std::string workload = folder.write("workload.json", R"({"name": "three",
+    "inputs": [{"name": "x", "shape": [1, 1, 1, 4], "dtype": "int8", "random": {"seed": 1}}],
+    "layers": [{"name": "r", "op": "relu", "inputs": ["x"]},
+               {"name": "y", "op": "fully_connected", "inputs": ["r"], "out_features": 32,
+                "weights": {"random": {"seed": 2}}}],
+    "outputs": ["y"]})");
+  const std::string plain = planned(folder, hardware, workload, 0);
+  for (int seed = 1; seed <= 200; ++seed)
+    ASSERT_EQ(planned(folder, hardware, workload, seed), plain) << "delays of seed " << seed;
+}
+
+TEST(DelayedThreads, CY_4_plans_of_many_candidates) {
+  const CommandFolder folder;
+  const std::string hardware = source_path("configs/wfold_cluster4x4.json");
+  const std::string workload = source_path("models/alexnet_small.json");
+  const std::string plain = planned(folder, hardware, workload, 0);
+  for (int seed = 1; seed <= 10; ++seed)
+    ASSERT_EQ(planned(folder, hardware, workload, seed), plain) << "delays of seed " << seed;
+}
+
 }  // namespace
 }  // namespace tilebeat::testing

@@ -22,32 +22,6 @@ struct Chunk {
   bool begins_store = false, ends_store = false;
 };
 
-/// Buffers that hold one content each and are filled in turn: the copies of the input banks, the slots of the
-/// parameter buffer. Works out what has to be loaded.
-template <class Key>
-class Residency {
- public:
-  explicit Residency(int buffers) : content_(static_cast<std::size_t>(buffers)) {}
-
-  struct Use {
-    int buffer = 0;
-    bool loads = false;
-  };
-  Use use(const Key& key) {
-    for (std::size_t i = 0; i < content_.size(); ++i) {
-      if (content_[i].second && content_[i].first == key) return {static_cast<int>(i), false};
-    }
-    const int buffer = next_;
-    next_ = (next_ + 1) % static_cast<int>(content_.size());
-    content_[static_cast<std::size_t>(buffer)] = {key, true};
-    return {buffer, true};
-  }
-
- private:
-  std::vector<std::pair<Key, bool>> content_;
-  int next_ = 0;
-};
-
 /// Which map and which kernels a job finds: jobs of one number find the same.
 struct JobContents {
   int map = 0, kernels = 0;

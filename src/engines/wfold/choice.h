@@ -6,6 +6,7 @@
 #include "engines/wfold/config.h"
 #include "engines/wfold/operations.h"
 #include "engines/wfold/schedule.h"
+#include "engines/wfold/timing.h"
 #include "planner/language/matrix_backend.h"
 #include "planner/language/task_graph.h"
 
@@ -121,19 +122,15 @@ class DryRun {
   Cycle first_beat() const { return first_beat_; }
   /// The cycle after the last beat so far; that in which the results so far have left the third buffers; that
   /// in which they are stored.
-  Cycle beats_end() const { return beat_; }
+  Cycle beats_end() const { return timing_.beats.settled_at(); }
   Cycle drained() const { return drain_free_; }
   Cycle stored() const { return stored_; }
 
  private:
   void fetch();
   void enter_line(const WfoldTile& tile, const WfoldRefill& refill, int line);
-  void do_step(const WfoldTile& tile, WfoldBeat& beat);
-  Cycle kernel_line(const WfoldBeat& beat, const WfoldTile& tile);
+  void do_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at);
   void drain(const WfoldTile& tile);
-  Cycle& freed_at(std::int64_t line) {
-    return freed_at_[static_cast<std::size_t>(line % static_cast<std::int64_t>(freed_at_.size()))];
-  }
 
   struct Window {
     WfoldFetch fetch;
@@ -151,15 +148,11 @@ class DryRun {
   std::size_t limit_;
   Window window_;
   std::deque<Cycle> left_;  // when the last lines of so many windows left
-  std::int64_t tile_ = 0, line_ = 0, first_line_ = 0, freed_ = 0;
-  Cycle entered_ = -1;             // of the last line
-  std::vector<Cycle> entered_at_;  // by place of the first buffer
-  std::vector<Cycle> freed_at_;
-  std::vector<Cycle> used_at_;    // by slot of the second buffer
+  WfoldTiming<PlainClock> timing_;
+  std::int64_t tile_ = 0, first_line_ = 0;
   std::int64_t step_number_ = 0;  // of the kernel tile
   int kernel_tile_ = -1;
-  Cycle weights_free_ = 0;
-  Cycle beat_ = 0, first_beat_ = -1;
+  Cycle first_beat_ = -1;
   std::vector<Cycle> drained_at_;  // by tile modulo 2
   Cycle drain_free_ = 0, write_ = 0, stored_ = 0;
   Cycle reads_ = 0;    // requests since the last tile drained

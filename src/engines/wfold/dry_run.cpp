@@ -64,10 +64,9 @@ DryRun::DryRun(const HardwareConfig& hardware, const WfoldRun& run, const WfoldS
       ports_(*hardware.chip, hardware.dma.max_outstanding),
       reader_(schedule, run.read_mode, config_.transit_bytes / 2),
       limit_(run.read_mode == WfoldReadMode::kTransit ? 2 : static_cast<std::size_t>(config_.line_queue)),
-      entered_at_(static_cast<std::size_t>(config_.first_buffer_lines), -1),
-      freed_at_(2 * static_cast<std::size_t>(config_.first_buffer_lines), -1),
-      used_at_(static_cast<std::size_t>(config_.second_buffer_lines), -1),
-      drained_at_(2, -1) {}
+      drained_at_(2, -1) {
+  timing_.begin(schedule.shape(), 0);
+}
 
 // The next fetch: in the cycle in which the place of an earlier one is free.
 void DryRun::fetch() {
@@ -94,59 +93,42 @@ void DryRun::enter_line(const WfoldTile& tile, const WfoldRefill& refill, int li
   if (window_.lines_left == 0) fetch();
   const std::size_t needed = requests_of_line(s_, window_.fetch, tile, refill, line);
   const Cycle ready = needed == 0 ? window_.begun + 1 : window_.arrived[needed - 1];
-  const int places = config_.first_buffer_lines;
-  Cycle at = std::max(entered_ + 1, ready);
-  if (line_ >= places) at = std::max(at, freed_at(line_ - places) + 1);
-  entered_ = entered_at_[static_cast<std::size_t>(line_ % places)] = at;
-  ++line_;
+  const Cycle at = timing_.enter(ready);
   if (--window_.lines_left == 0) left_.push_back(at);
 }
 
-// The cycle in which the kernel line of a beat is complete.
-Cycle DryRun::kernel_line(const WfoldBeat& beat, const WfoldTile& tile) {
-  const auto slot = static_cast<std::size_t>(s_.second_slot(beat, tile));
-  weights_free_ = std::max(weights_free_, used_at_[slot] + 1) +
-                  ceil_div(s_.block_bytes(s_.refill(beat.refill).block), config_.weight_port_bytes);
-  return weights_free_ - 1;
-}
-
-// The beats of a step.
-void DryRun::do_step(const WfoldTile& tile, WfoldBeat& beat) {
-  const int part = s_.refill(beat.refill).part;
-  const WfoldSchedule::LineSpan lines = s_.lines_of_step(part, beat.step);
-  const bool last = beat.step + 1 == static_cast<int>(s_.steps(part).size());
+// The beats of a step; `drained_at`: of the tile's half of the third buffers.
+void DryRun::do_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at) {
+  const WfoldRefill refill = s_.refill(beat.refill);
+  const bool last = beat.step + 1 == static_cast<int>(s_.steps(refill.part).size());
   const std::int64_t freed =
-      first_line_ + (last ? s_.lines(part) : s_.lines_of_step(part, beat.step + 1).first);
-  const Cycle lines_at =
-      entered_at_[static_cast<std::size_t>((first_line_ + lines.end - 1) % config_.first_buffer_lines)];
-  beat_ = std::max(beat_, lines_at + 1);
+      first_line_ + (last ? s_.lines(refill.part) : s_.lines_of_step(refill.part, beat.step + 1).first);
+  timing_.begin_step(drained_at, first_line_ + s_.lines_of_step(refill.part, beat.step).end);
+  const Cycle port_cycles = ceil_div(s_.block_bytes(refill.block), config_.weight_port_bytes);
   beat.step_number = step_number_++;
   for (beat.kernel = 0; beat.kernel < tile.kernels_per_slave; ++beat.kernel) {
-    beat_ = std::max(beat_, kernel_line(beat, tile) + 1);
-    if (first_beat_ < 0) first_beat_ = beat_;
-    used_at_[static_cast<std::size_t>(s_.second_slot(beat, tile))] = beat_;
-    for (; beat.kernel == 0 && freed_ < freed; ++freed_) freed_at(freed_) = beat_;
-    ++beat_;
+    const auto slot = static_cast<std::size_t>(s_.second_slot(beat, tile));
+    const Cycle at = timing_.beat(slot, timing_.read_kernel_line(slot, port_cycles));
+    if (first_beat_ < 0) first_beat_ = at;
+    if (beat.kernel == 0) timing_.free_lines(freed, at);
   }
 }
 
 void DryRun::tile() {
   const WfoldTile tile = s_.tile(tile_);
   const Cycle drained = drained_at_[static_cast<std::size_t>(tile_ % 2)];
-  beat_ = std::max(beat_, drained + 1);
   WfoldBeat beat;
   beat.tile = tile_;
   if (tile.kernel_tile != kernel_tile_) {
     kernel_tile_ = tile.kernel_tile;
     step_number_ = 0;
-    if (s_.geometry().post_parameters)
-      weights_free_ = std::max(weights_free_, drained + 1) + tile.kernels_per_slave;
+    if (s_.geometry().post_parameters) timing_.read_records(drained, tile.kernels_per_slave);
   }
   for (beat.refill = 0; beat.refill < s_.refills(); ++beat.refill) {
     const WfoldRefill refill = s_.refill(beat.refill);
     for (int line = 0; line < s_.lines(refill.part); ++line) enter_line(tile, refill, line);
     for (beat.step = 0; beat.step < static_cast<int>(s_.steps(refill.part).size()); ++beat.step)
-      do_step(tile, beat);
+      do_step(tile, beat, drained);
     first_line_ += s_.lines(refill.part);
   }
   if (run_.ends_sums) drain(tile);
@@ -161,7 +143,7 @@ void DryRun::drain(const WfoldTile& tile) {
       bytes <= run_.result_granularity && run_.result_pixel == static_cast<std::uint32_t>(bytes);
   const int fold = gapless ? config_.line_bytes / run_.result_granularity : 1;
   const Cycle slices = ceil_div(tile.kernels * 4, config_.line_bytes);
-  const Cycle begin = std::max(drain_free_, beat_);
+  const Cycle begin = std::max(drain_free_, beats_end());
   Cycle writes = 0, beats = 0;
   Cycle out = begin;
   for (int column = 0; column < tile.columns; column += fold) {

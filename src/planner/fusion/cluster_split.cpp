@@ -1,10 +1,12 @@
 #include "planner/fusion/cluster_split.h"
 
 #include "base/math.h"
+#include "planner/layer/matrix_work.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,26 +31,22 @@ class Splits {
         share_(share) {}
 
   std::optional<LayerMapping> best() {
-    for (int rows = 1; rows <= std::min<int>(teams_, ceil_div(share_.rows, grain_.rows)); ++rows) {
-      for (int columns = 1; rows * columns <= teams_ && columns <= ceil_div(share_.columns, grain_.columns);
-           ++columns) {
-        for (int kernels = 1; rows * columns * kernels <= teams_ && kernels <= p_.kernel_blocks(); ++kernels)
-          look_at(rows, columns, kernels);
-      }
-    }
+    const Split most{static_cast<int>(ceil_div(share_.rows, grain_.rows)),
+                     static_cast<int>(ceil_div(share_.columns, grain_.columns)), p_.kernel_blocks()};
+    for (const Split& split : splits_of(teams_, most)) look_at(split);
     return best_;
   }
 
  private:
-  void look_at(int row_parts, int column_parts, int kernel_parts) {
+  void look_at(const Split& split) {
     LayerMapping m;
     m.layer = p_.name;
-    m.row_parts = row_parts, m.column_parts = column_parts, m.kernel_parts = kernel_parts;
+    m.row_parts = split.rows, m.column_parts = split.columns, m.kernel_parts = split.kernels;
     m.reduction_parts = team_;
     m.kernels_per_block = p_.block_kernels;
-    const int rows = largest_part_of(share_.rows, row_parts, grain_.rows);
-    const int columns = largest_part_of(share_.columns, column_parts, grain_.columns);
-    const int blocks = largest_part_of(p_.kernel_blocks(), kernel_parts, 1);
+    const int rows = largest_part_of(share_.rows, split.rows, grain_.rows);
+    const int columns = largest_part_of(share_.columns, split.columns, grain_.columns);
+    const int blocks = largest_part_of(p_.kernel_blocks(), split.kernels, 1);
     m.tile_rows = rows, m.tile_columns = columns, m.blocks_per_load = blocks;
     while (!fits(m)) {
       if (m.blocks_per_load > 1 && !results_fit(m))
@@ -87,13 +85,17 @@ class Splits {
     const double added = added_cycles(m);
     const double cycles =
         std::max({computed, moved, loaded, tiles * added}) + edges + added + kTileCycles * tiles;
-    const std::pair<int, double> cost{share_.fewest_kernels ? blocks : 0, cycles};
+    // Of several that take the same the one with the fewest parts of rows, then of columns, then of kernels.
+    const Cost cost{share_.fewest_kernels ? blocks : 0, cycles, m.row_parts, m.column_parts, m.kernel_parts};
     if (best_ && cost >= cost_) return;
     best_ = m, cost_ = cost;
   }
-  bool fits(const LayerMapping& m) const { return map_bytes(m) <= share_.operand_bytes && results_fit(m); }
+  TileBytes bytes_of(const LayerMapping& m) const {
+    return tile_bytes(layer_, m, m.tile_rows, m.tile_columns);
+  }
+  bool fits(const LayerMapping& m) const { return bytes_of(m).map <= share_.operand_bytes && results_fit(m); }
   bool results_fit(const LayerMapping& m) const {
-    if (result_bytes(m) > share_.result_bytes) return false;
+    if (bytes_of(m).result > share_.result_bytes) return false;
     if (team_ == 1) return true;
     return slice_sums(m) * dtype_size(DType::kInt32) <= share_.slice_bytes &&
            post_buffer_bytes(whole_.problem, m.blocks_per_load) <= chip_.core.vector.parameter_bytes;
@@ -104,13 +106,6 @@ class Splits {
   }
   std::int64_t kernels_of(const LayerMapping& m) const {
     return std::min(m.blocks_per_load * p_.block_kernels, p_.conv.out_channels);
-  }
-  std::int64_t map_bytes(const LayerMapping& m) const {
-    return std::int64_t{p_.axis_h().span(m.tile_rows)} *
-           layer_.ifm_row_bytes(p_.axis_w().inner(m.tile_columns));
-  }
-  std::int64_t result_bytes(const LayerMapping& m) const {
-    return std::int64_t{m.tile_rows} * m.tile_columns * kernels_of(m) * p_.element_bytes();
   }
 
   // Of the bus of the cluster, which all cores share: a run takes whole ones.
@@ -143,7 +138,9 @@ class Splits {
   const ChipConfig& chip_;
   const ClusterShare& share_;
   std::optional<LayerMapping> best_;
-  std::pair<int, double> cost_;  // of the best one: kernel blocks of a core, where these count, and cycles
+  // Kernel blocks of a core, where these count, cycles, and the parts.
+  using Cost = std::tuple<int, double, int, int, int>;
+  Cost cost_;  // of the best one
 };
 
 }  // namespace

@@ -15,6 +15,32 @@
 
 namespace tilebeat {
 
+/// Buffers that hold one content each and are filled in turn, as the copies of the input banks or the buffers
+/// for kernels in WRAM are. Works out what has to be loaded.
+template <class Key>
+class Residency {
+ public:
+  explicit Residency(int buffers) : content_(static_cast<std::size_t>(buffers)) {}
+
+  struct Use {
+    int buffer = 0;
+    bool loads = false;
+  };
+  Use use(const Key& key) {
+    for (std::size_t i = 0; i < content_.size(); ++i) {
+      if (content_[i].second && content_[i].first == key) return {static_cast<int>(i), false};
+    }
+    const int buffer = next_;
+    next_ = (next_ + 1) % static_cast<int>(content_.size());
+    content_[static_cast<std::size_t>(buffer)] = {key, true};
+    return {buffer, true};
+  }
+
+ private:
+  std::vector<std::pair<Key, bool>> content_;
+  int next_ = 0;
+};
+
 /// A buffer of a task graph, by number.
 using BufferId = int;
 

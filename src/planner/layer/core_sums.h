@@ -15,30 +15,29 @@
 
 namespace tilebeat {
 
-/// Buffers that are filled in turn, and what they hold.
+/// Buffers of a task graph that hold one content each and are filled in turn.
 template <class Key>
 class BufferCache {
  public:
   BufferCache() = default;
   BufferCache(TaskGraph& graph, BufferRole role, int count)
-      : ring_(graph, role, count), held_(static_cast<std::size_t>(count)) {}
+      : ring_(graph, role, count), residency_(count), fillings_(static_cast<std::size_t>(count)) {}
 
   struct Use {
     BufferRing::Filling filling;
     bool load = false;
   };
   Use use(const Key& key) {
-    for (const auto& held : held_) {
-      if (held && held->first == key) return {held->second, false};
-    }
-    const BufferRing::Filling filling = ring_.next();
-    held_[static_cast<std::size_t>(filling.place)] = std::pair(key, filling);
-    return {filling, true};
+    const auto held = residency_.use(key);
+    BufferRing::Filling& filling = fillings_[static_cast<std::size_t>(held.buffer)];
+    if (held.loads) filling = ring_.next();
+    return {filling, held.loads};
   }
 
  private:
   BufferRing ring_;
-  std::vector<std::optional<std::pair<Key, BufferRing::Filling>>> held_;
+  Residency<Key> residency_{0};
+  std::vector<BufferRing::Filling> fillings_;  // by place, as the ring fills them
 };
 
 constexpr int kEndedBuffers = 2;  ///< of a core: for results that it makes of sums

@@ -71,16 +71,11 @@ class Candidates {
     check_parts("column_parts", asked.column_parts, std::min(teams, most_columns));
     check_parts("image_parts", asked.image_parts, std::min(teams, p_.batch));
     for (const int images : image_splits()) {
-      const int left = teams / images;
-      for (int kernels = 1; kernels <= std::min(left, p_.kernel_blocks()); ++kernels) {
-        for (int rows = 1; rows <= std::min(left / kernels, most_rows); ++rows) {
-          for (int columns = 1; columns <= std::min(left / kernels / rows, most_columns); ++columns) {
-            const bool wanted = asked.kernel_parts.value_or(kernels) == kernels &&
-                                asked.row_parts.value_or(rows) == rows &&
-                                asked.column_parts.value_or(columns) == columns;
-            if (wanted) add_split(images, rows, columns, kernels);
-          }
-        }
+      for (const Split& split : splits_of(teams / images, {most_rows, most_columns, p_.kernel_blocks()})) {
+        const bool wanted = asked.kernel_parts.value_or(split.kernels) == split.kernels &&
+                            asked.row_parts.value_or(split.rows) == split.rows &&
+                            asked.column_parts.value_or(split.columns) == split.columns;
+        if (wanted) add_split(images, split);
       }
     }
   }
@@ -101,10 +96,10 @@ class Candidates {
                                   name, *asked, most));
   }
 
-  void add_split(int images, int rows, int columns, int kernels) {
+  void add_split(int images, const Split& of) {
     LayerMapping split;
     split.layer = p_.name, split.kernels_per_block = p_.block_kernels;
-    split.row_parts = rows, split.column_parts = columns, split.kernel_parts = kernels,
+    split.row_parts = of.rows, split.column_parts = of.columns, split.kernel_parts = of.kernels,
     split.image_parts = images, split.reduction_parts = cores_, split.group_parts = groups_;
     if (!place_kernels(split)) return;
     const std::size_t known = candidates_.size();
@@ -228,15 +223,7 @@ class Candidates {
   }
 
   bool fits(const LayerMapping& m, int rows, int columns) const {
-    const int held = m.map_strips ? map_rows(layer_, m) : p_.axis_h().span(rows);
-    const std::int64_t map =
-        align_up(held * layer_.ifm_row_bytes(p_.axis_w().inner(columns)), kBufferAlignment);
-    const int kernels = std::min(m.blocks_per_load * p_.block_kernels, p_.conv.out_channels);
-    const std::int64_t result =
-        align_up(std::int64_t{rows} * columns * kernels * p_.element_bytes(), kBufferAlignment);
-    Footprint unused;
-    const std::int64_t sums = sums_bytes(q_.layer, m, std::int64_t{rows} * columns, unused);
-    return m.map_buffers * map + 2 * result + sums <= chip_.core.nram.size_bytes;
+    return nram_bytes(q_.layer, layer_, m, rows, columns).all <= chip_.core.nram.size_bytes;
   }
   // Whole rows first, of `height` grains if these fit; columns are cut when the fewest rows do not
   // fit (SPEC SW-7).
@@ -427,17 +414,13 @@ class Candidates {
                       "chip.core.wram.size_bytes is {}",
                       p_.name, block_bytes_, chip_.core.wram.size_bytes / 2));
     const int rows = std::min(p_.out_height, grain_.rows), columns = std::min(p_.out_width, grain_.columns);
-    const std::int64_t map =
-        align_up(p_.axis_h().span(rows) * layer_.ifm_row_bytes(p_.axis_w().inner(columns)), kBufferAlignment);
-    const std::int64_t result =
-        align_up(std::int64_t{rows} * columns * p_.kernels_of({0, 1}) * p_.element_bytes(), kBufferAlignment);
-    Footprint unused;
-    const std::int64_t sums = sums_bytes(q_.layer, m, std::int64_t{rows} * columns, unused);
+    m.map_buffers = 1;
+    const NramBytes bytes = nram_bytes(q_.layer, layer_, m, rows, columns);
     throw UserError(
         fmt::format("layer '{}' cannot fit: a tile of {} x {} outputs with its inputs{} takes {} bytes, "
                     "chip.core.nram.size_bytes is {}",
-                    p_.name, rows, columns, sums > 0 ? " and sums of other cores" : "",
-                    map + 2 * result + sums, chip_.core.nram.size_bytes));
+                    p_.name, rows, columns, bytes.sums > 0 ? " and sums of other cores" : "", bytes.all,
+                    chip_.core.nram.size_bytes));
   }
 
   const MappingQuestion& q_;

@@ -12,16 +12,8 @@
 namespace tilebeat {
 namespace {
 
-std::int64_t map_bytes(const MatrixLayer& layer, const LayerMapping& m) {
-  const Problem& p = layer.problem();
-  return align_up(map_rows(layer, m) * layer.ifm_row_bytes(p.axis_w().inner(m.tile_columns)),
-                  kBufferAlignment);
-}
-
-std::int64_t result_bytes(const MatrixLayer& layer, const LayerMapping& m) {
-  const Problem& p = layer.problem();
-  const int kernels = std::min(m.blocks_per_load * p.block_kernels, p.conv.out_channels);
-  return align_up(std::int64_t{m.tile_rows} * m.tile_columns * kernels * p.element_bytes(), kBufferAlignment);
+TileBytes aligned(const TileBytes& bytes) {
+  return {align_up(bytes.map, kBufferAlignment), align_up(bytes.result, kBufferAlignment)};
 }
 
 [[noreturn]] void refuse(const Problem& p, const std::string& why) {
@@ -36,6 +28,21 @@ void check_strips(const LayerShare& share, const LayerMapping& m) {
   if (m.tile_columns < columns)
     refuse(p, fmt::format("map_strips needs tiles as wide as a core's part, {} columns; they have {}",
                           columns, m.tile_columns));
+}
+
+// Bytes for sums of other cores and what becomes of them, with tiles of so many pixels. Sets `slice`, `ended`
+// and `post`.
+std::int64_t sums_bytes(const SharedLayer& layer, const LayerMapping& m, std::int64_t pixels, Footprint& f) {
+  if (!layer.adds_sums()) return 0;
+  const Problem& p = layer.problem;
+  const std::int64_t outputs =
+      ceil_div<std::int64_t>(pixels, layer.cores()) * p.kernels_of({0, m.blocks_per_load});
+  f.slice = align_up(outputs * dtype_size(DType::kInt32), kBufferAlignment);
+  f.ended = align_up(outputs * p.element_bytes(), kBufferAlignment);
+  f.post = post_buffer_bytes(p, m.blocks_per_load);
+  const int loads =
+      ceil_div(largest_part_of(p.kernel_blocks(), m.kernel_parts, 1), std::max(1, m.blocks_per_load));
+  return SumsRoom{0, slice_buffers(layer.cores()), f.slice, f.ended}.bytes() + loads * f.post;
 }
 
 // Whether a core's channels can be added up in parts.
@@ -55,6 +62,17 @@ void check_channels(const MatrixLayer& layer, const LayerMapping& m) {
 }
 
 }  // namespace
+
+std::vector<Split> splits_of(int teams, const Split& most) {
+  std::vector<Split> splits;
+  for (int kernels = 1; kernels <= std::min(teams, most.kernels); ++kernels) {
+    for (int rows = 1; rows <= std::min(teams / kernels, most.rows); ++rows) {
+      for (int columns = 1; columns <= std::min(teams / kernels / rows, most.columns); ++columns)
+        splits.push_back({rows, columns, kernels});
+    }
+  }
+  return splits;
+}
 
 int share_of_core(const LayerMapping& m, int core) {
   if (m.reduction_parts > 1) return core % m.reduction_parts;
@@ -80,6 +98,14 @@ CorePart largest_part(const Problem& p, const Grain& grain, const LayerMapping& 
 int map_rows(const MatrixLayer& layer, const LayerMapping& m) {
   const Problem& p = layer.problem();
   return p.axis_h().span(m.map_strips ? largest_part(p, layer.grain(), m).rows.size() : m.tile_rows);
+}
+
+TileBytes tile_bytes(const MatrixLayer& layer, const LayerMapping& m, int rows, int columns) {
+  const Problem& p = layer.problem();
+  const int held = m.map_strips ? map_rows(layer, m) : p.axis_h().span(rows);
+  const int kernels = std::min(m.blocks_per_load * p.block_kernels, p.conv.out_channels);
+  return {held * layer.ifm_row_bytes(p.axis_w().inner(columns)),
+          std::int64_t{rows} * columns * kernels * p.element_bytes()};
 }
 
 bool may_share_rows(const LayerShare& share) {
@@ -111,17 +137,15 @@ std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, c
   return most;
 }
 
-std::int64_t sums_bytes(const SharedLayer& layer, const LayerMapping& m, std::int64_t pixels, Footprint& f) {
-  if (!layer.adds_sums()) return 0;
-  const Problem& p = layer.problem;
-  const std::int64_t outputs =
-      ceil_div<std::int64_t>(pixels, layer.cores()) * p.kernels_of({0, m.blocks_per_load});
-  f.slice = align_up(outputs * dtype_size(DType::kInt32), kBufferAlignment);
-  f.ended = align_up(outputs * p.element_bytes(), kBufferAlignment);
-  f.post = post_buffer_bytes(p, m.blocks_per_load);
-  const int loads =
-      ceil_div(largest_part_of(p.kernel_blocks(), m.kernel_parts, 1), std::max(1, m.blocks_per_load));
-  return SumsRoom{0, slice_buffers(layer.cores()), f.slice, f.ended}.bytes() + loads * f.post;
+NramBytes nram_bytes(const SharedLayer& layer, const MatrixLayer& of_core, const LayerMapping& m, int rows,
+                     int columns) {
+  const TileBytes tile = aligned(tile_bytes(of_core, m, rows, columns));
+  Footprint unused;
+  NramBytes bytes;
+  bytes.maps = m.map_buffers * tile.map;
+  bytes.sums = sums_bytes(layer, m, std::int64_t{rows} * columns, unused);
+  bytes.all = bytes.maps + kResultBuffers * tile.result + bytes.sums;
+  return bytes;
 }
 
 Footprint footprint_of(const MatrixWork& work) {
@@ -132,8 +156,8 @@ Footprint footprint_of(const MatrixWork& work) {
   for (const LayerShare& share : work.layer.shares) {
     check_channels(*share.layer, m);
     check_strips(share, m);
-    f.map = std::max(f.map, map_bytes(*share.layer, m));
-    f.result = std::max(f.result, result_bytes(*share.layer, m));
+    const TileBytes tile = aligned(tile_bytes(*share.layer, m, m.tile_rows, m.tile_columns));
+    f.map = std::max(f.map, tile.map), f.result = std::max(f.result, tile.result);
     f.kernels = std::max(f.kernels, group_bytes(*share.layer, share.weights, m));
   }
   const std::int64_t sums = sums_bytes(work.layer, m, std::int64_t{m.tile_rows} * m.tile_columns, f);

@@ -6,6 +6,7 @@
 #include "planner/layer/layer_share.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace tilebeat {
 
@@ -25,6 +26,14 @@ struct CorePart {
   Interval rows, columns, blocks, images;
   bool empty() const { return rows.empty() || columns.empty() || blocks.empty() || images.empty(); }
 };
+/// Parts of the outputs' rows and columns and of the kernel blocks, one part a team of cores.
+struct Split {
+  int rows = 1, columns = 1, kernels = 1;
+};
+/// All splits for at most `teams` teams with no more parts than `most`: by parts of the kernels, of the rows
+/// and of the columns.
+std::vector<Split> splits_of(int teams, const Split& most);
+
 /// Of the share's problem.
 CorePart part_of_core(const Problem& problem, const Grain& grain, const LayerMapping& mapping, int core);
 /// Which share of the layer a core computes.
@@ -34,6 +43,12 @@ CorePart largest_part(const Problem& problem, const Grain& grain, const LayerMap
 
 /// Rows of the map that a buffer for maps holds, at most.
 int map_rows(const MatrixLayer& layer, const LayerMapping& mapping);
+/// Bytes of NRAM that the map of a tile of `rows` x `columns` outputs takes, and its results over the kernels
+/// of a load: the largest of `layer`, mapped so.
+struct TileBytes {
+  std::int64_t map = 0, result = 0;
+};
+TileBytes tile_bytes(const MatrixLayer& layer, const LayerMapping& mapping, int rows, int columns);
 /// Whether `map_strips` is possible.
 bool may_share_rows(const LayerShare& share);
 
@@ -50,10 +65,13 @@ struct Footprint {
 Footprint footprint_of(const MatrixWork& work);
 /// The bytes of the largest group of kernel blocks of a share, as it lies in WRAM.
 std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, const LayerMapping& mapping);
-/// Bytes of a core's NRAM for sums of other cores and what becomes of them, with tiles of so many pixels.
-/// Sets `slice`, `ended` and `post`.
-std::int64_t sums_bytes(const SharedLayer& layer, const LayerMapping& mapping, std::int64_t pixels,
-                        Footprint& footprint);
+/// Bytes of a core's NRAM that a mapping takes with tiles of `rows` x `columns` outputs: buffers for maps and
+/// results, and for sums of other cores and what becomes of them.
+struct NramBytes {
+  std::int64_t maps = 0, sums = 0, all = 0;
+};
+NramBytes nram_bytes(const SharedLayer& layer, const MatrixLayer& of_core, const LayerMapping& mapping,
+                     int rows, int columns);
 /// The job of the largest tile and the most kernels.
 MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& mapping);
 

@@ -13,7 +13,7 @@
 namespace tilebeat {
 namespace {
 
-using Place = std::pair<int, Unit>;  // a unit of a processor
+using UnitPlace = std::pair<int, Unit>;  // a unit of a processor
 constexpr std::size_t kMostTokens = Semaphores{}.size();
 
 // An event of a task that gives tokens.
@@ -102,7 +102,7 @@ class Synchroniser {
     std::vector<std::size_t> takers;
   };
 
-  Place place_of(int task) const {
+  UnitPlace place_of(int task) const {
     const Task& t = tasks_[static_cast<std::size_t>(task)];
     return {t.processor, t.unit()};
   }
@@ -152,7 +152,7 @@ class Synchroniser {
       if (tasks_[i].unit() == Unit::kMatrix) keep_order(last_matrix, tasks_[i].processor, i);
     }
     rank_.resize(tasks_.size());
-    std::map<Place, std::size_t> last;
+    std::map<UnitPlace, std::size_t> last;
     for (const std::size_t task : ordered()) {
       rank_[task] = static_cast<int>(by_rank_.size());
       by_rank_.push_back(static_cast<int>(task));
@@ -170,10 +170,10 @@ class Synchroniser {
   void reduce(const std::vector<Dependency>& dependencies) {
     std::vector<std::vector<Dependency>> of(tasks_.size());
     for (const Dependency& d : dependencies) of[static_cast<std::size_t>(d.to)].push_back(d);
-    std::map<std::tuple<Place, TaskEvent, Place>, int> waited;  // highest rank
+    std::map<std::tuple<UnitPlace, TaskEvent, UnitPlace>, int> waited;  // highest rank
     kept_.resize(tasks_.size());
     for (const int to : by_rank_) {
-      std::map<std::pair<Place, TaskEvent>, Dependency> last;
+      std::map<std::pair<UnitPlace, TaskEvent>, Dependency> last;
       for (const Dependency& d : of[static_cast<std::size_t>(to)]) {
         const auto [found, added] = last.try_emplace({place_of(d.from), d.event}, d);
         if (!added && rank(d.from) > rank(found->second.from)) found->second = d;
@@ -192,14 +192,14 @@ class Synchroniser {
   // ---- semaphores ----
 
   // Every pair of units has one of its own for every event and cause.
-  using LocalKey = std::tuple<Place, TaskEvent, Place, Activity, Way>;
+  using LocalKey = std::tuple<UnitPlace, TaskEvent, UnitPlace, Activity, Way>;
   Semaphore local_semaphore(const LocalKey& key) {
     const auto [found, added] = local_numbers_.try_emplace(key, Semaphore{0});
     if (added) found->second = allocate({std::get<0>(key).first}, std::get<Activity>(key));
     return found->second;
   }
   // By which an event of a unit reaches a unit of other processors of a cluster: the same on all of them.
-  Semaphore remote_semaphore(const Place& from, TaskEvent event, int cluster, Unit to, Activity cause,
+  Semaphore remote_semaphore(const UnitPlace& from, TaskEvent event, int cluster, Unit to, Activity cause,
                              Way way) {
     const auto [found, added] =
         remote_numbers_.try_emplace({from, event, cluster, to, cause, way}, Semaphore{0});
@@ -237,12 +237,12 @@ class Synchroniser {
         return time_of({a.from, a.event}) < time_of({b.from, b.event});
       });
     }
-    const Place to = place_of(task);
+    const UnitPlace to = place_of(task);
     for (std::size_t i = 0; i < kept.size(); ++i) {
       const Dependency& d = kept[i];
       const Way way = i < joined ? Way::kJoined : Way::kDirect;
       const Giver giver{d.from, d.event};
-      const Place from = place_of(d.from);
+      const UnitPlace from = place_of(d.from);
       Semaphore s = 0;
       if (from.first == to.first) {
         s = local_semaphore({from, d.event, to, d.cause, way});
@@ -263,7 +263,7 @@ class Synchroniser {
 
   // Signals of an event to other processors: one for all of a cluster that wait with the same semaphore.
   void pass_on(const Giver& giver, const std::map<Destination, Remote>& remotes) {
-    const Place from = place_of(giver.task);
+    const UnitPlace from = place_of(giver.task);
     for (const auto& [destination, remote] : remotes) {
       const Semaphore token =
           local_semaphore({from, giver.event, {from.first, Unit::kSync}, Activity::kNoWork, Way::kDirect});
@@ -298,7 +298,7 @@ class Synchroniser {
       const std::size_t room = left > kMostTokens ? kMostTokens - 1 : left;
       for (std::size_t i = 0; i < room; ++i) fields[i] = tokens[next++];
       if (next == tokens.size()) break;
-      const Place from = place_of(giver.task);
+      const UnitPlace from = place_of(giver.task);
       const int depth = static_cast<int>(relays_[giver].size());
       const auto [relay, added] = relay_numbers_.try_emplace({from, giver.event, depth}, Semaphore{0});
       if (added) relay->second = allocate({from.first}, Activity::kNoWork);
@@ -319,7 +319,7 @@ class Synchroniser {
   void wait(std::size_t number) {
     const std::vector<Semaphore> waits = items_[number].waits;
     const std::size_t joined = joined_of(waits.size());
-    const Place to = place_of(static_cast<int>(number));
+    const UnitPlace to = place_of(static_cast<int>(number));
     Semaphore before = 0;
     std::size_t next = 0;
     for (int join = 0; next < joined; ++join) {
@@ -348,7 +348,7 @@ class Synchroniser {
 
   std::map<int, std::vector<Instruction>> emit() {
     // The signals of one unit take its tokens in turn, too.
-    std::map<std::pair<Place, TaskEvent>, std::size_t> last;
+    std::map<std::pair<UnitPlace, TaskEvent>, std::size_t> last;
     for (const int task : by_rank_) {
       for (const TaskEvent event : {TaskEvent::kReleased, TaskEvent::kDone}) {
         for (const auto* items : {&relays_, &signals_}) {
@@ -373,9 +373,10 @@ class Synchroniser {
   std::map<Giver, std::vector<std::size_t>> takers_, relays_, signals_;
   std::map<Giver, std::map<Destination, Remote>> remote_;
   std::map<LocalKey, Semaphore> local_numbers_;
-  std::map<std::tuple<Place, TaskEvent, int, Unit, Activity, Way>, Semaphore> remote_numbers_;
-  std::map<std::tuple<Place, TaskEvent, int>, Semaphore> relay_numbers_;
-  std::map<std::tuple<Place, int, bool>, Semaphore> join_numbers_;  // of a task, and whether it is its last
+  std::map<std::tuple<UnitPlace, TaskEvent, int, Unit, Activity, Way>, Semaphore> remote_numbers_;
+  std::map<std::tuple<UnitPlace, TaskEvent, int>, Semaphore> relay_numbers_;
+  std::map<std::tuple<UnitPlace, int, bool>, Semaphore>
+      join_numbers_;  // of a task, and whether it is its last
   std::map<int, FreeSemaphores> free_;
 };
 

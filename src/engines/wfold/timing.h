@@ -1,0 +1,111 @@
+#pragma once
+
+#include "base/activity.h"
+#include "base/types.h"
+#include "engines/wfold/schedule.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tilebeat::wfold {
+
+/// A clock that only counts: one of the three of WfoldTiming where nobody asks what was waited for.
+class PlainClock {
+ public:
+  Cycle settled_at() const { return at_; }
+  void settle(Cycle at) { at_ = std::max(at_, at); }
+  void spend(Activity /*activity*/, Cycle cycles) { at_ += cycles; }
+
+ private:
+  Cycle at_ = 0;
+};
+
+/// When lines enter the first buffers, kernel lines are complete and beats are done (SPEC WF-8): the
+/// recurrence of the planner's dry run, with plain clocks, and of the unit in tile granularity, with ledgers.
+///
+/// A line enters when it is ready, one a cycle, into a place that was freed in an earlier cycle. A region's
+/// port reads the next kernel line into a slot whose line was used in an earlier cycle; at the beginning of a
+/// kernel tile it reads the records first, one a cycle. A beat is done when its kernel line is complete and,
+/// at the beginning of a step, its lines have entered, and at the beginning of a tile a half of the third
+/// buffers was drained, all in earlier cycles.
+template <class Clock>
+class WfoldTiming {
+ public:
+  /// A run begins in cycle `now`.
+  void begin(const WfoldShape& shape, Cycle now) {
+    places_ = shape.first_lines;
+    entered_ = freed_ = 0;
+    entered_at_.assign(static_cast<std::size_t>(places_), now - 1);
+    freed_at_.assign(2 * static_cast<std::size_t>(places_), now - 1);
+    used_at_.assign(static_cast<std::size_t>(shape.second_lines), now - 1);
+    for (Clock* clock : {&beats, &ports, &broadcast}) clock->settle(now);
+  }
+
+  /// Lines of the run that have entered.
+  std::int64_t entered() const { return entered_; }
+  /// A place for another line is known to become free.
+  bool has_place() const { return entered_ - freed_ < places_; }
+  /// The next line is ready in cycle `ready`; returns the cycle in which it enters. `has_place()` holds.
+  Cycle enter(Cycle ready) {
+    wait(broadcast, Activity::kLineLoad, ready);
+    if (entered_ >= places_) wait(broadcast, Activity::kInputRelease, freed_at(entered_ - places_) + 1);
+    const Cycle at = broadcast.settled_at();
+    entered_at_[static_cast<std::size_t>(entered_ % places_)] = at;
+    broadcast.spend(Activity::kBusy, 1);
+    ++entered_;
+    return at;
+  }
+
+  /// The ports read `records` records, once the results of an earlier tile have left in cycle `drained_at`.
+  void read_records(Cycle drained_at, int records) {
+    wait(ports, Activity::kOutputDrain, drained_at + 1);
+    ports.spend(Activity::kBusy, records);
+  }
+  /// The ports read a kernel line in `cycles` cycles; returns the last one of them.
+  Cycle read_kernel_line(std::size_t slot, Cycle cycles) {
+    wait(ports, Activity::kWeightRelease, used_at_[slot] + 1);
+    ports.spend(Activity::kBusy, cycles);
+    return ports.settled_at() - 1;
+  }
+
+  /// The next beat waits until results left the third buffers in cycle `drained_at`, and lines up to
+  /// `needed` of the run have entered.
+  void begin_step(Cycle drained_at, std::int64_t needed) {
+    wait(beats, Activity::kOutputDrain, drained_at + 1);
+    wait(beats, Activity::kInputLoad, entered_at_[static_cast<std::size_t>((needed - 1) % places_)] + 1);
+  }
+  /// A beat with the kernel line of a slot, which is complete in cycle `complete`; returns its cycle.
+  Cycle beat(std::size_t slot, Cycle complete) {
+    wait(beats, Activity::kWeightLoad, complete + 1);
+    const Cycle at = beats.settled_at();
+    beats.spend(Activity::kBusy, 1);
+    used_at_[slot] = at;
+    return at;
+  }
+  /// The places of the lines of the run in front of `end` are free after cycle `at`.
+  void free_lines(std::int64_t end, Cycle at) {
+    for (; freed_ < end; ++freed_) freed_at(freed_) = at;
+  }
+
+  Clock beats, ports, broadcast;  ///< busy: a beat; an access of a region's port; a line enters
+
+ private:
+  // Books the cycles up to `until` on `cause`.
+  static void wait(Clock& clock, Activity cause, Cycle until) {
+    if (until > clock.settled_at()) clock.spend(cause, until - clock.settled_at());
+  }
+  // Lines that a dilated kernel steps over are free before they enter: at most a first buffer full of them.
+  Cycle& freed_at(std::int64_t line) {
+    return freed_at_[static_cast<std::size_t>(line % static_cast<std::int64_t>(freed_at_.size()))];
+  }
+
+  int places_ = 0;
+  std::int64_t entered_ = 0, freed_ = 0;  // lines of the run
+  std::vector<Cycle> entered_at_;         // by place of the first buffer
+  std::vector<Cycle> freed_at_;           // by line, of twice as many lines
+  std::vector<Cycle> used_at_;            // by slot of the second buffer
+};
+
+}  // namespace tilebeat::wfold

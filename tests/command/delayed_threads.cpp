@@ -1,0 +1,57 @@
+// Preloaded into the command line by determinism_test: threads begin late, and some locks of mutexes wait, for
+// times that DELAY_SEED draws.
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+namespace {
+
+// A number that differs from call to call and from seed to seed (SplitMix64).
+std::uint64_t drawn() {
+  static const char* const seed = std::getenv("DELAY_SEED");
+  static std::atomic<std::uint64_t> calls{seed == nullptr ? 0 : std::strtoull(seed, nullptr, 10) << 32};
+  std::uint64_t z = (calls += 0x9E3779B97F4A7C15U);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+  return z ^ (z >> 31);
+}
+
+// The function that is meant where this library was not loaded.
+template <class Function>
+Function* real(Function*, const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+struct Start {
+  void* (*function)(void*);
+  void* argument;
+};
+
+void* begin_late(void* start) {
+  const std::unique_ptr<Start> of(static_cast<Start*>(start));
+  usleep(static_cast<useconds_t>(drawn() % 2000));
+  return of->function(of->argument);
+}
+
+}  // namespace
+
+extern "C" {
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
+                   void* argument) noexcept {
+  static const auto create = real(&pthread_create, "pthread_create");
+  return create(thread, attributes, begin_late, new Start{function, argument});
+}
+
+int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  static const auto lock = real(&pthread_mutex_lock, "pthread_mutex_lock");
+  if (drawn() % 64 == 0) usleep(static_cast<useconds_t>(drawn() % 200));
+  return lock(mutex);
+}
+
+}  // extern "C"
