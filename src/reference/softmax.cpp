@@ -200,8 +200,8 @@ Tensor reference_move(const Operand& x, const Move& move, const TensorInfo& outp
   Tensor made{output.shape, output.dtype, {}};
   for (std::int64_t i = 0; i < output.elements(); ++i) {
     std::int64_t rest = i, from = move.offset;
-    for (std::size_t axis = output.shape.size(); axis-- > 0; rest /= output.shape[axis])
-      from += rest % output.shape[axis] * move.strides[axis];
+    for (std::size_t axis = move.extents.size(); axis-- > 0; rest /= move.extents[axis])
+      from += rest % move.extents[axis] * move.strides[axis];
     made.bytes.push_back(x.tensor.bytes[static_cast<std::size_t>(from)]);
   }
   return made;
