@@ -19,16 +19,19 @@ class VectorTasks : public VectorLayer {
  public:
   VectorTasks(const Layer& layer, const HardwareConfig& hardware, const std::vector<Placement>& inputs,
               const Placement& output)
-      : hardware_(hardware), chip_(*hardware.chip), layer_(layer), work_(layer, hardware, inputs, output) {}
+      : hardware_(hardware),
+        chip_(*hardware.chip),
+        layer_(layer),
+        work_(make_vector_work(layer, hardware, inputs, output)) {}
 
-  const std::vector<std::uint8_t>& parameters() const override { return work_.parameters(); }
-  std::int64_t touched_bytes() const override { return work_.touched_bytes(); }
+  const std::vector<std::uint8_t>& parameters() const override { return work_->parameters(); }
+  std::int64_t touched_bytes() const override { return work_->touched_bytes(); }
 
   int add_tasks(TaskGraph& graph, int cores, DataPath path, std::uint64_t parameters,
                 PlannedBytes& bytes) override {
     std::vector<std::vector<VectorPiece>> pieces;
-    for (int core = 0; core < cores; ++core) pieces.push_back(work_.pieces_of({core, cores, {}, {}}));
-    bytes.results = work_.result_bytes();
+    for (int core = 0; core < cores; ++core) pieces.push_back(work_->pieces_of({core, cores, {}, {}}));
+    bytes.results = work_->result_bytes();
     return add_pieces(graph, pieces, path, parameters, bytes);
   }
 
@@ -53,7 +56,7 @@ class VectorTasks : public VectorLayer {
     Way way(graph, hardware_, path, cores, layer_.name);
     for (Core& core : cores) {
       if (parameters == 0) break;
-      const auto size = static_cast<std::int64_t>(work_.parameters().size());
+      const auto size = static_cast<std::int64_t>(work_->parameters().size());
       way.load(core, {{parameters, nram_address(core.number), one_run(size)}},
                {core.factors, 0, AccessKind::kWrite});
       bytes.kernels += size;
@@ -126,18 +129,18 @@ class VectorTasks : public VectorLayer {
   void add_piece(TaskGraph& graph, Way& way, Core& core, const VectorPiece& piece,
                  PlannedBytes& bytes) const {
     const BufferRing::Filling input = core.inputs.next();
-    const std::int64_t from = work_.parameter_room() + input.place * core.in;
+    const std::int64_t from = work_->parameter_room() + input.place * core.in;
     const auto nram = [&](std::int64_t offset) {
       return nram_address(core.number) + static_cast<std::uint64_t>(offset);
     };
-    const std::vector<Transfer> fetches = work_.loads_of(piece, nram(from));
+    const std::vector<Transfer> fetches = work_->loads_of(piece, nram(from));
     bytes.maps += bytes_of(fetches);
     if (piece.fill) way.fill(core, nram(from), piece, input.write());
     const Access written{input.buffer, input.version,
                          piece.fill ? AccessKind::kAccumulate : AccessKind::kWrite};
     if (!fetches.empty()) way.load(core, fetches, written);
     if (!piece.run) {
-      way.store(core, work_.stores_of(piece, nram(from)), input.read());
+      way.store(core, work_->stores_of(piece, nram(from)), input.read());
       return;
     }
     if (piece.result_place == VectorPiece::ResultPlace::kParameters) {
@@ -148,19 +151,19 @@ class VectorTasks : public VectorLayer {
       return;
     }
     const BufferRing::Filling result = core.results.next();
-    const std::int64_t to = work_.parameter_room() + 2 * core.in + result.place * core.out;
+    const std::int64_t to = work_->parameter_room() + 2 * core.in + result.place * core.out;
     Task task = vector_task(piece, from, to, 0, chip_);
     task.processor = core.processor;
     task.accesses = {input.read(), result.write()};
-    if (!work_.parameters().empty()) task.accesses.push_back({core.factors, 0, AccessKind::kRead});
+    if (!work_->parameters().empty()) task.accesses.push_back({core.factors, 0, AccessKind::kRead});
     graph.add(std::move(task));
-    way.store(core, work_.stores_of(piece, nram(to)), result.read());
+    way.store(core, work_->stores_of(piece, nram(to)), result.read());
   }
 
   const HardwareConfig& hardware_;
   const ChipConfig& chip_;
   const Layer& layer_;
-  VectorWork work_;
+  std::unique_ptr<VectorWork> work_;
 };
 
 }  // namespace
