@@ -344,14 +344,8 @@ class ConvTransposeForm : public AccumulatorForm {
 
 }  // namespace
 
-Form conv2d_form() {
-  return std::make_unique<Conv2dForm>();
-}
-Form fully_connected_form() {
-  return std::make_unique<FullyConnectedForm>();
-}
-Form conv_transpose_form() {
-  return std::make_unique<ConvTransposeForm>();
-}
+extern const FormMaker conv2d_form = make_form<Conv2dForm>;
+extern const FormMaker fully_connected_form = make_form<FullyConnectedForm>;
+extern const FormMaker conv_transpose_form = make_form<ConvTransposeForm>;
 
 }  // namespace tilebeat

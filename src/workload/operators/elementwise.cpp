@@ -225,26 +225,14 @@ class RequantizeForm : public OperatorForm {
 Form elementwise_form(Elementwise::Kind kind) {
   return std::make_unique<ElementwiseForm>(kind);
 }
-Form relu_form() {
-  return std::make_unique<ReluForm>();
-}
-Form clamp_form() {
-  return std::make_unique<ClampForm>();
-}
-Form leaky_relu_form() {
-  return std::make_unique<LeakyReluForm>();
-}
+extern const FormMaker relu_form = make_form<ReluForm>;
+extern const FormMaker clamp_form = make_form<ClampForm>;
+extern const FormMaker leaky_relu_form = make_form<LeakyReluForm>;
 Form function_form(ByteFunction::Kind kind) {
   return std::make_unique<FunctionForm>(kind);
 }
-Form scale_form() {
-  return std::make_unique<ScaleForm>();
-}
-Form batchnorm_form() {
-  return std::make_unique<BatchnormForm>();
-}
-Form requantize_form() {
-  return std::make_unique<RequantizeForm>();
-}
+extern const FormMaker scale_form = make_form<ScaleForm>;
+extern const FormMaker batchnorm_form = make_form<BatchnormForm>;
+extern const FormMaker requantize_form = make_form<RequantizeForm>;
 
 }  // namespace tilebeat

@@ -4,51 +4,27 @@ namespace tilebeat {
 
 // The forms, by the file that defines them. A class for several operators is told which one it is.
 
-// convolution.cpp
-Form conv2d_form();
-Form fully_connected_form();
-Form conv_transpose_form();
-
-// product.cpp
-Form matmul_form();   ///< of an input and weights
-Form product_form();  ///< of two inputs
+// convolution.cpp, product.cpp; `product` is matmul of two inputs
+extern const FormMaker conv2d_form, fully_connected_form, conv_transpose_form, matmul_form, product_form;
 
 // pooling.cpp
-Form max_pool_form();
-Form average_pool_form();
+extern const FormMaker max_pool_form, average_pool_form, reduce_max_form;
 Form global_pool_form(Pooling::Kind kind);
 Form reduce_form(Reduce::Kind kind);
-Form reduce_max_form();
 
 // elementwise.cpp
+extern const FormMaker relu_form, clamp_form, leaky_relu_form, scale_form, batchnorm_form, requantize_form;
 Form elementwise_form(Elementwise::Kind kind);
-Form relu_form();
-Form clamp_form();
-Form leaky_relu_form();
 Form function_form(ByteFunction::Kind kind);
-Form scale_form();
-Form batchnorm_form();
-Form requantize_form();
 
 // rows.cpp
-Form softmax_form();
+extern const FormMaker softmax_form, lrn_form, argmax_form, quantize_form, dequantize_form,
+    dynamic_quantize_form;
 Form norm_form(RowNorm::Kind kind);
-Form lrn_form();
-Form argmax_form();
-Form quantize_form();
-Form dequantize_form();
-Form dynamic_quantize_form();
 
 // movement.cpp
-Form dropout_form();
-Form flatten_form();
-Form reshape_form();
-Form concat_form();
-Form resize_form();
-Form pad_form();
-Form transpose_form();
-Form slice_form();
-Form gather_form();
+extern const FormMaker dropout_form, flatten_form, reshape_form, concat_form, resize_form, pad_form,
+    transpose_form, slice_form, gather_form;
 
 const std::vector<Operator>& operators() {
   using Element = Elementwise::Kind;

@@ -267,32 +267,14 @@ class GatherForm : public OperatorForm {
 
 }  // namespace
 
-Form dropout_form() {
-  return std::make_unique<DropoutForm>();
-}
-Form flatten_form() {
-  return std::make_unique<FlattenForm>();
-}
-Form reshape_form() {
-  return std::make_unique<ReshapeForm>();
-}
-Form concat_form() {
-  return std::make_unique<ConcatForm>();
-}
-Form resize_form() {
-  return std::make_unique<ResizeForm>();
-}
-Form pad_form() {
-  return std::make_unique<PadForm>();
-}
-Form transpose_form() {
-  return std::make_unique<TransposeForm>();
-}
-Form slice_form() {
-  return std::make_unique<SliceForm>();
-}
-Form gather_form() {
-  return std::make_unique<GatherForm>();
-}
+extern const FormMaker dropout_form = make_form<DropoutForm>;
+extern const FormMaker flatten_form = make_form<FlattenForm>;
+extern const FormMaker reshape_form = make_form<ReshapeForm>;
+extern const FormMaker concat_form = make_form<ConcatForm>;
+extern const FormMaker resize_form = make_form<ResizeForm>;
+extern const FormMaker pad_form = make_form<PadForm>;
+extern const FormMaker transpose_form = make_form<TransposeForm>;
+extern const FormMaker slice_form = make_form<SliceForm>;
+extern const FormMaker gather_form = make_form<GatherForm>;
 
 }  // namespace tilebeat

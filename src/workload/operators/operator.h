@@ -67,6 +67,11 @@ class OperatorForm {
 };
 
 using Form = std::unique_ptr<OperatorForm>;
+using FormMaker = Form (*)();
+template <class T>
+Form make_form() {
+  return std::make_unique<T>();
+}
 
 /// What an operator reads.
 enum class Reads : std::uint8_t {
@@ -82,7 +87,7 @@ struct Operator {
   std::string_view name;
   Count inputs;
   Reads reads;
-  Form (*form)();               ///< with the defaults
+  FormMaker form;               ///< with the defaults
   std::string_view which = "";  ///< of several rows of one name, for titles
 };
 

@@ -223,12 +223,8 @@ class ReduceForm : public ReduceMaxForm {
 
 }  // namespace
 
-Form max_pool_form() {
-  return std::make_unique<MaxPoolForm>();
-}
-Form average_pool_form() {
-  return std::make_unique<AveragePoolForm>();
-}
+extern const FormMaker max_pool_form = make_form<MaxPoolForm>;
+extern const FormMaker average_pool_form = make_form<AveragePoolForm>;
 Form global_pool_form(Pooling::Kind kind) {
   return std::make_unique<GlobalPoolForm>(kind);
 }

@@ -164,11 +164,7 @@ class MatmulForm : public ProductForm {
 
 }  // namespace
 
-Form matmul_form() {
-  return std::make_unique<MatmulForm>();
-}
-Form product_form() {
-  return std::make_unique<ProductForm>();
-}
+extern const FormMaker matmul_form = make_form<MatmulForm>;
+extern const FormMaker product_form = make_form<ProductForm>;
 
 }  // namespace tilebeat

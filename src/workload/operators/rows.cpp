@@ -180,26 +180,14 @@ class DynamicQuantizeForm : public OperatorForm {
 
 }  // namespace
 
-Form softmax_form() {
-  return std::make_unique<SoftmaxForm>();
-}
+extern const FormMaker softmax_form = make_form<SoftmaxForm>;
 Form norm_form(RowNorm::Kind kind) {
   return std::make_unique<NormForm>(kind);
 }
-Form lrn_form() {
-  return std::make_unique<LrnForm>();
-}
-Form argmax_form() {
-  return std::make_unique<ArgMaxForm>();
-}
-Form quantize_form() {
-  return std::make_unique<QuantizeForm>();
-}
-Form dequantize_form() {
-  return std::make_unique<DequantizeForm>();
-}
-Form dynamic_quantize_form() {
-  return std::make_unique<DynamicQuantizeForm>();
-}
+extern const FormMaker lrn_form = make_form<LrnForm>;
+extern const FormMaker argmax_form = make_form<ArgMaxForm>;
+extern const FormMaker quantize_form = make_form<QuantizeForm>;
+extern const FormMaker dequantize_form = make_form<DequantizeForm>;
+extern const FormMaker dynamic_quantize_form = make_form<DynamicQuantizeForm>;
 
 }  // namespace tilebeat
