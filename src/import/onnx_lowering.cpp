@@ -11,106 +11,86 @@
 #include <fmt/format.h>
 
 namespace tilebeat {
-namespace {
+namespace {}  // namespace
 
-/// Operators whose maps have their channels at axis 1.
-const std::set<std::string>& map_operators() {
-  static const std::set<std::string> names{"Conv",
-                                           "ConvTranspose",
-                                           "MaxPool",
-                                           "AveragePool",
-                                           "GlobalMaxPool",
-                                           "GlobalAveragePool",
-                                           "QLinearConv",
-                                           "ConvInteger",
-                                           "LRN",
-                                           "Resize",
-                                           "Upsample",
-                                           "BatchNormalization",
-                                           "com.microsoft.QLinearAveragePool",
-                                           "com.microsoft.QLinearGlobalAveragePool"};
-  return names;
+const std::map<std::string, OnnxLowering::Row>& OnnxLowering::table() {
+  using T = OnnxLowering;
+  static const std::map<std::string, Row> operators{
+      {"Conv", {&T::convolution, Layout::kMap}},
+      {"ConvInteger", {&T::integer_convolution, Layout::kMap}},
+      {"QLinearConv", {&T::quantised_convolution, Layout::kMap}},
+      {"ConvTranspose", {&T::transposed_convolution, Layout::kMap}},
+      {"BatchNormalization", {&T::batch_norm, Layout::kMap}},
+      {"Gemm", {&T::gemm}},
+      {"com.microsoft.QGemm", {&T::quantised_gemm}},
+      {"MatMul", {&T::matmul}},
+      {"QLinearMatMul", {&T::quantised_matmul}},
+      {"MatMulInteger", {&T::integer_matmul}},
+      {"Add", {&T::elementwise}},
+      {"Sub", {&T::elementwise}},
+      {"Mul", {&T::elementwise}},
+      {"Div", {&T::elementwise}},
+      {"Sum", {&T::elementwise}},
+      {"Max", {&T::extreme}},
+      {"Min", {&T::extreme}},
+      {"Neg", {&T::linear}},
+      {"HardSigmoid", {&T::linear}},
+      {"com.microsoft.QLinearAdd", {&T::quantised_elementwise}},
+      {"com.microsoft.QLinearMul", {&T::quantised_elementwise}},
+      {"MaxPool", {&T::pool, Layout::kMap}},
+      {"AveragePool", {&T::pool, Layout::kMap}},
+      {"GlobalMaxPool", {&T::pool, Layout::kMap}},
+      {"GlobalAveragePool", {&T::reduce, Layout::kMap}},
+      {"ReduceMean", {&T::reduce}},
+      {"ReduceSum", {&T::reduce}},
+      {"ReduceMax", {&T::reduce}},
+      {"com.microsoft.QLinearAveragePool", {&T::quantised_pool, Layout::kMap}},
+      {"com.microsoft.QLinearGlobalAveragePool", {&T::quantised_global_pool, Layout::kMap}},
+      {"LayerNormalization", {&T::layer_norm}},
+      {"LRN", {&T::response_norm, Layout::kMap}},
+      {"ArgMax", {&T::arg_max}},
+      {"Softmax", {&T::softmax}},
+      {"com.microsoft.QLinearSoftmax", {&T::softmax}},
+      {"Relu", {&T::function}},
+      {"Clip", {&T::function}},
+      {"LeakyRelu", {&T::function}},
+      {"Sigmoid", {&T::function}},
+      {"Tanh", {&T::function}},
+      {"HardSwish", {&T::function}},
+      {"Gelu", {&T::function}},
+      {"Exp", {&T::function}},
+      {"Sqrt", {&T::function}},
+      {"Erf", {&T::function}},
+      {"com.microsoft.QLinearSigmoid", {&T::function}},
+      {"com.microsoft.QLinearLeakyRelu", {&T::function}},
+      {"QuantizeLinear", {&T::quantize}},
+      {"DequantizeLinear", {&T::dequantize}},
+      {"DynamicQuantizeLinear", {&T::dynamic_quantize}},
+      {"Transpose", {&T::transpose}},
+      {"Reshape", {&T::reshape}},
+      {"Flatten", {&T::reshape}},
+      {"Squeeze", {&T::reshape}},
+      {"Unsqueeze", {&T::reshape}},
+      {"Concat", {&T::concat}},
+      {"com.microsoft.QLinearConcat", {&T::quantised_concat}},
+      {"Pad", {&T::pad}},
+      {"Resize", {&T::resize, Layout::kMap}},
+      {"Upsample", {&T::resize, Layout::kMap}},
+      {"Slice", {&T::slice}},
+      {"Split", {&T::split}},
+      {"Gather", {&T::gather}},
+      {"Identity", {&T::same}},
+      {"Dropout", {&T::same}},
+  };
+  return operators;
 }
 
-bool reads_maps(const GraphNode& node) {
+bool OnnxLowering::reads_maps(const GraphNode& node) {
   const auto last = node.attributes.find("channels_last");
   const auto* flag = last == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&last->second);
   if (flag != nullptr && *flag != 0) return false;
-  return map_operators().count(node.op) != 0;
-}
-
-}  // namespace
-
-const std::map<std::string, OnnxLowering::Lower>& OnnxLowering::table() {
-  using T = OnnxLowering;
-  static const std::map<std::string, Lower> operators{
-      {"Conv", &T::convolution},
-      {"ConvInteger", &T::integer_convolution},
-      {"QLinearConv", &T::quantised_convolution},
-      {"ConvTranspose", &T::transposed_convolution},
-      {"BatchNormalization", &T::batch_norm},
-      {"Gemm", &T::gemm},
-      {"com.microsoft.QGemm", &T::quantised_gemm},
-      {"MatMul", &T::matmul},
-      {"QLinearMatMul", &T::quantised_matmul},
-      {"MatMulInteger", &T::integer_matmul},
-      {"Add", &T::elementwise},
-      {"Sub", &T::elementwise},
-      {"Mul", &T::elementwise},
-      {"Div", &T::elementwise},
-      {"Sum", &T::elementwise},
-      {"Max", &T::extreme},
-      {"Min", &T::extreme},
-      {"Neg", &T::linear},
-      {"HardSigmoid", &T::linear},
-      {"com.microsoft.QLinearAdd", &T::quantised_elementwise},
-      {"com.microsoft.QLinearMul", &T::quantised_elementwise},
-      {"MaxPool", &T::pool},
-      {"AveragePool", &T::pool},
-      {"GlobalMaxPool", &T::pool},
-      {"GlobalAveragePool", &T::reduce},
-      {"ReduceMean", &T::reduce},
-      {"ReduceSum", &T::reduce},
-      {"ReduceMax", &T::reduce},
-      {"com.microsoft.QLinearAveragePool", &T::quantised_pool},
-      {"com.microsoft.QLinearGlobalAveragePool", &T::quantised_global_pool},
-      {"LayerNormalization", &T::layer_norm},
-      {"LRN", &T::response_norm},
-      {"ArgMax", &T::arg_max},
-      {"Softmax", &T::softmax},
-      {"com.microsoft.QLinearSoftmax", &T::softmax},
-      {"Relu", &T::function},
-      {"Clip", &T::function},
-      {"LeakyRelu", &T::function},
-      {"Sigmoid", &T::function},
-      {"Tanh", &T::function},
-      {"HardSwish", &T::function},
-      {"Gelu", &T::function},
-      {"Exp", &T::function},
-      {"Sqrt", &T::function},
-      {"Erf", &T::function},
-      {"com.microsoft.QLinearSigmoid", &T::function},
-      {"com.microsoft.QLinearLeakyRelu", &T::function},
-      {"QuantizeLinear", &T::quantize},
-      {"DequantizeLinear", &T::dequantize},
-      {"DynamicQuantizeLinear", &T::dynamic_quantize},
-      {"Transpose", &T::transpose},
-      {"Reshape", &T::reshape},
-      {"Flatten", &T::reshape},
-      {"Squeeze", &T::reshape},
-      {"Unsqueeze", &T::reshape},
-      {"Concat", &T::concat},
-      {"com.microsoft.QLinearConcat", &T::quantised_concat},
-      {"Pad", &T::pad},
-      {"Resize", &T::resize},
-      {"Upsample", &T::resize},
-      {"Slice", &T::slice},
-      {"Split", &T::split},
-      {"Gather", &T::gather},
-      {"Identity", &T::same},
-      {"Dropout", &T::same},
-  };
-  return operators;
+  const auto found = table().find(node.op);
+  return found != table().end() && found->second.reads == Layout::kMap;
 }
 
 OnnxLowering::OnnxLowering(const ModelGraph& graph, const ImportOptions& options,
@@ -288,7 +268,7 @@ void OnnxLowering::lower(std::size_t index) {
     if (folded(node)) return;
     if (found == table().end()) throw Unsupported("is built for constants alone");
     Attributes attributes(node);
-    (this->*found->second)(node, attributes);
+    (this->*found->second.lower)(node, attributes);
     attributes.finish();
   } catch (const Unsupported& reason) {
     problems_.add(node, reason.what());

@@ -69,7 +69,13 @@ class OnnxLowering {
 
  private:
   using Lower = void (OnnxLowering::*)(const GraphNode&, Attributes&);
-  static const std::map<std::string, Lower>& table();
+  /// An operator, and how its maps lie: with their channels at axis 1 or in no order that matters.
+  struct Row {
+    Lower lower;
+    Layout reads = Layout::kPlain;
+  };
+  static const std::map<std::string, Row>& table();
+  static bool reads_maps(const GraphNode& node);
 
   // onnx_matrix_ops.cpp
   void convolution(const GraphNode& node, Attributes& attributes);

@@ -394,4 +394,45 @@ void TfliteLowering::split(const GraphNode& node, Attributes& attributes) {
   }
 }
 
+// ---- all of them, by their names ----
+
+const std::map<std::string, TfliteLowering::Lower>& TfliteLowering::table() {
+  using T = TfliteLowering;
+  static const std::map<std::string, Lower> operators{
+      {"CONV_2D", &T::convolution},
+      {"DEPTHWISE_CONV_2D", &T::depthwise},
+      {"FULLY_CONNECTED", &T::fully_connected},
+      {"TRANSPOSE_CONV", &T::transposed},
+      {"ADD", &T::elementwise},
+      {"SUB", &T::elementwise},
+      {"MUL", &T::elementwise},
+      {"AVERAGE_POOL_2D", &T::pool},
+      {"MAX_POOL_2D", &T::pool},
+      {"MEAN", &T::mean},
+      {"SOFTMAX", &T::softmax},
+      {"LOGISTIC", &T::function},
+      {"TANH", &T::function},
+      {"HARD_SWISH", &T::function},
+      {"LEAKY_RELU", &T::function},
+      {"RELU", &T::requantize},
+      {"RELU6", &T::requantize},
+      {"RELU_N1_TO_1", &T::requantize},
+      {"QUANTIZE", &T::requantize},
+      {"DEQUANTIZE", &T::dequantize},
+      {"RESHAPE", &T::reshape},
+      {"SQUEEZE", &T::reshape},
+      {"EXPAND_DIMS", &T::reshape},
+      {"PAD", &T::pad},
+      {"PADV2", &T::pad},
+      {"CONCATENATION", &T::concatenation},
+      {"TRANSPOSE", &T::transpose},
+      {"RESIZE_BILINEAR", &T::resize},
+      {"RESIZE_NEAREST_NEIGHBOR", &T::resize},
+      {"SLICE", &T::slice},
+      {"STRIDED_SLICE", &T::strided_slice},
+      {"SPLIT", &T::split},
+  };
+  return operators;
+}
+
 }  // namespace tilebeat

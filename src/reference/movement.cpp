@@ -7,7 +7,8 @@
 
 namespace tilebeat {
 
-Tensor reference_pad(const Operand& x, const Pad& pad, const TensorInfo& output) {
+Tensor reference_of(const Pad& pad, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   const auto &in = x.info.shape, &out = output.shape;
   Tensor y{out, output.dtype, {}};
   for (std::int64_t n = 0; n < out[0]; ++n) {
@@ -101,7 +102,8 @@ std::vector<Taps> taps_of(const Resize& resize, std::int64_t in, std::int64_t ou
 
 }  // namespace
 
-Tensor reference_resize(const Operand& x, const Resize& resize, const TensorInfo& output) {
+Tensor reference_of(const Resize& resize, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   const auto& in = x.info.shape;
   const std::vector<std::int32_t> map = centred<std::int32_t>(x.tensor, x.info.zero_point);
   const std::vector<Taps> rows = taps_of(resize, in[1], output.shape[1]);

@@ -100,8 +100,8 @@ std::int32_t function_of(const ByteFunction& f, std::int32_t x, const TensorInfo
 
 }  // namespace
 
-Tensor reference_elementwise(const Operand& a, const Operand& b, const Elementwise& operation,
-                             const TensorInfo& output) {
+Tensor reference_of(const Elementwise& operation, const Operands& inputs, const TensorInfo& output) {
+  const Operand &a = inputs.at(0), &b = inputs.at(1);
   std::vector<std::int32_t> left = centred<std::int32_t>(a.tensor, a.info.zero_point);
   std::vector<std::int32_t> right = centred<std::int32_t>(b.tensor, b.info.zero_point);
   const auto repeat = [&output](std::vector<std::int32_t>& values, const std::vector<std::int64_t>& shape) {
@@ -123,7 +123,8 @@ Tensor reference_elementwise(const Operand& a, const Operand& b, const Elementwi
   });
 }
 
-Tensor reference_function(const Operand& x, const ByteFunction& f, const TensorInfo& output) {
+Tensor reference_of(const ByteFunction& f, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   // v is x - zx; elements are bytes, so there are few different ones.
   std::map<std::int32_t, std::int32_t> known;
   const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, x.info.zero_point);
@@ -134,7 +135,8 @@ Tensor reference_function(const Operand& x, const ByteFunction& f, const TensorI
   });
 }
 
-Tensor reference_scale(const Operand& x, const ChannelScale& operation, const TensorInfo& output) {
+Tensor reference_of(const ChannelScale& operation, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, x.info.zero_point);
   return tensor_of(output, [&](std::size_t i) {
     const std::size_t c = i % operation.scale.size();
@@ -143,7 +145,8 @@ Tensor reference_scale(const Operand& x, const ChannelScale& operation, const Te
   });
 }
 
-Tensor reference_requantize(const Operand& x, const Requantize& operation, const TensorInfo& output) {
+Tensor reference_of(const Requantize& operation, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, x.info.zero_point);
   return tensor_of(output, [&](std::size_t i) {
     if (!is_exact(operation.requant))
@@ -152,7 +155,7 @@ Tensor reference_requantize(const Operand& x, const Requantize& operation, const
   });
 }
 
-Tensor reference_concat(const std::vector<Operand>& inputs, const Concat& concat, const TensorInfo& output) {
+Tensor reference_of(const Concat& concat, const Operands& inputs, const TensorInfo& output) {
   Tensor tensor{output.shape, output.dtype, {}};
   tensor.bytes.reserve(static_cast<std::size_t>(output.elements()));
   std::int64_t outers = 1;

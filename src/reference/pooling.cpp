@@ -106,7 +106,8 @@ class Pool {
 
 }  // namespace
 
-Tensor reference_pool(const Operand& x, const Pooling& pool, const TensorInfo& output) {
+Tensor reference_of(const Pooling& pool, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   return Pool(x, pool, output).compute();
 }
 
@@ -141,7 +142,8 @@ std::int64_t mean(const Reduce& reduce, std::int64_t sum, std::int64_t count, st
 
 }  // namespace
 
-Tensor reference_reduce(const Operand& x, const Reduce& reduce, const TensorInfo& output) {
+Tensor reference_of(const Reduce& reduce, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   std::int64_t count = 1, inner = 1;
   for (std::size_t axis = 0; axis < x.info.shape.size(); ++axis) {
     const auto number = static_cast<int>(axis);
@@ -167,22 +169,24 @@ Tensor reference_reduce(const Operand& x, const Reduce& reduce, const TensorInfo
   return made;
 }
 
-Tensor reference_quantize(const Operand& x, const Quantize& quantize, const TensorInfo& output) {
+Tensor reference_of(const Quantize& quantize, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   Tensor made{output.shape, output.dtype, {}};
   for (const float value : reals_of(x.tensor))
     made.bytes.push_back(quantised(value, quantize.scale, output.zero_point, output.dtype));
   return made;
 }
 
-Tensor reference_dequantize(const Operand& x, const Dequantize& dequantize, const TensorInfo& output) {
+Tensor reference_of(const Dequantize& dequantize, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   std::vector<float> values;
   for (std::int64_t i = 0; i < x.tensor.elements(); ++i)
     values.push_back(static_cast<float>(std::int64_t{x.tensor.at(i)} - x.info.zero_point) * dequantize.scale);
   return tensor_of(values, output);
 }
 
-Tensor reference_dynamic_quantize(const Operand& x, const DynamicQuantize& operation,
-                                  const TensorInfo& output) {
+Tensor reference_of(const DynamicQuantize& operation, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   const std::vector<float> values = reals_of(x.tensor);
   float low = 0, high = 0;
   for (const float value : values) low = std::min(low, value), high = std::max(high, value);

@@ -105,7 +105,8 @@ Tensor swapped(const Tensor& tensor, std::int64_t extent, std::int64_t inner) {
 
 }  // namespace
 
-Tensor reference_softmax(const Operand& x, const Softmax& operation, const TensorInfo& output) {
+Tensor reference_of(const Softmax& operation, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   const int last = static_cast<int>(output.shape.size()) - 1;
   if (operation.axis < 0 || operation.axis == last) return softmax_of_rows(x, operation, output);
   const std::int64_t extent = output.shape[static_cast<std::size_t>(operation.axis)];
@@ -140,7 +141,8 @@ void for_rows(const Operand& x, std::int32_t zero_point, Row row) {
 
 }  // namespace
 
-Tensor reference_norm(const Operand& x, const RowNorm& norm, const TensorInfo& output) {
+Tensor reference_of(const RowNorm& norm, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   Tensor made{output.shape, output.dtype, {}};
   for_rows(x, x.info.zero_point, [&](const Values& row) {
     const auto n = static_cast<std::int64_t>(row.size());
@@ -160,7 +162,8 @@ Tensor reference_norm(const Operand& x, const RowNorm& norm, const TensorInfo& o
   return made;
 }
 
-Tensor reference_lrn(const Operand& x, const Lrn& lrn, const TensorInfo& output) {
+Tensor reference_of(const Lrn& lrn, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   Tensor made{output.shape, output.dtype, {}};
   for_rows(x, x.info.zero_point, [&](const Values& row) {
     const int channels = static_cast<int>(row.size()), before = (lrn.size - 1) / 2,
@@ -179,7 +182,8 @@ Tensor reference_lrn(const Operand& x, const Lrn& lrn, const TensorInfo& output)
   return made;
 }
 
-Tensor reference_argmax(const Operand& x, const ArgMax& operation, const TensorInfo& output) {
+Tensor reference_of(const ArgMax& operation, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   Tensor made{output.shape, output.dtype, {}};
   for_rows(x, 0, [&](const Values& row) {
     const auto index = std::max_element(row.begin(), row.end()) - row.begin();
@@ -196,18 +200,20 @@ Tensor reference_argmax(const Operand& x, const ArgMax& operation, const TensorI
   return made;
 }
 
-Tensor reference_move(const Operand& x, const Move& move, const TensorInfo& output) {
+Tensor reference_of(const Move& move, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   Tensor made{output.shape, output.dtype, {}};
   for (std::int64_t i = 0; i < output.elements(); ++i) {
     std::int64_t rest = i, from = move.offset;
-    for (std::size_t axis = output.shape.size(); axis-- > 0; rest /= output.shape[axis])
-      from += rest % output.shape[axis] * move.strides[axis];
+    for (std::size_t axis = move.extents.size(); axis-- > 0; rest /= move.extents[axis])
+      from += rest % move.extents[axis] * move.strides[axis];
     made.bytes.push_back(x.tensor.bytes[static_cast<std::size_t>(from)]);
   }
   return made;
 }
 
-Tensor reference_gather(const Operand& x, const Gather& gather, const TensorInfo& output) {
+Tensor reference_of(const Gather& gather, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
   Tensor made{output.shape, output.dtype, {}};
   std::int64_t inner = 1;
   for (std::size_t axis = static_cast<std::size_t>(gather.axis) + 1; axis < output.shape.size(); ++axis)

@@ -1,83 +1,157 @@
 #include "schema/fields.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
 namespace tilebeat {
+namespace {
 
-Reader::Reader(const Json& json, const Place& place) : json_(json), place_(place) {
-  if (!json.is_object()) place.refuse_value(json, "an object: {...}");
-}
-
-const Json* Reader::find(const char* key, bool needed) {
-  known_.emplace_back(key);
-  const auto found = json_.find(key);
-  if (found != json_.end()) return &*found;
-  if (needed) place_.key(key).fail("is missing, it has no default");
-  return nullptr;
-}
-
-void Reader::exactly_one(std::initializer_list<const char*> keys) const {
-  const auto present =
-      std::count_if(keys.begin(), keys.end(), [this](const char* key) { return json_.contains(key); });
-  if (present != 1) {
-    place_.fail(fmt::format("{} of the keys \"{}\" are there, allowed is exactly one", present,
-                            fmt::join(keys, "\", \"")));
+class Reader : public Fields {
+ public:
+  Reader(const Json& json, const Place& place) : json_(json), place_(place) {
+    if (!json.is_object()) place.refuse_value(json, "an object: {...}");
   }
-}
-
-void Reader::one_or_all(const char* key, std::initializer_list<const char*> others) const {
-  const auto there = [this](const char* name) { return json_.contains(name); };
-  if (there(key) || std::all_of(others.begin(), others.end(), there)) return;
-  place_.key(key).fail(
-      fmt::format("is missing, it has no default without \"{}\"", fmt::join(others, "\", \"")));
-}
-
-const std::string* Reader::unknown() const {
-  for (auto item = json_.begin(); item != json_.end(); ++item) {
-    if (std::find(known_.begin(), known_.end(), item.key()) == known_.end()) return &item.key();
+  bool reading() const override { return true; }
+  void exactly_one(std::initializer_list<const char*> keys) override {
+    const auto present =
+        std::count_if(keys.begin(), keys.end(), [this](const char* key) { return json_.contains(key); });
+    if (present != 1) {
+      place_.fail(fmt::format("{} of the keys \"{}\" are there, allowed is exactly one", present,
+                              fmt::join(keys, "\", \"")));
+    }
   }
-  return nullptr;
-}
-
-void Reader::finish() const {
-  if (const std::string* key = unknown()) {
-    place_.key(*key).fail(fmt::format("unknown key {}, the nearest known name is \"{}\"", shown(*key),
-                                      nearest_name(*key, known_)));
+  void one_or_all(const char* key, std::initializer_list<const char*> others) override {
+    const auto there = [this](const char* name) { return json_.contains(name); };
+    if (there(key) || std::all_of(others.begin(), others.end(), there)) return;
+    place_.key(key).fail(
+        fmt::format("is missing, it has no default without \"{}\"", fmt::join(others, "\", \"")));
   }
-}
-
-void Reader::refuse_key(const std::string& key, const std::string& kind) const {
-  place_.key(key).refuse(fmt::format("key \"{}\" of {}", key, kind),
-                         fmt::format("one of \"{}\"", fmt::join(known_, "\", \"")));
-}
-
-void SchemaBuilder::exactly_one(std::initializer_list<const char*> keys) {
-  for (const char* key : keys) alternatives_.push_back({{"required", OrderedJson::array({key})}});
-}
-
-void SchemaBuilder::one_or_all(const char* key, std::initializer_list<const char*> others) {
-  choices_.push_back({{"required", OrderedJson::array({key})}});
-  choices_.push_back({{"required", others}});
-}
-
-void SchemaBuilder::add(const char* key, OrderedJson schema, OrderedJson standard, bool needed) {
-  if (needed) {
-    needed_.push_back(key);
-  } else if (!standard.is_null() && !standard.is_object()) {
-    schema["default"] = std::move(standard);
+  void ignore(const char* key) { known_.emplace_back(key); }
+  /// A key that no field has taken; null if there is none.
+  const std::string* unknown() const {
+    for (auto item = json_.begin(); item != json_.end(); ++item) {
+      if (std::find(known_.begin(), known_.end(), item.key()) == known_.end()) return &item.key();
+    }
+    return nullptr;
   }
-  properties_[key] = std::move(schema);
+  void finish() const {
+    if (const std::string* key = unknown()) {
+      place_.key(*key).fail(fmt::format("unknown key {}, the nearest known name is \"{}\"", shown(*key),
+                                        nearest_name(*key, known_)));
+    }
+  }
+  [[noreturn]] void refuse_key(const std::string& key, const std::string& kind) const {
+    place_.key(key).refuse(fmt::format("key \"{}\" of {}", key, kind),
+                           fmt::format("one of \"{}\"", fmt::join(known_, "\", \"")));
+  }
+
+ private:
+  void field(const char* key, const char* /*doc*/, FieldValue& value, bool needed) override {
+    known_.emplace_back(key);
+    const auto found = json_.find(key);
+    if (found != json_.end()) return value.read(*found, place_.key(key));
+    if (needed) place_.key(key).fail("is missing, it has no default");
+  }
+
+  const Json& json_;
+  const Place& place_;
+  std::vector<std::string> known_;
+};
+
+class KeyLister : public Fields {
+ public:
+  bool has(const std::string& key) const { return keys_.count(key) > 0; }
+
+ private:
+  void field(const char* key, const char* /*doc*/, FieldValue& /*value*/, bool /*needed*/) override {
+    keys_.emplace(key);
+  }
+
+  std::set<std::string> keys_;
+};
+
+class Writer : public Fields {
+ public:
+  OrderedJson take() { return std::move(json_); }
+
+ private:
+  void field(const char* key, const char* /*doc*/, FieldValue& value, bool /*needed*/) override {
+    OrderedJson json = value.write();
+    if (!json.is_null()) json_[key] = std::move(json);
+  }
+
+  OrderedJson json_ = OrderedJson::object();
+};
+
+class SchemaBuilder : public Fields {
+ public:
+  void exactly_one(std::initializer_list<const char*> keys) override {
+    for (const char* key : keys) alternatives_.push_back({{"required", OrderedJson::array({key})}});
+  }
+  void one_or_all(const char* key, std::initializer_list<const char*> others) override {
+    choices_.push_back({{"required", OrderedJson::array({key})}});
+    choices_.push_back({{"required", others}});
+  }
+  OrderedJson take() {
+    OrderedJson schema{{"type", "object"}, {"properties", std::move(properties_)}};
+    if (!needed_.empty()) schema["required"] = std::move(needed_);
+    if (!alternatives_.empty()) schema["oneOf"] = std::move(alternatives_);
+    if (!choices_.empty()) schema["anyOf"] = std::move(choices_);
+    schema["additionalProperties"] = false;
+    return schema;
+  }
+
+ private:
+  void field(const char* key, const char* doc, FieldValue& value, bool needed) override {
+    OrderedJson schema{{"description", doc}};
+    schema.update(value.schema());
+    OrderedJson standard = value.write();
+    if (needed) {
+      needed_.push_back(key);
+    } else if (!standard.is_null() && !standard.is_object()) {
+      schema["default"] = std::move(standard);
+    }
+    properties_[key] = std::move(schema);
+  }
+
+  OrderedJson properties_ = OrderedJson::object();
+  OrderedJson needed_ = OrderedJson::array();
+  OrderedJson alternatives_ = OrderedJson::array(), choices_ = OrderedJson::array();
+};
+
+}  // namespace
+
+void read_object(const Json& json, const Place& place, const Describe& fields, const char* ignored) {
+  Reader reader(json, place);
+  if (ignored != nullptr) reader.ignore(ignored);
+  fields(reader);
+  reader.finish();
 }
 
-OrderedJson SchemaBuilder::take() {
-  OrderedJson schema{{"type", "object"}, {"properties", std::move(properties_)}};
-  if (!needed_.empty()) schema["required"] = std::move(needed_);
-  if (!alternatives_.empty()) schema["oneOf"] = std::move(alternatives_);
-  if (!choices_.empty()) schema["anyOf"] = std::move(choices_);
-  schema["additionalProperties"] = false;
-  return schema;
+void read_kind(const Json& json, const Place& place, const Describe& fields, const Describe& others,
+               const std::function<std::string()>& kind) {
+  Reader reader(json, place);
+  fields(reader);
+  if (const std::string* key = reader.unknown()) {
+    KeyLister keys;
+    others(keys);
+    if (keys.has(*key)) reader.refuse_key(*key, kind());
+  }
+  reader.finish();
+}
+
+OrderedJson write_object(const Describe& fields) {
+  Writer writer;
+  fields(writer);
+  return writer.take();
+}
+
+OrderedJson object_schema(const Describe& fields) {
+  SchemaBuilder builder;
+  fields(builder);
+  return builder.take();
 }
 
 OrderedJson schema_document(const std::string& title, const std::string& description,

@@ -2,41 +2,57 @@
 
 #include "schema/values.h"
 
+#include <functional>
 #include <initializer_list>
-#include <set>
 #include <utility>
 
 namespace tilebeat {
 
-/// What a `template <class V> void describe(V& v, XConfig& c)` calls, once for every field, in the order of
-/// the documentation. The same calls read a file, write the effective values and make the JSON Schema, from
+/// A value of any kind (schema/values.h), as something that goes through fields sees it.
+class FieldValue {
+ public:
+  virtual ~FieldValue() = default;
+  virtual void read(const Json& json, const Place& place) = 0;
+  virtual OrderedJson write() const = 0;
+  virtual OrderedJson schema() const = 0;
+};
+
+/// What a `void describe(Fields& v, XConfig& c)` calls, once for every field, in the order of the
+/// documentation. The same calls read a file, write the effective values and make the JSON Schema, from
 /// which the Markdown table is made (DESIGN, rules of style 3). `doc` says what the field is, with its unit.
-template <class Derived>
 class Fields {
  public:
+  virtual ~Fields() = default;
+  /// Whether the fields have got the values of a file.
+  virtual bool reading() const { return false; }
+  /// Exactly one of `keys` must be there.
+  virtual void exactly_one(std::initializer_list<const char*> /*keys*/) {}
+  /// `key` must be there, or else all of `others`.
+  virtual void one_or_all(const char* /*key*/, std::initializer_list<const char*> /*others*/) {}
+
   /// The next field has no default: a file without it is refused.
-  Derived& required() {
+  Fields& required() {
     required_ = true;
-    return self();
+    return *this;
   }
 
   template <class T>
   void integer(const char* key, T& value, Range range, const char* doc) {
-    add(key, doc, IntegerValue<T>{value, range});
+    special(key, IntegerValue<T>{value, range}, doc);
   }
   void number(const char* key, double& value, Bounds bounds, const char* doc) {
-    add(key, doc, NumberValue{value, bounds});
+    special(key, NumberValue{value, bounds}, doc);
   }
-  void boolean(const char* key, bool& value, const char* doc) { add(key, doc, BooleanValue{value}); }
-  void name(const char* key, std::string& value, const char* doc) { add(key, doc, NameValue{value}); }
-  void text(const char* key, std::string& value, const char* doc) { add(key, doc, TextValue{value}); }
+  void boolean(const char* key, bool& value, const char* doc) { special(key, BooleanValue{value}, doc); }
+  void name(const char* key, std::string& value, const char* doc) { special(key, NameValue{value}, doc); }
+  void text(const char* key, std::string& value, const char* doc) { special(key, TextValue{value}, doc); }
   template <class E, std::size_t N>
   void choice(const char* key, E& value, const std::array<std::string_view, N>& names, const char* doc) {
-    add(key, doc, ChoiceValue<E>{value, {names.begin(), names.end()}});
+    special(key, ChoiceValue<E>{value, {names.begin(), names.end()}}, doc);
   }
   template <class T>
   void object(const char* key, T& value, const char* doc) {
-    add(key, doc, ObjectValue<T>{value});
+    special(key, ObjectValue<T>{value}, doc);
   }
   /// A pair such as a stride, or four pads.
   template <class T, std::size_t N>
@@ -65,12 +81,6 @@ class Fields {
   void objects(const char* key, std::vector<T>& values, Count count, const char* doc) {
     list(
         key, values, count, [](T& entry) { return ObjectValue<T>{entry}; }, doc);
-  }
-  /// As `objects`, of a struct whose fields depend on its kind (KindValue).
-  template <class T>
-  void objects_by_kind(const char* key, std::vector<T>& values, Count count, const char* doc) {
-    list(
-        key, values, count, [](T& entry) { return KindValue<T>{entry}; }, doc);
   }
   /// A pair of numbers.
   template <std::size_t N>
@@ -145,175 +155,80 @@ class Fields {
     optional(
         key, value, [](T& content) { return ObjectValue<T>{content}; }, doc);
   }
-  /// A field of a kind of value that only one file format has.
+  /// A field of any kind of value, such as one that only one file format has.
   template <class Value>
   void special(const char* key, Value value, const char* doc) {
-    add(key, doc, std::move(value));
+    struct Held : FieldValue {
+      explicit Held(Value&& v) : value(std::move(v)) {}
+      void read(const Json& json, const Place& place) override { value.read(json, place); }
+      OrderedJson write() const override { return value.write(); }
+      OrderedJson schema() const override { return value.schema(); }
+      Value value;
+    };
+    Held held(std::move(value));
+    field(key, doc, held, std::exchange(required_, false));
   }
 
+ protected:
+  /// `needed`: it has no default.
+  virtual void field(const char* key, const char* doc, FieldValue& value, bool needed) = 0;
+
  private:
-  Derived& self() { return static_cast<Derived&>(*this); }
-  template <class Value>
-  void add(const char* key, const char* doc, Value value) {
-    self().field(key, doc, std::move(value), std::exchange(required_, false));
-  }
   template <class List, class MakeElement>
   void list(const char* key, List& values, Count count, MakeElement element, const char* doc) {
-    add(key, doc, ListValue<List, MakeElement>{values, count, element});
+    special(key, ListValue<List, MakeElement>{values, count, element}, doc);
   }
   template <class T, class Make>
   void optional(const char* key, std::optional<T>& value, Make make, const char* doc) {
-    add(key, doc, OptionalValue<T, Make>{value, make});
+    special(key, OptionalValue<T, Make>{value, make}, doc);
   }
 
   bool required_ = false;
 };
 
-/// Sets fields from a JSON object; fields that the object does not name keep their values.
-class Reader : public Fields<Reader> {
- public:
-  /// Throws UserError if `json` is not an object. Both arguments must outlive the reader.
-  Reader(const Json& json, const Place& place);
-  bool reading() const { return true; }
+/// Goes through the fields of one object.
+using Describe = std::function<void(Fields&)>;
+template <class T>
+Describe fields_of(T& value) {
+  return [&value](Fields& v) { describe(v, value); };
+}
 
-  template <class Value>
-  void field(const char* key, const char*, Value value, bool needed) {
-    if (const Json* found = find(key, needed)) value.read(*found, place_.key(key));
-  }
-  /// Exactly one of `keys` must be there.
-  void exactly_one(std::initializer_list<const char*> keys) const;
-  /// `key` must be there, or else all of `others`.
-  void one_or_all(const char* key, std::initializer_list<const char*> others) const;
-  /// `key` is allowed and has no effect here.
-  void ignore(const char* key) { known_.emplace_back(key); }
-  /// Throws UserError for a key that no field has taken, with the nearest known name.
-  void finish() const;
-  /// A key that no field has taken; null if there is none.
-  const std::string* unknown() const;
-  /// Throws UserError for `key`, which other kinds of the object have, but not this one.
-  [[noreturn]] void refuse_key(const std::string& key, const std::string& kind) const;
-
- private:
-  const Json* find(const char* key, bool needed);
-
-  const Json& json_;
-  const Place& place_;
-  std::vector<std::string> known_;
-};
-
-/// Lists the keys of an object.
-class KeyLister : public Fields<KeyLister> {
- public:
-  bool reading() const { return false; }
-  template <class Value>
-  void field(const char* key, const char*, const Value&, bool) {
-    keys_.emplace(key);
-  }
-  void exactly_one(std::initializer_list<const char*>) {}
-  void one_or_all(const char*, std::initializer_list<const char*>) {}
-  bool has(const std::string& key) const { return keys_.count(key) > 0; }
-
- private:
-  std::set<std::string> keys_;
-};
-
-/// Writes all fields, for the effective configuration.
-class Writer : public Fields<Writer> {
- public:
-  bool reading() const { return false; }
-  template <class Value>
-  void field(const char* key, const char*, const Value& value, bool) {
-    OrderedJson json = value.write();
-    if (!json.is_null()) json_[key] = std::move(json);
-  }
-  void exactly_one(std::initializer_list<const char*>) {}
-  void one_or_all(const char*, std::initializer_list<const char*>) {}
-  OrderedJson take() { return std::move(json_); }
-
- private:
-  OrderedJson json_ = OrderedJson::object();
-};
-
-/// Makes the JSON Schema (draft-07) of the object.
-class SchemaBuilder : public Fields<SchemaBuilder> {
- public:
-  bool reading() const { return false; }
-  template <class Value>
-  void field(const char* key, const char* doc, const Value& value, bool needed) {
-    OrderedJson schema{{"description", doc}};
-    schema.update(value.schema());
-    add(key, std::move(schema), value.write(), needed);
-  }
-  void exactly_one(std::initializer_list<const char*> keys);
-  void one_or_all(const char* key, std::initializer_list<const char*> others);
-  OrderedJson take();
-
- private:
-  void add(const char* key, OrderedJson schema, OrderedJson standard, bool needed);
-
-  OrderedJson properties_ = OrderedJson::object();
-  OrderedJson needed_ = OrderedJson::array();
-  OrderedJson alternatives_ = OrderedJson::array(), choices_ = OrderedJson::array();
-};
+/// Sets fields from a JSON object; those that it does not name keep their values. Throws UserError if `json`
+/// is no object, and for a key that is no field, with the nearest known name. The key `ignored` is allowed.
+void read_object(const Json& json, const Place& place, const Describe& fields, const char* ignored = nullptr);
+/// The same of an object that comes in kinds: a key that only other kinds have is refused with the name of
+/// this one. `others` goes through the fields of all kinds; both are asked after the fields are read.
+void read_kind(const Json& json, const Place& place, const Describe& fields, const Describe& others,
+               const std::function<std::string()>& kind);
+/// All fields, for the effective configuration.
+OrderedJson write_object(const Describe& fields);
+/// The JSON Schema (draft-07) of the object.
+OrderedJson object_schema(const Describe& fields);
 
 template <class T>
 void ObjectValue<T>::read(const Json& json, const Place& place) {
-  Reader reader(json, place);
-  describe(reader, value);
-  reader.finish();
+  read_object(json, place, fields_of(value));
 }
 
 template <class T>
 OrderedJson ObjectValue<T>::write() const {
-  Writer writer;
-  describe(writer, value);
-  return writer.take();
+  return write_object(fields_of(value));
 }
 
 template <class T>
 OrderedJson ObjectValue<T>::schema() const {
-  SchemaBuilder builder;
-  describe(builder, value);
-  return builder.take();
-}
-
-template <class T>
-void KindValue<T>::read(const Json& json, const Place& place) {
-  Reader reader(json, place);
-  describe(reader, value);
-  if (const std::string* key = reader.unknown()) {
-    KeyLister others;
-    for (T& kind : T::kinds()) describe(others, kind);
-    if (others.has(*key)) reader.refuse_key(*key, value.kind());
-  }
-  reader.finish();
-}
-
-template <class T>
-OrderedJson KindValue<T>::schema() const {
-  OrderedJson kinds = OrderedJson::array();
-  for (T& kind : T::kinds()) {
-    OrderedJson schema{{"title", kind.kind_title()}};
-    schema.update(ObjectValue<T>{kind}.schema());
-    kinds.push_back(std::move(schema));
-  }
-  return {{"anyOf", std::move(kinds)}};
+  return object_schema(fields_of(value));
 }
 
 /// Reads a whole file into `value`, which holds the defaults. At the top a `$schema` key is allowed. Throws
 /// UserError (SPEC UI-2).
 template <class T>
 void read_document(const Json& json, const std::string& file, T& value) {
-  const Place root(file);
-  Reader reader(json, root);
-  reader.ignore("$schema");
-  describe(reader, value);
-  reader.finish();
+  read_object(json, Place(file), fields_of(value), "$schema");
 }
 
 /// The members `description`, `properties`, ... of a whole file's schema wrapped as a draft-07 document that
-/// allows
-/// `$schema`.
+/// allows `$schema`.
 OrderedJson schema_document(const std::string& title, const std::string& description,
                             const OrderedJson& object_schema);
 

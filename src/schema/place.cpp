@@ -47,6 +47,10 @@ std::string shown(const nlohmann::json& json) {
   return text;
 }
 
+std::string shown(const std::string& text) {
+  return shown(nlohmann::json(text));
+}
+
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known) {
   const std::string compared = name.substr(0, kLongestComparedName);
   return *std::min_element(known.begin(), known.end(), [&](const std::string& a, const std::string& b) {

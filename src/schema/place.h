@@ -13,6 +13,8 @@ std::string one_line(const std::string& text);
 
 /// `json` as one line of at most about 80 characters, for messages.
 std::string shown(const nlohmann::json& json);
+/// A text likewise, in quotes.
+std::string shown(const std::string& text);
 
 /// The entry of `known` with the smallest edit distance to `name`; the first of several. `known` is not
 /// empty.

@@ -94,6 +94,22 @@ void check_list(const Json& json, const Place& place, Count count) {
   place.refuse_value(json, fmt::format("a list of {} entries", number));
 }
 
+OrderedJson integer_schema(Range range) {
+  return {{"type", "integer"}, {"minimum", range.low}, {"maximum", range.high}};
+}
+
+OrderedJson number_schema(Bounds bounds) {
+  return {{"type", "number"}, {"minimum", bounds.low}, {"maximum", bounds.high}};
+}
+
+OrderedJson choice_schema(const std::vector<std::string>& names) {
+  return {{"enum", names}};
+}
+
+OrderedJson list_schema(OrderedJson entry, Count count) {
+  return {{"type", "array"}, {"items", std::move(entry)}, {"minItems", count.low}, {"maxItems", count.high}};
+}
+
 OrderedJson name_schema() {
   return {{"type", "string"},
           {"pattern", fmt::format("^[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{}}}$", kMaxNameLength - 1)}};

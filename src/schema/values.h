@@ -52,8 +52,12 @@ std::string read_text(const Json& json, const Place& place);
 bool is_name(const std::string& text);
 /// Throws unless `json` is a list with an allowed number of entries.
 void check_list(const Json& json, const Place& place, Count count);
+OrderedJson integer_schema(Range range);
+OrderedJson number_schema(Bounds bounds);
 OrderedJson name_schema();
 OrderedJson text_schema();
+OrderedJson choice_schema(const std::vector<std::string>& names);
+OrderedJson list_schema(OrderedJson entry, Count count);
 
 template <class T>
 struct IntegerValue {
@@ -63,9 +67,7 @@ struct IntegerValue {
     value = static_cast<T>(read_integer(json, place, range));
   }
   OrderedJson write() const { return value; }
-  OrderedJson schema() const {
-    return {{"type", "integer"}, {"minimum", range.low}, {"maximum", range.high}};
-  }
+  OrderedJson schema() const { return integer_schema(range); }
 };
 
 struct NumberValue {
@@ -73,9 +75,7 @@ struct NumberValue {
   Bounds bounds;
   void read(const Json& json, const Place& place) { value = read_number(json, place, bounds); }
   OrderedJson write() const { return value; }
-  OrderedJson schema() const {
-    return {{"type", "number"}, {"minimum", bounds.low}, {"maximum", bounds.high}};
-  }
+  OrderedJson schema() const { return number_schema(bounds); }
 };
 
 struct BooleanValue {
@@ -106,7 +106,7 @@ struct ChoiceValue {
   std::vector<std::string> names;
   void read(const Json& json, const Place& place) { value = static_cast<E>(read_choice(json, place, names)); }
   OrderedJson write() const { return names.at(static_cast<std::size_t>(value)); }
-  OrderedJson schema() const { return {{"enum", names}}; }
+  OrderedJson schema() const { return choice_schema(names); }
 };
 
 /// A list in a std::vector or std::array; `element` makes the value kind of one entry from a reference to it.
@@ -118,7 +118,10 @@ struct ListValue {
 
   void read(const Json& json, const Place& place) {
     check_list(json, place, count);
-    if constexpr (std::is_same_v<List, std::vector<typename List::value_type>>) list.assign(json.size(), {});
+    if constexpr (std::is_same_v<List, std::vector<typename List::value_type>>) {
+      list.clear();
+      list.resize(json.size());
+    }
     for (std::size_t i = 0; i < json.size(); ++i) element(list[i]).read(json[i], place.item(i));
   }
   OrderedJson write() const {
@@ -128,10 +131,7 @@ struct ListValue {
   }
   OrderedJson schema() const {
     typename List::value_type entry{};
-    return {{"type", "array"},
-            {"items", element(entry).schema()},
-            {"minItems", count.low},
-            {"maxItems", count.high}};
+    return list_schema(element(entry).schema(), count);
   }
 };
 
@@ -155,18 +155,6 @@ struct ObjectValue {
   T& value;
   void read(const Json& json, const Place& place);
   OrderedJson write() const;
-  OrderedJson schema() const;
-};
-
-/// A nested struct whose fields depend on its kind, which one of the first fields names. T has three
-/// functions besides `describe`: `kind()` names the kind of a value for messages ("op add"), `kind_title()`
-/// all kinds with the same fields ("op add, sub, mul"), and the static `kinds()` gives one value for every
-/// set of fields.
-template <class T>
-struct KindValue {
-  T& value;
-  void read(const Json& json, const Place& place);
-  OrderedJson write() const { return ObjectValue<T>{value}.write(); }
   OrderedJson schema() const;
 };
 

@@ -1,13 +1,12 @@
-#include "schema/json_file.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
-#include "workload/load_layer.h"
 #include "workload/tensor_source.h"
-#include "workload/workload.h"
 #include "workload/workload_file.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,12 +15,6 @@
 #include <fmt/format.h>
 
 namespace tilebeat {
-
-/// The indices of the layers in the order of execution: scenes in the order of their first mention, inside a
-/// scene a layer after those it reads, and otherwise the order of the file. Throws UserError for names that
-/// appear twice, for inputs that do not exist or belong to a later scene, and for cycles, which it names.
-std::vector<std::size_t> layer_order(const WorkloadSpec& spec, const std::string& file);
-
 namespace {
 
 /// The layers of a workload and who reads whom.
@@ -32,6 +25,10 @@ class LayerGraph {
     for (std::size_t i = 0; i < spec.layers.size(); ++i) connect(i);
   }
 
+  /// The indices of the layers in the order of execution: scenes in the order of their first mention, inside
+  /// a scene a layer after those it reads, and otherwise the order of the file. Throws UserError for names
+  /// that appear twice, for inputs that do not exist or belong to a later scene, and for cycles, which it
+  /// names.
   std::vector<std::size_t> order() const {
     std::vector<std::size_t> order;
     std::vector<std::size_t> missing(spec_.layers.size());
@@ -126,13 +123,54 @@ class LayerGraph {
   std::vector<std::vector<std::size_t>> readers_;
 };
 
-}  // namespace
-
-std::vector<std::size_t> layer_order(const WorkloadSpec& spec, const std::string& file) {
-  return LayerGraph(spec, file).order();
+/// Throws UserError unless `axes` are the axes of `shape` in another order.
+void check_axes(const std::vector<int>& axes, const std::vector<std::int64_t>& shape, const Place& place) {
+  std::vector<int> sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < sorted.size() || i < shape.size(); ++i) {
+    if (i >= sorted.size() || i >= shape.size() || sorted[i] != static_cast<int>(i))
+      place.refuse(fmt::format("[{}]", fmt::join(axes, ", ")),
+                   fmt::format("each of the {} axes of its shape once", shape.size()));
+  }
 }
 
-namespace {
+/// The elements of `file`, whose axis i is axis axes[i] of the result, in the order of `shape`.
+Tensor permuted(const Tensor& file, const std::vector<int>& axes, const std::vector<std::int64_t>& shape) {
+  Tensor made{shape, file.dtype, std::vector<std::uint8_t>(file.bytes.size())};
+  std::vector<std::int64_t> strides(shape.size(), 1), steps(shape.size());
+  for (std::size_t axis = shape.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * shape[axis];
+  for (std::size_t i = 0; i < axes.size(); ++i) steps[i] = strides[static_cast<std::size_t>(axes[i])];
+  const auto size = static_cast<std::size_t>(dtype_size(file.dtype));
+  std::vector<std::int64_t> at(shape.size(), 0);
+  std::int64_t to = 0;
+  for (std::size_t from = 0; from < file.bytes.size(); from += size) {
+    std::copy_n(&file.bytes[from], size, &made.bytes[static_cast<std::size_t>(to) * size]);
+    for (std::size_t axis = at.size(); axis-- > 0;) {
+      to += steps[axis];
+      if (++at[axis] < file.shape[axis]) break;
+      to -= steps[axis] * file.shape[axis];
+      at[axis] = 0;
+    }
+  }
+  return made;
+}
+
+/// The elements of an input: of a file, whose axes `file_axes` names, or random ones.
+Tensor load_input(const InputSpec& input, const Place& place) {
+  const TensorInfo& info = input.info;
+  const auto load = [&](const std::vector<std::int64_t>& shape) {
+    return load_tensor(input.source, {shape, info.dtype, info.dtype, std::nullopt, true}, place);
+  };
+  if (input.file_axes.empty()) return load(info.shape);
+  check_axes(input.file_axes, info.shape, place.key("file_axes"));
+  if (input.source.random) return load(info.shape);
+  std::vector<std::int64_t> shape;
+  for (const int axis : input.file_axes) shape.push_back(info.shape[static_cast<std::size_t>(axis)]);
+  const Tensor file = load_npy(input.source.file.value(), place.key("file"));
+  // A file in the order of the tensor is taken, too, where its shape tells.
+  if (!same_but_ones(file.shape, shape) && same_but_ones(file.shape, info.shape)) return load(info.shape);
+  return permuted(load(shape), input.file_axes, info.shape);
+}
 
 void load_inputs(const WorkloadSpec& spec, const Place& root, Workload& workload) {
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
@@ -174,14 +212,46 @@ void refuse_model(const std::string& path) {
       path, folder)));
 }
 
+void check_inputs(const LayerSource& source, Reads reads) {
+  for (std::size_t i = 0; i < source.inputs.size(); ++i) {
+    const TensorInfo& input = source.inputs[i];
+    const std::string name = shown(source.names[i]);
+    const auto refuse = [&](const std::string& what, const char* allowed) {
+      source.input_place(i).refuse(fmt::format("{} {}", name, what), allowed);
+    };
+    if (input.shape.size() != 4 && reads == Reads::kMaps)
+      refuse(fmt::format("with shape {}", shape_text(input.shape)), "a map [N, H, W, C]");
+    if (input.dtype == DType::kInt32 && reads != Reads::kAccumulators)
+      refuse("with int32 accumulators", "an int8 or uint8 tensor; give the layer that makes it a requant");
+    if (input.dtype == DType::kFloat32 && reads != Reads::kReals && reads != Reads::kBytesOrReals)
+      refuse("of float32", "an int8 or uint8 tensor; quantize it first");
+    if (input.dtype != DType::kFloat32 && reads == Reads::kReals)
+      refuse(fmt::format("of {}", dtype_name(input.dtype)), "a float32 tensor");
+  }
+}
+
+/// The layer that `spec`, which stands at `place`, makes of its inputs.
+Layer load_layer(const LayerSpec& spec, std::vector<TensorInfo> inputs, const Place& place,
+                 Arithmetic of_workload) {
+  Layer layer;
+  layer.name = spec.name, layer.op = spec.op->name, layer.scene = spec.scene, layer.inputs = spec.inputs;
+  const LayerSource source{spec.name, layer.op,        spec.inputs, std::move(inputs),
+                           place,     spec.arithmetic, of_workload};
+  check_inputs(source, spec.op->reads);
+  spec.form->load(source, layer);
+  spec.form->set_arithmetic({source, layer.output.dtype}, layer.operation);
+  return layer;
+}
+
 void load_layers(const WorkloadSpec& spec, const std::vector<std::size_t>& order, const Place& root,
                  Workload& workload) {
   std::map<std::string, TensorInfo> tensors = workload.inputs;
   for (const std::size_t i : order) {
     const LayerSpec& layer = spec.layers[i];
-    LayerSource source{layer, {}, root.key("layers").item(i), spec.arithmetic};
-    for (const std::string& input : layer.inputs) source.inputs.push_back(tensors.at(input));
-    workload.layers.push_back(load_layer(source));
+    std::vector<TensorInfo> inputs;
+    for (const std::string& input : layer.inputs) inputs.push_back(tensors.at(input));
+    workload.layers.push_back(
+        load_layer(layer, std::move(inputs), root.key("layers").item(i), spec.arithmetic));
     tensors[layer.name] = workload.layers.back().output;
   }
 }
@@ -254,15 +324,12 @@ void load_float_references(const WorkloadSpec& spec, const Place& root, Workload
 
 Workload load_workload(const std::string& path, const InputFiles& given) {
   refuse_model(path);
-  WorkloadSpec spec;
-  const nlohmann::json document = read_json_file(path);
-  check_file_kind(document, FileKind::kWorkload, path);
-  read_document(document, path, spec);
+  WorkloadSpec spec = read_workload_file(path);
   replace_inputs(given, path, spec);
   const Place root(path);
   Workload workload;
   workload.name = spec.name;
-  const std::vector<std::size_t> order = layer_order(spec, path);
+  const std::vector<std::size_t> order = LayerGraph(spec, path).order();
   load_inputs(spec, root, workload);
   load_layers(spec, order, root, workload);
   name_outputs(spec, root, workload);
@@ -270,13 +337,6 @@ Workload load_workload(const std::string& path, const InputFiles& given) {
   // They belong to the inputs that the file names.
   if (given.empty()) load_float_references(spec, root, workload);
   return workload;
-}
-
-nlohmann::ordered_json workload_schema() {
-  WorkloadSpec spec;
-  return schema_document("Tilebeat workload file",
-                         "A layer or a network with its tensors. Maps are [N, H, W, C].",
-                         ObjectValue<WorkloadSpec>{spec}.schema());
 }
 
 }  // namespace tilebeat

@@ -137,4 +137,27 @@ Tensor load_tensor(const SourceSpec& source, const TensorWish& wish, const Place
   return tensor;
 }
 
+// ---- fields ----
+
+void describe(Fields& v, RandomSpec& s) {
+  v.required().integer("seed", s.seed, {0, INT64_MAX}, "start of the SplitMix64 sequence");
+  v.optional_integer("min", s.min, kElement,
+                     "least element; without it the type's least, -127 for int8 weights, -1000 for biases");
+  v.optional_integer("max", s.max, kElement,
+                     "greatest element; without it the type's greatest, 1000 for biases");
+}
+
+void describe(Fields& v, SourceSpec& s) {
+  v.optional_text("file", s.file, ".npy file; a relative path starts at the workload file");
+  v.optional_object("random", s.random, "uniformly distributed elements instead of a file");
+  v.exactly_one({"file", "random"});
+}
+
+void describe(Fields& v, WeightsSpec& s) {
+  v.optional_choice("dtype", s.dtype, kByteTypeNames,
+                    "type of the elements; without it the file's, int8 for random");
+  v.integer("zero_point", s.zero_point, kZeroPoint, "element that stands for 0, within the type's range");
+  describe(v, s.source);
+}
+
 }  // namespace tilebeat

@@ -1,14 +1,40 @@
 #pragma once
 
-#include "workload/source_spec.h"
 #include "workload/tensor.h"
+#include "workload/workload_values.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilebeat {
+
+// Where the elements of tensors come from, as a workload file says it.
+
+struct RandomSpec {
+  std::int64_t seed = 0;
+  std::optional<std::int64_t> min;
+  std::optional<std::int64_t> max;
+};
+
+/// Where the elements of a tensor come from; exactly one of the two is there.
+struct SourceSpec {
+  std::optional<std::string> file;
+  std::optional<RandomSpec> random;
+};
+
+struct WeightsSpec {
+  SourceSpec source;
+  std::optional<DType> dtype;
+  std::int32_t zero_point = 0;
+};
+
+void describe(Fields& v, RandomSpec& s);
+void describe(Fields& v, SourceSpec& s);
+void describe(Fields& v, WeightsSpec& s);
 
 /// Number `index` (from 0) of the SplitMix64 sequence that starts at `seed`: the same on every machine, and
 /// every number can be had without those before it.

@@ -1,9 +1,10 @@
 #pragma once
 
-#include "workload/layer_spec.h"
-#include "workload/tensor.h"
+#include "workload/operators/operator.h"
+#include "workload/tensor_source.h"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +14,25 @@ namespace tilebeat {
 // A workload file as it is written (SPEC UI-6), before tensors are loaded and names resolved. Every field is
 // declared once, in `describe`.
 
-enum class InputType : std::uint8_t { kInt8, kUint8, kFloat32 };
-constexpr std::array<std::string_view, 3> kInputTypeNames{"int8", "uint8", "float32"};
+/// A layer as it is written. Which fields it has besides the common ones depends on the operator.
+struct LayerSpec {
+  std::string name;
+  std::string scene = "main";
+  std::vector<std::string> inputs;
+  std::optional<Arithmetic> arithmetic;
+  const Operator* op = nullptr;  ///< once it is read
+  std::unique_ptr<OperatorForm> form;
+};
+
+void describe(Fields& v, LayerSpec& s);
+
+/// A layer in a file: its fields are those of its operator, and its schema is one for every set of fields.
+struct LayerValue {
+  LayerSpec& value;
+  void read(const Json& json, const Place& place);
+  OrderedJson write() const;
+  OrderedJson schema() const;
+};
 
 struct InputSpec {
   std::string name;
@@ -39,47 +57,11 @@ struct WorkloadSpec {
   std::vector<FloatReferenceSpec> float_references;
 };
 
-constexpr Count kTensorNames{1, 65536};
+void describe(Fields& v, InputSpec& s);
+void describe(Fields& v, FloatReferenceSpec& s);
+void describe(Fields& v, WorkloadSpec& s);
 
-template <class V>
-void describe(V& v, InputSpec& s) {
-  v.required().name("name", s.name, "name that layers refer to");
-  v.required().integers("shape", s.info.shape, kExtent, {1, 8}, "extents, [N, H, W, C] for maps");
-  InputType type = InputType::kInt8;
-  v.choice("dtype", type, kInputTypeNames, "type of the elements; float32 comes from a file");
-  constexpr std::array<DType, 3> kTypes{DType::kInt8, DType::kUint8, DType::kFloat32};
-  if (v.reading()) s.info.dtype = kTypes.at(static_cast<std::size_t>(type));
-  v.integer("zero_point", s.info.zero_point, kZeroPoint,
-            "element that stands for 0, within the type's range");
-  v.integers(
-      "file_axes", s.file_axes, {0, 7}, {0, 8},
-      "the axis of the tensor that each axis of its file is, such as [0, 3, 1, 2] for files of [N, C, H, "
-      "W]; without it the same axes");
-  describe_source(v, s.source);
-}
-
-template <class V>
-void describe(V& v, FloatReferenceSpec& s) {
-  v.required().name("layer", s.layer, "layer whose output stands for these numbers");
-  v.required().optional_text("file", s.file, ".npy file of float32 in the layer's shape");
-  v.number("scale", s.scale, kPositiveScale, "real value of one step of the layer's output");
-}
-
-template <class V>
-void describe(V& v, WorkloadSpec& s) {
-  v.name("name", s.name, "name of the workload, shown in reports");
-  v.choice("arithmetic", s.arithmetic, kArithmeticNames,
-           "whose arithmetic makes the results of layers that do not name their own");
-  v.required().objects("inputs", s.inputs, kTensorNames, "tensors that are there before the run");
-  v.required().objects_by_kind("layers", s.layers, kTensorNames, "layers, in any order");
-  v.optional_names("outputs", s.outputs, kTensorNames,
-                   "layers whose outputs are written; without it those that no layer reads");
-  v.special("expected", FilesByLayerValue{s.expected},
-            ".npy file by layer that the layer's output must equal");
-  v.objects(
-      "float_references", s.float_references, {0, kTensorNames.high},
-      "what a float network computes of the inputs named here: the report says how well the layers' outputs "
-      "stand for it");
-}
+/// Reads the file and checks it for itself. Throws UserError.
+WorkloadSpec read_workload_file(const std::string& path);
 
 }  // namespace tilebeat

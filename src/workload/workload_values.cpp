@@ -1,7 +1,5 @@
 #include "workload/workload_values.h"
 
-#include "workload/npy.h"
-
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -17,8 +15,7 @@ struct Clamp {
   std::array<std::int32_t, 2> limits{INT32_MIN, INT32_MAX};
 };
 
-template <class V>
-void describe(V& v, Clamp& clamp) {
+void describe(Fields& v, Clamp& clamp) {
   v.required().integers("clamp", clamp.limits, kInt32, "[low, high] in units of the accumulator");
 }
 
@@ -27,8 +24,7 @@ struct FunctionParameters {
   Activation& value;
 };
 
-template <class V>
-void describe(V& v, FunctionParameters& f) {
+void describe(Fields& v, FunctionParameters& f) {
   v.number("output_scale", f.value.output_scale, kOutputScale, "factor from the function's value to output");
   if (f.value.function == RealFunction::kLeakyRelu)
     v.number("slope", f.value.slope, kSlopes, "factor of negative values");

@@ -1,13 +1,27 @@
 #pragma once
 
 #include "schema/fields.h"
-#include "workload/workload.h"
+#include "workload/npy.h"
+#include "workload/operators.h"
 
+#include <array>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilebeat {
+
+// Ranges that fields of workload files share.
+
+constexpr std::array<std::string_view, 2> kByteTypeNames{"int8", "uint8"};
+constexpr Range kExtent{1, kMaxDimension};
+// What an instruction holds (docs/isa.md): kernels, strides and dilations in 16 bits, offsets in 16 signed
+// ones.
+constexpr Range kTapExtent{1, UINT16_MAX};
+constexpr Range kPadding{0, INT16_MAX};
+constexpr Range kElement{INT32_MIN, INT32_MAX};
+constexpr Range kZeroPoint{-128, 255};
 
 // Kinds of values that only workload files have; see schema/values.h for what a kind of value is.
 

@@ -373,7 +373,7 @@ void ClusterTasks::store(Core& core, int output, const Transfer& transfer, Inter
 }
 
 void ClusterTasks::run_vector(std::size_t l, int image, Interval rows) {
-  VectorWork& work = *work_.layers[l].vector;
+  const VectorWork& work = *work_.layers[l].vector;
   // Two operands, each of which begins at a multiple of the alignment.
   const std::int64_t most =
       std::max<std::int64_t>(0, std::min(operand_bytes_ - 2 * kBufferAlignment, result_bytes_));

@@ -177,7 +177,7 @@ void FusedUnit::decide_vector(const UnitLayer& layer, DecidedLayer& decided) con
   };
   std::vector<Placement> inputs;
   for (const int input : layer.inputs) inputs.push_back(place_of(input));
-  decided.vector = std::make_unique<VectorWork>(*decided.on_maps, hardware_, inputs, place_of(layer.output));
+  decided.vector = make_vector_work(*decided.on_maps, hardware_, inputs, place_of(layer.output));
 }
 
 void FusedUnit::place_for_trial(UnitParts& parts) {

@@ -18,7 +18,7 @@ struct UnitLayerWork {
   /// Its shares over channels are those of the cores of a team. The places of their maps (LayerShare::input)
   /// count from the beginning of the layer's.
   const SharedLayer* matrix = nullptr;
-  VectorWork* vector = nullptr;  ///< its operands and its result have the addresses of unit_address
+  const VectorWork* vector = nullptr;  ///< its operands and its result have the addresses of unit_address
   std::uint64_t parameters = 0;  ///< of a vector layer, in DRAM
 };
 

@@ -20,16 +20,19 @@ class VectorTasks : public VectorLayer {
  public:
   VectorTasks(const Layer& layer, const HardwareConfig& hardware, const std::vector<Placement>& inputs,
               const Placement& output)
-      : hardware_(hardware), chip_(*hardware.chip), layer_(layer), work_(layer, hardware, inputs, output) {}
+      : hardware_(hardware),
+        chip_(*hardware.chip),
+        layer_(layer),
+        work_(make_vector_work(layer, hardware, inputs, output)) {}
 
-  const std::vector<std::uint8_t>& parameters() const override { return work_.parameters(); }
-  std::int64_t touched_bytes() const override { return work_.touched_bytes(); }
+  const std::vector<std::uint8_t>& parameters() const override { return work_->parameters(); }
+  std::int64_t touched_bytes() const override { return work_->touched_bytes(); }
 
   int add_tasks(TaskGraph& graph, int cores, DataPath path, std::uint64_t parameters,
                 PlannedBytes& bytes) override {
     std::vector<std::vector<VectorPiece>> pieces;
-    for (int core = 0; core < cores; ++core) pieces.push_back(work_.pieces_of({core, cores, {}, {}}));
-    bytes.results = work_.result_bytes();
+    for (int core = 0; core < cores; ++core) pieces.push_back(work_->pieces_of({core, cores, {}, {}}));
+    bytes.results = work_->result_bytes();
     return add_pieces(graph, pieces, path, parameters, bytes);
   }
 
@@ -57,7 +60,7 @@ class VectorTasks : public VectorLayer {
     if (path != DataPath::kDirect) make_streams(graph, cores, staging, dram);
     for (Core& core : cores) {
       if (parameters == 0) break;
-      const auto size = static_cast<std::int64_t>(work_.parameters().size());
+      const auto size = static_cast<std::int64_t>(work_->parameters().size());
       dram.load(core, {{parameters, core.place.nram, one_run(size)}},
                 {{core.parameters, 0, AccessKind::kWrite}});
       bytes.kernels += size;
@@ -73,7 +76,7 @@ class VectorTasks : public VectorLayer {
 
   void make_room(TaskGraph& graph, Core& core, const std::vector<VectorPiece>& pieces) const {
     CoreLane::PieceRoom& room = core.room;
-    room.operands_at = work_.parameter_room();
+    room.operands_at = work_->parameter_room();
     for (const VectorPiece& piece : pieces) {
       room.operand_bytes = std::max(room.operand_bytes, align_up(piece.in_bytes, kBufferAlignment));
       room.result_bytes = std::max(room.result_bytes, align_up(piece.out_bytes, kBufferAlignment));
@@ -82,7 +85,7 @@ class VectorTasks : public VectorLayer {
     core.operands = BufferRing(graph, BufferRole::kMap, 2);
     core.results = BufferRing(graph, BufferRole::kResult, 2);
     core.parameters = graph.add_buffer(BufferRole::kKernels);
-    if (!work_.parameters().empty()) room.parameters = core.parameters;
+    if (!work_->parameters().empty()) room.parameters = core.parameters;
   }
 
   void make_streams(TaskGraph& graph, const std::vector<Core>& cores, std::map<int, Staging>& staging,
@@ -104,19 +107,19 @@ class VectorTasks : public VectorLayer {
     core.run_piece(
         piece, core.room, piece.destination,
         [&](std::uint64_t to, const Access& written) {
-          const std::vector<Transfer> loads = work_.loads_of(piece, to);
+          const std::vector<Transfer> loads = work_->loads_of(piece, to);
           bytes.maps += bytes_of(loads);
           dram.load(core, loads, {written});
         },
         [&](std::uint64_t from, const Access& read) {
-          dram.store(core, work_.stores_of(piece, from), read);
+          dram.store(core, work_->stores_of(piece, from), read);
         });
   }
 
   const HardwareConfig& hardware_;
   const ChipConfig& chip_;
   const Layer& layer_;
-  VectorWork work_;
+  std::unique_ptr<VectorWork> work_;
 };
 
 }  // namespace

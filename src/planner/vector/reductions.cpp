@@ -1,0 +1,223 @@
+// Operators that go through all elements along axes: reductions, norms, argmax, and the range of a tensor.
+#include "base/math.h"
+#include "planner/layer/placement.h"
+#include "planner/vector/families.h"
+
+#include <algorithm>
+
+namespace tilebeat {
+namespace {
+
+/// The input is [outers, count, inner].
+class ReduceWork : public RunWork {
+ public:
+  ReduceWork(const Reduce& reduce, const VectorJob& job)
+      : RunWork(job, reduce.kind == Reduce::Kind::kMax ? VectorKind::kMaxPool : VectorKind::kMean) {
+    const bool greatest = reduce.kind == Reduce::Kind::kMax;
+    run_.arithmetic = greatest ? Arithmetic::kExact : reduce.requant.arithmetic;
+    const auto& shape = inputs_[0].info.shape;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const auto number = static_cast<int>(axis);
+      std::int64_t& extent = number < reduce.axes.front()  ? outers_
+                             : number > reduce.axes.back() ? inner_
+                                                           : count_;
+      extent *= shape[axis];
+    }
+    run_.kernel_w = static_cast<std::uint16_t>(count_);
+    bound(reduce.requant.range);
+    if (!greatest) parameters_ = mean_parameters(reduce, count_, inputs_[0].info.zero_point);
+    check_parameters();
+  }
+
+ private:
+  // Of every outer index the elements of one inner index are taps side by side, in channels of inner indices.
+  void cut(VectorCut& cut) const override {
+    const std::int64_t longest =
+        std::min({chip_.core.vector.row_elements, chip_.core.copy.buffer_bytes, kMostOfField});
+    // Channels are divided only where there are too few outer indices for all cores.
+    const std::int64_t lanes = chip_.core.vector.lanes;
+    const std::int64_t parts = ceil_div<std::int64_t>(cut.share().cores, outers_);
+    std::int64_t channels = std::min({longest, inner_, align_up(ceil_div(inner_, parts), lanes)});
+    const auto bytes = [&](std::int64_t outers) { return outers * (count_ + 1) * channels; };
+    while (channels > 1 && bytes(1) > cut.step_bytes()) channels = ceil_div<std::int64_t>(channels, 2);
+    if (bytes(1) > cut.step_bytes()) beyond_nram("the elements of a mean and their mean");
+    const auto columns = static_cast<int>(ceil_div(inner_, channels));
+    const Interval part =
+        part_of(static_cast<int>(outers_) * columns, cut.share().cores, cut.share().core, 1);
+    for (int at = part.begin; at < part.end;) {
+      std::int64_t outers = 1;
+      if (columns == 1) {
+        const std::int64_t half = ceil_div(part.size(), 2);
+        outers = std::min<std::int64_t>({part.end - at, half, kMostOfField, cut.step_bytes() / bytes(1)});
+      }
+      const auto first = static_cast<int>(at % columns * channels);
+      const auto end = static_cast<int>(std::min<std::int64_t>(inner_, first + channels));
+      add_reduced(at / columns, outers, {first, end}, cut);
+      at += static_cast<int>(outers);
+    }
+  }
+
+  void add_reduced(std::int64_t first, std::int64_t outers, Interval channels, VectorCut& cut) const {
+    VectorRun run = run_;
+    run.rows = run.height = static_cast<std::uint16_t>(outers);
+    run.columns = 1, run.width = static_cast<std::uint16_t>(count_);
+    run.channels = static_cast<std::uint16_t>(channels.size());
+    VectorPiece piece;
+    piece.run = run;
+    piece.in_bytes = outers * count_ * channels.size(), piece.out_bytes = outers * channels.size();
+    CopyShape fetch = one_run(piece.in_bytes);
+    if (channels.size() < inner_) {  // of one outer index
+      fetch = one_run(channels.size());
+      fetch.rows = count_, fetch.source_row = inner_, fetch.destination_row = channels.size();
+    }
+    const std::int64_t element = first * count_ * inner_ + channels.begin;
+    piece.fetches.push_back({inputs_[0].address + static_cast<std::uint64_t>(element), 0, fetch});
+    piece.destination = result_.address + static_cast<std::uint64_t>(first * inner_ + channels.begin);
+    piece.store = one_run(piece.out_bytes);
+    cut.pieces.push_back(std::move(piece));
+  }
+
+  std::int64_t outers_ = 1, count_ = 1, inner_ = 1;
+};
+
+/// All channels of a pixel.
+class RowWork : public RunWork {
+ protected:
+  RowWork(RowKind kind, const VectorJob& job) : RunWork(job, VectorKind::kTable) { row_.kind = kind; }
+  /// The parameters are there.
+  void prepare(const std::optional<OutputRange>& range) {
+    const TensorInfo& input = inputs_[0].info;
+    channels_ = static_cast<int>(input.shape.back());
+    need_row();
+    bound(range);
+    check_parameters();
+    row_.a_type = input.dtype, row_.out_type = output_.dtype;
+    row_.a_zero = run_.a_zero, row_.out_zero = run_.out_zero;
+    row_.floor = run_.floor, row_.ceiling = run_.ceiling;
+    row_.channels = static_cast<std::uint16_t>(channels_);
+  }
+
+  VectorRow row_;
+
+ private:
+  void cut(VectorCut& cut) const override {
+    for (const VectorCut::Span& span : cut.spans(static_cast<int>(inputs_[0].info.elements() / channels_)))
+      cut_span(span.part(), cut);
+  }
+
+  void cut_span(Interval part, VectorCut& cut) const {
+    const std::int64_t out = std::int64_t{row_.results()} * dtype_size(output_.dtype);
+    const std::int64_t most = std::min<std::int64_t>(std::max<std::int64_t>(ceil_div(part.size(), 2), 1),
+                                                     cut.step_bytes() / (channels_ + out));
+    if (part.size() > 0 && most == 0) beyond_nram("a pixel and its result");
+    for (std::int64_t at = part.begin; at < part.end; at += most) {
+      const std::int64_t count = std::min<std::int64_t>(most, part.end - at);
+      VectorPiece piece;
+      piece.in_bytes = count * channels_, piece.out_bytes = count * out;
+      piece.fetches.push_back(
+          {inputs_[0].address + static_cast<std::uint64_t>(at * channels_), 0, one_run(piece.in_bytes)});
+      piece.destination = result_.address + static_cast<std::uint64_t>(at * out);
+      piece.store = one_run(piece.out_bytes);
+      VectorRow run = row_;
+      run.pixels = static_cast<std::uint32_t>(count);
+      piece.run = run;
+      cut.pieces.push_back(std::move(piece));
+    }
+  }
+};
+
+class NormWork : public RowWork {
+ public:
+  NormWork(const RowNorm& norm, const VectorJob& job)
+      : RowWork(norm.kind == RowNorm::Kind::kLayerNorm ? RowKind::kLayerNorm : RowKind::kRmsNorm, job) {
+    const bool centre = norm.kind == RowNorm::Kind::kLayerNorm;
+    const auto n = static_cast<double>(inputs_[0].info.shape.back());
+    const double steps = (centre ? n : 1.0) / norm.input_scale;
+    append(norm.epsilon * (steps * steps), parameters_), append(norm.requant.scale, parameters_);
+    for (std::size_t c = 0; c < norm.gamma.size(); ++c)
+      append(norm.gamma[c], parameters_), append(norm.beta[c], parameters_);
+    prepare(norm.requant.range);
+  }
+};
+
+class LrnWork : public RowWork {
+ public:
+  LrnWork(const Lrn& lrn, const VectorJob& job) : RowWork(RowKind::kLrn, job) {
+    for (const double factor :
+         {lrn.input_scale, lrn.alpha / static_cast<double>(lrn.size), lrn.beta, lrn.bias, lrn.requant.scale})
+      append(factor, parameters_);
+    prepare(lrn.requant.range);
+    row_.size = static_cast<std::uint16_t>(lrn.size);
+  }
+};
+
+class ArgMaxWork : public RowWork {
+ public:
+  ArgMaxWork(const ArgMax& operation, const VectorJob& job)
+      : RowWork(operation.result == ArgMax::Result::kIndex ? RowKind::kArgMax : RowKind::kOneHot, job) {
+    prepare(std::nullopt);
+  }
+};
+
+/// One core goes through all elements for their range, and again for the results.
+class DynamicQuantizeWork : public RunWork {
+ public:
+  DynamicQuantizeWork(const DynamicQuantize& operation, const VectorJob& job)
+      : RunWork(job, operation.result == DynamicQuantize::Result::kZero ? VectorKind::kDynamicZero
+                                                                        : VectorKind::kDynamic),
+        operation_(operation) {
+    append(0.0F, parameters_), append(0.0F, parameters_);  // the range, which is empty at first
+    check_parameters();
+  }
+
+ private:
+  void cut(VectorCut& cut) const override {
+    if (cut.share().core != 0) return;
+    const std::int64_t elements = inputs_[0].info.elements();
+    const auto most = std::min<std::int64_t>(kMostOfField, cut.step_bytes() / 8);
+    if (most == 0) beyond_nram("an element");
+    const auto cut_all = [&](const VectorRun& run, VectorPiece::ResultPlace place, std::int64_t end) {
+      for (std::int64_t at = 0; at < end; at += most) {
+        const std::int64_t count = std::min(most, end - at);
+        VectorRun part = run;
+        part.rows = part.columns = 1, part.channels = static_cast<std::uint16_t>(count);
+        VectorPiece piece;
+        piece.run = part, piece.result_place = place;
+        piece.in_bytes = count * 4;
+        piece.out_bytes = count * dtype_size(part.out_type);
+        piece.fetches.push_back(
+            {inputs_[0].address + static_cast<std::uint64_t>(at * 4), 0, one_run(count * 4)});
+        piece.destination = result_.address + static_cast<std::uint64_t>(at);
+        piece.store = one_run(piece.out_bytes);
+        cut.pieces.push_back(std::move(piece));
+      }
+    };
+    VectorRun range = run_;
+    range.kind = VectorKind::kRange, range.out_type = DType::kFloat32, range.out_zero = 0;
+    cut_all(range, VectorPiece::ResultPlace::kParameters, elements);
+    const bool one = operation_.result != DynamicQuantize::Result::kY;
+    cut_all(run_, VectorPiece::ResultPlace::kStored, one ? 1 : elements);
+  }
+
+  const DynamicQuantize& operation_;
+};
+
+}  // namespace
+
+Work work_of(const Reduce& reduce, const VectorJob& job) {
+  return std::make_unique<ReduceWork>(reduce, job);
+}
+Work work_of(const RowNorm& norm, const VectorJob& job) {
+  return std::make_unique<NormWork>(norm, job);
+}
+Work work_of(const Lrn& lrn, const VectorJob& job) {
+  return std::make_unique<LrnWork>(lrn, job);
+}
+Work work_of(const ArgMax& operation, const VectorJob& job) {
+  return std::make_unique<ArgMaxWork>(operation, job);
+}
+Work work_of(const DynamicQuantize& operation, const VectorJob& job) {
+  return std::make_unique<DynamicQuantizeWork>(operation, job);
+}
+
+}  // namespace tilebeat

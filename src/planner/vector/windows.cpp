@@ -1,0 +1,333 @@
+// Operators on parts of maps: poolings, resizes, and borders around maps.
+#include "base/math.h"
+#include "planner/layer/placement.h"
+#include "planner/vector/families.h"
+#include "tilebeat/error.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+// ---- the axes of a resize ----
+
+namespace {
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+
+ResizeAxis exact_axis(ResizeCoordinates rule, int in, int out) {
+  const std::int64_t wide = in;
+  switch (rule) {
+    case ResizeCoordinates::kPytorchHalfPixel:
+      if (out == 1) return {in, 0, 1, 1};
+      [[fallthrough]];
+    case ResizeCoordinates::kHalfPixel:
+      return {in, wide - out, 2 * wide, 2 * std::int64_t{out}};
+    case ResizeCoordinates::kAlignCorners:
+      if (out == 1) return {in, 0, 1, 1};
+      return {in, 0, wide - 1, out - 1};
+    case ResizeCoordinates::kAsymmetric:
+      return {in, 0, wide, out};
+  }
+  throw SimulationError("a rule of coordinates is not known");
+}
+
+}  // namespace
+
+Interval ResizeAxis::needed(Resize::Mode mode, Interval outs) const {
+  const auto pixel = [&](std::int64_t at) {
+    return static_cast<int>(std::clamp<std::int64_t>(floor_div(at, divisor), 0, extent - 1));
+  };
+  const std::int64_t last = first + (outs.end - std::int64_t{1}) * step;
+  // The next pixel is needed where the last output lies beyond the one below it.
+  return {pixel(first + outs.begin * step),
+          1 + pixel(mode == Resize::Mode::kBilinear ? last + divisor - 1 : last)};
+}
+
+std::int64_t ResizeAxis::touched(Resize::Mode mode, int outs) const {
+  std::int64_t count = 0;
+  int end = 0;  // pixels before it are counted
+  for (int o = 0; o < outs; ++o) {
+    const Interval pixels = needed(mode, {o, o + 1});
+    count += std::max(0, pixels.end - std::max(end, pixels.begin));
+    end = std::max(end, pixels.end);
+  }
+  return count;
+}
+
+ResizeAxis resize_axis(const Resize& resize, int in, int out) {
+  ResizeAxis axis = exact_axis(resize.coordinates, in, out);
+  if (resize.mode == Resize::Mode::kBilinear) return axis;
+  const std::int64_t divisor = axis.divisor;
+  axis.first *= 2, axis.step *= 2, axis.divisor *= 2;  // a half of the old divisor is a whole number
+  switch (resize.rounding) {
+    case Resize::Rounding::kFloor:
+      break;
+    case Resize::Rounding::kCeil:
+      axis.first += 2 * divisor - 1;
+      break;
+    case Resize::Rounding::kPreferFloor:
+      axis.first += divisor - 1;
+      break;
+    case Resize::Rounding::kPreferCeil:
+      axis.first += divisor;
+      break;
+  }
+  return axis;
+}
+
+namespace {
+
+constexpr int kMostSteps = 255;  // of an 8-bit field
+
+/// What makes pixels of pixels, channel by channel.
+class MapWork : public RunWork {
+ protected:
+  using RunWork::RunWork;
+
+  // The transfers of a part of a map's outputs and of the inputs that they need.
+  VectorPiece piece_of_map(int image, const Window& h, const Window& w, Interval channels) const {
+    const auto& in = inputs_[0].info.shape;
+    const std::int64_t pixel = (image * in[1] + h.in) * in[2] + w.in;
+    const std::int64_t result = (image * output_.shape[1] + h.out) * output_.shape[2] + w.out;
+    const auto address = [&](std::uint64_t map, std::int64_t first) {
+      return map + static_cast<std::uint64_t>(first * channels_ + channels.begin);
+    };
+    VectorPiece piece;
+    piece.in_bytes = std::int64_t{h.ins} * w.ins * channels.size();
+    piece.out_bytes = std::int64_t{h.outs} * w.outs * channels.size();
+    CopyShape fetch = one_run(std::int64_t{w.ins} * channels.size());
+    piece.store = one_run(std::int64_t{w.outs} * channels.size());
+    fetch.rows = h.ins, fetch.source_row = in[2] * channels_, fetch.destination_row = fetch.run;
+    piece.store.rows = h.outs, piece.store.source_row = piece.store.run;
+    piece.store.destination_row = output_.shape[2] * channels_;
+    if (channels.size() < channels_) {  // pixels are apart in DRAM
+      fetch.run = fetch.destination_column = channels.size();
+      fetch.columns = w.ins, fetch.source_column = channels_;
+      piece.store.run = piece.store.source_column = channels.size();
+      piece.store.columns = w.outs, piece.store.destination_column = channels_;
+    }
+    piece.fetches.push_back({address(inputs_[0].address, pixel), 0, fetch});
+    piece.destination = address(result_.address, result);
+    return piece;
+  }
+};
+
+class PoolingWork : public MapWork {
+ public:
+  PoolingWork(const Pooling& pool, const VectorJob& job)
+      : MapWork(job, pool.kind == Pooling::Kind::kMax ? VectorKind::kMaxPool : VectorKind::kAveragePool),
+        pool_(pool) {
+    // Steps that are never made, as those of a global pooling, may be as long as they like.
+    const auto step = [](std::int64_t count, int value) { return count > 1 ? value : 1; };
+    const std::array<int, 2> stride{step(output_.shape[1], pool.stride[0]),
+                                    step(output_.shape[2], pool.stride[1])},
+        dilation{step(pool.kernel[0], pool.dilation[0]), step(pool.kernel[1], pool.dilation[1])};
+    for (const int value : {stride[0], stride[1], dilation[0], dilation[1]}) {
+      if (value > kMostSteps)
+        cannot_fit(fmt::format("a stride or dilation of {} is beyond {}", value, kMostSteps));
+    }
+    run_.kernel_h = static_cast<std::uint16_t>(pool.kernel[0]),
+    run_.kernel_w = static_cast<std::uint16_t>(pool.kernel[1]);
+    run_.stride_h = static_cast<std::uint8_t>(stride[0]),
+    run_.stride_w = static_cast<std::uint8_t>(stride[1]);
+    run_.dilation_h = static_cast<std::uint8_t>(dilation[0]);
+    run_.dilation_w = static_cast<std::uint8_t>(dilation[1]);
+    run_.count_padding = pool.count_include_pad;
+    run_.arithmetic = pool.kind == Pooling::Kind::kMax ? Arithmetic::kExact : pool.arithmetic;
+    bound(pool.range);
+    if (run_.arithmetic == Arithmetic::kFloat32Ort) {
+      append(static_cast<float>(pool.input_scale), parameters_);
+      append(static_cast<float>(pool.output_scale), parameters_);
+    }
+    need_row();
+    check_parameters();
+    // A pooling need not touch every input.
+    const auto& shape = inputs_[0].info.shape;
+    const std::int64_t pixels = axis(0).touched(static_cast<int>(output_.shape[1])) *
+                                axis(1).touched(static_cast<int>(output_.shape[2]));
+    touched_ = output_.size_bytes() + shape[0] * pixels * channels_;
+  }
+
+ private:
+  WindowAxis axis(std::size_t number) const {
+    return {static_cast<int>(inputs_[0].info.shape[1 + number]), pool_.kernel[number], pool_.stride[number],
+            pool_.dilation[number], pool_.pads[number]};
+  }
+
+  void cut(VectorCut& cut) const override {
+    const Interval part = cut.rows(), across = cut.columns();
+    if (part.empty()) return;
+    const WindowAxis h = axis(0), w = axis(1);
+    int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = across.size();
+    int channels = channels_;
+    const auto fits = [&] {  // into NRAM, and into the instruction, which counts pixels in 16 bits
+      const bool counted = std::max({h.span(rows), w.span(columns), rows, columns}) <= UINT16_MAX;
+      return counted &&
+             (std::int64_t{h.span(rows)} * w.span(columns) + std::int64_t{rows} * columns) * channels <=
+                 cut.step_bytes();
+    };
+    while (rows > 1 && !fits()) --rows;
+    while (columns > 1 && !fits()) columns = static_cast<int>(ceil_div(columns, 2));
+    while (channels > 1 && !fits()) channels = ceil_div(channels, 2);
+    if (!fits()) beyond_nram("a window and its result");
+    for_parts(cut, rows, columns, [&](int image, Interval r, Interval c) {
+      const Window high = h.window(r), wide = w.window(c);
+      for (int k = 0; k < channels_; k += channels)
+        add_pooled(image, high, wide, {k, std::min(channels_, k + channels)}, cut);
+    });
+  }
+
+  void add_pooled(int image, const Window& h, const Window& w, Interval channels, VectorCut& cut) const {
+    VectorRun run = run_;
+    run.rows = static_cast<std::uint16_t>(h.outs), run.columns = static_cast<std::uint16_t>(w.outs);
+    run.channels = static_cast<std::uint16_t>(channels.size());
+    run.height = static_cast<std::uint16_t>(h.ins), run.width = static_cast<std::uint16_t>(w.ins);
+    run.h_offset = static_cast<std::int16_t>(h.offset), run.w_offset = static_cast<std::int16_t>(w.offset);
+    VectorPiece piece = piece_of_map(image, h, w, channels);
+    piece.run = run;
+    cut.pieces.push_back(std::move(piece));
+  }
+
+  const Pooling& pool_;
+};
+
+class ResizeWork : public MapWork {
+ public:
+  ResizeWork(const Resize& resize, const VectorJob& job) : MapWork(job, VectorKind::kTable), resize_(resize) {
+    const auto& in = inputs_[0].info.shape;
+    for (const std::size_t axis : {0U, 1U}) {
+      axes_[axis] =
+          resize_axis(resize, static_cast<int>(in[1 + axis]), static_cast<int>(output_.shape[1 + axis]));
+    }
+    need_row();
+    check_parameters();
+    const std::int64_t pixels = axes_[0].touched(resize.mode, static_cast<int>(output_.shape[1])) *
+                                axes_[1].touched(resize.mode, static_cast<int>(output_.shape[2]));
+    touched_ = output_.size_bytes() + in[0] * pixels * channels_;
+  }
+
+ private:
+  void cut(VectorCut& cut) const override {
+    const Interval part = cut.rows(), across = cut.columns();
+    if (part.empty()) return;
+    const ResizeAxis &h = axes_[0], &w = axes_[1];
+    // Anywhere on the map: one more source pixel than outputs in the middle of it may need.
+    const auto span = [&](const ResizeAxis& axis, int outs) {
+      return std::min<std::int64_t>(axis.extent, ceil_div((outs - 1) * axis.step, axis.divisor) + 2);
+    };
+    const auto fits = [&](int rows, int columns) {
+      return (span(h, rows) * span(w, columns) + std::int64_t{rows} * columns) * channels_ <=
+             cut.step_bytes();
+    };
+    int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = across.size();
+    while (rows > 1 && !fits(rows, columns)) --rows;
+    while (columns > 1 && !fits(rows, columns)) columns = static_cast<int>(ceil_div(columns, 2));
+    if (!fits(rows, columns)) beyond_nram("the pixels around a place and their mean");
+    for_parts(cut, rows, columns, [&](int image, Interval r, Interval c) { add_resized(image, r, c, cut); });
+  }
+
+  void add_resized(int image, Interval rows, Interval columns, VectorCut& cut) const {
+    const auto window = [&](const ResizeAxis& axis, Interval outs) {
+      const Interval in = axis.needed(resize_.mode, outs);
+      return Window{outs.begin, outs.size(), in.begin, in.size(), 0};
+    };
+    const Window h = window(axes_[0], rows), w = window(axes_[1], columns);
+    // Where the first output lies, counted from the first pixel that is fetched.
+    const auto first = [](const ResizeAxis& axis, const Window& part) {
+      return static_cast<std::int32_t>(axis.first + part.out * axis.step - part.in * axis.divisor);
+    };
+    VectorResize run;
+    run.kind = resize_.mode == Resize::Mode::kBilinear ? ResizeKind::kBilinear : ResizeKind::kNearest;
+    run.type = output_.dtype, run.zero = static_cast<std::int16_t>(output_.zero_point);
+    run.rows = static_cast<std::uint16_t>(h.outs), run.columns = static_cast<std::uint16_t>(w.outs);
+    run.channels = static_cast<std::uint16_t>(channels_);
+    run.height = static_cast<std::uint16_t>(h.ins), run.width = static_cast<std::uint16_t>(w.ins);
+    run.h_first = first(axes_[0], h), run.w_first = first(axes_[1], w);
+    run.h_step = static_cast<std::uint32_t>(axes_[0].step);
+    run.w_step = static_cast<std::uint32_t>(axes_[1].step);
+    run.h_divisor = static_cast<std::uint32_t>(axes_[0].divisor);
+    run.w_divisor = static_cast<std::uint32_t>(axes_[1].divisor);
+    VectorPiece piece = piece_of_map(image, h, w, {0, channels_});
+    piece.run = run;
+    cut.pieces.push_back(std::move(piece));
+  }
+
+  const Resize& resize_;
+  std::array<ResizeAxis, 2> axes_;
+};
+
+// Those of the outputs `outs` that are not border, counted from the first pixel of the input.
+Interval inside(Interval outs, int before, std::int64_t extent) {
+  return {std::max(0, outs.begin - before),
+          static_cast<int>(std::min<std::int64_t>(extent, outs.end - before))};
+}
+
+/// DMA engines fill a buffer, put the input into it and store it.
+class PadWork : public VectorWork {
+ public:
+  PadWork(const Pad& pad, const VectorJob& job) : VectorWork(job), pad_(pad) {}
+
+ private:
+  void cut(VectorCut& cut) const override {
+    const Interval part = cut.rows(), across = cut.columns();
+    if (part.empty()) return;
+    const auto fits = [&](int rows, int columns) {
+      return std::int64_t{rows} * columns * channels_ <= cut.step_bytes();
+    };
+    int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = across.size();
+    while (rows > 1 && !fits(rows, columns)) --rows;
+    while (columns > 1 && !fits(rows, columns)) columns = ceil_div(columns, 2);
+    if (!fits(rows, columns)) beyond_nram("a pixel");
+    for_parts(cut, rows, columns, [&](int image, Interval r, Interval c) { add_padded(image, r, c, cut); });
+  }
+
+  void add_padded(int image, Interval rows, Interval columns, VectorCut& cut) const {
+    const auto& in = inputs_[0].info.shape;
+    const Interval h = inside(rows, pad_.pads[0], in[1]), w = inside(columns, pad_.pads[1], in[2]);
+    VectorPiece piece;
+    piece.store = one_run(std::int64_t{columns.size()} * channels_);
+    piece.store.rows = rows.size(), piece.store.source_row = piece.store.run;
+    piece.store.destination_row = output_.shape[2] * channels_;
+    piece.in_bytes = piece.store.run * rows.size();
+    piece.destination =
+        result_.address +
+        static_cast<std::uint64_t>(
+            ((image * output_.shape[1] + rows.begin) * output_.shape[2] + columns.begin) * channels_);
+    if (!h.empty() && !w.empty()) {
+      // Pixels of the input keep together where they have all channels.
+      const bool together = in[3] == channels_;
+      CopyShape fetch = one_run(together ? w.size() * in[3] : in[3]);
+      fetch.columns = together ? 1 : w.size(), fetch.rows = h.size();
+      fetch.source_column = in[3], fetch.source_row = in[2] * in[3];
+      fetch.destination_column = channels_, fetch.destination_row = piece.store.run;
+      const std::int64_t pixel = (image * in[1] + h.begin) * in[2] + w.begin;
+      const std::int64_t first = (h.begin + pad_.pads[0] - rows.begin) * piece.store.run +
+                                 (w.begin + pad_.pads[1] - columns.begin) * std::int64_t{channels_};
+      piece.fetches.push_back({inputs_[0].address + static_cast<std::uint64_t>(pixel * in[3]),
+                               first + pad_.channel_pads[0], fetch});
+    }
+    if (piece.fetches.empty() || piece.fetches.front().shape.bytes() < piece.in_bytes)
+      piece.fill = static_cast<std::uint8_t>(pad_.value);
+    cut.pieces.push_back(std::move(piece));
+  }
+
+  const Pad& pad_;
+};
+
+}  // namespace
+
+Work work_of(const Pooling& pool, const VectorJob& job) {
+  return std::make_unique<PoolingWork>(pool, job);
+}
+Work work_of(const Resize& resize, const VectorJob& job) {
+  return std::make_unique<ResizeWork>(resize, job);
+}
+Work work_of(const Pad& pad, const VectorJob& job) {
+  return std::make_unique<PadWork>(pad, job);
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,351 @@
+#include "workload/operators/convolution.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+constexpr std::int32_t kUint8ToInt8 = -128;
+constexpr Range kRandomWeights{-127, 127};
+constexpr Range kRandomBias{-1000, 1000};
+
+/// Sum of |w - zw| over one kernel's int8 weights.
+std::int64_t kernel_size(const std::uint8_t* weights, std::int64_t count, std::int32_t zero_point) {
+  constexpr std::int64_t kBlock = 4096;  // 32-bit sums inside: a large network has 10^8 weights
+  std::int64_t sum = 0;
+  for (std::int64_t begin = 0; begin < count; begin += kBlock) {
+    const std::int64_t end = std::min(begin + kBlock, count);
+    std::int32_t block = 0;
+    for (std::int64_t i = begin; i < end; ++i)
+      block += std::abs(static_cast<std::int8_t>(weights[i]) - zero_point);
+    sum += block;
+  }
+  return sum;
+}
+
+/// The greatest distance of an element from its zero point.
+std::int64_t farthest(const TensorInfo& info) {
+  return std::max(info.zero_point - dtype_min(info.dtype), dtype_max(info.dtype) - info.zero_point);
+}
+
+void check_bound(std::int64_t bound, const LayerSource& source) {
+  if (bound > INT32_MAX) {
+    source.place.refuse(fmt::format("layer \"{}\" with accumulators of up to {}", source.name, bound),
+                        fmt::format("at most {}, the greatest int32", INT32_MAX));
+  }
+}
+
+}  // namespace
+
+// ---- fields and arithmetic ----
+
+void describe(Fields& v, Requant& r) {
+  v.special(
+      "scale", PerChannelValue{r.scale, kPositiveScale},
+      "factor from accumulator to output, or one an output channel; without it that of the three scales");
+  v.integer("zero_point", r.zero_point, kZeroPoint, "added after scaling, within the type's range");
+  v.choice("dtype", r.dtype, kByteTypeNames, "type of the output");
+  v.optional_number("input_scale", r.input_scale, kPositiveScale, "real value of one step of the input");
+  v.special("weight_scale", PerChannelValue{r.weight_scale, kPositiveScale},
+            "real value of one step of the kernels or of the second input, or one an output channel");
+  v.optional_number("output_scale", r.output_scale, kPositiveScale, "real value of one step of the output");
+  v.one_or_all("scale", {"input_scale", "weight_scale", "output_scale"});
+}
+
+void AccumulatorForm::describe_accumulators(Fields& v) {
+  v.special("activation", ActivationValue{conv_.activation}, "applied to the accumulator, bias added");
+  v.optional_object(
+      "requant", conv_.requant,
+      "saturate(round_half_even(accumulator * scale) + zero_point); without it int32 is the output");
+  describe_range(v, range_);
+}
+
+void AccumulatorForm::set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const {
+  auto& conv = std::get<Conv2d>(operation);
+  if (!conv.requant) {
+    if (range_)
+      rules.place()
+          .key("output_range")
+          .refuse(fmt::format("[{}, {}]", (*range_)[0], (*range_)[1]), "nothing without a requant");
+    return;
+  }
+  Requant& r = *conv.requant;
+  r.range = range_;
+  rules.check_range(r.range);
+  if (rules.arithmetic() == Arithmetic::kExact) return;
+  r.arithmetic = rules.arithmetic();
+  const Place place = rules.place().key("requant");
+  rules.need(r.input_scale.has_value(), place.key("input_scale"));
+  rules.need(!r.weight_scale.empty(), place.key("weight_scale"));
+  rules.need(r.output_scale.has_value(), place.key("output_scale"));
+  if (conv.activation.kind == ActivationKind::kClamp || conv.activation.kind == ActivationKind::kFunction)
+    rules.place()
+        .key("activation")
+        .refuse(fmt::format("another activation than \"relu\" in arithmetic {}", rules.name()),
+                R"("none" or "relu"; "output_range" keeps the result within bounds)");
+  for (const double weight_scale : r.weight_scale)
+    rules.check_factor(*r.input_scale * weight_scale / *r.output_scale, place);
+}
+
+// ---- loading ----
+
+void AccumulatorForm::check_requant(Conv2d& conv, const char* outputs, const Place& layer) {
+  const Place place = layer.key("requant");
+  if (!conv.requant) {
+    if (conv.activation.kind == ActivationKind::kFunction)
+      place.fail("is missing: an activation that is a function of the real value needs its scale");
+    return;
+  }
+  Requant& requant = *conv.requant;
+  const auto check_list = [&](const std::vector<double>& scales, const char* key) {
+    if (scales.size() <= 1 || scales.size() == static_cast<std::size_t>(conv.out_channels)) return;
+    place.key(key).refuse(
+        fmt::format("a list of {} entries", scales.size()),
+        fmt::format("a number or a list of {} entries, the {}", conv.out_channels, outputs));
+  };
+  check_list(requant.scale, "scale"), check_list(requant.weight_scale, "weight_scale");
+  if (requant.scale.empty()) {  // the three scales are there
+    for (const double weight_scale : requant.weight_scale)
+      requant.scale.push_back(*requant.input_scale * weight_scale / *requant.output_scale);
+  }
+  check_zero_point(conv.requant->zero_point, conv.requant->dtype, place.key("zero_point"));
+}
+
+void AccumulatorForm::set_type(const Conv2d& conv, TensorInfo& output) {
+  output.dtype = conv.requant ? conv.requant->dtype : DType::kInt32;
+  output.zero_point = conv.requant ? conv.requant->zero_point : 0;
+}
+
+void AccumulatorForm::load_weights(const std::vector<std::int64_t>& shape, const Place& layer,
+                                   Conv2d& conv) const {
+  const Place place = layer.key("weights");
+  const std::optional<Range> range = weights_.dtype.value_or(DType::kInt8) == DType::kInt8
+                                         ? std::optional<Range>(kRandomWeights)
+                                         : std::nullopt;
+  conv.weights = load_tensor(weights_.source, {shape, weights_.dtype, DType::kInt8, range}, place);
+  if (!is_byte(conv.weights.dtype))
+    place.key("file").refuse(fmt::format("a file of {}", dtype_name(conv.weights.dtype)), "int8 or uint8");
+  check_zero_point(weights_.zero_point, conv.weights.dtype, place.key("zero_point"));
+  conv.weight_zero_point = weights_.zero_point;
+  if (conv.weights.dtype == DType::kUint8) {
+    conv.weights.dtype = DType::kInt8;
+    conv.weight_zero_point += kUint8ToInt8;
+    for (std::uint8_t& byte : conv.weights.bytes) byte = static_cast<std::uint8_t>(byte + kUint8ToInt8);
+  }
+}
+
+void AccumulatorForm::load_bias(const Place& layer, Conv2d& conv) const {
+  if (!bias_) return;
+  const Tensor tensor = load_tensor(*bias_, {{conv.out_channels}, DType::kInt32, DType::kInt32, kRandomBias},
+                                    layer.key("bias"));
+  for (std::int64_t c = 0; c < conv.out_channels; ++c) conv.bias.push_back(tensor.at(c));
+}
+
+void check_accumulators(const Conv2d& conv, const LayerSource& source) {
+  const std::int64_t outputs = conv.out_channels;
+  // Products with leading axes have several kernels for one output channel.
+  const std::int64_t per_kernel = conv.weights.shape.back() * conv.kernel[0] * conv.kernel[1];
+  std::int64_t bound = 0;
+  for (std::int64_t kernel = 0; kernel * per_kernel < conv.weights.elements(); ++kernel) {
+    const std::int64_t sum = kernel_size(&conv.weights.bytes[static_cast<std::size_t>(kernel * per_kernel)],
+                                         per_kernel, conv.weight_zero_point);
+    const std::int64_t bias = conv.bias.empty() ? 0 : conv.bias[static_cast<std::size_t>(kernel % outputs)];
+    bound = std::max(bound, std::abs(bias) + sum * farthest(source.input()));
+  }
+  check_bound(bound, source);
+}
+
+void check_transposed_accumulators(const Conv2d& conv, const LayerSource& source) {
+  const std::int64_t depth = conv.weights.shape.back();
+  const auto tap = [&](std::int64_t kernel, int row, int column) {
+    const std::int64_t at = ((kernel * conv.kernel[0] + row) * conv.kernel[1] + column) * depth;
+    return kernel_size(&conv.weights.bytes[static_cast<std::size_t>(at)], depth, conv.weight_zero_point);
+  };
+  std::int64_t bound = 0;
+  for (std::int64_t kernel = 0; kernel < conv.out_channels; ++kernel) {
+    const std::int64_t bias = conv.bias.empty() ? 0 : conv.bias[static_cast<std::size_t>(kernel)];
+    bound = std::max(bound, std::abs(bias));
+    for (int r = 0; r < std::min(conv.stride[0], conv.kernel[0]); ++r) {
+      for (int c = 0; c < std::min(conv.stride[1], conv.kernel[1]); ++c) {
+        std::int64_t sum = 0;
+        for (int row = r; row < conv.kernel[0]; row += conv.stride[0]) {
+          for (int column = c; column < conv.kernel[1]; column += conv.stride[1])
+            sum += tap(kernel, row, column);
+        }
+        bound = std::max(bound, std::abs(bias) + sum * farthest(source.input()));
+      }
+    }
+  }
+  check_bound(bound, source);
+}
+
+void check_product_accumulators(const Conv2d& conv, const LayerSource& source) {
+  std::int64_t bias = 0;
+  for (const std::int32_t value : conv.bias) bias = std::max(bias, std::abs(std::int64_t{value}));
+  check_bound(bias + conv.product.inner * farthest(source.inputs[0]) * farthest(source.inputs[1]), source);
+}
+
+// ---- the operators ----
+
+namespace {
+
+class Conv2dForm : public AccumulatorForm {
+ public:
+  void describe(Fields& v) override {
+    v.required().integer("out_channels", conv_.out_channels, kExtent, "kernels");
+    v.required().integers("kernel", conv_.kernel, kTapExtent, "[height, width] in taps");
+    v.integers("stride", conv_.stride, kTapExtent, "[height, width] in pixels");
+    v.integers("dilation", conv_.dilation, kTapExtent,
+               "[height, width] in pixels from tap to tap, 1 is dense");
+    v.integers("pads", conv_.pads, kPadding, "[top, left, bottom, right] in pixels");
+    v.integer("groups", conv_.groups, kExtent, "groups; divides the channels and the kernels");
+    describe_weights(v, "kernels [out_channels, height, width, channels / groups]");
+    describe_bias(v, "int32 [out_channels]");
+    v.optional_boolean(
+        "depthwise", depthwise_,
+        "whether fixed arithmetic treats it as a depthwise convolution; without it if there are "
+        "as many groups as channels, and more than one");
+    describe_accumulators(v);
+  }
+
+  void load(const LayerSource& source, Layer& layer) const override {
+    Conv2d conv = conv_;
+    const std::int64_t channels = source.input().shape[3];
+    infer_output(conv, source, layer.output);
+    check_requant(conv, "out_channels", source.place);
+    const bool in_channels = conv.groups > 1 && conv.groups == channels;
+    if (conv.requant && depthwise_.value_or(in_channels)) conv.requant->rule = ProductRule::kDepthwise;
+    load_kernels({conv.out_channels, conv.kernel[0], conv.kernel[1], channels / conv.groups}, source, conv);
+    layer.operation = std::move(conv);
+  }
+
+ protected:
+  static void infer_output(const Conv2d& conv, const LayerSource& source, TensorInfo& output) {
+    const auto& map = source.input().shape;
+    const Place& place = source.place;
+    if (map[3] % conv.groups != 0 || conv.out_channels % conv.groups != 0) {
+      place.key("groups").refuse_value(
+          conv.groups,
+          fmt::format("a divisor of {} channels and {} out_channels", map[3], conv.out_channels));
+    }
+    const WindowShape window{conv.kernel, conv.stride, conv.dilation, conv.pads};
+    output.shape = {map[0], output_pixels(window, map, 0, place), output_pixels(window, map, 1, place),
+                    conv.out_channels};
+    check_shape(output.shape, place);
+    set_type(conv, output);
+  }
+
+  /// The weights are written in the shape `weights`.
+  void load_kernels(const std::vector<std::int64_t>& weights, const LayerSource& source, Conv2d& conv) const {
+    load_weights(weights, source.place, conv);
+    conv.weights.shape = {conv.out_channels, conv.kernel[0], conv.kernel[1],
+                          source.input().shape[3] / conv.groups};
+    load_bias(source.place, conv);
+    check_accumulators(conv, source);
+  }
+
+ private:
+  std::optional<bool> depthwise_;
+};
+
+/// A convolution whose kernel covers the map.
+class FullyConnectedForm : public Conv2dForm {
+ public:
+  void describe(Fields& v) override {
+    v.required().integer("out_features", conv_.out_channels, kExtent, "outputs of each map");
+    describe_weights(v, "[out_features, K], K = height * width * channels in the map's order");
+    describe_bias(v, "int32 [out_features]");
+    describe_accumulators(v);
+  }
+
+  void load(const LayerSource& source, Layer& layer) const override {
+    Conv2d conv = conv_;
+    const auto& map = source.input().shape;
+    conv.kernel = {static_cast<int>(map[1]), static_cast<int>(map[2])};
+    infer_output(conv, source, layer.output);
+    check_requant(conv, "out_features", source.place);
+    if (conv.requant) conv.requant->rule = ProductRule::kFullyConnected;
+    load_kernels({conv.out_channels, map[1] * map[2] * map[3]}, source, conv);
+    layer.operation = std::move(conv);
+  }
+};
+
+/// Its stride is that of the output, its pads are cut off there.
+class ConvTransposeForm : public AccumulatorForm {
+ public:
+  void describe(Fields& v) override {
+    v.required().integer("out_channels", conv_.out_channels, kExtent, "kernels");
+    v.required().integers("kernel", conv_.kernel, kTapExtent, "[height, width] in taps");
+    v.integers("stride", conv_.stride, kTapExtent,
+               "[height, width] in pixels of the output, from one pixel of the input to the next");
+    v.integers("pads", conv_.pads, kPadding,
+               "[top, left, bottom, right] in pixels that the output lacks, less than the kernel");
+    v.integers("output_padding", output_padding_, kPadding,
+               "[height, width] in pixels that the output has more, at its end, less than the stride");
+    describe_weights(v, "kernels [out_channels, height, width, channels]");
+    describe_bias(v, "int32 [out_channels]");
+    describe_accumulators(v);
+  }
+
+  void load(const LayerSource& source, Layer& layer) const override {
+    const Place& place = source.place;
+    const auto& map = source.input().shape;
+    Conv2d conv = conv_;
+    conv.form = ConvForm::kTransposed;
+    check_extents(place);
+    layer.output.shape = {map[0], pixels_of(map[1], 0, place), pixels_of(map[2], 1, place),
+                          conv.out_channels};
+    check_shape(layer.output.shape, place);
+    set_type(conv, layer.output);
+    check_requant(conv, "out_channels", place);
+    load_weights({conv.out_channels, conv.kernel[0], conv.kernel[1], map[3]}, place, conv);
+    conv.weights.shape = {conv.out_channels, conv.kernel[0], conv.kernel[1], map[3]};
+    load_bias(place, conv);
+    check_transposed_accumulators(conv, source);
+    layer.operation = std::move(conv);
+  }
+
+ private:
+  void check_extents(const Place& place) const {
+    for (std::size_t side = 0; side < conv_.pads.size(); ++side) {
+      const int kernel = conv_.kernel[side % 2];
+      if (conv_.pads[side] >= kernel)
+        place.key("pads").item(side).refuse_value(
+            conv_.pads[side], fmt::format("0 to {}, less than the kernel of {}", kernel - 1, kernel));
+    }
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      const int stride = conv_.stride[axis];
+      if (output_padding_[axis] >= stride)
+        place.key("output_padding")
+            .item(axis)
+            .refuse_value(output_padding_[axis],
+                          fmt::format("0 to {}, less than the stride of {}", stride - 1, stride));
+    }
+  }
+
+  /// Of the output, along `axis`.
+  std::int64_t pixels_of(std::int64_t pixels, std::size_t axis, const Place& place) const {
+    const std::int64_t whole = (pixels - 1) * conv_.stride[axis] + conv_.kernel[axis] + output_padding_[axis];
+    const std::int64_t cut = std::int64_t{conv_.pads[axis]} + conv_.pads[axis + 2];
+    if (cut >= whole) {
+      place.key("pads").refuse(
+          fmt::format("{} {} and {} of an output of {}", axis == 0 ? "top and bottom" : "left and right",
+                      conv_.pads[axis], conv_.pads[axis + 2], whole),
+          "pads that leave an output");
+    }
+    return whole - cut;
+  }
+
+  std::array<int, 2> output_padding_{0, 0};
+};
+
+}  // namespace
+
+extern const FormMaker conv2d_form = make_form<Conv2dForm>;
+extern const FormMaker fully_connected_form = make_form<FullyConnectedForm>;
+extern const FormMaker conv_transpose_form = make_form<ConvTransposeForm>;
+
+}  // namespace tilebeat

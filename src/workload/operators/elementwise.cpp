@@ -1,0 +1,238 @@
+// Operators that treat every element by itself, or with one of another tensor.
+#include "workload/operators/operator.h"
+#include "workload/tensor_source.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+/// The shape of the result of two tensors whose axes are aligned at their ends.
+std::vector<std::int64_t> broadcast_shape(const LayerSource& source) {
+  const auto& names = source.names;
+  std::vector<std::int64_t> a = source.inputs[0].shape, b = source.inputs[1].shape;
+  const std::size_t rank = std::max(a.size(), b.size());
+  a.insert(a.begin(), rank - a.size(), 1), b.insert(b.begin(), rank - b.size(), 1);
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (a[axis] != b[axis] && a[axis] != 1 && b[axis] != 1) {
+      source.input_place(1).refuse(
+          fmt::format("{} with shape {}", shown(names[1]), shape_text(source.inputs[1].shape)),
+          fmt::format("{}, the shape of {}, or extents of 1", shape_text(source.input().shape),
+                      shown(names[0])));
+    }
+    a[axis] = std::max(a[axis], b[axis]);
+  }
+  check_shape(a, source.place);
+  return a;
+}
+
+/// add, sub, mul, div.
+class ElementwiseForm : public OperatorForm {
+ public:
+  explicit ElementwiseForm(Elementwise::Kind kind) { operation_.kind = kind; }
+
+  void describe(Fields& v) override {
+    v.numbers("input_scales", operation_.input_scales, kPositiveScale,
+              "real value of one step of each input");
+    v.special("activation", ReluValue{operation_.relu}, "applied to the result before it is requantised");
+    describe_requant(v, operation_.requant);
+  }
+
+  void load(const LayerSource& source, Layer& layer) const override {
+    layer.output = requantised(broadcast_shape(source), operation_.requant, source);
+    layer.operation = operation_;
+  }
+
+  void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override {
+    auto& e = std::get<Elementwise>(operation);
+    if (e.kind == Elementwise::Kind::kDiv) return rules.only_exact(e.requant.range);
+    if (!rules.begin(e.requant)) return;
+    const double sy = *e.requant.output_scale;
+    const double sa = e.input_scales[0], sb = e.input_scales[1];
+    const Place place = rules.place().key("input_scales");
+    if (e.kind == Elementwise::Kind::kMul) return rules.check_factor(sa * sb / sy, place);
+    rules.check_factor(sa / sy, place), rules.check_factor(sb / sy, place);
+    // The sum's shift has a place before the point; the greater multiplier has 21 bits.
+    constexpr double kMostRatio = 1 << 19, kLeastRatio = 1.0 / (1 << 30);
+    const double greater = std::max(sa, sb) / sy;
+    if (greater >= kMostRatio || greater < kLeastRatio)
+      place.refuse(fmt::format("a greater scale of {} of the output's", greater),
+                   fmt::format("{} to {}", kLeastRatio, kMostRatio));
+  }
+
+ private:
+  Elementwise operation_;
+};
+
+/// Functions of one byte that keep type, scale and zero point: relu, which has no fields, and clamp.
+class ReluForm : public OperatorForm {
+ public:
+  void describe(Fields& /*v*/) override {}
+  void load(const LayerSource& source, Layer& layer) const override {
+    layer.output = source.input();
+    layer.operation = function_;
+  }
+
+ protected:
+  ByteFunction function_;
+};
+
+class ClampForm : public ReluForm {
+ public:
+  ClampForm() { function_.kind = ByteFunction::Kind::kClamp; }
+
+  void describe(Fields& v) override {
+    v.required().integer("low", function_.low, kElement, "least element less the zero point");
+    v.required().integer("high", function_.high, kElement, "greatest element less the zero point");
+  }
+
+  void load(const LayerSource& source, Layer& layer) const override {
+    if (function_.low > function_.high)
+      source.place.key("low").refuse_value(function_.low, fmt::format("at most high, {}", function_.high));
+    ReluForm::load(source, layer);
+  }
+};
+
+/// Functions of the real value.
+class FunctionForm : public OperatorForm {
+ public:
+  explicit FunctionForm(ByteFunction::Kind kind) { function_.kind = kind; }
+
+  void describe(Fields& v) override {
+    describe_input_scale(v, function_.input_scale);
+    describe_requant(v, function_.requant);
+  }
+
+  void load(const LayerSource& source, Layer& layer) const override {
+    layer.output = requantised(source.input().shape, function_.requant, source);
+    layer.operation = function_;
+  }
+
+  void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override {
+    auto& f = std::get<ByteFunction>(operation);
+    if (f.kind == ByteFunction::Kind::kSigmoid || f.kind == ByteFunction::Kind::kTanh) {
+      rules.begin(f.requant);
+    } else {
+      rules.only_exact(f.requant.range);
+    }
+  }
+
+ protected:
+  ByteFunction function_;
+};
+
+class LeakyReluForm : public FunctionForm {
+ public:
+  LeakyReluForm() : FunctionForm(ByteFunction::Kind::kLeakyRelu) { function_.slope = 0.01; }
+  void describe(Fields& v) override {
+    v.number("slope", function_.slope, kSlope, "factor of negative values");
+    FunctionForm::describe(v);
+  }
+};
+
+class ScaleForm : public OperatorForm {
+ public:
+  void describe(Fields& v) override {
+    v.required().special("scale", PerChannelValue{scale_, kReal},
+                         "factor of an element less its zero point, or one a channel");
+    v.special("offset", PerChannelValue{offset_, kReal}, "added to the product, or one a channel");
+    describe_requant(v, requant_);
+  }
+
+  void load(const LayerSource& source, Layer& layer) const override {
+    const TensorInfo& input = source.input();
+    const std::int64_t channels = input.shape[3];
+    layer.output = requantised(input.shape, requant_, source);
+    layer.operation = ChannelScale{one_a_channel(scale_, channels, source, "scale"),
+                                   one_a_channel(offset_, channels, source, "offset"), requant_};
+  }
+
+  void set_arithmetic(const LayerArithmetic& rules, LayerOperation& /*operation*/) const override {
+    rules.only_exact(requant_.range);
+  }
+
+ protected:
+  TensorRequant requant_;
+
+ private:
+  std::vector<double> scale_{1}, offset_{0};
+};
+
+/// Folded into a factor and an offset a channel.
+class BatchnormForm : public ScaleForm {
+ public:
+  void describe(Fields& v) override {
+    v.required().special("mean", PerChannelValue{mean_, kReal}, "mean, or one a channel");
+    v.required().special("variance", PerChannelValue{variance_, kVariance}, "variance, or one a channel");
+    v.special("gamma", PerChannelValue{gamma_, kReal}, "scale, or one a channel");
+    v.special("beta", PerChannelValue{beta_, kReal}, "offset, or one a channel");
+    v.number("epsilon", epsilon_, kEpsilon, "added to the variance");
+    describe_input_scale(v, input_scale_);
+    describe_requant(v, requant_);
+  }
+
+  void load(const LayerSource& source, Layer& layer) const override {
+    const TensorInfo& input = source.input();
+    const auto list = [&](const std::vector<double>& values, const char* key) {
+      return one_a_channel(values, input.shape[3], source, key);
+    };
+    const std::vector<double> mean = list(mean_, "mean"), variance = list(variance_, "variance");
+    const std::vector<double> gamma = list(gamma_, "gamma"), beta = list(beta_, "beta");
+    ChannelScale folded;
+    folded.requant = requant_;
+    for (std::size_t c = 0; c < mean.size(); ++c) {
+      const double s = gamma[c] / std::sqrt(variance[c] + epsilon_);
+      folded.scale.push_back(s * input_scale_);
+      folded.offset.push_back(beta[c] - mean[c] * s);
+    }
+    layer.output = requantised(input.shape, requant_, source);
+    layer.operation = std::move(folded);
+  }
+
+ private:
+  std::vector<double> mean_, variance_, gamma_{1}, beta_{0};
+  double epsilon_ = 1e-5, input_scale_ = 1;
+};
+
+class RequantizeForm : public OperatorForm {
+ public:
+  void describe(Fields& v) override {
+    v.number("input_scale", operation_.input_scale, kPositiveScale, "real value of one step of the input");
+    describe_requant(v, operation_.requant);
+  }
+
+  void load(const LayerSource& source, Layer& layer) const override {
+    layer.output = requantised(source.input().shape, operation_.requant, source);
+    layer.operation = operation_;
+  }
+
+  void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override {
+    auto& r = std::get<Requantize>(operation);
+    if (rules.input().dtype == DType::kInt32) return rules.only_exact(r.requant.range);
+    if (rules.begin(r.requant))
+      rules.check_factor(r.input_scale / *r.requant.output_scale, rules.place().key("input_scale"));
+  }
+
+ private:
+  Requantize operation_;
+};
+
+}  // namespace
+
+Form elementwise_form(Elementwise::Kind kind) {
+  return std::make_unique<ElementwiseForm>(kind);
+}
+extern const FormMaker relu_form = make_form<ReluForm>;
+extern const FormMaker clamp_form = make_form<ClampForm>;
+extern const FormMaker leaky_relu_form = make_form<LeakyReluForm>;
+Form function_form(ByteFunction::Kind kind) {
+  return std::make_unique<FunctionForm>(kind);
+}
+extern const FormMaker scale_form = make_form<ScaleForm>;
+extern const FormMaker batchnorm_form = make_form<BatchnormForm>;
+extern const FormMaker requantize_form = make_form<RequantizeForm>;
+
+}  // namespace tilebeat

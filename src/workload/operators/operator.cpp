@@ -1,0 +1,129 @@
+#include "workload/operators/operator.h"
+
+#include "workload/npy.h"
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+/// Bounds of a factor from one scale to another: float32 keeps it, and a fixed-point shift reaches it.
+constexpr double kLeastFactor = 1e-30, kMostFactor = 1 << 30;
+
+}  // namespace
+
+// ---- arithmetic ----
+
+void LayerArithmetic::only_exact() const {
+  if (source_.own_arithmetic.value_or(Arithmetic::kExact) != Arithmetic::kExact)
+    place()
+        .key("arithmetic")
+        .refuse(fmt::format("\"{}\" for op {}", name(), source_.op), R"("exact", it has no other)");
+}
+
+void LayerArithmetic::only_exact(const std::optional<OutputRange>& range) const {
+  only_exact();
+  check_range(range);
+}
+
+bool LayerArithmetic::begin(TensorRequant& requant) const {
+  check_range(requant.range);
+  requant.arithmetic = arithmetic();
+  if (arithmetic() == Arithmetic::kExact) return false;
+  need(requant.output_scale.has_value(), place().key("requant").key("output_scale"));
+  return true;
+}
+
+void LayerArithmetic::need(bool there, const Place& place) const {
+  if (!there) place.fail(fmt::format("is missing, arithmetic {} needs it", name()));
+}
+
+void LayerArithmetic::check_factor(double factor, const Place& place) const {
+  if (!(factor >= kLeastFactor && factor < kMostFactor))
+    place.refuse(fmt::format("a factor of {} from input to output", factor),
+                 fmt::format("{} to {}", kLeastFactor, kMostFactor));
+}
+
+void LayerArithmetic::check_range(const std::optional<OutputRange>& range) const {
+  if (!range) return;
+  const auto [low, high] = *range;
+  if (low <= high && low >= dtype_min(output_) && high <= dtype_max(output_)) return;
+  place()
+      .key("output_range")
+      .refuse(fmt::format("[{}, {}]", low, high),
+              fmt::format("[low, high] with low <= high, both from {} to {}", dtype_min(output_),
+                          dtype_max(output_)));
+}
+
+// ---- fields ----
+
+void describe(Fields& v, TensorRequant& r) {
+  std::optional<double> scale;
+  v.optional_number("scale", scale, kPositiveScale,
+                    "factor from real value to output; without it 1 / output_scale");
+  v.integer("zero_point", r.zero_point, kZeroPoint, "added after scaling, within the type's range");
+  v.choice("dtype", r.dtype, kByteTypeNames, "type of the output");
+  v.optional_number("output_scale", r.output_scale, kPositiveScale, "real value of one step of the output");
+  v.one_or_all("scale", {"output_scale"});
+  if (v.reading()) r.scale = scale ? *scale : 1 / *r.output_scale;
+}
+
+void describe_range(Fields& v, std::optional<OutputRange>& range) {
+  v.optional_integers("output_range", range, kZeroPoint,
+                      "[low, high] in elements of the output: the result is kept within, at the very end");
+}
+
+void describe_requant(Fields& v, TensorRequant& r) {
+  v.required().object("requant", r, "saturate(round_half_even(value * scale) + zero_point)");
+  describe_range(v, r.range);
+}
+
+void describe_input_scale(Fields& v, double& scale) {
+  v.required().number("input_scale", scale, kPositiveScale, "real value of one step of the input");
+}
+
+// ---- checks and shapes ----
+
+int axis_of(int axis, std::size_t rank, const Place& place) {
+  const int size = static_cast<int>(rank), from_start = axis < 0 ? axis + size : axis;
+  if (from_start < 0 || from_start >= size)
+    place.refuse_value(axis, fmt::format("{} to {}, an axis of {}", -size, size - 1, size));
+  return from_start;
+}
+
+void check_zero_point(std::int32_t zero_point, DType dtype, const Place& place) {
+  if (zero_point < dtype_min(dtype) || zero_point > dtype_max(dtype)) {
+    place.refuse_value(zero_point, fmt::format("{} to {}, the range of {}", dtype_min(dtype),
+                                               dtype_max(dtype), dtype_name(dtype)));
+  }
+}
+
+std::vector<double> one_a_channel(const std::vector<double>& values, std::int64_t channels,
+                                  const LayerSource& source, const char* key) {
+  if (values.size() == 1) return std::vector<double>(static_cast<std::size_t>(channels), values.front());
+  if (values.size() != static_cast<std::size_t>(channels)) {
+    source.place.key(key).refuse(fmt::format("a list of {} entries", values.size()),
+                                 fmt::format("a number or a list of {} entries, the channels", channels));
+  }
+  return values;
+}
+
+TensorInfo requantised(const std::vector<std::int64_t>& shape, const TensorRequant& requant,
+                       const LayerSource& source) {
+  check_zero_point(requant.zero_point, requant.dtype, source.place.key("requant").key("zero_point"));
+  return {shape, requant.dtype, requant.zero_point};
+}
+
+std::int64_t output_pixels(const WindowShape& window, const std::vector<std::int64_t>& shape,
+                           std::size_t axis, const Place& place) {
+  const std::int64_t padded = shape[1 + axis] + window.pads[axis] + window.pads[axis + 2];
+  const std::int64_t extent = window.extent(axis);
+  if (extent > padded) {
+    place.key("kernel").item(axis).refuse(fmt::format("{} with dilation {}, a window of {},",
+                                                      window.kernel[axis], window.dilation[axis], extent),
+                                          fmt::format("a window that fits the padded map of {}", padded));
+  }
+  return (padded - extent) / window.stride[axis] + 1;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,142 @@
+#pragma once
+
+#include "workload/workload.h"
+#include "workload/workload_values.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilebeat {
+
+/// A layer that is being loaded: what is written of it, what it reads, and where it stands.
+struct LayerSource {
+  std::string name, op;
+  std::vector<std::string> names;  ///< of the inputs
+  std::vector<TensorInfo> inputs;
+  Place place;
+  std::optional<Arithmetic> own_arithmetic;     ///< that the layer names
+  Arithmetic of_workload = Arithmetic::kExact;  ///< for layers that name none
+
+  const TensorInfo& input() const { return inputs.front(); }
+  Place input_place(std::size_t i) const { return place.key("inputs").item(i); }
+  Arithmetic arithmetic() const { return own_arithmetic.value_or(of_workload); }
+};
+
+/// Sets the arithmetic of a layer's results (SPEC NU-6), and checks that the file says all that it needs.
+/// Everything throws UserError.
+class LayerArithmetic {
+ public:
+  LayerArithmetic(const LayerSource& source, DType output) : source_(source), output_(output) {}
+
+  const Place& place() const { return source_.place; }
+  const TensorInfo& input() const { return source_.input(); }
+  Arithmetic arithmetic() const { return source_.arithmetic(); }
+  std::string_view name() const { return arithmetic_name(arithmetic()); }
+  /// SPEC NU-6 does not name the operator: it is exact in every arithmetic of the workload.
+  void only_exact() const;
+  void only_exact(const std::optional<OutputRange>& range) const;
+  /// Sets the arithmetic of real values; whether it is another one than exact.
+  bool begin(TensorRequant& requant) const;
+  void need(bool there, const Place& place) const;
+  /// Of a factor from input to output.
+  void check_factor(double factor, const Place& place) const;
+  void check_range(const std::optional<OutputRange>& range) const;
+
+ private:
+  const LayerSource& source_;
+  DType output_;
+};
+
+/// What layers of an operator have in a workload file besides the fields of every layer, and what is made of
+/// it. Operators with the same fields may share a class.
+class OperatorForm {
+ public:
+  virtual ~OperatorForm() = default;
+  /// Every field once (schema/fields.h).
+  virtual void describe(Fields& v) = 0;
+  /// Sets the operation and what is known of the output: shapes inferred, tensors loaded, SPEC NU-1 to NU-3
+  /// checked. The inputs are what the operator reads. Throws UserError.
+  virtual void load(const LayerSource& source, Layer& layer) const = 0;
+  /// Of the operation that `load` has set; without a rule of its own it is exact.
+  virtual void set_arithmetic(const LayerArithmetic& rules, LayerOperation& /*operation*/) const {
+    rules.only_exact();
+  }
+};
+
+using Form = std::unique_ptr<OperatorForm>;
+using FormMaker = Form (*)();
+template <class T>
+Form make_form() {
+  return std::make_unique<T>();
+}
+
+/// What an operator reads.
+enum class Reads : std::uint8_t {
+  kMaps,          ///< bytes [N, H, W, C]: height and width, or groups of channels, define it
+  kBytes,         ///< int8 or uint8 of any shape
+  kAccumulators,  ///< these, or int32
+  kReals,         ///< float32
+  kBytesOrReals
+};
+
+/// An operator that layers can have: a row of the list.
+struct Operator {
+  std::string_view name;
+  Count inputs;
+  Reads reads;
+  FormMaker form;               ///< with the defaults
+  std::string_view which = "";  ///< of several rows of one name, for titles
+};
+
+/// All operators, in the order of the schema. Of several rows of one name the number of inputs chooses.
+const std::vector<Operator>& operators();
+
+// ---- what several operators need ----
+
+constexpr Bounds kPositiveScale{1e-30, 1e9};
+constexpr Bounds kReal{-1e12, 1e12};
+constexpr Bounds kVariance{0, 1e12};
+constexpr Bounds kEpsilon{1e-12, 1e3};
+constexpr Bounds kSlope{-1e6, 1e6};
+constexpr Range kAxis{-6, 5};
+
+void describe(Fields& v, TensorRequant& r);
+void describe_range(Fields& v, std::optional<OutputRange>& range);
+/// The required field `requant` and `output_range`.
+void describe_requant(Fields& v, TensorRequant& r);
+/// The required field `input_scale`.
+void describe_input_scale(Fields& v, double& scale);
+
+/// Throws UserError at `place` if `zero_point` is not a value of `dtype`.
+void check_zero_point(std::int32_t zero_point, DType dtype, const Place& place);
+/// `axis` of a tensor of `rank` axes, counted from the start. Throws UserError at `place` when there is none.
+int axis_of(int axis, std::size_t rank, const Place& place);
+/// `values`, one number or a list written under `key`, as one a channel.
+std::vector<double> one_a_channel(const std::vector<double>& values, std::int64_t channels,
+                                  const LayerSource& source, const char* key);
+/// The output of a layer that requantises real values: `shape`, with the type and zero point of its
+/// `requant`.
+TensorInfo requantised(const std::vector<std::int64_t>& shape, const TensorRequant& requant,
+                       const LayerSource& source);
+
+/// The geometry that convolution and pooling share. Pairs are [height, width], pads are
+/// [top, left, bottom, right].
+struct WindowShape {
+  std::array<int, 2> kernel, stride, dilation;
+  std::array<int, 4> pads;
+
+  /// Pixels from the first to the last tap along axis 0 (height) or 1 (width).
+  std::int64_t extent(std::size_t axis) const {
+    return (kernel[axis] - std::int64_t{1}) * dilation[axis] + 1;
+  }
+};
+
+/// Output pixels along `axis` of a map of `shape` [N, H, W, C]. Throws UserError at the layer's `place` if
+/// the window does not fit the padded map.
+std::int64_t output_pixels(const WindowShape& window, const std::vector<std::int64_t>& shape,
+                           std::size_t axis, const Place& place);
+
+}  // namespace tilebeat

@@ -1,0 +1,196 @@
+#include "workload/workload_file.h"
+
+#include "schema/json_file.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+void set_operator(const Operator& op, LayerSpec& layer) {
+  layer.op = &op;
+  layer.form = op.form();
+}
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> names;
+  for (const Operator& op : operators()) {
+    if (std::find(names.begin(), names.end(), op.name) == names.end()) names.emplace_back(op.name);
+  }
+  return names;
+}
+
+OrderedJson fields_schema(const Operator& op) {
+  const auto form = op.form();
+  return object_schema([&form](Fields& v) { form->describe(v); });
+}
+
+bool alike(const Operator& a, const Operator& b) {
+  return a.inputs.low == b.inputs.low && a.inputs.high == b.inputs.high &&
+         fields_schema(a) == fields_schema(b);
+}
+
+/// The names of the operators that have the fields of `op`.
+std::vector<std::string> names_like(const Operator& op) {
+  std::vector<std::string> names;
+  for (const Operator& other : operators()) {
+    if (alike(other, op)) names.emplace_back(other.name);
+  }
+  return names;
+}
+
+/// The first operator of every set of fields.
+std::vector<const Operator*> kinds() {
+  std::vector<const Operator*> kinds;
+  for (const Operator& op : operators()) {
+    const auto same = [&op](const Operator* kind) { return alike(*kind, op); };
+    if (std::none_of(kinds.begin(), kinds.end(), same)) kinds.push_back(&op);
+  }
+  return kinds;
+}
+
+/// The name of an operator; reading it also gives the layer that operator's fields with their defaults.
+struct OperatorValue {
+  LayerSpec& layer;
+  void read(const Json& json, const Place& place) {
+    const std::vector<std::string> names = all_names();
+    const std::string& name = names[read_choice(json, place, names)];
+    const auto named = [&name](const Operator& op) { return op.name == name; };
+    set_operator(*std::find_if(operators().begin(), operators().end(), named), layer);
+  }
+  OrderedJson write() const { return layer.op->name; }
+  OrderedJson schema() const { return choice_schema(names_like(*layer.op)); }
+};
+
+/// How many inputs a file may name: any number that an operator of this name has.
+Count inputs_of(const Operator& op) {
+  Count count = op.inputs;
+  for (const Operator& other : operators()) {
+    if (other.name != op.name) continue;
+    count = {std::min(count.low, other.inputs.low), std::max(count.high, other.inputs.high)};
+  }
+  return count;
+}
+
+/// Of operators with one name the one that has so many inputs.
+void choose_by_inputs(LayerSpec& layer) {
+  const auto fits = [&layer](const Operator& op) {
+    return op.name == layer.op->name && layer.inputs.size() >= op.inputs.low &&
+           layer.inputs.size() <= op.inputs.high;
+  };
+  const auto chosen = std::find_if(operators().begin(), operators().end(), fits);
+  if (chosen != operators().end() && &*chosen != layer.op) set_operator(*chosen, layer);
+}
+
+void describe_all(Fields& v) {
+  for (const Operator* kind : kinds()) {
+    LayerSpec layer;
+    set_operator(*kind, layer);
+    describe(v, layer);
+  }
+}
+
+}  // namespace
+
+void describe(Fields& v, LayerSpec& s) {
+  v.required().name("name", s.name, "name of the layer and of its output");
+  v.required().special("op", OperatorValue{s}, "operator");
+  v.name("scene", s.scene,
+         "label of the program that the layer belongs to; scenes run in the order of first mention");
+  v.optional_choice("arithmetic", s.arithmetic, kArithmeticNames,
+                    "whose arithmetic makes the results; without it the workload's");
+  v.required().names("inputs", s.inputs, v.reading() ? inputs_of(*s.op) : s.op->inputs,
+                     "workload inputs or layers that are read, in the operator's order");
+  if (v.reading()) choose_by_inputs(s);
+  s.form->describe(v);
+}
+
+void LayerValue::read(const Json& json, const Place& place) {
+  read_kind(json, place, fields_of(value), describe_all,
+            [this] { return fmt::format("op {}", value.op->name); });
+}
+
+OrderedJson LayerValue::write() const {
+  return write_object(fields_of(value));
+}
+
+OrderedJson LayerValue::schema() const {
+  OrderedJson all = OrderedJson::array();
+  for (const Operator* kind : kinds()) {
+    LayerSpec layer;
+    set_operator(*kind, layer);
+    OrderedJson schema{{"title", fmt::format("op {}{}", fmt::join(names_like(*kind), ", "), kind->which)}};
+    schema.update(object_schema(fields_of(layer)));
+    all.push_back(std::move(schema));
+  }
+  return {{"anyOf", std::move(all)}};
+}
+
+// ---- the whole file ----
+
+namespace {
+
+enum class InputType : std::uint8_t { kInt8, kUint8, kFloat32 };
+constexpr std::array<std::string_view, 3> kInputTypeNames{"int8", "uint8", "float32"};
+constexpr Count kTensorNames{1, 65536};
+
+}  // namespace
+
+void describe(Fields& v, InputSpec& s) {
+  v.required().name("name", s.name, "name that layers refer to");
+  v.required().integers("shape", s.info.shape, kExtent, {1, 8}, "extents, [N, H, W, C] for maps");
+  InputType type = InputType::kInt8;
+  v.choice("dtype", type, kInputTypeNames, "type of the elements; float32 comes from a file");
+  constexpr std::array<DType, 3> kTypes{DType::kInt8, DType::kUint8, DType::kFloat32};
+  if (v.reading()) s.info.dtype = kTypes.at(static_cast<std::size_t>(type));
+  v.integer("zero_point", s.info.zero_point, kZeroPoint,
+            "element that stands for 0, within the type's range");
+  v.integers(
+      "file_axes", s.file_axes, {0, 7}, {0, 8},
+      "the axis of the tensor that each axis of its file is, such as [0, 3, 1, 2] for files of [N, C, H, "
+      "W]; without it the same axes");
+  describe(v, s.source);
+}
+
+void describe(Fields& v, FloatReferenceSpec& s) {
+  v.required().name("layer", s.layer, "layer whose output stands for these numbers");
+  v.required().optional_text("file", s.file, ".npy file of float32 in the layer's shape");
+  v.number("scale", s.scale, kPositiveScale, "real value of one step of the layer's output");
+}
+
+void describe(Fields& v, WorkloadSpec& s) {
+  v.name("name", s.name, "name of the workload, shown in reports");
+  v.choice("arithmetic", s.arithmetic, kArithmeticNames,
+           "whose arithmetic makes the results of layers that do not name their own");
+  v.required().objects("inputs", s.inputs, kTensorNames, "tensors that are there before the run");
+  const auto layer = [](LayerSpec& entry) { return LayerValue{entry}; };
+  using Layers = ListValue<std::vector<LayerSpec>, decltype(layer)>;
+  v.required().special("layers", Layers{s.layers, kTensorNames, layer}, "layers, in any order");
+  v.optional_names("outputs", s.outputs, kTensorNames,
+                   "layers whose outputs are written; without it those that no layer reads");
+  v.special("expected", FilesByLayerValue{s.expected},
+            ".npy file by layer that the layer's output must equal");
+  v.objects(
+      "float_references", s.float_references, {0, kTensorNames.high},
+      "what a float network computes of the inputs named here: the report says how well the layers' outputs "
+      "stand for it");
+}
+
+WorkloadSpec read_workload_file(const std::string& path) {
+  WorkloadSpec spec;
+  const Json document = read_json_file(path);
+  check_file_kind(document, FileKind::kWorkload, path);
+  read_document(document, path, spec);
+  return spec;
+}
+
+OrderedJson workload_schema() {
+  WorkloadSpec spec;
+  return schema_document("Tilebeat workload file",
+                         "A layer or a network with its tensors. Maps are [N, H, W, C].",
+                         ObjectValue<WorkloadSpec>{spec}.schema());
+}
+
+}  // namespace tilebeat
