@@ -1,5 +1,5 @@
-// Preloaded into the command line by determinism_test: threads begin late, and some locks of mutexes wait, for
-// times that DELAY_SEED draws.
+// Preloaded into the command line by determinism_test: threads begin late, and some locks of mutexes wait,
+// for times that DELAY_SEED draws.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>

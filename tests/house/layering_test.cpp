@@ -50,9 +50,9 @@ const Edges kAllowed{
 const std::set<std::string> kWithSystemC{"sim",          "fabric", "units", "engines_sim",
                                          "engine_units", "system", "embed", "app"};
 
-/// The level that a file belongs to: its folder; of the planner its language apart, of an engine's folder sim/,
-/// and the list of engines. Of the headers of include/tilebeat that of the errors belongs to the lowest level,
-/// the others to the highest one of the library.
+/// The level that a file belongs to: its folder; of the planner its language apart, of an engine's folder
+/// sim/, and the list of engines. Of the headers of include/tilebeat that of the errors belongs to the lowest
+/// level, the others to the highest one of the library.
 std::string level_of(const fs::path& relative) {
   const std::string folder = relative.begin()->string();
   if (folder == "tilebeat") return relative == "tilebeat/error.h" ? "base" : "embed";
@@ -93,8 +93,7 @@ std::vector<Include> includes() {
 
 TEST(Layering, every_folder_is_a_known_level) {
   for (const auto& entry : fs::directory_iterator(fs::path(TILEBEAT_SOURCE_DIR) / "src")) {
-    EXPECT_EQ(kAllowed.count(entry.path().filename().string()), 1U)
-        << entry.path() << " belongs to no level";
+    EXPECT_EQ(kAllowed.count(entry.path().filename().string()), 1U) << entry.path() << " belongs to no level";
   }
 }
 
@@ -116,7 +115,8 @@ TEST(Layering, headers_are_named_by_their_path_from_the_root) {
   int checked = 0;
   for (const Include& include : includes()) {
     if (!include.quoted) continue;
-    EXPECT_TRUE(fs::exists(source / "src" / include.target) || fs::exists(source / "include" / include.target))
+    EXPECT_TRUE(fs::exists(source / "src" / include.target) ||
+                fs::exists(source / "include" / include.target))
         << include.file << " includes " << include.target;
     ++checked;
   }

@@ -122,5 +122,49 @@ TEST(House, MA_2_planning_and_mapping_know_no_engine) {
   EXPECT_GT(checked, 1000) << "the files were found";
 }
 
+/// The lines of a class of a header, from its head to the brace that ends it.
+std::vector<std::string> class_lines(const std::string& header, const std::string& name) {
+  std::ifstream stream(kRoot / header);
+  std::vector<std::string> lines;
+  bool inside = false;
+  for (std::string line; std::getline(stream, line);) {
+    if (line.compare(0, 6 + name.size(), "class " + name) == 0) inside = true;
+    if (inside) lines.push_back(line);
+    if (inside && line == "};") break;
+  }
+  return lines;
+}
+
+/// Members of a class's interface that are not const, but for its destructor and `made`, which belong to its
+/// making.
+std::vector<std::string> changing_members(const std::string& header, const std::string& name,
+                                          const std::string& made) {
+  std::vector<std::string> found;
+  std::string declaration;
+  for (const std::string& line : class_lines(header, name)) {
+    const std::string code = line.substr(0, line.find("//"));
+    if (declaration.empty() && code.find("virtual ") == std::string::npos) continue;
+    declaration += code;
+    if (code.find(';') == std::string::npos && code.find('{') == std::string::npos) continue;
+    const bool constant = std::regex_search(declaration, std::regex("\\) const( =|;| \\{)"));
+    const bool making = declaration.find('~') != std::string::npos ||
+                        (!made.empty() && declaration.find(made) != std::string::npos);
+    if (!constant && !making) found.push_back(declaration);
+    declaration.clear();
+  }
+  return found;
+}
+
+TEST(House, MA_2_planned_layers_do_not_change) {
+  EXPECT_GT(class_lines("src/planner/language/matrix_backend.h", "MatrixLayer").size(), 20U);
+  EXPECT_GT(class_lines("src/planner/program/planned_part.h", "PlannedPart").size(), 20U);
+  for (const std::string& member :
+       changing_members("src/planner/language/matrix_backend.h", "MatrixLayer", ""))
+    ADD_FAILURE() << member << " may change what an engine says of a layer";
+  for (const std::string& member :
+       changing_members("src/planner/program/planned_part.h", "PlannedPart", "void place("))
+    ADD_FAILURE() << member << " may change a part that is made";
+}
+
 }  // namespace
 }  // namespace tilebeat::testing

@@ -8,7 +8,8 @@ namespace tilebeat {
 extern const FormMaker conv2d_form, fully_connected_form, conv_transpose_form, matmul_form, product_form;
 
 // pooling.cpp
-extern const FormMaker max_pool_form, average_pool_form, reduce_max_form;
+extern const FormMaker max_pool_form, average_pool_form;
+Form reduce_max_form();
 Form global_pool_form(Pooling::Kind kind);
 Form reduce_form(Reduce::Kind kind);
 
