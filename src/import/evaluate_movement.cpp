@@ -313,10 +313,33 @@ Constant filled(const KnownInputs& inputs, Attributes& attributes) {
              : make_constant(ElementType::kFloat32, shape, std::vector<double>(count, 0));
 }
 
-constexpr std::array<std::string_view, 18> kMovementOps{
-    "Transpose", "Slice",    "Split",   "Concat",   "Pad",       "Gather",
-    "Resize",    "Upsample", "Expand",  "Squeeze",  "Unsqueeze", "Reshape",
-    "Flatten",   "Identity", "Dropout", "Constant", "Shape",     "ConstantOfShape"};
+/// DepthToSpace, SpaceToDepth: channels are pixels of a block, then `depth`; of mode CRD the other way round.
+Constant blocks(const GraphNode& node, const Constant& x, Attributes& attributes) {
+  if (x.shape.size() != 4) throw Unsupported("a map of another rank");
+  const std::int64_t b = attributes.integer("blocksize", 0), n = x.shape[0], c = x.shape[1], h = x.shape[2],
+                     w = x.shape[3], plane = h * w;
+  const bool to_space = node.op == "DepthToSpace";
+  if (b < 1 || b > UINT16_MAX || (to_space ? c % (b * b) != 0 : h % b != 0 || w % b != 0))
+    throw Unsupported(fmt::format("a blocksize of {} for shape {}", b, extents_text(x.shape)));
+  Constant made;
+  if (to_space) {
+    const std::int64_t depth = c / (b * b);
+    const std::string mode = attributes.text("mode", "DCR");
+    if (mode != "DCR" && mode != "CRD") throw Unsupported(fmt::format("mode {}", mode));
+    const std::int64_t pixel = mode == "DCR" ? depth * plane : plane, channel = mode == "DCR" ? 1 : b * b;
+    made = gathered(x, {n, depth, h, b, w, b}, 0, {c * plane, channel * plane, w, b * pixel, 1, pixel});
+    made.shape = {n, depth, h * b, w * b};
+  } else {
+    made = gathered(x, {n, b, b, c, h / b, w / b}, 0, {c * plane, w, 1, plane, b * w, b});
+    made.shape = {n, c * b * b, h / b, w / b};
+  }
+  return made;
+}
+
+constexpr std::array<std::string_view, 20> kMovementOps{
+    "Transpose", "Slice",    "Split",   "Concat",          "Pad",          "Gather",      "Resize",
+    "Upsample",  "Expand",   "Squeeze", "Unsqueeze",       "Reshape",      "Flatten",     "Identity",
+    "Dropout",   "Constant", "Shape",   "ConstantOfShape", "DepthToSpace", "SpaceToDepth"};
 
 }  // namespace
 
@@ -345,6 +368,7 @@ Evaluated evaluate_movement(const GraphNode& node, const KnownInputs& inputs, st
   if (op == "Expand") return {expand(inputs)};
   const Constant& x = need(inputs, 0);
   if (op == "Transpose") return {transpose(x, attributes)};
+  if (op == "DepthToSpace" || op == "SpaceToDepth") return {blocks(node, x, attributes)};
   if (op == "Slice") return {slice(x, read_slice(attributes, inputs, x.shape))};
   const bool reshapes = op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze";
   if (reshapes) return {with_shape(x, moved_shape(node, x.shape, inputs, attributes))};

@@ -79,6 +79,8 @@ const std::map<std::string, OnnxLowering::Row>& OnnxLowering::table() {
       {"Slice", {&T::slice}},
       {"Split", {&T::split}},
       {"Gather", {&T::gather}},
+      {"DepthToSpace", {&T::blocks, Layout::kMap}},
+      {"SpaceToDepth", {&T::blocks, Layout::kMap}},
       {"Identity", {&T::same}},
       {"Dropout", {&T::same}},
   };

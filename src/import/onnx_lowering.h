@@ -142,6 +142,7 @@ class OnnxLowering {
                      const std::string& name);
   void split(const GraphNode& node, Attributes& attributes);
   void gather(const GraphNode& node, Attributes& attributes);
+  void blocks(const GraphNode& node, Attributes& attributes);
   void same(const GraphNode& node, Attributes& attributes);
   void join(const GraphNode& node, std::vector<OnnxValue> parts, std::int64_t axis, const Wanted& wanted);
 

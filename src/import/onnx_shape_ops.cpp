@@ -327,6 +327,31 @@ void OnnxLowering::gather(const GraphNode& node, Attributes& attributes) {
   set(node, x);
 }
 
+/// DepthToSpace, SpaceToDepth.
+void OnnxLowering::blocks(const GraphNode& node, Attributes& attributes) {
+  OnnxValue x = value(node, 0);
+  if (x.known() || x.held.type == ElementType::kFloat32) x = real(node, 0);
+  x = laid_out(x, Layout::kMap);
+  if (x.shape.size() != 4) throw Unsupported(fmt::format("a map of {} axes", x.shape.size()));
+  const bool to_space = node.op == "DepthToSpace";
+  const std::int64_t b = attributes.integer("blocksize", 0), c = x.shape[1], h = x.shape[2], w = x.shape[3];
+  if (b < 1 || b > UINT16_MAX) throw Unsupported(fmt::format("a blocksize of {}", b));
+  if (to_space ? c % (b * b) != 0 : h % b != 0 || w % b != 0)
+    throw Unsupported(fmt::format("a blocksize of {} for shape {}", b, extents_text(x.shape)));
+  FieldsJson fields{{"block_size", b}};
+  if (to_space) {
+    const std::string mode = attributes.text("mode", "DCR");
+    if (mode != "DCR" && mode != "CRD") throw Unsupported(fmt::format("mode {}", mode));
+    if (mode == "CRD") fields["mode"] = "crd";
+  }
+  x.shape = to_space ? Extents{x.shape[0], c / (b * b), h * b, w * b}
+                     : Extents{x.shape[0], c * b * b, h / b, w / b};
+  x.viewed = x.shape;
+  x.held = emitter_.movement(to_space ? "depth_to_space" : "space_to_depth", {x.held},
+                             held_shape(x.shape, x.axes), graph_.tensors[*node.outputs.at(0)].name, fields);
+  set(node, x);
+}
+
 void OnnxLowering::same(const GraphNode& node, Attributes& attributes) {
   for (const char* name : {"ratio", "seed"}) attributes.without_effect(name);  // of training
   if (node.outputs.size() > 1 && node.outputs[1]) throw Unsupported("a mask");

@@ -47,6 +47,7 @@ class TfliteLowering {
   void concatenation(const GraphNode& node, Attributes& attributes);
   void transpose(const GraphNode& node, Attributes& attributes);
   void resize(const GraphNode& node, Attributes& attributes);
+  void blocks(const GraphNode& node, Attributes& attributes);
   void slice(const GraphNode& node, Attributes& attributes);
   void strided_slice(const GraphNode& node, Attributes& attributes);
   void split(const GraphNode& node, Attributes& attributes);

@@ -326,6 +326,20 @@ void TfliteLowering::resize(const GraphNode& node, Attributes& attributes) {
   set(node, emitter_.movement("resize", {x}, shape, layer_name(node), fields));
 }
 
+/// The size of a block is that by which the declared output is larger or smaller.
+void TfliteLowering::blocks(const GraphNode& node, Attributes&) {
+  need_same_scale(node, 0);
+  const Held x = held(node, 0);
+  const Extents& shape = *output(node).shape;
+  if (x.shape.size() != 4 || shape.size() != 4) throw Unsupported("a tensor that is no map");
+  const bool to_space = node.op == "DEPTH_TO_SPACE";
+  const Extents &wide = to_space ? shape : x.shape, &deep = to_space ? x.shape : shape;
+  const std::int64_t b = deep[1] > 0 ? wide[1] / deep[1] : 0;
+  if (deep[0] != wide[0] || deep[1] * b != wide[1] || deep[2] * b != wide[2] || wide[3] * b * b != deep[3])
+    throw Unsupported(fmt::format("blocks that make {} of {}", extents_text(shape), extents_text(x.shape)));
+  set(node, emitter_.movement(lower_case(node.op), {x}, shape, layer_name(node), {{"block_size", b}}));
+}
+
 void TfliteLowering::emit_slice(const GraphNode& node, std::size_t output_index, const Extents& starts,
                                 const Extents& ends, const Extents& steps) {
   need_same_scale(node, node.op == "SPLIT" ? 1 : 0, output_index);
@@ -428,6 +442,8 @@ const std::map<std::string, TfliteLowering::Lower>& TfliteLowering::table() {
       {"TRANSPOSE", &T::transpose},
       {"RESIZE_BILINEAR", &T::resize},
       {"RESIZE_NEAREST_NEIGHBOR", &T::resize},
+      {"DEPTH_TO_SPACE", &T::blocks},
+      {"SPACE_TO_DEPTH", &T::blocks},
       {"SLICE", &T::slice},
       {"STRIDED_SLICE", &T::strided_slice},
       {"SPLIT", &T::split},

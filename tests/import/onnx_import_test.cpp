@@ -395,6 +395,18 @@ INSTANTIATE_TEST_SUITE_P(
                    m.longs("pads", {8}, {1, 0, 2, 1, 0, 1, 3, 4});
                    add_text(m.node("Pad", {"x", "pads"}, {"y"}), "mode", "edge");
                  }},
+        Spelling{"blocks_there_and_back",
+                 [](OnnxModel& m) {
+                   m.longs("shape", {4}, {2, 12, 5, 1}).node("Reshape", {"x", "shape"}, {"a"});
+                   m.attribute(m.node("DepthToSpace", {"a"}, {"b"}), "blocksize", {2});
+                   m.attribute(m.node("SpaceToDepth", {"b"}, {"y"}), "blocksize", {2});
+                 }},
+        Spelling{"blocks_channel_first",
+                 [](OnnxModel& m) {
+                   m.longs("shape", {4}, {2, 12, 5, 1}).node("Reshape", {"x", "shape"}, {"a"});
+                   onnx::Node& node = m.node("DepthToSpace", {"a"}, {"y"});
+                   m.attribute(node, "blocksize", {2}), add_text(node, "mode", "CRD");
+                 }},
         Spelling{"transposed_groups",
                  [](OnnxModel& m) {
                    std::vector<float> weights(3 * 2 * 2 * 3);
@@ -435,6 +447,53 @@ INSTANTIATE_TEST_SUITE_P(
                    m.node("Clip", {"a", "low"}, {"y"});
                  }}),
     [](const auto& spelling) { return std::string(spelling.param.name); });
+
+// What the operators' texts say: a reshape to six axes, a permutation of them, and a reshape to four.
+TEST_F(OnnxImport, OP_2_blocks_move_the_elements_that_onnx_says) {
+  struct Case {
+    const char *op, *mode;
+    Extents shape, six, perm, result;
+  };
+  for (const Case& c :
+       {Case{"DepthToSpace", "DCR", {1, 8, 2, 3}, {1, 2, 2, 2, 2, 3}, {0, 3, 4, 1, 5, 2}, {1, 2, 4, 6}},
+        Case{"DepthToSpace", "CRD", {1, 8, 2, 3}, {1, 2, 2, 2, 2, 3}, {0, 1, 4, 2, 5, 3}, {1, 2, 4, 6}},
+        Case{"SpaceToDepth", "", {1, 2, 4, 6}, {1, 2, 2, 2, 3, 2}, {0, 3, 5, 1, 2, 4}, {1, 8, 2, 3}}}) {
+    OnnxModel model;
+    model.input("x", kInt8, c.shape).output("y").output("z");
+    model.floats("s", {}, {0.5F}).integers("zero", kInt8, {}, {3});
+    model.node("DequantizeLinear", {"x", "s", "zero"}, {"r"});
+    onnx::Node& node = model.node(c.op, {"r"}, {"b"});
+    model.attribute(node, "blocksize", {2});
+    if (*c.mode != 0) add_text(node, "mode", c.mode);
+    model.node("QuantizeLinear", {"b", "s", "zero"}, {"y"});
+    model.longs("six", {6}, c.six).longs("four", {4}, c.result);
+    model.node("Reshape", {"x", "six"}, {"p"});
+    model.attribute(model.node("Transpose", {"p"}, {"q"}), "perm", c.perm);
+    model.node("Reshape", {"q", "four"}, {"z"});
+    const ImportedNetwork network = imported(model);
+    const Workload workload = loaded(network);
+    const auto made = run_reference(workload);
+    const auto elements = [&](const std::string& name) {  // in the source's order
+      for (const SourceTensor& tensor : network.tensors) {
+        if (tensor.name != name) continue;
+        const Tensor& held = made.at(*tensor.holder);
+        std::vector<int> values;
+        for (std::int64_t i = 0; i < held.elements(); ++i) {
+          std::int64_t at = i;
+          if (!tensor.axes.empty()) {  // [N, C, H, W] of a holder [N, H, W, C]
+            const std::int64_t w = c.result[3], h = c.result[2], d = c.result[1];
+            at = (i / w % h * w + i % w) * d + i / (w * h) % d;
+          }
+          values.push_back(held.at(at));
+        }
+        return values;
+      }
+      return std::vector<int>{};
+    };
+    EXPECT_EQ(elements("y"), elements("z")) << c.op << " " << c.mode;
+    EXPECT_FALSE(elements("y").empty());
+  }
+}
 
 // The last of several that are the greatest, exactly.
 TEST_F(OnnxImport, OP_2_the_last_greatest_is_picked) {

@@ -109,6 +109,26 @@ TEST_F(TfliteImport, RN_1_a_depthwise_convolution_with_a_multiplier_has_a_kernel
   EXPECT_EQ(layer["requant"]["weight_scale"].size(), 4U);
 }
 
+TEST_F(TfliteImport, OP_2_blocks_have_the_size_that_their_shapes_say) {
+  TfliteModel model;
+  const int x = model.tensor({1, 2, 3, 8}, TensorType::INT8, 0.5F, 3),
+            wide = model.tensor({1, 4, 6, 2}, TensorType::INT8, 0.5F, 3),
+            back = model.tensor({1, 2, 3, 8}, TensorType::INT8, 0.5F, 3);
+  model.op(Builtin::DEPTH_TO_SPACE, {x}, {wide});
+  model.op(Builtin::SPACE_TO_DEPTH, {wide}, {back});
+  const json made = layers(model.bytes({x}, {back}));
+  EXPECT_EQ(made.at(0)["op"], "depth_to_space");
+  EXPECT_EQ(made.at(0)["block_size"], 2);
+  EXPECT_EQ(made.at(1)["op"], "space_to_depth");
+  EXPECT_EQ(made.at(1)["block_size"], 2);
+
+  TfliteModel wrong;
+  const int in = wrong.tensor({1, 2, 3, 8}, TensorType::INT8, 0.5F, 3),
+            out = wrong.tensor({1, 6, 6, 2}, TensorType::INT8, 0.5F, 3);
+  wrong.op(Builtin::DEPTH_TO_SPACE, {in}, {out});
+  EXPECT_THROW(imported(wrong.bytes({in}, {out})), ImportError);
+}
+
 TEST_F(TfliteImport, RN_1_one_channel_is_depthwise_where_the_file_says_so) {
   TfliteModel model;
   const int x = model.tensor({1, 4, 4, 1}, TensorType::INT8, 0.5F, 3);

@@ -96,6 +96,15 @@ json transpose_case() {
   return workload({input("x", shape)}, {{"op", "transpose"}, {"perm", perm}});
 }
 
+json block_case() {
+  const int b = skewed(4), depth = skewed(9), height = skewed(8), width = skewed(8), maps = skewed(3);
+  if (one_in(2))
+    return workload({input("x", {maps, height * b, width * b, depth})},
+                    {{"op", "space_to_depth"}, {"block_size", b}});
+  return workload({input("x", {maps, height, width, depth * b * b})},
+                  {{"op", "depth_to_space"}, {"block_size", b}, {"mode", one_in(2) ? "dcr" : "crd"}});
+}
+
 json slice_case() {
   const Shape shape = random_shape();
   json layer{{"op", "slice"}};
@@ -186,6 +195,9 @@ TEST(TensorOperators, OP_2_reductions) {
 }
 TEST(TensorOperators, OP_2_transpose) {
   check_on_chips(30, transpose_case);
+}
+TEST(TensorOperators, OP_2_depth_to_space_and_space_to_depth) {
+  check_on_chips(30, block_case);
 }
 TEST(TensorOperators, OP_2_slice) {
   check_on_chips(30, slice_case);

@@ -25,7 +25,7 @@ Form norm_form(RowNorm::Kind kind);
 
 // movement.cpp
 extern const FormMaker dropout_form, flatten_form, reshape_form, concat_form, resize_form, pad_form,
-    transpose_form, slice_form, gather_form;
+    transpose_form, slice_form, gather_form, depth_to_space_form, space_to_depth_form;
 
 const std::vector<Operator>& operators() {
   using Element = Elementwise::Kind;
@@ -79,6 +79,8 @@ const std::vector<Operator>& operators() {
       {"transpose", kOne, Reads::kBytes, transpose_form},
       {"slice", kOne, Reads::kBytes, slice_form},
       {"gather", kOne, Reads::kBytes, gather_form},
+      {"depth_to_space", kOne, Reads::kMaps, depth_to_space_form},
+      {"space_to_depth", kOne, Reads::kMaps, space_to_depth_form},
       {"matmul", kTwo, Reads::kBytes, product_form, " of two inputs"},
   };
   return list;

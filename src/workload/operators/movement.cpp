@@ -265,8 +265,69 @@ class GatherForm : public OperatorForm {
   std::vector<std::int64_t> indices_;
 };
 
+/// The channels of a pixel become a block of pixels.
+class DepthToSpaceForm : public OperatorForm {
+ public:
+  void describe(Fields& v) override {
+    constexpr std::array<std::string_view, 2> kOrders{"dcr", "crd"};
+    v.required().integer("block_size", block_, kTapExtent, "height and width of a block in pixels");
+    v.choice("mode", order_, kOrders,
+             "what channels are of: dcr: pixel of the block, then channel of the output; crd: the other way "
+             "round");
+  }
+
+  void load(const LayerSource& source, Layer& layer) const override {
+    const auto& in = source.input().shape;
+    const std::int64_t channels = in[3], b = block_;
+    if (channels % (b * b) != 0)
+      source.place.key("block_size")
+          .refuse_value(block_, fmt::format("a number whose square divides the {} channels", channels));
+    const std::int64_t depth = channels / (b * b), pixel = order_ == Order::kPixelFirst ? depth : 1;
+    layer.output = source.input();
+    layer.output.shape = {in[0], in[1] * b, in[2] * b, depth};
+    check_shape(layer.output.shape, source.place);
+    // Rows and columns of the output are those of the input, with those of a block inside.
+    const std::int64_t row = in[2] * channels, channel = order_ == Order::kPixelFirst ? 1 : b * b;
+    layer.operation =
+        Move{{in[0], in[1], b, in[2], b, depth}, {in[1] * row, row, b * pixel, channels, pixel, channel}};
+  }
+
+ private:
+  enum class Order : std::uint8_t { kPixelFirst, kChannelFirst };
+
+  int block_ = 1;
+  Order order_ = Order::kPixelFirst;
+};
+
+/// The pixels of a block become the channels of one pixel, block row by block row.
+class SpaceToDepthForm : public OperatorForm {
+ public:
+  void describe(Fields& v) override {
+    v.required().integer("block_size", block_, kTapExtent, "height and width of a block in pixels");
+  }
+
+  void load(const LayerSource& source, Layer& layer) const override {
+    const auto& in = source.input().shape;
+    const std::int64_t channels = in[3], b = block_;
+    if (in[1] % b != 0 || in[2] % b != 0)
+      source.place.key("block_size")
+          .refuse_value(block_, fmt::format("a divisor of the height {} and of the width {}", in[1], in[2]));
+    layer.output = source.input();
+    layer.output.shape = {in[0], in[1] / b, in[2] / b, channels * b * b};
+    check_shape(layer.output.shape, source.place);
+    const std::int64_t row = in[2] * channels;
+    layer.operation = Move{{in[0], in[1] / b, in[2] / b, b, b, channels},
+                           {in[1] * row, b * row, b * channels, row, channels, 1}};
+  }
+
+ private:
+  int block_ = 1;
+};
+
 }  // namespace
 
+extern const FormMaker depth_to_space_form = make_form<DepthToSpaceForm>;
+extern const FormMaker space_to_depth_form = make_form<SpaceToDepthForm>;
 extern const FormMaker dropout_form = make_form<DropoutForm>;
 extern const FormMaker flatten_form = make_form<FlattenForm>;
 extern const FormMaker reshape_form = make_form<ReshapeForm>;
