@@ -53,6 +53,36 @@ configured() {
   [[ -f $root/$1/build.ninja ]] && grep -qxF -- "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$root/$1/CMakeCache.txt"
 }
 
+# show_progress LOG: passes what ninja says to LOG, and tells on stderr how far it is: on a terminal in one line that is rewritten every
+# second, otherwise in a line at each quarter of a build of some length.
+show_progress() {
+  local line="" part="" status done=0 all=0 quarter=0 shown="" begin=$SECONDS
+  while true; do
+    status=0
+    IFS= read -r -t 1 part || status=$?
+    line+=$part
+    if ((status == 0)); then
+      printf '%s\n' "$line" >>"$1"
+      if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] && $line != *"globbed directories"* && $line != *"Re-running CMake"* ]]; then
+        done=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+      fi
+      line=""
+    elif ((status <= 128)); then  # the end; above it, a second has passed
+      break
+    fi
+    ((all > 0)) || continue
+    shown="${0##*/}: building, $done of $all steps, $((SECONDS - begin)) s"
+    if [[ -t 2 ]]; then
+      printf '\r\033[K%s' "$shown" >&2
+    elif ((all >= 8 && done * 4 / all > quarter)); then
+      quarter=$((done * 4 / all))
+      printf '%s\n' "$shown" >&2
+    fi
+  done
+  [[ -z $line ]] || printf '%s\n' "$line" >>"$1"
+  if [[ -t 2 && $shown ]]; then printf '\r\033[K' >&2; fi
+}
+
 # build FOLDER TARGETS NAME=VALUE...: brings TARGETS (separated by blanks) in FOLDER up to date. CMake is called when the
 # folder is not configured yet or has other values in its cache.
 build() {
@@ -76,7 +106,9 @@ build() {
     fi
   fi
   # shellcheck disable=SC2086
-  if ! cmake --build "$folder" -j 2 --target $targets >"$log" 2>&1 </dev/null 9>&-; then
+  : >"$log"
+  # The last part of a pipe would hold the lock, too, if it kept the descriptor.
+  if ! cmake --build "$folder" -j 2 --target $targets 2>&1 </dev/null 9>&- | show_progress "$log" 9>&-; then
     cat -- "$log" >&2
     fail "the build failed; its output is above and in $log"
   fi

@@ -13,10 +13,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kConfig = "configs/cluster4x4.json";
+constexpr const char* kMappedConfig = "configs/cluster4x4.json";
 constexpr const char* kLayer = "models/resnet50_1x1.json";
 
-std::string mapping_of(const std::string& fields) {
+std::string one_mapping(const std::string& fields) {
   return R"({"tilebeat_mapping": 1, "layers": [{"layer": "conv", )" + fields + "}]}";
 }
 
@@ -24,30 +24,30 @@ TEST(MappingFile, MA_1_what_plan_writes_gives_the_same_run) {
   const CommandFolder folder;
   const std::string mapping = folder.path("m.json");
   ASSERT_EQ(folder
-                .run({"plan", "--config", source_path(kConfig), "--layer", source_path(kLayer), "--mapping",
-                      mapping})
+                .run({"plan", "--config", source_path(kMappedConfig), "--layer", source_path(kLayer),
+                      "--mapping", mapping})
                 .status,
             0);
   for (const std::string& out : {std::string("chosen"), std::string("given")}) {
     std::vector<std::string> options{"--out", folder.path(out), "--check", "on"};
     if (out == "given") options.insert(options.end(), {"--mapping", mapping});
-    ASSERT_EQ(folder.run_layer(kConfig, kLayer, options).status, 0);
+    ASSERT_EQ(folder.run_layer(kMappedConfig, kLayer, options).status, 0);
   }
   EXPECT_EQ(folder.results("chosen"), folder.results("given"));
 }
 
 TEST(MappingFile, MA_1_a_field_that_is_changed_is_obeyed_and_outputs_stay) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer(kConfig, kLayer, {"--out", folder.path("chosen")}).status, 0);
+  ASSERT_EQ(folder.run_layer(kMappedConfig, kLayer, {"--out", folder.path("chosen")}).status, 0);
   for (const char* fields :
        {R"("row_parts": 1, "column_parts": 1, "kernel_parts": 1)", R"("row_parts": 2, "column_parts": 2)",
         R"("order": "kernel_outer")", R"("maps": "sram", "kernels": "direct")", R"("results": "sram")",
         R"("tile_rows": 2, "tile_columns": 8, "map_buffers": 3)",
         R"("channel_parts": 2, "blocks_per_load": 1)"}) {
     SCOPED_TRACE(fields);
-    const std::string mapping = folder.write("m.json", mapping_of(fields));
+    const std::string mapping = folder.write("m.json", one_mapping(fields));
     const CommandResult run = folder.run_layer(
-        kConfig, kLayer, {"--mapping", mapping, "--out", folder.path("given"), "--check", "on"});
+        kMappedConfig, kLayer, {"--mapping", mapping, "--out", folder.path("given"), "--check", "on"});
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_EQ(read_bytes(folder.path("chosen/outputs/conv.npy")),
               read_bytes(folder.path("given/outputs/conv.npy")));
@@ -87,10 +87,11 @@ TEST(MappingFile, MA_1_OP_1_choices_of_the_rolling_unit_by_layer) {
 // Trials simulate the same layer by itself: for one layer the fastest of them is the run's.
 TEST(MappingFile, MA_3_a_search_finds_a_mapping_that_is_no_slower_and_the_same_every_time) {
   const CommandFolder folder;
-  nlohmann::json searching = nlohmann::json::parse(read_bytes(source_path(kConfig)), nullptr, true, true);
+  nlohmann::json searching =
+      nlohmann::json::parse(read_bytes(source_path(kMappedConfig)), nullptr, true, true);
   searching["planner"]["search"] = 4;
   const std::string config = folder.write("search.json", searching.dump());
-  ASSERT_EQ(folder.run_layer(kConfig, kLayer, {"--out", folder.path("estimated")}).status, 0);
+  ASSERT_EQ(folder.run_layer(kMappedConfig, kLayer, {"--out", folder.path("estimated")}).status, 0);
   for (const char* out : {"first", "second"}) {
     const CommandResult run = folder.run({"run", "--config", config, "--layer", source_path(kLayer), "--out",
                                           folder.path(out), "--check", "on"});
@@ -112,9 +113,9 @@ class MappingRefused : public ::testing::TestWithParam<Refused> {};
 
 TEST_P(MappingRefused, MA_1_with_the_reason_and_status_2) {
   const CommandFolder folder;
-  const std::string mapping = folder.write("m.json", mapping_of(GetParam().fields));
+  const std::string mapping = folder.write("m.json", one_mapping(GetParam().fields));
   const CommandResult run =
-      folder.run_layer(kConfig, kLayer, {"--mapping", mapping, "--out", folder.path("out")});
+      folder.run_layer(kMappedConfig, kLayer, {"--mapping", mapping, "--out", folder.path("out")});
   EXPECT_EQ(run.status, 2);
   EXPECT_THAT(run.err, HasSubstr(GetParam().message));
   EXPECT_EQ(folder.files().size(), 1U) << "nothing is written";
@@ -223,7 +224,7 @@ TEST(MappingFile, MA_1_plan_does_not_write_over_what_it_reads) {
   const std::string layer = folder.write("l.json", read_bytes(source_path("models/worked_dense.json")));
   const std::string before = read_bytes(layer);
   const CommandResult plan =
-      folder.run({"plan", "--config", source_path(kConfig), "--layer", layer, "--mapping", layer});
+      folder.run({"plan", "--config", source_path(kMappedConfig), "--layer", layer, "--mapping", layer});
   EXPECT_EQ(plan.status, 2);
   EXPECT_EQ(read_bytes(layer), before);
 }
@@ -262,7 +263,7 @@ TEST(MappingFile, MA_1_w_fold_adds_up_parts_of_one_tile) {
         "layers": [{"name": "conv", "op": "conv2d", "inputs": ["x"], "out_channels": 32, "kernel": [3, 3],
                     "weights": {"random": {"seed": 2}}}], "outputs": ["conv"]})");
   const auto run = [&](const std::string& fields) {
-    const std::string mapping = folder.write("m.json", mapping_of(fields));
+    const std::string mapping = folder.write("m.json", one_mapping(fields));
     return folder.run({"run", "--config", source_path("configs/wfold16x4.json"), "--layer", layer,
                        "--mapping", mapping, "--out", folder.path("given"), "--check", "on"});
   };
@@ -285,10 +286,10 @@ TEST(MappingFile, HI_4_MA_1_cores_that_are_not_in_step_share_no_kernels) {
                     "weights": {"random": {"seed": 2}}}], "outputs": ["conv"]})");
   for (const char* parts : {R"("kernel_buffers": 2)", R"("kernel_buffers": 2, "channel_parts": 3)"}) {
     const std::string mapping = folder.write(
-        "m.json", mapping_of(std::string(R"("row_parts": 2, "column_parts": 1, "kernel_parts": 1, )"
-                                         R"("tile_rows": 1, "tile_columns": 8, "blocks_per_load": 1, )"
-                                         R"("order": "kernel_outer", )") +
-                             parts));
+        "m.json", one_mapping(std::string(R"("row_parts": 2, "column_parts": 1, "kernel_parts": 1, )"
+                                          R"("tile_rows": 1, "tile_columns": 8, "blocks_per_load": 1, )"
+                                          R"("order": "kernel_outer", )") +
+                              parts));
     const CommandResult run = folder.run({"run", "--config", config, "--layer", layer, "--mapping", mapping,
                                           "--check", "on", "--out", folder.path("out")});
     EXPECT_EQ(run.status, 0) << run.err;
@@ -310,7 +311,7 @@ TEST(MappingFile, MA_1_OP_1_images_are_split_over_cores) {
     for (const char* kernels : {"direct", "sram"}) {
       const std::string mapping = folder.write(
           "m.json",
-          mapping_of(std::string(R"("image_parts": 2, "row_parts": 2, "kernels": ")") + kernels + "\""));
+          one_mapping(std::string(R"("image_parts": 2, "row_parts": 2, "kernels": ")") + kernels + "\""));
       const CommandResult run =
           folder.run({"run", "--config", source_path("configs/cluster4.json"), "--layer", layer, "--mapping",
                       mapping, "--check", "on", "--out", folder.path("out")});
@@ -318,7 +319,7 @@ TEST(MappingFile, MA_1_OP_1_images_are_split_over_cores) {
     }
     const CommandResult more =
         folder.run({"run", "--config", source_path("configs/cluster4.json"), "--layer", layer, "--mapping",
-                    folder.write("more.json", mapping_of(R"("image_parts": 4)"))});
+                    folder.write("more.json", one_mapping(R"("image_parts": 4)"))});
     EXPECT_EQ(more.status, 2);
     EXPECT_THAT(more.err, HasSubstr("mapping: image_parts 4 is more than 3"));
   }

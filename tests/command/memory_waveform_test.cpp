@@ -16,7 +16,7 @@
 namespace tilebeat::testing {
 namespace {
 
-constexpr std::int64_t kPeriod = 1000;  // ps, of the configurations
+constexpr std::int64_t kMemoryPeriod = 1000;  // ps, of the configurations
 
 class MemoriesOf : public ::testing::TestWithParam<const char*> {
  protected:
@@ -29,7 +29,7 @@ class MemoriesOf : public ::testing::TestWithParam<const char*> {
       const auto& [at, to] = signal.changes[i];
       const std::int64_t until =
           std::min(end, i + 1 < signal.changes.size() ? signal.changes[i + 1].first : end);
-      total += value(to.value_or(0)) * ((until - at) / kPeriod);
+      total += value(to.value_or(0)) * ((until - at) / kMemoryPeriod);
     }
     return total;
   }
@@ -54,7 +54,7 @@ TEST_P(MemoriesOf, UI_7_ports_show_requests_banks_and_waits_as_they_are_counted)
   ASSERT_EQ(result.status, 0) << result.err;
   const nlohmann::json report = folder.report();
   const Vcd vcd(read_bytes(folder.path("wave.vcd")));
-  const std::int64_t end = report.at("total").at("cycles").get<std::int64_t>() * kPeriod;
+  const std::int64_t end = report.at("total").at("cycles").get<std::int64_t>() * kMemoryPeriod;
   std::int64_t waits = 0;
   for (const char* memory : {"core0.nram", "core0.wram", "memory.sram"}) {
     const std::string module = fmt::format("cluster0.{}", memory);
@@ -132,7 +132,7 @@ TEST(MemoryWaveform, UI_7_ports_of_engines_are_shown_in_their_cycles) {
     if (to == 1U)
       since = at;
     else if (to == 0U && at > since)
-      high += (at - since) / kPeriod;
+      high += (at - since) / kMemoryPeriod;
   }
   EXPECT_EQ(high, busy);
 }

@@ -13,8 +13,8 @@
 namespace tilebeat::testing {
 namespace {
 
-constexpr std::int64_t kPeriod = 1000;  // ps, of configs/offset16.json
-constexpr const char* kConfig = "configs/offset16.json";
+constexpr std::int64_t kOffsetPeriod = 1000;  // ps, of configs/offset16.json
+constexpr const char* kOffsetConfig = "configs/offset16.json";
 constexpr int kSide = 6, kOutputs = 4, kChannels = 8, kVector = 4, kLine = 64;
 
 struct BeatSeen {
@@ -56,8 +56,8 @@ TEST(OffsetWaveform, OT_1_OT_4_UI_3_taps_channels_hits_and_misses_beat_by_beat) 
     "layers": [{"name": "conv1", "op": "conv2d", "inputs": ["x"], "out_channels": 16, "kernel": [3, 3],
                 "weights": {"random": {"seed": 4}}}],
     "outputs": ["conv1"]})");
-  const CommandResult result =
-      folder.run({"run", "--config", source_path(kConfig), "--layer", "layer.json", "--vcd", "wave.vcd"});
+  const CommandResult result = folder.run(
+      {"run", "--config", source_path(kOffsetConfig), "--layer", "layer.json", "--vcd", "wave.vcd"});
   ASSERT_EQ(result.status, 0) << result.err;
   const Vcd vcd(read_bytes(folder.path("wave.vcd")));
   const auto signal = [&](const char* name) -> const VcdSignal& {
@@ -66,7 +66,7 @@ TEST(OffsetWaveform, OT_1_OT_4_UI_3_taps_channels_hits_and_misses_beat_by_beat) 
   std::vector<BeatSeen> beats;
   const VcdSignal& beat = signal("beat");
   const std::int64_t end = beat.changes.back().first;
-  for (std::int64_t time = beat.first_known(); time < end; time += kPeriod) {
+  for (std::int64_t time = beat.first_known(); time < end; time += kOffsetPeriod) {
     if (beat.at(time) != 1U) continue;
     const auto value = [&](const char* name) { return signal(name).at(time).value(); };
     EXPECT_EQ(value("group"), 0U);

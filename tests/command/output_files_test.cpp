@@ -20,12 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 using Files = std::map<std::string, std::string>;
 
-constexpr const char* kConfig = "configs/switch16.json";
-constexpr const char* kDilated = "models/worked_dilated.json";
+constexpr const char* kWrittenConfig = "configs/switch16.json";
+constexpr const char* kWrittenLayer = "models/worked_dilated.json";
 constexpr const char* kChain = "models/small_chain.json";
 
 std::vector<std::string> arguments_of(const std::string& workload, std::vector<std::string> more) {
-  std::vector<std::string> arguments{"run", "--config", source_path(kConfig), "--layer",
+  std::vector<std::string> arguments{"run", "--config", source_path(kWrittenConfig), "--layer",
                                      source_path(workload)};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
@@ -43,18 +43,21 @@ bool eventually(const std::function<bool()>& there) {
 /// What the run of the dilated example writes to --vcd and --timeline.
 Files traces() {
   const CommandFolder folder;
-  EXPECT_EQ(folder.run_layer(kConfig, kDilated, {"--vcd", "w.vcd", "--timeline", "t.json"}).status, 0);
+  EXPECT_EQ(
+      folder.run_layer(kWrittenConfig, kWrittenLayer, {"--vcd", "w.vcd", "--timeline", "t.json"}).status, 0);
   return folder.files();
 }
 
 TEST(OutputFiles, UI_3_a_timeline_does_not_change_the_waveform) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--vcd", "w.vcd"}).status, 0);
+  ASSERT_EQ(folder.run_layer(kWrittenConfig, kWrittenLayer, {"--vcd", "w.vcd"}).status, 0);
   const Files both = traces();
   EXPECT_EQ(read_bytes(folder.path("w.vcd")), both.at("w.vcd"));
   EXPECT_EQ(read_bytes(folder.path("tilebeat-out/report.json")), both.at("tilebeat-out/report.json"));
-  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--timeline", "t.json", "--granularity", "clock"}).status,
-            0);
+  ASSERT_EQ(
+      folder.run_layer(kWrittenConfig, kWrittenLayer, {"--timeline", "t.json", "--granularity", "clock"})
+          .status,
+      0);
   EXPECT_EQ(read_bytes(folder.path("t.json")), both.at("t.json"));
 }
 
@@ -62,7 +65,7 @@ TEST(OutputFiles, UI_5_a_pipe_is_written_straight_through) {
   const CommandFolder folder;
   const std::string pipe = folder.path("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const StartedCommand run = folder.start(arguments_of(kDilated, {"--vcd", "pipe"}));
+  const StartedCommand run = folder.start(arguments_of(kWrittenLayer, {"--vcd", "pipe"}));
   const std::string bytes = read_bytes(pipe);
   EXPECT_EQ(run.finish().status, 0);
   EXPECT_EQ(bytes, traces().at("w.vcd"));
@@ -73,7 +76,7 @@ TEST(OutputFiles, UI_5_a_pipe_that_its_reader_leaves_is_an_error) {
   const CommandFolder folder;
   const std::string pipe = folder.path("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const StartedCommand run = folder.start(arguments_of(kDilated, {"--vcd", "pipe"}));
+  const StartedCommand run = folder.start(arguments_of(kWrittenLayer, {"--vcd", "pipe"}));
   close(open(pipe.c_str(), O_RDONLY));
   const CommandResult result = run.finish();
   EXPECT_EQ(result.status, 2);
@@ -85,7 +88,7 @@ TEST(OutputFiles, UI_5_a_full_device_is_exit_2_and_stays_a_device) {
   const CommandFolder folder;
   fs::create_symlink("/dev/full", folder.path("full"));
   for (const char* option : {"--vcd", "--timeline"}) {
-    const CommandResult result = folder.run_layer(kConfig, kDilated, {option, "full"});
+    const CommandResult result = folder.run_layer(kWrittenConfig, kWrittenLayer, {option, "full"});
     EXPECT_EQ(result.status, 2);
     EXPECT_EQ(result.err, "tilebeat: full: cannot be written: No space left on device\n");
     EXPECT_TRUE(fs::is_symlink(folder.path("full")));
@@ -95,7 +98,8 @@ TEST(OutputFiles, UI_5_a_full_device_is_exit_2_and_stays_a_device) {
     fs::create_symlink("/dev/full", folder.path("full"));
   }
   fs::create_symlink("/dev/null", folder.path("null"));
-  EXPECT_EQ(folder.run_layer(kConfig, kDilated, {"--vcd", "null", "--timeline", "null"}).status, 0);
+  EXPECT_EQ(folder.run_layer(kWrittenConfig, kWrittenLayer, {"--vcd", "null", "--timeline", "null"}).status,
+            0);
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
@@ -106,7 +110,7 @@ TEST(OutputFiles, UI_5_a_symbolic_link_keeps_pointing_to_what_is_written) {
   fs::create_symlink("far/old.vcd", folder.path("w.vcd"));
   fs::create_symlink("far/new.json", folder.path("t.json"));
   const CommandResult result =
-      folder.run_layer(kConfig, kDilated, {"--vcd", "w.vcd", "--timeline", "t.json"});
+      folder.run_layer(kWrittenConfig, kWrittenLayer, {"--vcd", "w.vcd", "--timeline", "t.json"});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(fs::read_symlink(folder.path("w.vcd")), "far/old.vcd");
   EXPECT_EQ(fs::read_symlink(folder.path("t.json")), "far/new.json");
@@ -120,7 +124,8 @@ TEST(OutputFiles, UI_5_new_files_have_the_usual_mode_and_old_ones_theirs) {
   folder.write("w.vcd", "old");
   ASSERT_EQ(chmod(folder.path("w.vcd").c_str(), 0640), 0);
   const mode_t before = umask(027);
-  EXPECT_EQ(folder.run_layer(kConfig, kDilated, {"--vcd", "w.vcd", "--timeline", "t.json"}).status, 0);
+  EXPECT_EQ(
+      folder.run_layer(kWrittenConfig, kWrittenLayer, {"--vcd", "w.vcd", "--timeline", "t.json"}).status, 0);
   umask(before);
   const auto mode = [&](const char* name) {
     return static_cast<unsigned>(fs::status(folder.path(name)).permissions());
@@ -138,9 +143,9 @@ TEST(OutputFiles, UI_5_files_of_the_user_stay) {
   const std::vector<std::string> mine{"tilebeat-out/notes.txt", "tilebeat-out/outputs/mine.npy",
                                       "tilebeat-out.partial/mine.txt", "w.vcd.partial", "t.json.partial"};
   for (const std::string& name : mine) folder.write(name, "mine");
-  for (const char* workload : {kChain, kDilated}) {
+  for (const char* workload : {kChain, kWrittenLayer}) {
     const CommandResult result =
-        folder.run_layer(kConfig, workload, {"--vcd", "w.vcd", "--timeline", "t.json"});
+        folder.run_layer(kWrittenConfig, workload, {"--vcd", "w.vcd", "--timeline", "t.json"});
     EXPECT_EQ(result.status, 0) << result.err;
     for (const std::string& name : mine) EXPECT_EQ(read_bytes(folder.path(name)), "mine") << name;
   }
@@ -150,17 +155,18 @@ TEST(OutputFiles, UI_5_files_of_the_user_stay) {
 
 TEST(OutputFiles, UI_5_outputs_of_an_earlier_run_go_unless_this_one_reads_them) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer(kConfig, kDilated).status, 0);
-  nlohmann::json model = nlohmann::json::parse(read_bytes(source_path(kDilated)), nullptr, true, true);
+  ASSERT_EQ(folder.run_layer(kWrittenConfig, kWrittenLayer).status, 0);
+  nlohmann::json model = nlohmann::json::parse(read_bytes(source_path(kWrittenLayer)), nullptr, true, true);
   nlohmann::json& layer = model["layers"][0];
   layer["name"] = "second", layer["dilation"] = {1, 1};
   model["outputs"] = {"second"};
   folder.write("second.json", model.dump());
-  const std::vector<std::string> run{"run", "--config", source_path(kConfig), "--layer", "second.json"};
+  const std::vector<std::string> run{"run", "--config", source_path(kWrittenConfig), "--layer",
+                                     "second.json"};
   ASSERT_EQ(folder.run(run).status, 0);
   EXPECT_EQ(folder.tensors("tilebeat-out").size(), 1U) << "conv1.npy would pass for a result";
 
-  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--out", "chain"}).status, 0);
+  ASSERT_EQ(folder.run_layer(kWrittenConfig, kWrittenLayer, {"--out", "chain"}).status, 0);
   const nlohmann::json shape = {1, 4, 10, 16};
   model["inputs"] = {{{"name", "x"}, {"shape", shape}, {"file", "chain/outputs/conv1.npy"}}};
   folder.write("second.json", model.dump());
@@ -184,14 +190,14 @@ class RefusedOutput : public ::testing::TestWithParam<Clash> {};
 
 TEST_P(RefusedOutput, UI_5_exit_2_before_simulating_and_nothing_changed) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--out", "earlier"}).status, 0);
-  nlohmann::json model = nlohmann::json::parse(read_bytes(source_path(kDilated)), nullptr, true, true);
+  ASSERT_EQ(folder.run_layer(kWrittenConfig, kWrittenLayer, {"--out", "earlier"}).status, 0);
+  nlohmann::json model = nlohmann::json::parse(read_bytes(source_path(kWrittenLayer)), nullptr, true, true);
   fs::copy(folder.path("earlier/outputs/conv1.npy"), folder.path("wanted.npy"));
   model["expected"] = {{"conv1", "wanted.npy"}};
   folder.write("layer.json", model.dump());
   model["expected"] = {{"conv1", "earlier/outputs/conv1.npy"}};
   folder.write("reads_earlier.json", model.dump());
-  fs::copy(source_path(kConfig), folder.path("hw.json"));
+  fs::copy(source_path(kWrittenConfig), folder.path("hw.json"));
   fs::create_symlink("hw.json", folder.path("link.json"));
   fs::create_directories(folder.path("folders/report.json"));
   fs::create_directories(folder.path("tensor_folder/outputs/conv1.npy"));
@@ -235,21 +241,21 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(OutputFiles, UI_5_traces_may_lie_in_the_output_folder) {
   const CommandFolder folder;
-  const CommandResult result =
-      folder.run_layer(kConfig, kDilated, {"--out", "o", "--vcd", "o/w.vcd", "--timeline", "o/t.json"});
+  const CommandResult result = folder.run_layer(kWrittenConfig, kWrittenLayer,
+                                                {"--out", "o", "--vcd", "o/w.vcd", "--timeline", "o/t.json"});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(folder.files("o").size(), 7U);
 }
 
 TEST(OutputFiles, UI_5_files_that_grow_too_large_leave_everything_as_it_was) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer(kConfig, kChain, {"--vcd", "w.vcd"}).status, 0);
+  ASSERT_EQ(folder.run_layer(kWrittenConfig, kChain, {"--vcd", "w.vcd"}).status, 0);
   const Files before = folder.files();
   CommandSetting limited;
   limited.max_file_bytes = 4096;
   for (const std::vector<std::string>& more :
        {std::vector<std::string>{}, {"--vcd", "w.vcd"}, {"--timeline", "t.json"}, {"--out", "new/o"}}) {
-    const CommandResult result = folder.run(arguments_of(kDilated, more), limited);
+    const CommandResult result = folder.run(arguments_of(kWrittenLayer, more), limited);
     EXPECT_EQ(result.status, 2) << result.err;
     EXPECT_NE(result.err.find("cannot be written: File too large"), std::string::npos) << result.err;
     EXPECT_EQ(folder.files(), before);
@@ -259,9 +265,10 @@ TEST(OutputFiles, UI_5_files_that_grow_too_large_leave_everything_as_it_was) {
 // A pipe holds the run back before its last steps: meanwhile the place of the report becomes a folder.
 TEST(OutputFiles, UI_5_a_report_that_cannot_be_written_any_more_leaves_everything_as_it_was) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer(kConfig, kChain, {"--vcd", "w.vcd"}).status, 0);
+  ASSERT_EQ(folder.run_layer(kWrittenConfig, kChain, {"--vcd", "w.vcd"}).status, 0);
   ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
-  const StartedCommand run = folder.start(arguments_of(kDilated, {"--vcd", "w.vcd", "--timeline", "pipe"}));
+  const StartedCommand run =
+      folder.start(arguments_of(kWrittenLayer, {"--vcd", "w.vcd", "--timeline", "pipe"}));
   ASSERT_TRUE(eventually([&] {
     for (const auto& [name, bytes] : folder.files()) {
       if (name.rfind(".tilebeat-", 0) == 0) return true;
@@ -284,7 +291,8 @@ TEST(OutputFiles, UI_5_a_report_that_cannot_be_written_any_more_leaves_everythin
 TEST(OutputFiles, UI_5_one_run_at_a_time_writes_into_a_folder) {
   const CommandFolder folder;
   ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
-  const StartedCommand first = folder.start(arguments_of(kDilated, {"--out", "o", "--timeline", "pipe"}));
+  const StartedCommand first =
+      folder.start(arguments_of(kWrittenLayer, {"--out", "o", "--timeline", "pipe"}));
   ASSERT_TRUE(eventually([&] { return fs::exists(folder.path("o/outputs")); }));
   const CommandResult second = folder.run(arguments_of(kChain, {"--out", "o"}));
   EXPECT_EQ(second.status, 2);
@@ -299,7 +307,8 @@ TEST(OutputFiles, UI_5_one_run_at_a_time_writes_into_a_folder) {
 TEST(OutputFiles, UI_5_a_killed_run_keeps_nobody_out) {
   const CommandFolder folder;
   ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
-  const StartedCommand first = folder.start(arguments_of(kDilated, {"--out", "o", "--timeline", "pipe"}));
+  const StartedCommand first =
+      folder.start(arguments_of(kWrittenLayer, {"--out", "o", "--timeline", "pipe"}));
   ASSERT_TRUE(eventually([&] { return fs::exists(folder.path("o/outputs")); }));
   first.signal(SIGKILL);
   EXPECT_EQ(first.finish().status, 128 + SIGKILL);
@@ -308,11 +317,11 @@ TEST(OutputFiles, UI_5_a_killed_run_keeps_nobody_out) {
 
 TEST(OutputFiles, UI_5_an_output_that_is_another_one_under_a_second_name_is_refused) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--out", "o"}).status, 0);
+  ASSERT_EQ(folder.run_layer(kWrittenConfig, kWrittenLayer, {"--out", "o"}).status, 0);
   fs::remove(folder.path("o/outputs/conv1.npy"));
   fs::create_symlink("../report.json", folder.path("o/outputs/conv1.npy"));
   const Files before = folder.files();
-  const CommandResult result = folder.run_layer(kConfig, kDilated, {"--out", "o"});
+  const CommandResult result = folder.run_layer(kWrittenConfig, kWrittenLayer, {"--out", "o"});
   EXPECT_EQ(result.status, 2);
   EXPECT_NE(result.err.find("o/report.json and o/outputs/conv1.npy: are the same file"), std::string::npos)
       << result.err;
@@ -323,7 +332,7 @@ TEST(OutputFiles, UI_5_what_a_program_reads_is_an_input) {
   const CommandFolder folder;
   const std::string program =
       folder.write("p.program", ".data 0x10000 x.npy\n.program core 0.0\nlayer.end\nhalt\n");
-  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--out", "o"}).status, 0);
+  ASSERT_EQ(folder.run_layer(kWrittenConfig, kWrittenLayer, {"--out", "o"}).status, 0);
   fs::copy(folder.path("o/outputs/conv1.npy"), folder.path("x.npy"));
   const Files before = folder.files();
   for (const std::vector<std::string>& more :
@@ -349,7 +358,7 @@ TEST(OutputFiles, UI_5_a_standard_error_that_cannot_be_written_changes_nothing) 
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   };
   const std::string good =
-      fmt::format("run --config {} --layer {}", source_path(kConfig), source_path(kDilated));
+      fmt::format("run --config {} --layer {}", source_path(kWrittenConfig), source_path(kWrittenLayer));
   for (const char* to : {"&-", "/dev/full"}) {
     EXPECT_EQ(status_of("run --config missing.json --layer missing.json", to), 2) << to;
     EXPECT_EQ(status_of("frobnicate", to), 2) << to;
@@ -386,7 +395,7 @@ TEST(OutputFiles, UI_5_a_signal_that_is_ignored_stays_ignored) {
   ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
   CommandSetting background;
   background.interrupts_ignored = true;
-  const StartedCommand run = folder.start(arguments_of(kDilated, {"--vcd", "pipe"}), background);
+  const StartedCommand run = folder.start(arguments_of(kWrittenLayer, {"--vcd", "pipe"}), background);
   ASSERT_TRUE(eventually([&] { return !folder.files().empty(); }));
   run.signal(SIGINT);
   read_bytes(folder.path("pipe"));

@@ -106,11 +106,11 @@ TEST(ReductionParts, MA_1_a_field_that_is_changed_is_obeyed_and_outputs_stay) {
   }
 }
 
-struct Refused {
+struct RefusedReduction {
   const char *name, *chip, *layer, *fields, *reason;
 };
 constexpr const char* kConvolution = R"("op": "conv2d", "out_channels": 32, "kernel": [1, 1])";
-class ReductionRefused : public ::testing::TestWithParam<Refused> {};
+class ReductionRefused : public ::testing::TestWithParam<RefusedReduction> {};
 
 TEST_P(ReductionRefused, MA_1_with_the_reason) {
   const CommandFolder folder;
@@ -129,43 +129,48 @@ TEST_P(ReductionRefused, MA_1_with_the_reason) {
 INSTANTIATE_TEST_SUITE_P(
     Mappings, ReductionRefused,
     ::testing::Values(
-        Refused{
+        RefusedReduction{
             "more_cores_than_a_cluster", R"({"chip": {"clusters": 2, "cores_per_cluster": 4}})", kConvolution,
             R"("reduction_parts": 8)",
             "reduction_parts 8 is more than 4, chip.cores_per_cluster: sums pass through the memory of a"},
-        Refused{"one_core_a_cluster", R"({"chip": {"clusters": 4, "cores_per_cluster": 1}})", kConvolution,
-                R"("reduction_parts": 2)", "reduction_parts 2 is more than 1, chip.cores_per_cluster"},
-        Refused{"teams_across_clusters", R"({"chip": {"clusters": 2, "cores_per_cluster": 4}})", kConvolution,
-                R"("reduction_parts": 3, "row_parts": 2)", "row_parts 2 is more than 1"},
-        Refused{"more_parts_than_grains",
-                R"({"chip": {"cores_per_cluster": 16}, "switch_array": {"port_channels": 8}})", kConvolution,
-                R"("reduction_parts": 9)", "is more than 8, the parts of 64 channels in multiples of 8"},
-        Refused{"groups", R"({"chip": {"cores_per_cluster": 4}})",
-                R"("op": "conv2d", "out_channels": 64, "kernel": [1, 1], "groups": 2)",
-                R"("reduction_parts": 2)", "reduction_parts 2 needs sums over parts of the channels"},
-        Refused{"more_parts_than_groups", R"({"chip": {"cores_per_cluster": 8}})",
-                R"("op": "conv2d", "out_channels": 64, "kernel": [1, 1], "groups": 64)",
-                R"("group_parts": 5)",
-                "group_parts 5 is more than 4, what 64 groups in multiples of 16 and 8 cores allow"},
-        Refused{"groups_of_a_layer_without", R"({"chip": {"cores_per_cluster": 8}})", kConvolution,
-                R"("group_parts": 2)", "group_parts 2 is more than 1, what 1 groups"},
-        Refused{"groups_and_channels", R"({"chip": {"cores_per_cluster": 8}})",
-                R"("op": "conv2d", "out_channels": 64, "kernel": [1, 1], "groups": 2)",
-                R"("group_parts": 2, "reduction_parts": 2)",
-                "reduction_parts 2 needs sums over parts of the channels"},
-        Refused{"groups_and_rows", R"({"chip": {"cores_per_cluster": 4}})",
-                R"("op": "conv2d", "out_channels": 64, "kernel": [1, 1], "groups": 64)",
-                R"("group_parts": 4, "row_parts": 2)", "row_parts 2 is more than 1"},
-        Refused{"strips_of_narrow_tiles", R"({"chip": {"cores_per_cluster": 4}})", kConvolution,
-                R"("map_strips": true, "column_parts": 1, "tile_columns": 4)",
-                "map_strips needs tiles as wide as a core's part, 8 columns; they have 4"},
-        Refused{"nram", R"({"chip": {"cores_per_cluster": 4, "core": {"nram": {"size_bytes": 2048}}}})",
-                kConvolution, R"("reduction_parts": 2, "tile_rows": 4, "tile_columns": 8)",
-                "outputs with its inputs and sums of other cores takes"},
-        Refused{"no_cores", R"({"dataflow": "dilated"})", kConvolution, R"("reduction_parts": 2)",
-                "cannot be mapped: the hardware has no chip"},
-        Refused{"range", R"({"chip": {"cores_per_cluster": 4}})", kConvolution, R"("reduction_parts": 0)",
-                "/layers/0/reduction_parts"}),
+        RefusedReduction{"one_core_a_cluster", R"({"chip": {"clusters": 4, "cores_per_cluster": 1}})",
+                         kConvolution, R"("reduction_parts": 2)",
+                         "reduction_parts 2 is more than 1, chip.cores_per_cluster"},
+        RefusedReduction{"teams_across_clusters", R"({"chip": {"clusters": 2, "cores_per_cluster": 4}})",
+                         kConvolution, R"("reduction_parts": 3, "row_parts": 2)",
+                         "row_parts 2 is more than 1"},
+        RefusedReduction{"more_parts_than_grains",
+                         R"({"chip": {"cores_per_cluster": 16}, "switch_array": {"port_channels": 8}})",
+                         kConvolution, R"("reduction_parts": 9)",
+                         "is more than 8, the parts of 64 channels in multiples of 8"},
+        RefusedReduction{"groups", R"({"chip": {"cores_per_cluster": 4}})",
+                         R"("op": "conv2d", "out_channels": 64, "kernel": [1, 1], "groups": 2)",
+                         R"("reduction_parts": 2)",
+                         "reduction_parts 2 needs sums over parts of the channels"},
+        RefusedReduction{"more_parts_than_groups", R"({"chip": {"cores_per_cluster": 8}})",
+                         R"("op": "conv2d", "out_channels": 64, "kernel": [1, 1], "groups": 64)",
+                         R"("group_parts": 5)",
+                         "group_parts 5 is more than 4, what 64 groups in multiples of 16 and 8 cores allow"},
+        RefusedReduction{"groups_of_a_layer_without", R"({"chip": {"cores_per_cluster": 8}})", kConvolution,
+                         R"("group_parts": 2)", "group_parts 2 is more than 1, what 1 groups"},
+        RefusedReduction{"groups_and_channels", R"({"chip": {"cores_per_cluster": 8}})",
+                         R"("op": "conv2d", "out_channels": 64, "kernel": [1, 1], "groups": 2)",
+                         R"("group_parts": 2, "reduction_parts": 2)",
+                         "reduction_parts 2 needs sums over parts of the channels"},
+        RefusedReduction{"groups_and_rows", R"({"chip": {"cores_per_cluster": 4}})",
+                         R"("op": "conv2d", "out_channels": 64, "kernel": [1, 1], "groups": 64)",
+                         R"("group_parts": 4, "row_parts": 2)", "row_parts 2 is more than 1"},
+        RefusedReduction{"strips_of_narrow_tiles", R"({"chip": {"cores_per_cluster": 4}})", kConvolution,
+                         R"("map_strips": true, "column_parts": 1, "tile_columns": 4)",
+                         "map_strips needs tiles as wide as a core's part, 8 columns; they have 4"},
+        RefusedReduction{"nram",
+                         R"({"chip": {"cores_per_cluster": 4, "core": {"nram": {"size_bytes": 2048}}}})",
+                         kConvolution, R"("reduction_parts": 2, "tile_rows": 4, "tile_columns": 8)",
+                         "outputs with its inputs and sums of other cores takes"},
+        RefusedReduction{"no_cores", R"({"dataflow": "dilated"})", kConvolution, R"("reduction_parts": 2)",
+                         "cannot be mapped: the hardware has no chip"},
+        RefusedReduction{"range", R"({"chip": {"cores_per_cluster": 4}})", kConvolution,
+                         R"("reduction_parts": 0)", "/layers/0/reduction_parts"}),
     [](const auto& refused) { return refused.param.name; });
 
 }  // namespace

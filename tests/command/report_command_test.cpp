@@ -9,12 +9,12 @@
 namespace tilebeat::testing {
 namespace {
 
-constexpr const char* kDilated = "models/worked_dilated.json";
+constexpr const char* kReportedLayer = "models/worked_dilated.json";
 
 TEST(ReportCommand, UI_8_makes_one_page_of_several_runs) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer("configs/switch16.json", kDilated, {"--out", "a"}).status, 0);
-  ASSERT_EQ(folder.run_layer("configs/cluster4.json", kDilated, {"--out", "b"}).status, 0);
+  ASSERT_EQ(folder.run_layer("configs/switch16.json", kReportedLayer, {"--out", "a"}).status, 0);
+  ASSERT_EQ(folder.run_layer("configs/cluster4.json", kReportedLayer, {"--out", "b"}).status, 0);
   const CommandResult result =
       folder.run({"report", "a/report.json", "b/report.json", "--html", "page.html"});
   ASSERT_EQ(result.status, 0) << result.err;
@@ -32,7 +32,7 @@ TEST(ReportCommand, UI_8_makes_one_page_of_several_runs) {
 
 TEST(ReportCommand, UI_5_UI_8_wrong_files_are_named_and_nothing_is_written) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer("configs/switch16.json", kDilated).status, 0);
+  ASSERT_EQ(folder.run_layer("configs/switch16.json", kReportedLayer).status, 0);
   nlohmann::json report = folder.report();
   report["tilebeat_report"] = 99;
   folder.write("other.json", report.dump());
@@ -49,7 +49,7 @@ TEST(ReportCommand, UI_5_UI_8_wrong_files_are_named_and_nothing_is_written) {
   const std::string good = "tilebeat-out/report.json";
   const struct {
     std::string file, wanted;
-  } cases[] = {{source_path(kDilated), "is a workload, the report of a run is expected here"},
+  } cases[] = {{source_path(kReportedLayer), "is a workload, the report of a run is expected here"},
                {"none.json", "is no report of tilebeat run"},
                {"run.yaml", "run.yaml: is YAML, JSON is read here"},
                {"other.json", "/tilebeat_report: 99 is another version"},
@@ -73,7 +73,7 @@ TEST(ReportCommand, UI_5_UI_8_wrong_files_are_named_and_nothing_is_written) {
 
 TEST(ReportCommand, UI_2_a_report_in_the_place_of_a_workload_is_named) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer("configs/switch16.json", kDilated).status, 0);
+  ASSERT_EQ(folder.run_layer("configs/switch16.json", kReportedLayer).status, 0);
   const CommandResult result = folder.run(
       {"plan", "--config", source_path("configs/switch16.json"), "--layer", "tilebeat-out/report.json"});
   EXPECT_EQ(result.status, 2);

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kLayer =
+constexpr const char* kRerunLayer =
     R"({"name": "n", "inputs": [{"name": "x", "shape": [1, 6, 6, 8], "dtype": "int8", "random": {"seed": 1}}],
         "layers": [{"name": "y", "op": "conv2d", "inputs": ["x"], "out_channels": 16, "kernel": [3, 3],
           "stride": [1, 1], "pads": [1, 1, 1, 1], "weights": {"random": {"seed": 2}},
@@ -38,12 +38,12 @@ std::pair<std::string, std::string> run_twice(const CommandFolder& folder,
 
 TEST(RerunCommand, UI_11_a_run_of_a_layer_is_repeated) {
   const CommandFolder folder;
-  const auto [before, after] = run_twice(folder, {"--layer", folder.write("layer.json", kLayer)});
+  const auto [before, after] = run_twice(folder, {"--layer", folder.write("layer.json", kRerunLayer)});
   EXPECT_EQ(before, after);
 }
 TEST(RerunCommand, UI_11_a_run_with_an_input_of_its_own_and_a_mapping_is_repeated) {
   const CommandFolder folder;
-  const std::string layer = folder.write("layer.json", kLayer);
+  const std::string layer = folder.write("layer.json", kRerunLayer);
   const std::string config = folder.write("chip.json", R"({"chip": {"clusters": 1}})");
   const std::string mapping = folder.path("mapping.json"), x = folder.path("tilebeat-out/outputs/x.npy");
   ASSERT_EQ(folder.run({"plan", "--config", config, "--layer", layer, "--mapping", mapping}).status, 0);
@@ -59,7 +59,8 @@ TEST(RerunCommand, UI_11_a_run_with_an_input_of_its_own_and_a_mapping_is_repeate
 TEST(RerunCommand, UI_11_UI_5_a_failed_run_is_repeated_and_fails) {
   const CommandFolder folder;
   const auto [before, after] = run_twice(
-      folder, {"--layer", folder.write("layer.json", kLayer), "--fault", "cluster0.core0.nram:0:0:0x80"}, 1);
+      folder, {"--layer", folder.write("layer.json", kRerunLayer), "--fault", "cluster0.core0.nram:0:0:0x80"},
+      1);
   EXPECT_EQ(before, after);
 }
 TEST(RerunCommand, UI_11_programs_by_hand_are_repeated) {
@@ -71,7 +72,7 @@ TEST(RerunCommand, UI_11_programs_by_hand_are_repeated) {
 
 TEST(RerunCommand, UI_11_files_have_their_SHA_256) {
   const CommandFolder folder;
-  const std::string layer = folder.write("layer.json", kLayer);
+  const std::string layer = folder.write("layer.json", kRerunLayer);
   const std::string config = folder.write("chip.json", "{}");
   ASSERT_EQ(folder.run({"run", "--config", config, "--layer", layer}).status, 0);
   const nlohmann::json inputs = folder.report().at("provenance").at("inputs");
@@ -83,11 +84,11 @@ TEST(RerunCommand, UI_11_files_have_their_SHA_256) {
 
 TEST(RerunCommand, UI_2_UI_11_another_file_than_the_report_s_is_refused) {
   const CommandFolder folder;
-  const std::string layer = folder.write("layer.json", kLayer);
+  const std::string layer = folder.write("layer.json", kRerunLayer);
   const std::string config = folder.write("chip.json", "{}");
   ASSERT_EQ(folder.run({"run", "--config", config, "--layer", layer}).status, 0);
   const std::string report = folder.path("tilebeat-out/report.json");
-  folder.write("layer.json", std::string(kLayer) + " ");
+  folder.write("layer.json", std::string(kRerunLayer) + " ");
   const auto refused = [&](const std::string& message) {
     const CommandResult again = folder.run({"rerun", report});
     EXPECT_EQ(again.status, 2);
@@ -107,7 +108,7 @@ TEST(RerunCommand, UI_2_UI_11_another_file_than_the_report_s_is_refused) {
 
 TEST(RerunCommand, UI_11_a_report_of_an_earlier_version_that_has_less_is_the_same) {
   const CommandFolder folder;
-  const std::string layer = folder.write("layer.json", kLayer);
+  const std::string layer = folder.write("layer.json", kRerunLayer);
   const std::string config = folder.write("chip.json", R"({"chip": {"clusters": 1}})");
   ASSERT_EQ(folder.run({"run", "--config", config, "--layer", layer}).status, 0);
   nlohmann::ordered_json report =
@@ -128,7 +129,7 @@ TEST(RerunCommand, UI_11_a_report_of_an_earlier_version_that_has_less_is_the_sam
 
 TEST(RerunCommand, UI_11_a_report_that_says_something_else_is_noticed) {
   const CommandFolder folder;
-  const std::string layer = folder.write("layer.json", kLayer);
+  const std::string layer = folder.write("layer.json", kRerunLayer);
   ASSERT_EQ(folder.run({"run", "--config", folder.write("chip.json", "{}"), "--layer", layer}).status, 0);
   nlohmann::ordered_json report =
       nlohmann::ordered_json::parse(read_bytes(folder.path("tilebeat-out/report.json")));

@@ -17,8 +17,8 @@ namespace {
 
 using ::testing::TestWithParam;
 
-constexpr const char* kConfig = "configs/switch16.json";
-constexpr const char* kDilated = "models/worked_dilated.json";
+constexpr const char* kRunConfig = "configs/switch16.json";
+constexpr const char* kRunLayer = "models/worked_dilated.json";
 
 std::set<std::string> names_of(const std::map<std::string, std::string>& files) {
   std::set<std::string> names;
@@ -27,12 +27,12 @@ std::set<std::string> names_of(const std::map<std::string, std::string>& files) 
 }
 
 std::vector<std::string> run_arguments() {
-  return {"run", "--config", source_path(kConfig), "--layer", source_path(kDilated)};
+  return {"run", "--config", source_path(kRunConfig), "--layer", source_path(kRunLayer)};
 }
 
 TEST(RunCommand, UI_1_UI_3_writes_report_and_outputs) {
   const CommandFolder folder;
-  const CommandResult result = folder.run_layer(kConfig, kDilated);
+  const CommandResult result = folder.run_layer(kRunConfig, kRunLayer);
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.err, "");
   EXPECT_EQ(names_of(folder.files()),
@@ -48,7 +48,7 @@ TEST(RunCommand, UI_1_UI_3_writes_report_and_outputs) {
 TEST(RunCommand, UI_1_writes_where_it_is_told_and_nowhere_else) {
   const CommandFolder folder;
   const CommandResult result =
-      folder.run_layer(kConfig, kDilated, {"--out", "a/b", "--vcd", "w.vcd", "--timeline", "t.json"});
+      folder.run_layer(kRunConfig, kRunLayer, {"--out", "a/b", "--vcd", "w.vcd", "--timeline", "t.json"});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(names_of(folder.files()),
             (std::set<std::string>{"a/", "a/b/", "a/b/report.json", "a/b/outputs/", "a/b/outputs/report.json",
@@ -57,9 +57,9 @@ TEST(RunCommand, UI_1_writes_where_it_is_told_and_nowhere_else) {
 
 TEST(RunCommand, UI_5_a_later_run_replaces_the_outputs_and_keeps_other_files) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer(kConfig, "models/small_chain.json").status, 0);
+  ASSERT_EQ(folder.run_layer(kRunConfig, "models/small_chain.json").status, 0);
   std::ofstream(folder.path("tilebeat-out/notes.txt")) << "mine";
-  ASSERT_EQ(folder.run_layer(kConfig, kDilated).status, 0);
+  ASSERT_EQ(folder.run_layer(kRunConfig, kRunLayer).status, 0);
   EXPECT_EQ(names_of(folder.files("tilebeat-out")),
             (std::set<std::string>{"notes.txt", "report.json", "outputs/", "outputs/conv1.npy",
                                    "outputs/report.json"}));
@@ -72,7 +72,7 @@ TEST(RunCommand, UI_4_the_report_passes_its_schema) {
   const nlohmann::json schema_json = nlohmann::json::parse(schema.out);
   for (const std::vector<std::string>& more :
        {std::vector<std::string>{}, {"--fault", "0:0:1"}, {"--check", "off"}}) {
-    folder.run_layer(kConfig, "models/worked_scenes.json", more);
+    folder.run_layer(kRunConfig, "models/worked_scenes.json", more);
     EXPECT_EQ(schema_violations(schema_json, folder.report()), std::vector<std::string>{});
   }
   nlohmann::json broken = folder.report();
@@ -82,7 +82,7 @@ TEST(RunCommand, UI_4_the_report_passes_its_schema) {
 
 TEST(RunCommand, UI_4_cycles_and_stalls_add_up) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer(kConfig, "models/small_chain.json").status, 0);
+  ASSERT_EQ(folder.run_layer(kRunConfig, "models/small_chain.json").status, 0);
   const nlohmann::json report = folder.report();
   const auto stalls_of = [](const nlohmann::json& owner) {
     std::int64_t sum = 0;
@@ -127,7 +127,7 @@ TEST(RunCommand, UI_4_SW_3_the_bound_by_beats_is_that_of_all_engines) {
                 "kernel": [3, 3], "pads": [1, 1, 1, 1], "weights": {"random": {"seed": 2}},
                 "requant": {"scale": 0.01, "zero_point": 0, "dtype": "int8"}}],
     "outputs": ["conv"]})");
-  for (const auto& [config, engines] : {std::pair{kConfig, 1}, {"configs/cluster4.json", 4}}) {
+  for (const auto& [config, engines] : {std::pair{kRunConfig, 1}, {"configs/cluster4.json", 4}}) {
     const CommandResult result = folder.run({"run", "--config", source_path(config), "--layer", layer});
     ASSERT_EQ(result.status, 0) << result.err;
     const nlohmann::json ran = folder.report().at("layers").at(0);
@@ -151,7 +151,7 @@ TEST(RunCommand, SW_7_SW_8_wide_layers_with_groups_run) {
         "wide.json", std::string(R"({"inputs": [{"name": "x", )") + layer +
                          R"(, "kernel": [1, 1], "weights": {"random": {"seed": 2}}}], "outputs": ["conv"]})");
     const CommandResult result =
-        folder.run({"run", "--config", source_path(kConfig), "--layer", file, "--check", "on"});
+        folder.run({"run", "--config", source_path(kRunConfig), "--layer", file, "--check", "on"});
     ASSERT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(folder.report().at("layers").at(0).at("check"), "passed");
   }
@@ -159,7 +159,7 @@ TEST(RunCommand, SW_7_SW_8_wide_layers_with_groups_run) {
 
 TEST(RunCommand, UI_3_the_timeline_shows_loads_and_computation_at_the_same_time) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer(kConfig, "models/resnet50_3x3_s2.json", {"--timeline", "t.json"}).status, 0);
+  ASSERT_EQ(folder.run_layer(kRunConfig, "models/resnet50_3x3_s2.json", {"--timeline", "t.json"}).status, 0);
   const ReadTimeline timeline = read_timeline(read_bytes(folder.path("t.json")));
   int overlaps = 0;
   for (const TimelineSlice& load : timeline.tracks.at("soc/dma_load")) {
@@ -169,15 +169,15 @@ TEST(RunCommand, UI_3_the_timeline_shows_loads_and_computation_at_the_same_time)
   EXPECT_GT(overlaps, 0) << "the next tile is loaded while this one is computed";
 }
 
-struct Refusal {
+struct RunRefusal {
   const char* name;
   std::vector<std::string> arguments;
   const char* message;  ///< part of the one line that is printed
 };
-void PrintTo(const Refusal& refusal, std::ostream* out) {
+void PrintTo(const RunRefusal& refusal, std::ostream* out) {
   *out << refusal.name;
 }
-class RefusedCommand : public TestWithParam<Refusal> {};
+class RefusedCommand : public TestWithParam<RunRefusal> {};
 
 TEST_P(RefusedCommand, UI_5_exit_2_one_line_and_nothing_written) {
   const CommandFolder folder;
@@ -200,79 +200,83 @@ std::vector<std::string> with(std::vector<std::string> more) {
 INSTANTIATE_TEST_SUITE_P(
     Command, RefusedCommand,
     ::testing::Values(
-        Refusal{"no_command", {}, "subcommand"},
-        Refusal{"unknown_command", {"walk"}, "'walk' is no subcommand"},
-        Refusal{"misspelt_command", {"rnu"}, "the nearest one is run"},
-        Refusal{"misspelt_option",
-                {"run", "--confg", "x.json"},
-                "--confg is no option of tilebeat run, the nearest one is --config ('tilebeat run --help'"},
-        Refusal{"option_of_a_group", with({"--laier=x.json"}), "the nearest one is --layer"},
-        Refusal{"workload_as_hardware",
-                {"run", "--config", source_path(kDilated), "--layer", source_path(kDilated)},
-                "is a workload, a hardware file is expected here; it is the value of --layer"},
-        Refusal{"hardware_as_workload",
-                {"run", "--config", source_path("configs/core1.json"), "--layer",
-                 source_path("configs/core1.json")},
-                "is a hardware file, a workload is expected here; it is the value of --config"},
-        Refusal{"no_files", {"run"}, "--config"},
-        Refusal{"unknown_option", with({"--speed", "9"}), "--speed"},
-        Refusal{"granularity", with({"--granularity", "beat"}), "beat"},
-        Refusal{"tile_and_vcd", with({"--granularity", "tile", "--vcd", "w.vcd"}), "--vcd"},
-        Refusal{"check", with({"--check", "maybe"}), "maybe"},
-        Refusal{"fault_bank", with({"--fault", "16:0:1"}), "bank 0 to 15"},
-        Refusal{"fault_text", with({"--fault", "one"}), "BANK:BYTE:MASK"},
-        Refusal{"fault_mask", with({"--fault", "0:0:0"}), "mask 1 to 255"},
-        Refusal{"fault_place_of_a_board", with({"--fault", "nram:0:0:1"}),
-                "in front of BANK:BYTE:MASK engine is expected"},
-        Refusal{"fault_core",
-                {"run", "--config", source_path("configs/cluster4.json"), "--layer", source_path(kDilated),
-                 "--fault", "cluster0.core4.nram:0:0:1"},
-                "clusterK.coreI.engine, .nram or .wram, or clusterK.sram, K 0 to 0, I 0 to 3"},
-        Refusal{"fault_core_of_a_cluster",
-                {"run", "--config", source_path("configs/cluster4.json"), "--layer", source_path(kDilated),
-                 "--fault", "core1.sram:0:0:1"},
-                "clusterK.sram"},
-        Refusal{"fault_byte_of_a_memory",
-                {"run", "--config", source_path("configs/cluster4.json"), "--layer", source_path(kDilated),
-                 "--fault", "core1.wram:0:65536:1"},
-                "bank 0 to 15, byte 0 to 65535, mask 1 to 255"},
-        Refusal{"vcd_from_negative", with({"--vcd", "w.vcd", "--vcd-from", "-1"}),
-                "--vcd-from: Value -1 not in range 0 to 1000000000000 "},
-        Refusal{"vcd_from_text", with({"--vcd", "w.vcd", "--vcd-from", "abc"}),
-                "--vcd-from: Value abc not in range 0 to 1000000000000 "},
-        Refusal{"vcd_to_beyond_time", with({"--vcd", "w.vcd", "--vcd-to", "1000000000001"}), "--vcd-to"},
-        Refusal{"vcd_window_backwards", with({"--vcd", "w.vcd", "--vcd-from", "100", "--vcd-to", "50"}),
-                "--vcd-to 50: more than --vcd-from (100)"},
-        Refusal{"vcd_signals_of_nothing", with({"--vcd", "w.vcd", "--vcd-signals", "sw1", "nothing*"}),
-                "nothing*"},
-        Refusal{"vcd_from_alone", with({"--vcd-from", "1"}), "--vcd-from requires --vcd"},
-        Refusal{"vcd_to_alone", with({"--vcd-to", "1"}), "--vcd-to requires --vcd"},
-        Refusal{"vcd_signals_alone", with({"--vcd-signals", "sw1"}), "--vcd-signals requires --vcd"},
-        Refusal{"vcd_max_mb_alone", with({"--vcd-max-mb", "1"}), "--vcd-max-mb requires --vcd"},
-        Refusal{"vcd_accumulators_of_an_engine_without",
-                {"run", "--config", source_path("configs/wfold16x4.json"), "--layer", source_path(kDilated),
-                 "--vcd", "w.vcd", "--vcd-accumulators"},
-                "--vcd-accumulators: the PEs of"},
-        Refusal{"vcd_accumulators_alone", with({"--vcd-accumulators"}), "--vcd-accumulators requires --vcd"},
-        Refusal{"missing_config",
-                {"run", "--config", "none.json", "--layer", source_path(kDilated)},
-                "none.json"},
-        Refusal{
-            "missing_layer", {"run", "--config", source_path(kConfig), "--layer", "none.json"}, "none.json"},
-        Refusal{"truncated_layer",
-                {"run", "--config", source_path(kConfig), "--layer", "truncated.json"},
-                "truncated.json"},
-        Refusal{"layer_as_config",
-                {"run", "--config", source_path(kDilated), "--layer", source_path(kDilated)},
-                kDilated},
-        Refusal{"out_is_a_file", with({"--out", "taken"}), "taken"},
-        Refusal{"out_below_a_file", with({"--out", "taken/o"}), "taken/o"},
-        Refusal{"out_not_writable", with({"--out", "/proc/o"}), "/proc/o"},
-        Refusal{"vcd_folder_missing", with({"--vcd", "none/w.vcd"}), "none/w.vcd"},
-        Refusal{"timeline_folder_missing", with({"--timeline", "none/t.json"}), "none/t.json"},
-        Refusal{"timeline_is_a_folder", with({"--timeline", "/tmp"}), "/tmp"},
-        Refusal{"compare_no_report", {"compare", source_path(kConfig), source_path(kConfig)}, "report"},
-        Refusal{"schema_kind", {"schema", "software"}, "software"}),
+        RunRefusal{"no_command", {}, "subcommand"},
+        RunRefusal{"unknown_command", {"walk"}, "'walk' is no subcommand"},
+        RunRefusal{"misspelt_command", {"rnu"}, "the nearest one is run"},
+        RunRefusal{
+            "misspelt_option",
+            {"run", "--confg", "x.json"},
+            "--confg is no option of tilebeat run, the nearest one is --config ('tilebeat run --help'"},
+        RunRefusal{"option_of_a_group", with({"--laier=x.json"}), "the nearest one is --layer"},
+        RunRefusal{"workload_as_hardware",
+                   {"run", "--config", source_path(kRunLayer), "--layer", source_path(kRunLayer)},
+                   "is a workload, a hardware file is expected here; it is the value of --layer"},
+        RunRefusal{"hardware_as_workload",
+                   {"run", "--config", source_path("configs/core1.json"), "--layer",
+                    source_path("configs/core1.json")},
+                   "is a hardware file, a workload is expected here; it is the value of --config"},
+        RunRefusal{"no_files", {"run"}, "--config"},
+        RunRefusal{"unknown_option", with({"--speed", "9"}), "--speed"},
+        RunRefusal{"granularity", with({"--granularity", "beat"}), "beat"},
+        RunRefusal{"tile_and_vcd", with({"--granularity", "tile", "--vcd", "w.vcd"}), "--vcd"},
+        RunRefusal{"check", with({"--check", "maybe"}), "maybe"},
+        RunRefusal{"fault_bank", with({"--fault", "16:0:1"}), "bank 0 to 15"},
+        RunRefusal{"fault_text", with({"--fault", "one"}), "BANK:BYTE:MASK"},
+        RunRefusal{"fault_mask", with({"--fault", "0:0:0"}), "mask 1 to 255"},
+        RunRefusal{"fault_place_of_a_board", with({"--fault", "nram:0:0:1"}),
+                   "in front of BANK:BYTE:MASK engine is expected"},
+        RunRefusal{"fault_core",
+                   {"run", "--config", source_path("configs/cluster4.json"), "--layer",
+                    source_path(kRunLayer), "--fault", "cluster0.core4.nram:0:0:1"},
+                   "clusterK.coreI.engine, .nram or .wram, or clusterK.sram, K 0 to 0, I 0 to 3"},
+        RunRefusal{"fault_core_of_a_cluster",
+                   {"run", "--config", source_path("configs/cluster4.json"), "--layer",
+                    source_path(kRunLayer), "--fault", "core1.sram:0:0:1"},
+                   "clusterK.sram"},
+        RunRefusal{"fault_byte_of_a_memory",
+                   {"run", "--config", source_path("configs/cluster4.json"), "--layer",
+                    source_path(kRunLayer), "--fault", "core1.wram:0:65536:1"},
+                   "bank 0 to 15, byte 0 to 65535, mask 1 to 255"},
+        RunRefusal{"vcd_from_negative", with({"--vcd", "w.vcd", "--vcd-from", "-1"}),
+                   "--vcd-from: Value -1 not in range 0 to 1000000000000 "},
+        RunRefusal{"vcd_from_text", with({"--vcd", "w.vcd", "--vcd-from", "abc"}),
+                   "--vcd-from: Value abc not in range 0 to 1000000000000 "},
+        RunRefusal{"vcd_to_beyond_time", with({"--vcd", "w.vcd", "--vcd-to", "1000000000001"}), "--vcd-to"},
+        RunRefusal{"vcd_window_backwards", with({"--vcd", "w.vcd", "--vcd-from", "100", "--vcd-to", "50"}),
+                   "--vcd-to 50: more than --vcd-from (100)"},
+        RunRefusal{"vcd_signals_of_nothing", with({"--vcd", "w.vcd", "--vcd-signals", "sw1", "nothing*"}),
+                   "nothing*"},
+        RunRefusal{"vcd_from_alone", with({"--vcd-from", "1"}), "--vcd-from requires --vcd"},
+        RunRefusal{"vcd_to_alone", with({"--vcd-to", "1"}), "--vcd-to requires --vcd"},
+        RunRefusal{"vcd_signals_alone", with({"--vcd-signals", "sw1"}), "--vcd-signals requires --vcd"},
+        RunRefusal{"vcd_max_mb_alone", with({"--vcd-max-mb", "1"}), "--vcd-max-mb requires --vcd"},
+        RunRefusal{"vcd_accumulators_of_an_engine_without",
+                   {"run", "--config", source_path("configs/wfold16x4.json"), "--layer",
+                    source_path(kRunLayer), "--vcd", "w.vcd", "--vcd-accumulators"},
+                   "--vcd-accumulators: the PEs of"},
+        RunRefusal{"vcd_accumulators_alone", with({"--vcd-accumulators"}),
+                   "--vcd-accumulators requires --vcd"},
+        RunRefusal{"missing_config",
+                   {"run", "--config", "none.json", "--layer", source_path(kRunLayer)},
+                   "none.json"},
+        RunRefusal{"missing_layer",
+                   {"run", "--config", source_path(kRunConfig), "--layer", "none.json"},
+                   "none.json"},
+        RunRefusal{"truncated_layer",
+                   {"run", "--config", source_path(kRunConfig), "--layer", "truncated.json"},
+                   "truncated.json"},
+        RunRefusal{"layer_as_config",
+                   {"run", "--config", source_path(kRunLayer), "--layer", source_path(kRunLayer)},
+                   kRunLayer},
+        RunRefusal{"out_is_a_file", with({"--out", "taken"}), "taken"},
+        RunRefusal{"out_below_a_file", with({"--out", "taken/o"}), "taken/o"},
+        RunRefusal{"out_not_writable", with({"--out", "/proc/o"}), "/proc/o"},
+        RunRefusal{"vcd_folder_missing", with({"--vcd", "none/w.vcd"}), "none/w.vcd"},
+        RunRefusal{"timeline_folder_missing", with({"--timeline", "none/t.json"}), "none/t.json"},
+        RunRefusal{"timeline_is_a_folder", with({"--timeline", "/tmp"}), "/tmp"},
+        RunRefusal{
+            "compare_no_report", {"compare", source_path(kRunConfig), source_path(kRunConfig)}, "report"},
+        RunRefusal{"schema_kind", {"schema", "software"}, "software"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(RunCommand, UI_5_a_layer_that_cannot_fit_is_exit_2) {
@@ -330,18 +334,18 @@ TEST(RunCommand, UI_5_output_that_cannot_be_printed_is_no_success) {
 
 TEST(RunCommand, UI_5_a_wrong_expected_tensor_is_exit_1_and_everything_is_written) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer(kConfig, kDilated).status, 0);
-  nlohmann::json model = nlohmann::json::parse(read_bytes(source_path(kDilated)), nullptr, true, true);
+  ASSERT_EQ(folder.run_layer(kRunConfig, kRunLayer).status, 0);
+  nlohmann::json model = nlohmann::json::parse(read_bytes(source_path(kRunLayer)), nullptr, true, true);
   model["expected"] = {{"conv1", "wanted.npy"}};
   const std::string file = folder.write("expected.json", model.dump());
   std::string wanted = read_bytes(folder.path("tilebeat-out/outputs/conv1.npy"));
   folder.write("wanted.npy", wanted);
-  EXPECT_EQ(folder.run({"run", "--config", source_path(kConfig), "--layer", file}).status, 0)
+  EXPECT_EQ(folder.run({"run", "--config", source_path(kRunConfig), "--layer", file}).status, 0)
       << "the right tensor passes";
   wanted.back() = static_cast<char>(wanted.back() ^ 1);
   folder.write("wanted.npy", wanted);
   const CommandResult result = folder.run(
-      {"run", "--config", source_path(kConfig), "--layer", file, "--out", "failed", "--vcd", "w.vcd"});
+      {"run", "--config", source_path(kRunConfig), "--layer", file, "--out", "failed", "--vcd", "w.vcd"});
   EXPECT_EQ(result.status, 1) << result.err;
   EXPECT_EQ(names_of(folder.files("failed")),
             (std::set<std::string>{"report.json", "outputs/", "outputs/conv1.npy", "outputs/report.json"}));

@@ -11,11 +11,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kConfig = "configs/offset16.json";
-constexpr const char* kLayer = "models/worked_dense.json";
+constexpr const char* kTableConfig = "configs/offset16.json";
+constexpr const char* kTableLayer = "models/worked_dense.json";
 
-CommandResult compile(const CommandFolder& folder, const std::string& to, const char* config = kConfig,
-                      const char* layer = kLayer) {
+CommandResult compile(const CommandFolder& folder, const std::string& to, const char* config = kTableConfig,
+                      const char* layer = kTableLayer) {
   return folder.run({"tables", "--config", source_path(config), "--layer", source_path(layer), "--out", to});
 }
 
@@ -31,10 +31,10 @@ TEST(TablesCommand, OT_3_UI_1_tables_are_compiled_shown_and_used) {
             "thread 37, k 5: n 0, oh 3, ow 1, v 1, u 2, c 0 -> element 177\n");
   for (const char* granularity : {"tile", "clock"}) {
     const CommandResult run =
-        folder.run_layer(kConfig, kLayer, {"--tables", file, "--granularity", granularity});
+        folder.run_layer(kTableConfig, kTableLayer, {"--tables", file, "--granularity", granularity});
     ASSERT_EQ(run.status, 0) << run.err;
     const std::string with = folder.results();
-    ASSERT_EQ(folder.run_layer(kConfig, kLayer, {"--granularity", granularity}).status, 0);
+    ASSERT_EQ(folder.run_layer(kTableConfig, kTableLayer, {"--granularity", granularity}).status, 0);
     EXPECT_EQ(with, folder.results()) << "tables that were compiled before are the same tables";
   }
 }
@@ -43,10 +43,11 @@ TEST(TablesCommand, OT_3_UI_5_tables_of_something_else_are_refused) {
   const CommandFolder folder;
   const std::string file = folder.path("dense.tables");
   ASSERT_EQ(compile(folder, file).status, 0);
-  const CommandResult other = folder.run_layer(kConfig, "models/worked_dilated.json", {"--tables", file});
+  const CommandResult other =
+      folder.run_layer(kTableConfig, "models/worked_dilated.json", {"--tables", file});
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.err, HasSubstr("no tables for a layer of"));
-  const CommandResult engine = folder.run_layer("configs/rolling16.json", kLayer, {"--tables", file});
+  const CommandResult engine = folder.run_layer("configs/rolling16.json", kTableLayer, {"--tables", file});
   EXPECT_EQ(engine.status, 2);
   EXPECT_THAT(engine.err, HasSubstr("the engine \"rolling\" compiles nothing ahead"));
   EXPECT_EQ(compile(folder, file, "configs/core1.json").status, 2);
@@ -60,9 +61,9 @@ TEST(TablesCommand, OT_3_UI_5_damage_is_one_line_and_nothing_is_written) {
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
   const std::string bad = folder.write("bad.tables", bytes),
                     cut = folder.write("cut.tables", bytes.substr(0, 50));
-  for (const std::string& damaged : {bad, cut, source_path(kConfig), folder.path("nothing there")}) {
+  for (const std::string& damaged : {bad, cut, source_path(kTableConfig), folder.path("nothing there")}) {
     for (const CommandResult& result : {folder.run({"tables", "--show", damaged}),
-                                        folder.run_layer(kConfig, kLayer, {"--tables", damaged})}) {
+                                        folder.run_layer(kTableConfig, kTableLayer, {"--tables", damaged})}) {
       EXPECT_EQ(result.status, 2) << damaged;
       EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
     }

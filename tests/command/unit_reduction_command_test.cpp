@@ -132,10 +132,10 @@ TEST_P(UnitTeams, FU_2_FU_5_planners_take_them_where_they_pay) {
 INSTANTIATE_TEST_SUITE_P(Planners, UnitTeams, ::testing::Values("rules", "optimal"),
                          [](const auto& planner) { return std::string(planner.param); });
 
-struct Refused {
+struct RefusedUnit {
   const char *name, *reductions, *reason;
 };
-class UnitReductionRefused : public ::testing::TestWithParam<Refused> {};
+class UnitReductionRefused : public ::testing::TestWithParam<RefusedUnit> {};
 
 TEST_P(UnitReductionRefused, FU_2_UI_2_with_the_reason_on_one_line) {
   const CommandFolder folder;
@@ -150,19 +150,20 @@ TEST_P(UnitReductionRefused, FU_2_UI_2_with_the_reason_on_one_line) {
 INSTANTIATE_TEST_SUITE_P(
     Mappings, UnitReductionRefused,
     ::testing::Values(
-        Refused{"one_core", R"({"wide": 1})",
-                "/units/0/reductions/wide: 1 is not allowed, allowed is 2 to 1024"},
-        Refused{"no_number", R"({"wide": "all"})", R"(/units/0/reductions/wide: "all" is not allowed)"},
-        Refused{"a_fraction", R"({"wide": 2.5})", "/units/0/reductions/wide: 2.5 is not allowed"},
-        Refused{"no_object", R"(["wide"])", "/units/0/reductions: expected an object"},
-        Refused{"unknown_layer", R"({"wild": 2})",
-                "units[0]: reductions: 'wild' is not a layer of the unit on matrix units"},
-        Refused{"vector_layer", R"({"sum": 2})",
-                "units[0]: reductions: 'sum' is not a layer of the unit on matrix units"},
-        Refused{"more_than_a_cluster", R"({"wide": 5})",
-                "units[0]: reductions: layer 'wide' cannot be mapped so: reduction_parts 5 is more than 4, "
-                "chip.cores_per_cluster"},
-        Refused{"a_number", "2", "/units/0/reductions: expected an object"}),
+        RefusedUnit{"one_core", R"({"wide": 1})",
+                    "/units/0/reductions/wide: 1 is not allowed, allowed is 2 to 1024"},
+        RefusedUnit{"no_number", R"({"wide": "all"})", R"(/units/0/reductions/wide: "all" is not allowed)"},
+        RefusedUnit{"a_fraction", R"({"wide": 2.5})", "/units/0/reductions/wide: 2.5 is not allowed"},
+        RefusedUnit{"no_object", R"(["wide"])", "/units/0/reductions: expected an object"},
+        RefusedUnit{"unknown_layer", R"({"wild": 2})",
+                    "units[0]: reductions: 'wild' is not a layer of the unit on matrix units"},
+        RefusedUnit{"vector_layer", R"({"sum": 2})",
+                    "units[0]: reductions: 'sum' is not a layer of the unit on matrix units"},
+        RefusedUnit{
+            "more_than_a_cluster", R"({"wide": 5})",
+            "units[0]: reductions: layer 'wide' cannot be mapped so: reduction_parts 5 is more than 4, "
+            "chip.cores_per_cluster"},
+        RefusedUnit{"a_number", "2", "/units/0/reductions: expected an object"}),
     [](const auto& refused) { return std::string(refused.param.name); });
 
 }  // namespace

@@ -20,10 +20,10 @@
 namespace tilebeat::testing {
 namespace {
 
-constexpr std::int64_t kPeriod = 1000;  // ps, of configs/switch16.json
+constexpr std::int64_t kArrayPeriod = 1000;  // ps, of configs/switch16.json
 constexpr int kTaps = 9;
 constexpr int kKernels = 16;
-constexpr int kChannels = 3;
+constexpr int kMapChannels = 3;
 constexpr int kLanes = 8;  // of one of two row groups
 
 /// What a layer on the worked map (14 wide, 8 high, 3 channels) reads and multiplies.
@@ -32,15 +32,15 @@ struct WorkedData {
 
   const Conv2d& conv() const { return std::get<Conv2d>(workload.layers.at(0).operation); }
   std::int32_t x(int h, int w, int channel) const {
-    return workload.input_data.at("x").at((std::int64_t{h} * kTableWidth + w) * kChannels + channel);
+    return workload.input_data.at("x").at((std::int64_t{h} * kTableWidth + w) * kMapChannels + channel);
   }
   std::int32_t weight(int kernel, int tap, int channel) const {
-    return conv().weights.at((std::int64_t{kernel} * kTaps + tap) * kChannels + channel);
+    return conv().weights.at((std::int64_t{kernel} * kTaps + tap) * kMapChannels + channel);
   }
   /// The word of a pixel: three channels and one that is filled up with the zero point, 0.
   std::uint64_t word(int h, int w) const {
     std::uint64_t bytes = 0;
-    for (int c = 0; c < kChannels; ++c)
+    for (int c = 0; c < kMapChannels; ++c)
       bytes |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(x(h, w, c))) << (8 * c);
     return bytes;
   }
@@ -83,7 +83,7 @@ class WorkedWaveform : public ::testing::TestWithParam<int> {
     std::int64_t time = vcd_->signal("sw0_w").first_known();
     for (int row_block = 0; row_block < (out_height_ + 1) / 2; ++row_block) {
       for (int column_block = 0; column_block < (out_width_ + kLanes - 1) / kLanes; ++column_block) {
-        for (int tap = 0; tap < kTaps; ++tap, time += kPeriod)
+        for (int tap = 0; tap < kTaps; ++tap, time += kArrayPeriod)
           beats_.push_back({time, row_block, column_block, tap});
       }
     }
@@ -131,7 +131,7 @@ TEST_P(WorkedWaveform, SW_2_selections_equal_tables_2_and_3) {
     const VcdSignal& delivered = vcd_->signal(fmt::format("sw{}", lane));
     for (int clock = 0; clock < kTableClocks; ++clock) {
       const auto [h, w] = table.at(static_cast<std::size_t>(lane)).at(static_cast<std::size_t>(clock));
-      const std::int64_t time = row.first_known() + clock * kPeriod;
+      const std::int64_t time = row.first_known() + clock * kArrayPeriod;
       EXPECT_EQ(row.at(time), static_cast<std::uint64_t>(h)) << "row of sw" << lane << " in clk" << clock + 1;
       EXPECT_EQ(column.at(time), static_cast<std::uint64_t>(w))
           << "column of sw" << lane << " in clk" << clock + 1;
@@ -168,9 +168,9 @@ TEST_P(WorkedWaveform, NU_1_pe1500_multiplies_what_sw15_delivers) {
     std::int32_t sum = 0;
     if (const auto output = output_of(beat, 15)) {
       const auto [h, w] = input_of(*output, beat.tap);
-      for (int c = 0; c < kChannels; ++c) sum += data_.x(h, w, c) * data_.weight(0, beat.tap, c);
+      for (int c = 0; c < kMapChannels; ++c) sum += data_.x(h, w, c) * data_.weight(0, beat.tap, c);
     }
-    EXPECT_EQ(pe.at(beat.time + kPeriod), static_cast<std::uint32_t>(sum))
+    EXPECT_EQ(pe.at(beat.time + kArrayPeriod), static_cast<std::uint32_t>(sum))
         << "the MAC stage follows the switch by one cycle";
   }
 }
@@ -192,7 +192,7 @@ TEST_P(WorkedWaveform, NU_1_accumulators_end_at_the_raw_sums) {
       ++outputs;
       const std::int64_t pixel = std::int64_t{output->first} * out_width_ + output->second;
       for (int kernel = 0; kernel < kKernels; ++kernel) {
-        EXPECT_EQ(vcd_->signal(fmt::format("pe{}{:02}_acc", row, kernel)).at(beat.time + kPeriod),
+        EXPECT_EQ(vcd_->signal(fmt::format("pe{}{:02}_acc", row, kernel)).at(beat.time + kArrayPeriod),
                   static_cast<std::uint32_t>(sums.at(pixel * kKernels + kernel)))
             << "output " << pixel << " of kernel " << kernel;
       }
@@ -210,7 +210,7 @@ TEST_P(WorkedWaveform, UI_3_names_timescale_and_no_date) {
     EXPECT_EQ(vcd_->signal(fmt::format("sw{}", i)).width, 32);
   }
   const std::int64_t cycles = folder_.report().at("total").at("cycles").get<std::int64_t>();
-  EXPECT_GE(vcd_->last_time(), cycles * kPeriod) << "the dump goes on to the end of the run";
+  EXPECT_GE(vcd_->last_time(), cycles * kArrayPeriod) << "the dump goes on to the end of the run";
 }
 
 INSTANTIATE_TEST_SUITE_P(Dilation, WorkedWaveform, ::testing::Values(1, 2));
@@ -249,13 +249,13 @@ TEST(Waveform, UI_3_accumulators_only_on_request) {
 TEST(Waveform, UI_3_a_window_shows_what_the_whole_trace_shows_there) {
   std::unique_ptr<Vcd> whole, window;
   const auto names = traced({}, &whole);
-  const std::int64_t begin = whole->signal("sw0_h").first_known() / kPeriod + 4, end = begin + 20;
+  const std::int64_t begin = whole->signal("sw0_h").first_known() / kArrayPeriod + 4, end = begin + 20;
   EXPECT_EQ(traced({"--vcd-from", std::to_string(begin), "--vcd-to", std::to_string(end)}, &window), names);
-  EXPECT_GE(window->first_time(), begin * kPeriod);
-  EXPECT_LT(window->last_time(), end * kPeriod);
+  EXPECT_GE(window->first_time(), begin * kArrayPeriod);
+  EXPECT_LT(window->last_time(), end * kArrayPeriod);
   for (const std::string& name : names) {
     for (std::int64_t clock = begin; clock < end; ++clock) {
-      ASSERT_EQ(window->signal(name).at(clock * kPeriod), whole->signal(name).at(clock * kPeriod))
+      ASSERT_EQ(window->signal(name).at(clock * kArrayPeriod), whole->signal(name).at(clock * kArrayPeriod))
           << name << " in cycle " << clock;
     }
   }

@@ -18,8 +18,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kPeriod = 1000;  // ps, of configs/wfold16x4.json
-constexpr const char* kConfig = "configs/wfold16x4.json";
+constexpr std::int64_t kWfoldPeriod = 1000;  // ps, of configs/wfold16x4.json
+constexpr const char* kWfoldConfig = "configs/wfold16x4.json";
 
 /// A folder with the layer of example 1: Ci 16, Co 64, kernel 3x3, 16 columns of outputs in one row.
 class Example1 {
@@ -33,7 +33,8 @@ class Example1 {
       "outputs": ["conv1"]})");
   }
   CommandResult run(std::vector<std::string> more) const {
-    std::vector<std::string> arguments{"run", "--config", source_path(kConfig), "--layer", "example1.json"};
+    std::vector<std::string> arguments{"run", "--config", source_path(kWfoldConfig), "--layer",
+                                       "example1.json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return folder.run(arguments);
   }
@@ -53,7 +54,7 @@ TEST(WfoldWaveform, WF_4_WF_8_figures_10a_to_10d_beat_by_beat) {
   // buffer take turns.
   for (int beat = 0; beat < 36; ++beat) {
     const int kh = beat / 12, kw = beat / 4 % 3, k = beat % 4, step = beat / 4;
-    const std::int64_t time = start + beat * kPeriod;
+    const std::int64_t time = start + beat * kWfoldPeriod;
     EXPECT_EQ(signal("kh").at(time), static_cast<std::uint64_t>(kh)) << "beat " << beat;
     EXPECT_EQ(signal("kw").at(time), static_cast<std::uint64_t>(kw)) << "beat " << beat;
     EXPECT_EQ(signal("k").at(time), static_cast<std::uint64_t>(k)) << "beat " << beat;
@@ -92,7 +93,7 @@ TEST_P(WfoldModel, CY_3_NU_5_granularities_agree_and_the_check_passes) {
   for (const std::string granularity : {"clock", "tile"}) {
     const CommandFolder folder;
     const CommandResult result = folder.run_layer(
-        kConfig, GetParam(), {"--granularity", granularity, "--timeline", "t.json", "--check", "on"});
+        kWfoldConfig, GetParam(), {"--granularity", granularity, "--timeline", "t.json", "--check", "on"});
     ASSERT_EQ(result.status, 0) << granularity << ": " << result.err;
     const nlohmann::json report = folder.report();
     EXPECT_TRUE(report.at("passed"));
@@ -135,7 +136,7 @@ TEST_P(BothGranularities, CY_4_the_same_bytes_whatever_the_order) {
     const auto run = [&](std::vector<std::string> more) {
       const CommandFolder folder;
       more.insert(more.end(), {"--granularity", GetParam(), "--timeline", "t.json"});
-      const CommandResult result = folder.run_layer(kConfig, model, more);
+      const CommandResult result = folder.run_layer(kWfoldConfig, model, more);
       EXPECT_EQ(result.status, 0) << result.err;
       return folder.files();
     };
@@ -168,7 +169,8 @@ TEST(WfoldPlan, UI_1_WF_1_the_granularity_and_its_rejected_candidates) {
         "dtype": "int8", "random": {{"seed": 1}}}}], "layers": [{{"name": "conv1", "op": "conv2d", "inputs": ["x"],
         "out_channels": 16, "kernel": [3, 3], "weights": {{"random": {{"seed": 2}}}}}}], "outputs": ["conv1"]}})",
                                        channels));
-    const CommandResult result = folder.run({"plan", "--config", source_path(kConfig), "--layer", "w.json"});
+    const CommandResult result =
+        folder.run({"plan", "--config", source_path(kWfoldConfig), "--layer", "w.json"});
     ASSERT_EQ(result.status, 0) << result.err;
     for (const std::string& line : lines) EXPECT_THAT(result.out, HasSubstr(line));
   }

@@ -15,7 +15,7 @@
 namespace tilebeat::testing {
 namespace {
 
-constexpr Picoseconds kPeriod = 1000;
+constexpr Picoseconds kScratchpadPeriod = 1000;
 constexpr std::uint64_t kBase = std::uint64_t{1} << 42;
 
 /// A scratchpad whose only initiator is a stub that sends what it is told in the cycles it is told, or as
@@ -121,7 +121,7 @@ class ScratchpadTest : public ::testing::Test {
   }
 
   static constexpr int kBus = 64;
-  SimContext context_{ClockDomain(kPeriod)};
+  SimContext context_{ClockDomain(kScratchpadPeriod)};
   MemoryConfig config_{4096, 16, 16, 3};
   std::unique_ptr<Scratchpad> memory_;
   std::unique_ptr<Direct> port_;
@@ -306,7 +306,7 @@ TEST(ScratchpadProperty, CY_3_words_accessed_together_are_those_of_single_cycles
     const auto run = [&](int engine_ports) {
       return in_child([&] {
         strict_systemc();
-        const SimContext context{ClockDomain(kPeriod)};
+        const SimContext context{ClockDomain(kScratchpadPeriod)};
         Scratchpad memory("memory", context, config, config.size_bytes, kBase, bus,
                           ScratchpadLayout::kInterleaved, engine_ports);
         struct Nobody : sc_core::sc_module {
@@ -364,7 +364,7 @@ TEST(ScratchpadProperty, HI_2_random_blocks) {
     config.size_bytes = std::int64_t{config.banks} * config.bank_bytes * number(1, 40);
     const std::string text = in_child([&] {
       strict_systemc();
-      const SimContext context{ClockDomain(kPeriod)};
+      const SimContext context{ClockDomain(kScratchpadPeriod)};
       Scratchpad memory("memory", context, config, config.size_bytes, kBase, 32);
       Direct port("port", context);
       port.socket.bind(memory.socket);

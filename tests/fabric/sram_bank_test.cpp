@@ -13,7 +13,7 @@
 namespace tilebeat::testing {
 namespace {
 
-constexpr Picoseconds kPeriod = 1000;
+constexpr Picoseconds kBankPeriod = 1000;
 
 struct Reader : sc_core::sc_module {
   tlm_utils::simple_initiator_socket<Reader> socket;
@@ -52,7 +52,7 @@ struct SramBankTest : ::testing::Test {
     a.socket.bind(bank.ports[0]);
     b.socket.bind(bank.ports[1]);
   }
-  SimContext context{ClockDomain(kPeriod)};
+  SimContext context{ClockDomain(kBankPeriod)};
   SramBank bank{"bank", context, 256, 2};
   Reader a{"a"}, b{"b"};
 };
@@ -60,10 +60,10 @@ struct SramBankTest : ::testing::Test {
 TEST_F(SramBankTest, CY_1_a_port_makes_one_access_a_cycle) {
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   EXPECT_EQ(a.read(0, 16), 0);
-  EXPECT_EQ(a.read(16, 16), kPeriod) << "a second one in the same cycle is made in the next";
-  EXPECT_EQ(a.read(32, 16), 2 * kPeriod);
-  EXPECT_EQ(a.read(48, 16, 3 * kPeriod), 3 * kPeriod) << "in time";
-  EXPECT_EQ(a.read(48, 16, 4 * kPeriod - 1), 4 * kPeriod) << "a picosecond too early";
+  EXPECT_EQ(a.read(16, 16), kBankPeriod) << "a second one in the same cycle is made in the next";
+  EXPECT_EQ(a.read(32, 16), 2 * kBankPeriod);
+  EXPECT_EQ(a.read(48, 16, 3 * kBankPeriod), 3 * kBankPeriod) << "in time";
+  EXPECT_EQ(a.read(48, 16, 4 * kBankPeriod - 1), 4 * kBankPeriod) << "a picosecond too early";
   EXPECT_EQ(b.read(0, 16), 0) << "the other port is free";
   EXPECT_EQ(bank.stats(0).accesses, 5);
   EXPECT_EQ(bank.stats(0).bytes, 80);
@@ -116,7 +116,7 @@ TEST_F(SramBankTest, CY_3_a_bank_with_a_stuck_cell_leaves_writing_to_nobody) {
 // Copies of a tile in one bank: what was read of one stays good while another one is written.
 TEST(SramBankRegions, CY_3_a_write_withdraws_its_own_region_from_the_first_byte_to_the_last) {
   strict_systemc();
-  const SimContext context{ClockDomain(kPeriod)};
+  const SimContext context{ClockDomain(kBankPeriod)};
   SramBank bank{"bank", context, 192, 1, 3};
   Reader reader{"reader"};
   reader.socket.bind(bank.ports[0]);

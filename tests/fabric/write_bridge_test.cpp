@@ -11,7 +11,7 @@
 namespace tilebeat::testing {
 namespace {
 
-constexpr Picoseconds kPeriod = 1000;
+constexpr Picoseconds kBridgePeriod = 1000;
 constexpr int kWidth = 32, kOutputs = 3;
 
 /// A bridge whose address bits 12 and up are the set of its three outputs.
@@ -52,13 +52,13 @@ class WriteBridgeTest : public ::testing::Test {
   std::vector<Cycle> rises(const std::string& signal) const {
     std::vector<Cycle> at;
     for (const auto& [time, value] : trace_.of("bridge." + signal)) {
-      if (value != 0) at.push_back(time / kPeriod);
+      if (value != 0) at.push_back(time / kBridgePeriod);
     }
     return at;
   }
 
   RecordingTrace trace_;
-  SimContext context_{ClockDomain(kPeriod)};
+  SimContext context_{ClockDomain(kBridgePeriod)};
   int max_outstanding_ = 4;
   std::unique_ptr<WriteBridge> bridge_;
   std::unique_ptr<ScriptedInitiator> port_;
@@ -91,7 +91,7 @@ TEST_F(WriteBridgeTest, HI_3_phases_of_a_write) {
   run(100);
   EXPECT_EQ(rises("aw"), std::vector<Cycle>{11});
   EXPECT_EQ(rises("w"), std::vector<Cycle>{11});
-  EXPECT_EQ(trace_.busy("bridge.w", kPeriod), 64 / kWidth);
+  EXPECT_EQ(trace_.busy("bridge.w", kBridgePeriod), 64 / kWidth);
   EXPECT_EQ(rises("b"), std::vector<Cycle>{11 + 2 + 4 + 1});
   EXPECT_EQ(clocks(Activity::kBusy), 2);
   EXPECT_EQ(clocks(Activity::kMemory), 4 + 1) << "from the last beat to B";
@@ -109,7 +109,7 @@ TEST_F(WriteBridgeTest, HI_3_bursts_follow_one_another_without_a_gap) {
   EXPECT_EQ(targets_[0]->arrivals[0].cycle, 13);
   EXPECT_EQ(targets_[0]->arrivals[1].cycle, 15);
   EXPECT_EQ(targets_[1]->arrivals[0].cycle, 17);
-  EXPECT_EQ(trace_.busy("bridge.w", kPeriod), 6);
+  EXPECT_EQ(trace_.busy("bridge.w", kBridgePeriod), 6);
   EXPECT_EQ(clocks(Activity::kBusy), 6);
 }
 

@@ -45,7 +45,7 @@ class Transfers : public ::testing::Test {
   std::mt19937 random_{1};
 };
 
-using Bytes = std::map<std::uint64_t, int>;
+using BytesOf = std::map<std::uint64_t, int>;
 
 /// Where every byte goes: destination and source, in the order of the copy.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> moves(const Transfer& t) {
@@ -69,7 +69,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> moves(const Transfer& t) {
   return found;
 }
 /// Copies bytes; a byte that is not in `from` has its address as contents.
-void run(const std::vector<Transfer>& transfers, const Bytes& from, Bytes& to) {
+void run(const std::vector<Transfer>& transfers, const BytesOf& from, BytesOf& to) {
   for (const Transfer& t : transfers) {
     for (const auto& [destination, source] : moves(t)) {
       const auto found = from.find(source);
@@ -86,7 +86,7 @@ TEST_F(Transfers, MA_2_HI_4_parts_pass_through_a_buffer) {
     std::uint64_t free = 0;
     for (int i = number(1, 5); i > 0; --i) all.push_back(transfer(free));
     const std::int64_t bytes = number(1, 120);
-    Bytes expected, found;
+    BytesOf expected, found;
     run(all, {}, expected);
     std::int64_t sum = 0;
     const auto parts = parts_of(all, bytes);
@@ -95,7 +95,7 @@ TEST_F(Transfers, MA_2_HI_4_parts_pass_through_a_buffer) {
       ASSERT_LE(size, bytes) << "a part fits the buffer";
       ASSERT_GT(size, 0);
       sum += size;
-      Bytes buffer;
+      BytesOf buffer;
       run(into_buffer(part, kBuffer), {}, buffer);
       ASSERT_EQ(static_cast<std::int64_t>(buffer.size()), size) << "nothing is written twice";
       ASSERT_EQ(buffer.begin()->first, kBuffer);

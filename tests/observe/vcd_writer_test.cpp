@@ -17,13 +17,13 @@
 namespace tilebeat::testing {
 namespace {
 
-constexpr Picoseconds kPeriod = 1000;
+constexpr Picoseconds kDumpPeriod = 1000;
 
 /// A writer into a string.
 struct Dump {
   explicit Dump(TraceFilter filter = {})
       : writer(
-            std::move(filter), kPeriod, [this] { return now; },
+            std::move(filter), kDumpPeriod, [this] { return now; },
             [this](std::string_view piece) { text += piece; }) {}
   Picoseconds now = 0;
   std::string text;
@@ -47,9 +47,10 @@ TEST(VcdWriter, UI_3_values_scopes_and_clock) {
   EXPECT_EQ(vcd.signal("b").at(2000), 1U);
   EXPECT_EQ(vcd.signal("a").at(2999), 0x5aU);
   EXPECT_FALSE(vcd.signal("a").at(3000).has_value());
-  for (Picoseconds edge = 0; edge < 5000; edge += kPeriod) {
+  for (Picoseconds edge = 0; edge < 5000; edge += kDumpPeriod) {
     EXPECT_EQ(vcd.signal("soc.clk").at(edge), 1U) << "clk rises at " << edge;
-    EXPECT_EQ(vcd.signal("soc.clk").at(edge + kPeriod / 2), 0U) << "clk falls at " << edge + kPeriod / 2;
+    EXPECT_EQ(vcd.signal("soc.clk").at(edge + kDumpPeriod / 2), 0U)
+        << "clk falls at " << edge + kDumpPeriod / 2;
   }
 }
 
@@ -74,9 +75,9 @@ TEST(VcdWriter, UI_7_texts_stand_where_they_belong_though_they_come_late) {
   const SignalId a = dump.writer.add_signal("soc", "a", 8);
   const SignalId state = dump.writer.add_signal("soc.unit", "state", 1, Radix::kText);
   const SignalId other = dump.writer.add_signal("soc.other", "state", 1, Radix::kText);
-  for (Picoseconds now = 0; now < 6000; now += kPeriod) {
+  for (Picoseconds now = 0; now < 6000; now += kDumpPeriod) {
     dump.now = now;
-    dump.writer.change(a, now, static_cast<std::uint64_t>(now / kPeriod));
+    dump.writer.change(a, now, static_cast<std::uint64_t>(now / kDumpPeriod));
   }
   dump.writer.text(state, 0, "no_work");
   dump.writer.text(state, 1250, "row_miss");
@@ -115,9 +116,9 @@ TEST(VcdWriter, UI_7_a_cap_counts_texts_and_nothing_is_recorded_behind_it) {
   const SignalId a = dump.writer.add_signal("soc", "a", 32);
   const SignalId state = dump.writer.add_signal("soc.unit", "state", 1, Radix::kText);
   // Many more than are kept before they are written.
-  for (; dump.now < 200'000 * kPeriod && !dump.writer.is_over(); dump.now += kPeriod) {
+  for (; dump.now < 200'000 * kDumpPeriod && !dump.writer.is_over(); dump.now += kDumpPeriod) {
     dump.writer.change(a, dump.now, static_cast<std::uint64_t>(dump.now));
-    dump.writer.text(state, dump.now, dump.now / kPeriod % 2 == 0 ? "busy" : "no_work");
+    dump.writer.text(state, dump.now, dump.now / kDumpPeriod % 2 == 0 ? "busy" : "no_work");
   }
   EXPECT_TRUE(dump.writer.is_over());
   dump.writer.finish(dump.now);
@@ -235,8 +236,8 @@ TEST(VcdWriter, UI_3_the_size_cap_holds_and_leaves_a_valid_dump) {
     filter.max_bytes = cap;
     Dump dump(filter);
     const SignalId a = dump.writer.add_signal("soc", "a", 32);
-    for (int i = 0; i < 1000; ++i) dump.writer.change(a, i * kPeriod, static_cast<std::uint64_t>(i));
-    dump.writer.finish(1000 * kPeriod);
+    for (int i = 0; i < 1000; ++i) dump.writer.change(a, i * kDumpPeriod, static_cast<std::uint64_t>(i));
+    dump.writer.finish(1000 * kDumpPeriod);
     EXPECT_TRUE(dump.writer.truncated());
     EXPECT_LE(static_cast<std::int64_t>(dump.text.size()), cap);
     EXPECT_EQ(dump.writer.bytes(), static_cast<std::int64_t>(dump.text.size()));

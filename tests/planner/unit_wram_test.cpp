@@ -19,7 +19,7 @@ namespace {
 
 // Three kernel blocks: where clusters make rows for both of their cores, each of them has all three; else
 // they share them.
-Workload two_layers(int rows, int kernels = 48) {
+Workload two_kernels(int rows, int kernels = 48) {
   const std::string rest =
       R"("kernel": [1, 1], "stride": [1, 1], "pads": [0, 0, 0, 0], "weights": {"random": {"seed": 2}},
          "bias": {"random": {"seed": 3}}, "requant": {"scale": 0.002, "zero_point": 2, "dtype": "uint8"}})";
@@ -61,7 +61,7 @@ TEST(UnitWram, FU_4_MA_1_all_clusters_have_the_kernels_at_the_same_places) {
     ASSERT_EQ(kernel_fetches(hardware, clusters), 1) << "CDMAs pass them on";
     std::set<std::int64_t> fetched;
     for (int rows = clusters; rows <= 7; ++rows) {
-      const Workload workload = two_layers(rows);
+      const Workload workload = two_kernels(rows);
       UnitRequest request;
       request.layers = {"wide", "narrow"}, request.clusters = clusters, request.step_rows = 1;
       request.holding = Holding::kWhole;
@@ -107,7 +107,7 @@ class StreamedKernels : public ::testing::Test {
 
   HardwareConfig hardware_;
   UnitRequest request_;
-  Workload workload_ = two_layers(6, 96);  // 3 rows of each cluster
+  Workload workload_ = two_kernels(6, 96);  // 3 rows of each cluster
   // 16 kernels of 96 channels, and their post-parameters.
   static constexpr std::int64_t kLargestBlock = 16 * 96 + 16 * 16;
 };
@@ -140,7 +140,7 @@ TEST_F(StreamedKernels, FU_4_HI_4_kernels_of_a_single_core_come_straight_from_DR
   for (const UnitKernels kernels : {UnitKernels::kResident, UnitKernels::kStreamed}) {
     for (const int cores : {1, 2}) {
       hardware_.chip->cores_per_cluster = cores;
-      workload_ = two_layers(48);
+      workload_ = two_kernels(48);
       request_.step_rows = 48;
       TaskGraph graph;
       const std::int64_t all = add(kernels, graph).bytes.kernels;

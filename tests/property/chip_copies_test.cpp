@@ -138,7 +138,7 @@ CopyPhase traffic(const ChipConfig& chip) {
 
 TEST(ChipCopies, HI_2_HI_3_HI_4_random_blocks_between_all_memories) {
   check_cases(40, [] {
-    const HardwareConfig hardware = random_chip();
+    const HardwareConfig hardware = chip_of_copies();
     std::vector<CopyPhase> phases;
     for (int i = number(1, 12); i > 0; --i) phases.push_back({place_copy(*hardware.chip)});
     check_copies(hardware, phases);
@@ -147,7 +147,7 @@ TEST(ChipCopies, HI_2_HI_3_HI_4_random_blocks_between_all_memories) {
 
 TEST(ChipCopies, HI_3_HI_4_CY_4_all_engines_at_once) {
   check_cases(25, [] {
-    const HardwareConfig hardware = random_chip();
+    const HardwareConfig hardware = chip_of_copies();
     check_copies(hardware, {loads(*hardware.chip), traffic(*hardware.chip)});
   });
 }

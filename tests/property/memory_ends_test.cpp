@@ -20,14 +20,14 @@
 namespace tilebeat::testing {
 namespace {
 
-struct Case {
+struct EndCase {
   const char* name;
   const char* config;
   std::function<bool(Instruction& instruction, std::uint64_t end)> move;  ///< so that it would end at `end`
   std::function<std::uint64_t(const ChipConfig& chip)> memory_end;
   const char* message;
 };
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const EndCase& c, std::ostream* out) {
   *out << c.name;
 }
 
@@ -59,10 +59,10 @@ std::uint64_t wram_end(const ChipConfig& chip) {
   return wram_address(0) + static_cast<std::uint64_t>(chip.core.wram.size_bytes);
 }
 
-class MemoryEnds : public ::testing::TestWithParam<Case> {};
+class MemoryEnds : public ::testing::TestWithParam<EndCase> {};
 
 TEST_P(MemoryEnds, HI_2_CY_3_the_last_byte_is_used_and_the_next_refused_alike) {
-  const Case& c = GetParam();
+  const EndCase& c = GetParam();
   ConvShape shape;
   shape.height = 2, shape.width = 3, shape.channels = 8, shape.out_channels = 4;
   const HardwareConfig hardware = load_hardware(source_path(fmt::format("configs/{}.json", c.config)));
@@ -80,15 +80,16 @@ TEST_P(MemoryEnds, HI_2_CY_3_the_last_byte_is_used_and_the_next_refused_alike) {
 
 INSTANTIATE_TEST_SUITE_P(
     Engines, MemoryEnds,
-    ::testing::Values(Case{"results_of_the_rolling_unit", "rolling16", results_of<rolling::RollingRun>(2, 3),
-                           nram_end, "rolling.results: no memory at address 0x40000080000, rolling.run"},
-                      Case{"kernels_of_the_rolling_unit", "rolling16", kernels_of<rolling::RollingRun>,
-                           wram_end, "no memory at address 0x80000100000, rolling.run"},
-                      Case{"results_of_the_offset_engine", "offset16",
-                           results_of<offset_table::OffsetRun>(2, 3), nram_end,
-                           "offset.results: no memory at address 0x40000080000, offset.run"},
-                      Case{"kernels_of_the_offset_engine", "offset16", kernels_of<offset_table::OffsetRun>,
-                           wram_end, "offset.kernels: no memory at address 0x80000100000, offset.run"}),
+    ::testing::Values(EndCase{"results_of_the_rolling_unit", "rolling16",
+                              results_of<rolling::RollingRun>(2, 3), nram_end,
+                              "rolling.results: no memory at address 0x40000080000, rolling.run"},
+                      EndCase{"kernels_of_the_rolling_unit", "rolling16", kernels_of<rolling::RollingRun>,
+                              wram_end, "no memory at address 0x80000100000, rolling.run"},
+                      EndCase{"results_of_the_offset_engine", "offset16",
+                              results_of<offset_table::OffsetRun>(2, 3), nram_end,
+                              "offset.results: no memory at address 0x40000080000, offset.run"},
+                      EndCase{"kernels_of_the_offset_engine", "offset16", kernels_of<offset_table::OffsetRun>,
+                              wram_end, "offset.kernels: no memory at address 0x80000100000, offset.run"}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

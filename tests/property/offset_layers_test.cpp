@@ -11,7 +11,7 @@ namespace tilebeat::testing {
 namespace {
 
 /// Both granularities, and processes in another order; true unless the planner refused.
-bool check_on_chip(const Workload& workload, const HardwareConfig& hardware, Refusals& tally) {
+bool check_offset(const Workload& workload, const HardwareConfig& hardware, Refusals& tally) {
   const auto plan = plan_or_refusal(workload, hardware, {"chip.", "offset.", "dram."}, tally);
   if (!plan) return false;
   const SimulatedRun run = check_both_granularities(workload, hardware, plan->plan, 60);
@@ -26,7 +26,7 @@ TEST(RandomOffsetLayers, OT_1_OT_2_OT_3_OT_4_OT_5_OT_6_CY_3_on_random_chips) {
   check_cases(300, [&] {
     const ConvShape shape = random_wfold_layer(100'000);
     RC_LOG() << to_text(shape) << "\n";
-    run += check_on_chip(conv_workload(shape), random_offset_chip(), tally) ? 1 : 0;
+    run += check_offset(conv_workload(shape), random_offset_chip(), tally) ? 1 : 0;
   });
   EXPECT_GE(run, 250) << tally.refused << " of " << tally.cases << " layers cannot fit";
 }

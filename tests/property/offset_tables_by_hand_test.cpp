@@ -19,13 +19,13 @@ namespace {
 
 using offset_table::OffsetMap;
 
-struct Case {
+struct TableCase {
   const char* name;
   std::optional<std::int32_t>
       first_tap;        ///< bytes from a thread's base to its first operand; none: as planned
   const char* message;  ///< null: runs
 };
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const TableCase& c, std::ostream* out) {
   *out << c.name;
 }
 
@@ -40,10 +40,10 @@ void put(Plan& plan, std::uint64_t address, std::int32_t value) {
   throw std::runtime_error("nothing lies there");
 }
 
-class OffsetTablesByHand : public ::testing::TestWithParam<Case> {};
+class OffsetTablesByHand : public ::testing::TestWithParam<TableCase> {};
 
 TEST_P(OffsetTablesByHand, OT_3_HI_2_CY_3_both_granularities_refuse_alike) {
-  const Case& c = GetParam();
+  const TableCase& c = GetParam();
   ConvShape shape;
   shape.height = 6, shape.width = 7, shape.channels = 5, shape.out_channels = 3, shape.kernel = {3, 2};
   const HardwareConfig hardware =
@@ -62,13 +62,14 @@ TEST_P(OffsetTablesByHand, OT_3_HI_2_CY_3_both_granularities_refuse_alike) {
 // begins at byte 60.
 INSTANTIATE_TEST_SUITE_P(
     Offset, OffsetTablesByHand,
-    ::testing::Values(
-        Case{"as_planned", std::nullopt, nullptr},
-        Case{"in_front_of_the_map", -1, "offset.run: its tables name bytes -1 to 2 of a map of 140 bytes"},
-        Case{"up_to_the_last_byte", 75, nullptr},
-        Case{"a_byte_beyond_the_last", 76,
-             "offset.run: its tables name bytes 140 to 140 of a map of 140 bytes"},
-        Case{"far_behind_the_map", 1 << 30, "offset.run: its tables name bytes 1073741824 to "}),
+    ::testing::Values(TableCase{"as_planned", std::nullopt, nullptr},
+                      TableCase{"in_front_of_the_map", -1,
+                                "offset.run: its tables name bytes -1 to 2 of a map of 140 bytes"},
+                      TableCase{"up_to_the_last_byte", 75, nullptr},
+                      TableCase{"a_byte_beyond_the_last", 76,
+                                "offset.run: its tables name bytes 140 to 140 of a map of 140 bytes"},
+                      TableCase{"far_behind_the_map", 1 << 30,
+                                "offset.run: its tables name bytes 1073741824 to "}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -17,12 +17,12 @@
 namespace tilebeat::testing {
 namespace {
 
-struct Case {
+struct SumsCase {
   const char* name;
   std::function<void(std::vector<ConvRun*> runs)> change;
   const char* message;  ///< null: runs
 };
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const SumsCase& c, std::ostream* out) {
   *out << c.name;
 }
 
@@ -39,10 +39,10 @@ HardwareConfig small_array(int bank_depth_words) {
                         "test");
 }
 
-class OpenSums : public ::testing::TestWithParam<Case> {};
+class OpenSums : public ::testing::TestWithParam<SumsCase> {};
 
 TEST_P(OpenSums, CY_3_both_granularities_refuse_alike) {
-  const Case& c = GetParam();
+  const SumsCase& c = GetParam();
   ConvShape shape;
   shape.height = 5, shape.width = 5, shape.channels = 64, shape.out_channels = 4, shape.kernel = {3, 3};
   const HardwareConfig hardware = small_array(16);
@@ -66,18 +66,18 @@ TEST_P(OpenSums, CY_3_both_granularities_refuse_alike) {
 
 INSTANTIATE_TEST_SUITE_P(
     SwitchArray, OpenSums,
-    ::testing::Values(Case{"as_planned", [](auto) {}, nullptr},
-                      Case{"nobody_began", [](auto runs) { runs[0]->first = false; },
-                           "conv.run: goes on with sums that nobody began"},
-                      Case{"not_ended", [](auto runs) { runs[1]->first = true; },
-                           "conv.run: begins sums while others have not ended"},
-                      Case{"fewer_pixels", [](auto runs) { runs[1]->rows = 1; },
-                           "conv.run: goes on with the sums of 2 x 2 pixels for 1 x 2"},
-                      Case{"as_many_pixels_of_another_shape",
-                           [](auto runs) { runs[1]->rows = 1, runs[1]->columns = 4; },
-                           "conv.run: goes on with the sums of 2 x 2 pixels for 1 x 4"},
-                      Case{"more_than_an_operation_cycle", [](auto runs) { runs[0]->rows = 3; },
-                           "conv.run: 3 x 2 pixels leave sums, an operation cycle has 2 x 2"}),
+    ::testing::Values(SumsCase{"as_planned", [](auto) {}, nullptr},
+                      SumsCase{"nobody_began", [](auto runs) { runs[0]->first = false; },
+                               "conv.run: goes on with sums that nobody began"},
+                      SumsCase{"not_ended", [](auto runs) { runs[1]->first = true; },
+                               "conv.run: begins sums while others have not ended"},
+                      SumsCase{"fewer_pixels", [](auto runs) { runs[1]->rows = 1; },
+                               "conv.run: goes on with the sums of 2 x 2 pixels for 1 x 2"},
+                      SumsCase{"as_many_pixels_of_another_shape",
+                               [](auto runs) { runs[1]->rows = 1, runs[1]->columns = 4; },
+                               "conv.run: goes on with the sums of 2 x 2 pixels for 1 x 4"},
+                      SumsCase{"more_than_an_operation_cycle", [](auto runs) { runs[0]->rows = 3; },
+                               "conv.run: 3 x 2 pixels leave sums, an operation cycle has 2 x 2"}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace tilebeat::testing {
 namespace {
 
 /// Both granularities, and processes in another order; true unless the planner refused.
-bool check_on_chip(const Workload& workload, const HardwareConfig& hardware, Refusals& tally) {
+bool check_product(const Workload& workload, const HardwareConfig& hardware, Refusals& tally) {
   const auto plan =
       plan_or_refusal(workload, hardware, {"chip.", "wfold.", "dram.", "switch_array.", "offset."}, tally);
   if (!plan) return false;
@@ -37,7 +37,7 @@ TEST_P(RandomProductsOn, OP_1_either_operand_is_any_tensor_transposed_or_broadca
   check_cases(100, [&] {
     const RandomProducts products({});
     RC_LOG() << products.text() << "\n";
-    check_on_chip(products.load(), random_hardware(), tally);
+    check_product(products.load(), random_hardware(), tally);
   });
   EXPECT_LE(tally.refused * 2, tally.cases) << "products that cannot fit are the exception";
 }
@@ -48,7 +48,7 @@ TEST_P(RandomProductsOn, OP_1_a_long_inner_dimension_is_cut) {
   check_cases(30, [&] {
     const RandomProducts products({12, 700, 30, 3});
     RC_LOG() << products.text() << "\n";
-    check_on_chip(products.load(), random_hardware(), tally);
+    check_product(products.load(), random_hardware(), tally);
   });
   EXPECT_LE(tally.refused * 2, tally.cases) << "products that cannot fit are the exception";
 }

@@ -13,7 +13,7 @@ namespace tilebeat::testing {
 namespace {
 
 /// Both granularities, and processes in another order; true unless the planner refused.
-bool check_on_chip(const Workload& workload, const HardwareConfig& hardware, Refusals& tally) {
+bool check_rolling(const Workload& workload, const HardwareConfig& hardware, Refusals& tally) {
   const auto plan = plan_or_refusal(workload, hardware, {"chip.", "wfold.", "dram.", "switch_array."}, tally);
   if (!plan) return false;
   const SimulatedRun run = check_both_granularities(workload, hardware, plan->plan, 60);
@@ -28,7 +28,7 @@ TEST(RandomRollingLayers, RO_1_RO_2_RO_3_RO_4_RO_5_RO_6_CY_3_on_random_chips) {
     const ConvShape shape = random_wfold_layer(200'000);
     RC_LOG() << to_text(shape) << "\n";
     const HardwareConfig hardware = random_rolling_chip();
-    cut += check_on_chip(conv_workload(shape), hardware, tally) ? 1 : 0;
+    cut += check_rolling(conv_workload(shape), hardware, tally) ? 1 : 0;
   });
   EXPECT_LE(tally.refused * 2, tally.cases) << "layers that cannot fit are the exception";
   EXPECT_GE(cut, 75);
@@ -64,7 +64,7 @@ TEST(RandomProducts, OP_1_RO_5_on_every_engine) {
     HardwareConfig hardware = engine == 0   ? random_rolling_chip()
                               : engine == 1 ? random_wfold_chip()
                                             : random_chip();
-    check_on_chip(workload, hardware, tally);
+    check_rolling(workload, hardware, tally);
   });
   EXPECT_LE(tally.refused * 2, tally.cases);
 }

@@ -15,7 +15,7 @@ namespace {
 
 enum class Cut { kChannels, kGroups };
 
-struct Tally {
+struct ShareTally {
   int shared = 0;        // layers that are cut so
   int paths = 0;         // of these whose cores share maps or kernels
   int cut = 0, raw = 0;  // of these with parts of a core's channels, with int32 results
@@ -54,7 +54,7 @@ class SharesOn : public ::testing::TestWithParam<Engine> {
     return mapping;
   }
 
-  static void check(const Workload& workload, const HardwareConfig& hardware, Cut cut, Tally& tally) {
+  static void check(const Workload& workload, const HardwareConfig& hardware, Cut cut, ShareTally& tally) {
     RC_LOG() << hardware_to_json(hardware).dump() << "\n";
     check_hardware(hardware, "random hardware");
     NetworkMapping asked = asked_of(workload, hardware, cut);
@@ -91,7 +91,7 @@ class SharesOn : public ::testing::TestWithParam<Engine> {
 };
 
 TEST_P(SharesOn, MA_1_OP_1_products) {
-  Tally tally;
+  ShareTally tally;
   const auto enough = [&] { return tally.shared >= 15 && tally.raw >= 2 && tally.cut >= 1; };
   check_cases_until(enough, 30, [&] {
     const RandomProducts products({20, 500, 30, 3});
@@ -108,7 +108,7 @@ TEST_P(SharesOn, MA_1_OP_1_products) {
 }
 
 TEST_P(SharesOn, MA_1_HI_3_convolutions) {
-  Tally tally;
+  ShareTally tally;
   check_cases_until([&] { return tally.shared >= 10; }, 30,
                     [&] {
                       const HardwareConfig hardware = random_hardware();
@@ -121,7 +121,7 @@ TEST_P(SharesOn, MA_1_HI_3_convolutions) {
 }
 
 TEST_P(SharesOn, MA_1_convolutions_with_groups) {
-  Tally tally;
+  ShareTally tally;
   check_cases_until([&] { return tally.shared >= 20 && tally.paths >= 3; }, 40,
                     [&] {
                       const HardwareConfig hardware = random_hardware();

@@ -49,21 +49,21 @@ void check_layers(int cases, Make make) {
   EXPECT_GE(tally.cases, cases) << "every case was run";
 }
 
-using Case = std::pair<ConvShape, HardwareConfig>;
+using LayerOnArray = std::pair<ConvShape, HardwareConfig>;
 
 TEST(RandomLayers, SW_3_SW_5_CY_3_on_the_array_of_document_000) {
   check_layers(200, [] {
     HardwareConfig hardware;
     hardware.engine<SwitchArrayConfig>().arrangement =
         one_in(2) ? ArrangementKind::kTable1 : ArrangementKind::kStrideAware;
-    return Case{random_layer(spec_array(hardware)), hardware};
+    return LayerOnArray{random_layer(spec_array(hardware)), hardware};
   });
 }
 
 TEST(RandomLayers, SW_4_on_arrays_of_any_shape) {
   check_layers(200, [] {
     const HardwareConfig hardware = random_array_shape();
-    return Case{random_layer(spec_array(hardware)), hardware};
+    return LayerOnArray{random_layer(spec_array(hardware)), hardware};
   });
 }
 
@@ -71,7 +71,7 @@ TEST(RandomLayers, SW_7_in_tiles_and_channel_pieces) {
   check_layers(200, [] {
     HardwareConfig hardware = random_array_shape();
     tighten_buffers(hardware);
-    return Case{random_layer(spec_array(hardware), {3000, 5, 4, 4, 4, 70}), hardware};
+    return LayerOnArray{random_layer(spec_array(hardware), {3000, 5, 4, 4, 4, 70}), hardware};
   });
 }
 
@@ -79,7 +79,7 @@ TEST(RandomLayers, HI_6_CY_2_on_any_memory_system) {
   check_layers(200, [] {
     HardwareConfig hardware = random_array_shape();
     vary_memory(hardware);
-    return Case{random_layer(spec_array(hardware)), hardware};
+    return LayerOnArray{random_layer(spec_array(hardware)), hardware};
   });
 }
 
@@ -88,14 +88,14 @@ TEST(RandomLayers, CY_1_small_buffers_and_any_memory_system) {
     HardwareConfig hardware = random_array_shape();
     tighten_buffers(hardware);
     vary_memory(hardware);
-    return Case{random_layer(spec_array(hardware), {2000, 4, 3, 3, 3, 40}), hardware};
+    return LayerOnArray{random_layer(spec_array(hardware), {2000, 4, 3, 3, 3, 40}), hardware};
   });
 }
 
 // ---- single cases that deserve a run of their own ----
 
 void check_one(const ConvShape& shape, const HardwareConfig& hardware) {
-  check_layers(1, [&] { return Case{shape, hardware}; });
+  check_layers(1, [&] { return LayerOnArray{shape, hardware}; });
 }
 
 TEST(CornerLayers, SW_7_tiles_of_padding_alone) {

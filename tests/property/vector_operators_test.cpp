@@ -12,7 +12,7 @@ namespace tilebeat::testing {
 namespace {
 
 /// One operation: the layer, its operands, the instruction and its parameters.
-struct Case {
+struct OperatorCase {
   Layer layer;
   std::vector<TensorInfo> infos;
   std::vector<Tensor> tensors;
@@ -33,14 +33,14 @@ double random_factor() {
 }
 
 /// Adds an operand of that shape.
-const TensorInfo& add_operand(Case& c, const std::vector<std::int64_t>& shape, DType type) {
+const TensorInfo& add_operand(OperatorCase& c, const std::vector<std::int64_t>& shape, DType type) {
   c.infos.push_back({shape, type, type == DType::kInt32 ? 0 : random_zero(type)});
   c.tensors.push_back(random_bytes(c.infos.back()));
   return c.infos.back();
 }
 
 /// A shape of one map for an operation that keeps it.
-void keep_shape(Case& c, DType type) {
+void keep_shape(OperatorCase& c, DType type) {
   const std::vector<std::int64_t> shape{1, number(1, 9), number(1, 9), skewed(90)};
   c.layer.output = TensorInfo{shape, type, 0};
   c.run.rows = static_cast<std::uint16_t>(shape[1]);
@@ -48,7 +48,7 @@ void keep_shape(Case& c, DType type) {
   c.run.channels = static_cast<std::uint16_t>(shape[3]);
 }
 
-TensorRequant random_requant_of(Case& c) {
+TensorRequant random_requant_of(OperatorCase& c) {
   TensorRequant requant;
   requant.dtype = random_byte_type();
   requant.zero_point = random_zero(requant.dtype);
@@ -59,8 +59,8 @@ TensorRequant random_requant_of(Case& c) {
   return requant;
 }
 
-Case table_case() {
-  Case c;
+OperatorCase table_case() {
+  OperatorCase c;
   c.run.kind = VectorKind::kTable;
   keep_shape(c, random_byte_type());
   add_operand(c, c.layer.output.shape, random_byte_type());
@@ -70,8 +70,8 @@ Case table_case() {
   return c;
 }
 
-Case scale_case() {
-  Case c;
+OperatorCase scale_case() {
+  OperatorCase c;
   c.run.kind = VectorKind::kScale;
   keep_shape(c, DType::kInt8);
   const bool wide = one_in(2);  // accumulators
@@ -97,8 +97,8 @@ Case scale_case() {
   return c;
 }
 
-Case elementwise_case() {
-  Case c;
+OperatorCase elementwise_case() {
+  OperatorCase c;
   Elementwise operation;
   operation.kind = static_cast<Elementwise::Kind>(number(0, 2));
   c.run.kind = static_cast<VectorKind>(static_cast<int>(VectorKind::kAdd) + static_cast<int>(operation.kind));
@@ -114,8 +114,8 @@ Case elementwise_case() {
   return c;
 }
 
-Case softmax_case() {
-  Case c;
+OperatorCase random_softmax() {
+  OperatorCase c;
   c.run.kind = VectorKind::kSoftmax;
   keep_shape(c, DType::kInt8);
   add_operand(c, c.layer.output.shape, random_byte_type());
@@ -155,8 +155,8 @@ PoolAxis random_axis() {
   return p;
 }
 
-Case pool_case() {
-  Case c;
+OperatorCase pool_case() {
+  OperatorCase c;
   const PoolAxis h = random_axis(), w = random_axis();
   Pooling pool;
   pool.kind = one_in(2) ? Pooling::Kind::kMax : Pooling::Kind::kAverage;
@@ -185,8 +185,8 @@ Case pool_case() {
 }
 
 /// Sums of two cores: kept, or made results of as SPEC NU-2 says.
-Case sums_case() {
-  Case c;
+OperatorCase sums_case() {
+  OperatorCase c;
   const bool ends = one_in(2);
   const DType type = !ends || one_in(4) ? DType::kInt32 : random_byte_type();
   const std::int64_t pixels = skewed(60), channels = skewed(90);
@@ -233,7 +233,7 @@ Case sums_case() {
 }
 
 /// Cycles of the lanes after docs/vector.md.
-std::int64_t lane_clocks(const Case& c, int lanes, int burst_bytes) {
+std::int64_t lane_clocks(const OperatorCase& c, int lanes, int burst_bytes) {
   const auto passes = [lanes](std::int64_t elements) { return (elements + lanes - 1) / lanes; };
   const VectorRun& run = c.run;
   const std::int64_t pixels = std::int64_t{run.rows} * run.columns;
@@ -259,7 +259,7 @@ std::int64_t lane_clocks(const Case& c, int lanes, int burst_bytes) {
 }
 
 /// Runs a case; nothing, or what is wrong.
-std::string run_case(Case& c, const VectorConfig& config, const DmaConfig& ports,
+std::string run_case(OperatorCase& c, const VectorConfig& config, const DmaConfig& ports,
                      const InterconnectConfig& bus) {
   VectorRun& run = c.run;
   run.a = kVectorA, run.b = kVectorB, run.destination = kVectorDestination,
@@ -274,9 +274,9 @@ std::string run_case(Case& c, const VectorConfig& config, const DmaConfig& ports
                               lane_clocks(c, config.lanes, ports.burst_bytes), {config, ports, bus});
 }
 
-void check_operator(int cases, Case (*make)()) {
+void check_operator(int cases, OperatorCase (*make)()) {
   check_cases(cases, [make] {
-    Case c = make();
+    OperatorCase c = make();
     const VectorBenchConfig config = random_vector_bench();
     const std::string wrong = in_child([&] { return run_case(c, config.unit, config.ports, config.bus); });
     RC_ASSERT(wrong == "");
@@ -299,7 +299,7 @@ TEST(VectorOperators, HI_2_pooling) {
   check_operator(100, pool_case);
 }
 TEST(VectorOperators, HI_2_softmax) {
-  check_operator(40, softmax_case);
+  check_operator(40, random_softmax);
 }
 
 }  // namespace

@@ -15,11 +15,11 @@
 namespace tilebeat::testing {
 namespace {
 
-struct Tally : Refusals {
+struct FoldTally : Refusals {
   int cut = 0, reduced = 0, strided = 0, grouped = 0, dilated = 0;
 };
 
-void count(const ConvShape& shape, Tally& tally) {
+void count(const ConvShape& shape, FoldTally& tally) {
   tally.strided += shape.stride[1] > 1 ? 1 : 0;
   tally.grouped += shape.groups > 1 ? 1 : 0;
   tally.dilated += shape.dilation[1] > 1 ? 1 : 0;
@@ -36,7 +36,7 @@ int granularity_of(const ConvShape& s, const HardwareConfig& hardware) {
 
 /// Both granularities; returns the run of one, or nothing when the planner refused.
 std::optional<SimulatedRun> check_on_chip(const ConvShape& shape, const HardwareConfig& hardware,
-                                          Tally& tally) {
+                                          FoldTally& tally) {
   RC_LOG() << to_text(shape) << "\n";
   const Workload workload = conv_workload(shape);
   const auto plan = plan_or_refusal(workload, hardware, {"chip.", "wfold.", "dram."}, tally);
@@ -135,7 +135,7 @@ class RandomWfoldLayers : public ::testing::TestWithParam<Kind> {
 };
 
 TEST_P(RandomWfoldLayers, WF_1_WF_2_WF_5_WF_6_WF_7_CY_3_on_random_chips) {
-  Tally tally;
+  FoldTally tally;
   const auto enough = [&] {
     if (GetParam() == Kind::kReduced) return tally.reduced >= 30 && tally.strided >= 10;
     return tally.cases >= 110 && (GetParam() != Kind::kAny || (tally.cut >= 10 && tally.strided >= 10 &&
@@ -177,7 +177,7 @@ HardwareConfig one_large_core() {
 }
 
 TEST(RandomWfoldBeats, WF_4_WF_6_beats_of_a_layer) {
-  Tally tally;
+  FoldTally tally;
   check_cases(100, [&] {
     ConvShape shape = random_wfold_layer(kMacs);
     if (shape.groups > 1) shape.groups = 1;
@@ -204,8 +204,8 @@ TEST(RandomWfoldBeats, WF_4_WF_6_beats_of_a_layer) {
 
 // ---- single cases that deserve a run of their own ----
 
-void check_one(const ConvShape& shape, const HardwareConfig& hardware) {
-  Tally tally;
+void check_folded(const ConvShape& shape, const HardwareConfig& hardware) {
+  FoldTally tally;
   check_cases(1, [&] { check_on_chip(shape, hardware, tally); });
   EXPECT_EQ(tally.refused, 0) << to_text(shape);
 }
@@ -217,7 +217,7 @@ TEST(CornerWfoldLayers, WF_5_a_surplus_folded_column_is_dropped) {
     HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
     hardware.engine<WfoldConfig>().fold_place = place;
     EXPECT_EQ(shape.out_extent(1), 1);
-    check_one(shape, hardware);
+    check_folded(shape, hardware);
   }
 }
 
@@ -229,9 +229,9 @@ TEST(CornerWfoldLayers, WF_2_WF_5_tiles_of_padding_alone) {
   for (const auto place : {FoldPlace::kOnChip, FoldPlace::kDram, FoldPlace::kInPlace}) {
     HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
     hardware.engine<WfoldConfig>().fold_place = place;
-    check_one(shape, hardware);
+    check_folded(shape, hardware);
     hardware.chip->core.nram.size_bytes = 16 * 16 * 16;
-    check_one(shape, hardware);
+    check_folded(shape, hardware);
   }
 }
 
@@ -244,7 +244,7 @@ TEST(CornerWfoldLayers, WF_7_kernel_tiles_smaller_than_the_result_granularity) {
     HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
     hardware.engine<WfoldConfig>().slaves = 1, hardware.engine<WfoldConfig>().second_buffer_lines = 2;
     hardware.chip->core.wram.banks = 1;
-    check_one(shape, hardware);
+    check_folded(shape, hardware);
   }
 }
 
@@ -256,7 +256,7 @@ TEST(CornerWfoldLayers, WF_2_kernel_tiles_that_touch_other_channels) {
     HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
     hardware.engine<WfoldConfig>().slaves = 4, hardware.chip->core.wram.banks = 4;
     hardware.engine<WfoldConfig>().read_mode = mode;
-    check_one(shape, hardware);
+    check_folded(shape, hardware);
   }
 }
 
@@ -268,7 +268,7 @@ TEST(CornerWfoldLayers, WF_1_all_granularities_forced) {
       shape.pads = {0, 3, 1, 9}, shape.weight_zero_point = 5, shape.input_zero_point = -7;
       HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
       hardware.engine<WfoldConfig>().pci = pci;
-      check_one(shape, hardware);
+      check_folded(shape, hardware);
     }
   }
 }

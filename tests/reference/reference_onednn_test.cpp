@@ -10,8 +10,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-// Read by the address sanitizer: its leak checker crashes at the end of a program that has used oneDNN's
-// inner product ("Tracer caught signal 11"), depending on the length of the command line. GCC 12, oneDNN 2.6.
+// Read by the address sanitizer, for all tests of this program: its leak checker crashes at the end of one
+// that has used oneDNN's inner product ("Tracer caught signal 11"), depending on the length of the command
+// line. GCC 12, oneDNN 2.6.
 extern "C" const char* __asan_default_options() {
   return "detect_leaks=0";
 }

@@ -8,11 +8,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-// Read by the address sanitizer: its leak checker crashes at the end of a program that has used oneDNN.
-extern "C" const char* __asan_default_options() {
-  return "detect_leaks=0";
-}
-
 namespace tilebeat::testing {
 namespace {
 

@@ -14,7 +14,7 @@ struct PlacedCopy {
 };
 
 /// A chip of random sizes, buses, memories and limits.
-inline HardwareConfig random_chip() {
+inline HardwareConfig chip_of_copies() {
   HardwareConfig hardware = small_chip(number(1, 3), number(1, 3));
   ChipConfig& chip = *hardware.chip;
   chip.memory_controllers = 1 << number(0, 2);

@@ -18,16 +18,17 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t kSource = 0x44000, kTarget = 0x84000;
-constexpr int kBytes = 4096;
+constexpr std::uint64_t kCopySource = 0x44000, kCopyTarget = 0x84000;
+constexpr int kCopyBytes = 4096;
 
 std::string copy(const std::string& unit, std::uint64_t from, std::uint64_t to,
                  const std::string& rest = "") {
-  return fmt::format("{}.copy source={:#x} destination={:#x} run_bytes={} {}", unit, from, to, kBytes, rest);
+  return fmt::format("{}.copy source={:#x} destination={:#x} run_bytes={} {}", unit, from, to, kCopyBytes,
+                     rest);
 }
 
 std::vector<std::uint8_t> pattern() {
-  std::vector<std::uint8_t> data(kBytes);
+  std::vector<std::uint8_t> data(kCopyBytes);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::uint8_t>(i * 11 + i / 256);
   return data;
 }
@@ -44,23 +45,23 @@ std::unique_ptr<ChipRun> three_ways(bool merged, RecordingTimeline& timeline) {
   auto run = std::make_unique<ChipRun>(
       hardware,
       plan_of({{1,
-                {copy("gdma", kSource, sram_address(0), "completes map_full[0]"),
+                {copy("gdma", kCopySource, sram_address(0), "completes map_full[0]"),
                  copy("cdma", sram_address(0) + 8192, sram_address(1) + 4096),
                  copy("mvdma", sram_address(0), multicast_address(1, false, 512),
                       "waits map_full[0] completes map_full[1]"),
                  "signal processors=1 semaphore=203 waits map_full[1]", "halt"}},
-               {0, {copy("iodma", nram_address(0) + 512, kTarget, "waits peer[3]"), "halt"}}}),
+               {0, {copy("iodma", nram_address(0) + 512, kCopyTarget, "waits peer[3]"), "halt"}}}),
       options);
-  run->write(kSource, pattern());
+  run->write(kCopySource, pattern());
   run->run();
   return run;
 }
 
-struct Span {
+struct CopySpan {
   Picoseconds begin = 0, end = 0;
 };
-std::vector<Span> spans_of(const RecordingTimeline& timeline, const std::string& track) {
-  std::vector<Span> found;
+std::vector<CopySpan> spans_of(const RecordingTimeline& timeline, const std::string& track) {
+  std::vector<CopySpan> found;
   for (const auto& span : timeline.spans) {
     if (span.track == track) found.push_back({span.begin, span.end});
   }
@@ -71,11 +72,11 @@ TEST(MergedDma, HI_3_executes_all_copies_of_the_memory_core_in_the_programs_orde
   RecordingTimeline timeline;
   const auto run = three_ways(true, timeline);
   ASSERT_EQ(run->error, "");
-  EXPECT_EQ(run->read(kTarget, kBytes), pattern());
-  EXPECT_EQ(run->counter("cluster0.memory.dma", "written"), 3 * kBytes);
-  EXPECT_EQ(run->counter("link.cluster0", "written"), kBytes);
-  EXPECT_EQ(run->counter("noc.cluster0.memory.gdma", "read"), kBytes);
-  EXPECT_EQ(run->counter("cluster0.memory.broadcast", "taken"), kBytes);
+  EXPECT_EQ(run->read(kCopyTarget, kCopyBytes), pattern());
+  EXPECT_EQ(run->counter("cluster0.memory.dma", "written"), 3 * kCopyBytes);
+  EXPECT_EQ(run->counter("link.cluster0", "written"), kCopyBytes);
+  EXPECT_EQ(run->counter("noc.cluster0.memory.gdma", "read"), kCopyBytes);
+  EXPECT_EQ(run->counter("cluster0.memory.broadcast", "taken"), kCopyBytes);
   EXPECT_EQ(run->unbalanced(), "");
   const auto spans = spans_of(timeline, "cluster0.memory.dma");
   ASSERT_EQ(spans.size(), 3U);
@@ -96,14 +97,14 @@ TEST(MergedDma, HI_3_copies_share_one_engine) {
   ASSERT_EQ(three_ways(true, timeline)->error, "");
   const auto all = spans_of(timeline, "cluster0.memory.dma");
   ASSERT_EQ(all.size(), 3U);
-  constexpr Picoseconds kPeriod = 1000, kBeats = kBytes / 32, kResponse = 16;
+  constexpr Picoseconds kPeriod = 1000, kBeats = kCopyBytes / 32, kResponse = 16;
   EXPECT_GE(all[1].end, all[0].end + (kBeats - kResponse) * kPeriod);
 }
 
 TEST(MergedDma, HI_3_refuses_a_copy_between_outer_sides) {
   HardwareConfig hardware = small_chip(2, 1);
   hardware.chip->merged_dma = true;
-  ChipRun run(hardware, plan_of({{1, {copy("cdma", sram_address(1), kTarget), "halt"}}}));
+  ChipRun run(hardware, plan_of({{1, {copy("cdma", sram_address(1), kCopyTarget), "halt"}}}));
   run.run();
   EXPECT_THAT(run.error, HasSubstr("cdma.copy:"));
   EXPECT_THAT(run.error, HasSubstr("lie on the same side"));
@@ -128,17 +129,17 @@ std::unique_ptr<ChipRun> scalar(const std::string& kind, int lanes) {
   auto run = std::make_unique<ChipRun>(
       hardware,
       plan_of({{1,
-                {copy("gdma", kSource, sram_address(0), "completes map_full[0]"), run_it,
+                {copy("gdma", kCopySource, sram_address(0), "completes map_full[0]"), run_it,
                  fmt::format("gdma.copy source={:#x} destination={:#x} run_bytes=120 waits result_full[0]",
-                             sram_address(0) + 2048, kTarget),
+                             sram_address(0) + 2048, kCopyTarget),
                  "halt"}}}));
-  std::vector<std::uint8_t> source(kBytes, 0);
+  std::vector<std::uint8_t> source(kCopyBytes, 0);
   for (std::size_t i = 0; i < 120; ++i) {
     source[i] = static_cast<std::uint8_t>(i), source[512 + i] = static_cast<std::uint8_t>(3 * i % 7);
   }
   const auto factors = doubles({1, 1, 1});
   std::copy(factors.begin(), factors.end(), source.begin() + 1024);
-  run->write(kSource, source);
+  run->write(kCopySource, source);
   run->run();
   return run;
 }
@@ -150,7 +151,7 @@ TEST_P(ScalarUnit, HI_3_adds_subtracts_and_multiplies_in_the_sram) {
   const std::string kind = name;
   const auto run = scalar(kind, lanes);
   ASSERT_EQ(run->error, "");
-  const auto result = run->read(kTarget, 120);
+  const auto result = run->read(kCopyTarget, 120);
   for (int i = 0; i < 120; ++i) {
     const int a = i, b = 3 * i % 7;
     const int wanted = std::min(kind == "add" ? a + b : kind == "sub" ? a - b : a * b, 127);

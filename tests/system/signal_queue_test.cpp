@@ -13,17 +13,17 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t kSource = 0x44000, kTarget = 0x84000;
+constexpr std::uint64_t kSignalSource = 0x44000, kSignalTarget = 0x84000;
 
-std::string copy(const std::string& unit, std::uint64_t from, std::uint64_t to,
-                 const std::string& rest = "") {
+std::string signalled_copy(const std::string& unit, std::uint64_t from, std::uint64_t to,
+                           const std::string& rest = "") {
   return fmt::format("{}.copy source={:#x} destination={:#x} run_bytes=64 {}", unit, from, to, rest);
 }
 std::string fetch(const std::string& rest) {
-  return copy("iodma", kSource, nram_address(0), rest);
+  return signalled_copy("iodma", kSignalSource, nram_address(0), rest);
 }
 std::string store(const std::string& rest) {
-  return copy("iodma", nram_address(0), kTarget, rest);
+  return signalled_copy("iodma", nram_address(0), kSignalTarget, rest);
 }
 
 /// Programs on one cluster of two cores: where copies begin, in cycles.
@@ -34,7 +34,7 @@ class SignalQueue : public ::testing::Test {
     SimulationOptions options;
     options.observers = {nullptr, &timeline_};
     run_ = std::make_unique<ChipRun>(hardware_, plan_of(programs), options);
-    run_->write(kSource, data_);
+    run_->write(kSignalSource, data_);
     run_->run();
   }
   Cycle begin(const std::string& engine) const { return span(engine).begin / hardware_.clock_ps(); }
@@ -59,7 +59,7 @@ TEST_F(SignalQueue, HI_2_what_stands_behind_a_waiting_signal_is_decoded) {
         {"signal waits map_full[0] completes map_full[1]", fetch("completes map_full[0]"),
          store("waits map_full[1]"), "halt"}}});
   EXPECT_EQ(run_->error, "");
-  EXPECT_EQ(run_->read(kTarget, 64), data_);
+  EXPECT_EQ(run_->read(kSignalTarget, 64), data_);
 }
 
 TEST_F(SignalQueue, HI_2_as_many_signals_wait_as_commands_of_a_unit) {
@@ -69,7 +69,7 @@ TEST_F(SignalQueue, HI_2_as_many_signals_wait_as_commands_of_a_unit) {
         fetch("completes map_full[0],map_full[1]"), store("waits map_full[2],map_full[3]"), "halt"}}};
   run(programs, 2);
   EXPECT_EQ(run_->error, "");
-  EXPECT_EQ(run_->read(kTarget, 64), data_);
+  EXPECT_EQ(run_->read(kSignalTarget, 64), data_);
 }
 
 TEST_F(SignalQueue, HI_2_one_more_holds_the_decoder) {
@@ -92,8 +92,8 @@ TEST_F(SignalQueue, HI_3_CY_1_one_signal_a_clock) {
          "signal processors=2 semaphore=201 waits map_full[1]", fetch("completes map_full[0],map_full[1]"),
          "halt"}},
        {1,
-        {copy("iodma", kSource, nram_address(1), "waits peer[0]"),
-         copy("mvdma", sram_address(0), nram_address(1) + 512, "waits peer[1]"), "halt"}}});
+        {signalled_copy("iodma", kSignalSource, nram_address(1), "waits peer[0]"),
+         signalled_copy("mvdma", sram_address(0), nram_address(1) + 512, "waits peer[1]"), "halt"}}});
   ASSERT_EQ(run_->error, "");
   // Done in t; the first signal goes out in t, is heard of sync_cycles later, and the copy begins a cycle
   // behind.
@@ -105,11 +105,12 @@ TEST_F(SignalQueue, HI_3_signals_go_out_in_the_order_of_the_program) {
   run({{0,
         {"signal processors=2 semaphore=200 waits map_full[1]",
          "signal processors=2 semaphore=201 waits map_full[0]", fetch("completes map_full[0],map_full[0]"),
-         copy("mvdma", sram_address(0), nram_address(0) + 512, "waits map_full[0] completes map_full[1]"),
+         signalled_copy("mvdma", sram_address(0), nram_address(0) + 512,
+                        "waits map_full[0] completes map_full[1]"),
          "halt"}},
        {1,
-        {copy("iodma", kSource, nram_address(1), "waits peer[0]"),
-         copy("mvdma", sram_address(0), nram_address(1) + 512, "waits peer[1]"), "halt"}}});
+        {signalled_copy("iodma", kSignalSource, nram_address(1), "waits peer[0]"),
+         signalled_copy("mvdma", sram_address(0), nram_address(1) + 512, "waits peer[1]"), "halt"}}});
   ASSERT_EQ(run_->error, "");
   EXPECT_EQ(begin("core1.iodma"), end("core0.mvdma") + hardware_.chip->sync_cycles + 1);
   EXPECT_EQ(begin("core1.mvdma"), begin("core1.iodma") + 1) << "though its token was there long before";
@@ -119,10 +120,10 @@ TEST_F(SignalQueue, HI_3_a_program_ends_behind_its_signals) {
   run({{0, {"signal processors=2 semaphore=200 waits peer[1]", "halt"}},
        {1,
         {"signal processors=1 semaphore=201 waits map_full[0]",
-         copy("iodma", kSource, nram_address(1), "completes map_full[0]"),
-         copy("iodma", nram_address(1), kTarget, "waits peer[0]"), "halt"}}});
+         signalled_copy("iodma", kSignalSource, nram_address(1), "completes map_full[0]"),
+         signalled_copy("iodma", nram_address(1), kSignalTarget, "waits peer[0]"), "halt"}}});
   EXPECT_EQ(run_->error, "");
-  EXPECT_EQ(run_->read(kTarget, 64), data_);
+  EXPECT_EQ(run_->read(kSignalTarget, 64), data_);
 }
 
 }  // namespace

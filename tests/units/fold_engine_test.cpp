@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Picoseconds kPeriod = 1000;
+constexpr Picoseconds kFoldPeriod = 1000;
 constexpr std::uint64_t kNram = std::uint64_t{1} << 42;
 constexpr std::int64_t kNramBytes = 1 << 16;
 
@@ -72,7 +72,7 @@ struct FoldSetting {
 std::string run_copy(const Fold& fold, const Copy& copy, const FoldSetting& setting) {
   return in_child([&]() -> std::string {
     strict_systemc();
-    SimContext context{ClockDomain(kPeriod)};
+    SimContext context{ClockDomain(kFoldPeriod)};
     CopyEngine engine("fold", context, setting.copy, Unit::kFold,
                       {{kNram, kNram + static_cast<std::uint64_t>(kNramBytes), 0}});
     Interconnect bus("bus", setting.bus, context, {"read", "write", "host"},
@@ -99,7 +99,7 @@ std::string run_copy(const Fold& fold, const Copy& copy, const FoldSetting& sett
     for (std::int64_t i = 0; i < fold.raw() * fold.rows; ++i) map.push_back(fold.pixel(i));
     access(tlm::TLM_WRITE_COMMAND, fold.head + fold.gap, map);
     driver.send(10, copy);
-    const std::string error = error_of_run(200000, kPeriod);
+    const std::string error = error_of_run(200000, kFoldPeriod);
     if (!error.empty()) return "error: " + error;
     if (driver.done(1) < 0) return "error: not done";
     if (engine.bytes != fold.row() * fold.rows) return "error: bytes";

@@ -13,7 +13,7 @@
 namespace tilebeat::testing {
 namespace {
 
-constexpr Picoseconds kPeriod = 1000;
+constexpr Picoseconds kNetworkPeriod = 1000;
 constexpr int kClusterSize = 3, kProcessors = 6, kSyncCycles = 5;
 
 /// The sockets of one processor, as far as the network sees them.
@@ -73,7 +73,7 @@ class SyncNetworkTest : public ::testing::Test {
   void run(Cycle cycles) { sc_core::sc_start(to_sc_time(context_.clock.at(cycles))); }
   Processor& p(int i) { return *processors_[static_cast<std::size_t>(i)]; }
 
-  SimContext context_{ClockDomain(kPeriod)};
+  SimContext context_{ClockDomain(kNetworkPeriod)};
   SyncNetwork network_{"sync", context_, kProcessors, kClusterSize, kSyncCycles};
   std::vector<std::unique_ptr<Processor>> processors_;
 };
@@ -127,7 +127,7 @@ TEST_F(SyncNetworkTest, HI_5_names_who_is_waited_for) {
 TEST_F(SyncNetworkTest, HI_5_refuses_different_counts) {
   p(0).arrive(10, 3, 2);
   p(1).arrive(11, 3, 4);
-  EXPECT_THAT(error_of_run(60, kPeriod),
+  EXPECT_THAT(error_of_run(60, kNetworkPeriod),
               ::testing::HasSubstr("barrier 3: processor 1 counts 4 participants, others 2"));
 }
 
@@ -165,13 +165,13 @@ TEST_F(SyncNetworkTest, HI_3_signals_reach_processors_of_other_clusters) {
 
 TEST_F(SyncNetworkTest, HI_3_refuses_clusters_that_are_not_there) {
   p(3).signal(10, 1, peer(1), 1);
-  EXPECT_THAT(error_of_run(60, kPeriod),
+  EXPECT_THAT(error_of_run(60, kNetworkPeriod),
               ::testing::HasSubstr("signal: there is no cluster 2, the chip has 2"));
 }
 
 TEST_F(SyncNetworkTest, HI_3_refuses_processors_beyond_the_cluster) {
   p(0).signal(10, 0b1000, peer(0));
-  EXPECT_THAT(error_of_run(60, kPeriod),
+  EXPECT_THAT(error_of_run(60, kNetworkPeriod),
               ::testing::HasSubstr("signal: the cluster has no processor 3, there are 3"));
 }
 

@@ -11,9 +11,9 @@
 namespace tilebeat::testing {
 namespace {
 
-constexpr Picoseconds kPeriod = 1000;
-constexpr Cycle kSent = 10, kFirst = kSent + 1;
-constexpr Cycle kRead = 5, kWrite = 3;  // cycles from a request to its response
+constexpr Picoseconds kRowPeriod = 1000;
+constexpr Cycle kRowSent = 10, kRowFirst = kRowSent + 1;
+constexpr Cycle kRowRead = 5, kRowWrite = 3;  // cycles from a request to its response
 constexpr std::uint64_t kFactors = 4096, kResults = 8192;
 
 class VectorRowTest : public ::testing::Test {
@@ -35,7 +35,7 @@ class VectorRowTest : public ::testing::Test {
     unit_->a.socket.bind(memories_[0]->socket);
     unit_->b.socket.bind(memories_[1]->socket);
     unit_->result.socket.bind(memories_[2]->socket);
-    a().respond_cycles = kRead, result().respond_cycles = kWrite;
+    a().respond_cycles = kRowRead, result().respond_cycles = kRowWrite;
   }
   ScriptedTarget& a() { return *memories_[0]; }
   ScriptedTarget& result() { return *memories_[2]; }
@@ -57,7 +57,7 @@ class VectorRowTest : public ::testing::Test {
     return run;
   }
   void run(const VectorRow& operation) {
-    driver_->send(kSent, operation);
+    driver_->send(kRowSent, operation);
     sc_core::sc_start(to_sc_time(context_.clock.at(400)));
   }
   std::vector<int> results(int count) {
@@ -67,7 +67,7 @@ class VectorRowTest : public ::testing::Test {
     return found;
   }
 
-  SimContext context_{ClockDomain(kPeriod)};
+  SimContext context_{ClockDomain(kRowPeriod)};
   VectorConfig config_;
   DmaConfig ports_;
   std::unique_ptr<VectorUnit> unit_;
@@ -79,9 +79,9 @@ TEST_F(VectorRowTest, OP_2_latency_pair_of_three_passes) {
   build();
   VectorRow operation = row(RowKind::kLayerNorm, 2, 32);
   put_factors(std::vector<double>(2 + 64, 1.0));
-  driver_->send(kSent, operation);
+  driver_->send(kRowSent, operation);
   // The factors, 528 bytes, are nine bursts; the first pixel's burst follows them.
-  const Cycle enters = kFirst + 9 + kRead + 1, passes = 3 * 32 / 16;
+  const Cycle enters = kRowFirst + 9 + kRowRead + 1, passes = 3 * 32 / 16;
   const Cycle ready = enters + passes + config_.latency_cycles;
   sc_core::sc_start(to_sc_time(context_.clock.at(ready) - 1));
   EXPECT_TRUE(result().arrivals.empty()) << "not before cycle " << ready;
@@ -133,8 +133,8 @@ TEST_F(VectorRowTest, OP_2_argmax_is_the_first_of_the_greatest) {
 
 TEST_F(VectorRowTest, OP_2_refuses_more_channels_than_the_row_buffer_holds) {
   build();
-  driver_->send(kSent, row(RowKind::kArgMax, 1, 5000));
-  EXPECT_THAT(error_of_run(100, kPeriod), ::testing::HasSubstr("vector.row"));
+  driver_->send(kRowSent, row(RowKind::kArgMax, 1, 5000));
+  EXPECT_THAT(error_of_run(100, kRowPeriod), ::testing::HasSubstr("vector.row"));
 }
 
 }  // namespace

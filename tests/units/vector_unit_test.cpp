@@ -11,10 +11,10 @@
 namespace tilebeat::testing {
 namespace {
 
-constexpr Picoseconds kPeriod = 1000;
-constexpr Cycle kSent = 10, kFirst = kSent + 1;
+constexpr Picoseconds kVectorPeriod = 1000;
+constexpr Cycle kVectorSent = 10, kVectorFirst = kVectorSent + 1;
 constexpr int kChannels = 64;
-constexpr Cycle kRead = 5, kWrite = 3;  // cycles from a request to its response
+constexpr Cycle kVectorRead = 5, kVectorWrite = 3;  // cycles from a request to its response
 
 class VectorUnitTest : public ::testing::Test {
  protected:
@@ -35,8 +35,8 @@ class VectorUnitTest : public ::testing::Test {
     unit_->a.socket.bind(memories_[0]->socket);
     unit_->b.socket.bind(memories_[1]->socket);
     unit_->result.socket.bind(memories_[2]->socket);
-    a().respond_cycles = b().respond_cycles = kRead;
-    result().respond_cycles = kWrite;
+    a().respond_cycles = b().respond_cycles = kVectorRead;
+    result().respond_cycles = kVectorWrite;
   }
   ScriptedTarget& a() { return *memories_[0]; }
   ScriptedTarget& b() { return *memories_[1]; }
@@ -61,11 +61,11 @@ class VectorUnitTest : public ::testing::Test {
   Cycle clocks(const CycleLedger& ledger, Activity activity) { return cycles_of(ledger.cycles(), activity); }
   std::string refusal(const Operation& run) {
     build();
-    driver_->send(kSent, run);
-    return error_of_run(3000, kPeriod);
+    driver_->send(kVectorSent, run);
+    return error_of_run(3000, kVectorPeriod);
   }
 
-  SimContext context_{ClockDomain(kPeriod)};
+  SimContext context_{ClockDomain(kVectorPeriod)};
   VectorConfig config_;
   DmaConfig ports_;
   std::unique_ptr<VectorUnit> unit_;
@@ -75,8 +75,8 @@ class VectorUnitTest : public ::testing::Test {
 
 TEST_F(VectorUnitTest, HI_2_latency_pair) {
   build();
-  driver_->send(kSent, pool(1));
-  const Cycle enters = kFirst + kRead + 1;  // in the cycle after its operand arrived
+  driver_->send(kVectorSent, pool(1));
+  const Cycle enters = kVectorFirst + kVectorRead + 1;  // in the cycle after its operand arrived
   const Cycle passes = kChannels / config_.lanes;
   const Cycle ready = enters + passes + config_.latency_cycles;
   sc_core::sc_start(to_sc_time(context_.clock.at(ready) - 1));
@@ -85,23 +85,23 @@ TEST_F(VectorUnitTest, HI_2_latency_pair) {
   ASSERT_EQ(result().arrivals.size(), 1U);
   EXPECT_EQ(result().arrivals[0].cycle, ready);
   EXPECT_EQ(driver_->released(1), enters);
-  EXPECT_EQ(driver_->done(1), ready + kWrite + 1);
+  EXPECT_EQ(driver_->done(1), ready + kVectorWrite + 1);
   EXPECT_EQ(unit_->lane_clocks, passes);
   EXPECT_EQ(clocks(unit_->ledger, Activity::kBusy), passes);
 }
 
 TEST_F(VectorUnitTest, HI_2_steps_follow_without_a_gap_also_across_instructions) {
   build();
-  driver_->send(kSent, pool(6));
+  driver_->send(kVectorSent, pool(6));
   VectorRun second = pool(5);
   second.a = 2048, second.destination = 16384;
-  driver_->send(kSent + 1, second);
+  driver_->send(kVectorSent + 1, second);
   run(200);
-  const Cycle first_result = kFirst + kRead + 1 + 4 + config_.latency_cycles;
+  const Cycle first_result = kVectorFirst + kVectorRead + 1 + 4 + config_.latency_cycles;
   ASSERT_EQ(result().arrivals.size(), 11U);
   for (std::size_t i = 0; i < 11; ++i)
     EXPECT_EQ(result().arrivals[i].cycle, first_result + 4 * static_cast<Cycle>(i)) << "step " << i;
-  EXPECT_EQ(driver_->done(2), first_result + 40 + kWrite + 1);
+  EXPECT_EQ(driver_->done(2), first_result + 40 + kVectorWrite + 1);
   EXPECT_EQ(unit_->results, 11 * kChannels);
   EXPECT_EQ(clocks(unit_->ledger, Activity::kBusy), 44);
   EXPECT_EQ(clocks(unit_->a.ledger, Activity::kBusy), 11) << "one request a step";
@@ -114,15 +114,15 @@ TEST_F(VectorUnitTest, HI_2_parameters_then_two_operands_at_once) {
   run_add.kind = VectorKind::kAdd;
   run_add.rows = run_add.columns = 1, run_add.channels = kChannels;
   run_add.a = 64, run_add.b = 1024, run_add.destination = 4096, run_add.parameters = 512;
-  driver_->send(kSent, run_add);
+  driver_->send(kVectorSent, run_add);
   run(200);
   ASSERT_EQ(a().arrivals.size(), 2U);
   ASSERT_EQ(b().arrivals.size(), 1U);
   EXPECT_EQ(a().arrivals[0].address, 512U) << "the factors";
-  EXPECT_EQ(a().arrivals[1].cycle, kFirst + 1);
-  EXPECT_EQ(b().arrivals[0].cycle, kFirst) << "the second operand does not wait for the factors";
+  EXPECT_EQ(a().arrivals[1].cycle, kVectorFirst + 1);
+  EXPECT_EQ(b().arrivals[0].cycle, kVectorFirst) << "the second operand does not wait for the factors";
   // The factors take no cycle of the lanes.
-  EXPECT_EQ(result().arrivals[0].cycle, kFirst + 1 + kRead + 1 + 4 + config_.latency_cycles);
+  EXPECT_EQ(result().arrivals[0].cycle, kVectorFirst + 1 + kVectorRead + 1 + 4 + config_.latency_cycles);
 }
 
 TEST_F(VectorUnitTest, HI_2_softmax_takes_three_passes) {
@@ -138,7 +138,7 @@ TEST_F(VectorUnitTest, HI_2_softmax_takes_three_passes) {
   }
   for (std::uint64_t i = 0; i < 8; ++i)
     a().bytes[32768 + 2048 + i] = reinterpret_cast<const std::uint8_t*>(&scale)[i];
-  driver_->send(kSent, softmax);
+  driver_->send(kVectorSent, softmax);
   run(300);
   EXPECT_EQ(unit_->lane_clocks, 3 * kChannels / config_.lanes);
   EXPECT_EQ(result().bytes[8192], 256 / kChannels) << "equal elements have equal shares";
@@ -152,7 +152,7 @@ TEST_F(VectorUnitTest, HI_2_exponentials_of_a_softmax_wrap_in_64_bits) {
   softmax.parameters = 32768;
   for (std::uint64_t i = 0; i < 8 * 256; ++i) a().bytes[32768 + i] = i % 8 == 7 ? 0x7f : 0xff;
   a().bytes[32768 + 2048 + 6] = 0xf0, a().bytes[32768 + 2048 + 7] = 0x3f;  // 1.0
-  driver_->send(kSent, softmax);
+  driver_->send(kVectorSent, softmax);
   run(300);
   ASSERT_EQ(kChannels % 2, 0) << "the sum is -kChannels";
   EXPECT_EQ(result().bytes[8192], 0x80);
@@ -167,7 +167,7 @@ TEST_F(VectorUnitTest, OP_2_bilinear_pixels_are_made_of_runs_of_source_rows) {
   run.h_first = 1, run.h_divisor = 2;                  // between the rows
   run.w_first = 1, run.w_step = 1, run.w_divisor = 2;  // between two columns, then on the second one
   run.destination = 8192;
-  driver_->send(kSent, run);
+  driver_->send(kVectorSent, run);
   for (std::uint64_t i = 0; i < 8; ++i) {
     for (std::uint64_t c = 0; c < 32; ++c) a().bytes[32 * i + c] = static_cast<std::uint8_t>(10 * i);
   }
@@ -212,9 +212,9 @@ TEST_F(VectorSumsTest, HI_2_RO_6_sums_of_two_cores_latency_pair) {
   build();
   put<std::int32_t>(a(), 64, 1'000'000), put<std::int32_t>(b(), 4096, -3);
   put<std::int32_t>(a(), 64 + 4 * 31, INT32_MAX), put<std::int32_t>(b(), 4096 + 4 * 31, 2);
-  driver_->send(kSent, sums(VectorKind::kAddSums, DType::kInt32));
+  driver_->send(kVectorSent, sums(VectorKind::kAddSums, DType::kInt32));
   // The first step's operands come one a port; no parameters are read.
-  const Cycle enters = kFirst + kRead + 1, ready = enters + 1 + config_.latency_cycles;
+  const Cycle enters = kVectorFirst + kVectorRead + 1, ready = enters + 1 + config_.latency_cycles;
   sc_core::sc_start(to_sc_time(context_.clock.at(ready) - 1));
   EXPECT_TRUE(result().arrivals.empty()) << "not before cycle " << ready;
   run(100);
@@ -225,7 +225,7 @@ TEST_F(VectorSumsTest, HI_2_RO_6_sums_of_two_cores_latency_pair) {
   EXPECT_EQ(b().arrivals.size(), 2U);
   EXPECT_EQ(unit_->lane_clocks, 2);
   EXPECT_EQ(driver_->released(1), enters + 1);
-  EXPECT_EQ(driver_->done(1), ready + 1 + kWrite + 1);
+  EXPECT_EQ(driver_->done(1), ready + 1 + kVectorWrite + 1);
   EXPECT_EQ(sum_at(8192), 999'997);
   EXPECT_EQ(sum_at(8192 + 4 * 31), INT32_MIN + 1) << "sums wrap as in a matrix unit";
 }
@@ -243,10 +243,10 @@ TEST_F(VectorSumsTest, HI_2_NU_2_the_last_ones_become_results_behind_their_recor
   put<std::int32_t>(a(), 64 + 12, 50'000), put<std::int32_t>(b(), 4096 + 12, 50);  // above 1000, saturates
   VectorRun run_sums = sums(VectorKind::kEndSums, DType::kInt8);
   run_sums.out_zero = -7;
-  driver_->send(kSent, run_sums);
+  driver_->send(kVectorSent, run_sums);
   // 544 bytes of parameters in bursts of 64, then the first operand on the same port.
   constexpr int kBursts = (32 + 16 * kSums + 63) / 64;
-  const Cycle ready = kFirst + kBursts + kRead + 1 + 1 + config_.latency_cycles;
+  const Cycle ready = kVectorFirst + kBursts + kVectorRead + 1 + 1 + config_.latency_cycles;
   sc_core::sc_start(to_sc_time(context_.clock.at(ready) - 1));
   EXPECT_TRUE(result().arrivals.empty()) << "not before cycle " << ready;
   run(200);
@@ -288,17 +288,17 @@ class VectorBufferTest : public VectorUnitTest {
     ports_.buffer_bytes = buffer_bytes;
     build();
     a().respond_cycles = 1'000'000;
-    driver_->send(kSent, pool(40));
+    driver_->send(kVectorSent, pool(40));
     run(200);
     EXPECT_EQ(clocks(unit_->a.ledger, Activity::kLanding),
-              200 - kFirst - static_cast<Cycle>(a().arrivals.size()));
+              200 - kVectorFirst - static_cast<Cycle>(a().arrivals.size()));
     return a().arrivals.size();
   }
   std::int64_t steps_with(int buffer_bytes) {
     ports_.buffer_bytes = buffer_bytes;
     build();
     result().accept_cycles = 1'000'000, result().respond_cycles = 2'000'000;
-    driver_->send(kSent, pool(40));
+    driver_->send(kVectorSent, pool(40));
     run(300);
     EXPECT_GT(clocks(unit_->ledger, Activity::kBusGrant), 200) << "the lanes wait for the write's grant";
     return unit_->results / kChannels;
@@ -322,11 +322,11 @@ TEST_F(VectorUnitTest, HI_2_limit_of_bursts_under_way) {
   ports_.max_outstanding = 2;
   build();
   a().respond_cycles = 20;
-  driver_->send(kSent, pool(3));
+  driver_->send(kVectorSent, pool(3));
   run(200);
   ASSERT_EQ(a().arrivals.size(), 3U);
-  EXPECT_EQ(a().arrivals[1].cycle, kFirst + 1);
-  EXPECT_EQ(a().arrivals[2].cycle, kFirst + 20 + 1);
+  EXPECT_EQ(a().arrivals[1].cycle, kVectorFirst + 1);
+  EXPECT_EQ(a().arrivals[2].cycle, kVectorFirst + 20 + 1);
   EXPECT_EQ(clocks(unit_->a.ledger, Activity::kOutstanding), 20 + 1 - 2);
 }
 
@@ -343,14 +343,14 @@ TEST_P(OperandRoom, HI_2_operands_of_both_inputs_take_room) {
   add.kind = VectorKind::kAdd;
   add.rows = 1, add.columns = 3, add.channels = kChannels;
   add.a = 64, add.b = 1024, add.destination = 4096, add.parameters = 512;
-  driver_->send(kSent, add);
+  driver_->send(kVectorSent, add);
   run(400);
   ASSERT_EQ(b().arrivals.size(), 3U);
-  EXPECT_EQ(b().arrivals[1].cycle, kFirst + 1);
+  EXPECT_EQ(b().arrivals[1].cycle, kVectorFirst + 1);
   if (pairs == 3) {
-    EXPECT_EQ(b().arrivals[2].cycle, kFirst + 2);
+    EXPECT_EQ(b().arrivals[2].cycle, kVectorFirst + 2);
   } else {
-    EXPECT_GT(b().arrivals[2].cycle, kFirst + 40);
+    EXPECT_GT(b().arrivals[2].cycle, kVectorFirst + 40);
   }
 }
 INSTANTIATE_TEST_SUITE_P(Pairs, OperandRoom, ::testing::Values(2, 3));

@@ -53,7 +53,7 @@ struct Times {
   }
 };
 
-constexpr Cycle kSent = 10;  // the first instruction; acted upon in the next cycle
+constexpr Cycle kSentAt = 10;  // the first instruction; acted upon in the next cycle
 
 /// The bytes of the bursts and which of them end an instruction.
 struct Cut {
@@ -66,7 +66,7 @@ struct Cut {
   }
   Cycle from(std::size_t burst) const {  // its instruction is known
     const auto number = std::count(last.begin(), last.begin() + static_cast<std::ptrdiff_t>(burst), true);
-    return kSent + number + 1;
+    return kSentAt + number + 1;
   }
   std::vector<int> sizes;
   std::vector<bool> last;
@@ -219,7 +219,7 @@ std::string read_times(const Scene& scene) {
       LoadInput load;
       load.address = 4096 * (i + 1), load.height = load.width = 1;
       load.channels = static_cast<std::uint16_t>(scene.bytes[i]);
-      driver.send(kSent + static_cast<Cycle>(i), load);
+      driver.send(kSentAt + static_cast<Cycle>(i), load);
     }
     sc_core::sc_start(to_sc_time(20000 * kPeriod));
     Times times;
@@ -242,7 +242,7 @@ std::string store_times(const Scene& scene) {
       store.address = 4096 * (i + 1), store.rows = store.columns = 1;
       store.pixel_bytes = static_cast<std::uint32_t>(scene.bytes[i]);
       store.source = static_cast<std::uint32_t>(65536 * i);
-      driver.send(kSent + static_cast<Cycle>(i), store);
+      driver.send(kSentAt + static_cast<Cycle>(i), store);
     }
     sc_core::sc_start(to_sc_time(20000 * kPeriod));
     Times times;

@@ -11,13 +11,13 @@
 namespace tilebeat::testing {
 namespace {
 
-constexpr int kHeight = 2, kWidth = 8;  // a pixel a bank
-constexpr int kBeat = 64, kWord = 4;    // bytes
+constexpr int kHeight = 2, kMapWidth = 8;  // a pixel a bank
+constexpr int kBeat = 64, kWord = 4;       // bytes
 
 /// Cycles from the first beat to the last one that is taken: beats come one a cycle, all their words for one
 /// bank, which writes a word a cycle behind a queue.
 Cycle cycles_of_stream(int channels, int slice, int queue_words) {
-  std::array<int, kHeight * kWidth> waiting{};
+  std::array<int, kHeight * kMapWidth> waiting{};
   Cycle cycles = 0;
   for (int begin = 0; begin < channels; begin += slice) {
     for (int& bank : waiting) {
@@ -48,7 +48,7 @@ HardwareConfig core_of(int queue_words) {
 std::string streamed(const HardwareConfig& hardware, int channels, int slice, Granularity granularity) {
   const std::string load = fmt::format(
       "load.input address={:#x} row_stride={} pixel_stride={} height={} width={} channels={} slice={}",
-      nram_address(0), kWidth * channels, channels, kHeight, kWidth, channels, slice);
+      nram_address(0), kMapWidth * channels, channels, kHeight, kMapWidth, channels, slice);
   return in_child([&] {
     RecordingTrace trace;
     SimulationOptions options;

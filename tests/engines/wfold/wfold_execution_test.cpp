@@ -15,7 +15,7 @@
 namespace tilebeat::testing {
 namespace {
 
-using Bytes = std::vector<int>;  // values of a byte each
+using ByteValues = std::vector<int>;  // values of a byte each
 
 std::size_t at(std::int64_t index) {
   return static_cast<std::size_t>(index);
@@ -23,9 +23,9 @@ std::size_t at(std::int64_t index) {
 
 /// The operands and results of a convolution. Kernels have the channels of the run's group.
 struct Data {
-  std::vector<Bytes> map;      ///< [row][column, channel]
-  std::vector<Bytes> kernels;  ///< [kernel][row, column, channel]
-  int fill = 0;                ///< value of what is padding
+  std::vector<ByteValues> map;      ///< [row][column, channel]
+  std::vector<ByteValues> kernels;  ///< [kernel][row, column, channel]
+  int fill = 0;                     ///< value of what is padding
 };
 Data random_data(const WfoldCase& c) {
   const SpecConv& v = c.conv;
@@ -36,10 +36,10 @@ Data random_data(const WfoldCase& c) {
   };
   Data data;
   data.fill = one_in(2) ? 0 : next();
-  data.map.assign(at(v.height), Bytes(at(v.width * v.channels)));
-  data.kernels.assign(at(v.out_channels), Bytes(at(v.kernel[0] * v.kernel[1] * c.used)));
+  data.map.assign(at(v.height), ByteValues(at(v.width * v.channels)));
+  data.kernels.assign(at(v.out_channels), ByteValues(at(v.kernel[0] * v.kernel[1] * c.used)));
   for (auto* rows : {&data.map, &data.kernels}) {
-    for (Bytes& row : *rows) std::generate(row.begin(), row.end(), next);
+    for (ByteValues& row : *rows) std::generate(row.begin(), row.end(), next);
   }
   return data;
 }
@@ -49,7 +49,7 @@ std::vector<int> convolve(const WfoldCase& c, const Data& data) {
   const SpecConv& v = c.conv;
   std::vector<int> out;
   for (int o = 0; o < v.out_height * v.out_width * v.out_channels; ++o) {
-    const Bytes& kernel = data.kernels[at(o % v.out_channels)];
+    const ByteValues& kernel = data.kernels[at(o % v.out_channels)];
     const int oh = o / v.out_channels / v.out_width, ow = o / v.out_channels % v.out_width;
     int sum = 0;
     for (int tap = 0; tap < v.kernel[0] * v.kernel[1]; ++tap) {
@@ -67,12 +67,12 @@ std::vector<int> convolve(const WfoldCase& c, const Data& data) {
 }
 
 /// The rows of the map as the first storage holds them (WF-5).
-std::vector<Bytes> stored_map(const WfoldCase& c, const Data& data) {
+std::vector<ByteValues> stored_map(const WfoldCase& c, const Data& data) {
   if (!c.folded) return data.map;
   const SpecConv stored = c.stored();
-  std::vector<Bytes> rows;
-  for (const Bytes& source : data.map) {
-    Bytes row(at(stored.width * stored.channels), data.fill);
+  std::vector<ByteValues> rows;
+  for (const ByteValues& source : data.map) {
+    ByteValues row(at(stored.width * stored.channels), data.fill);
     std::copy(source.begin(), source.end(), row.begin() + c.conv.pad[1] * c.conv.channels);
     rows.push_back(row);
   }
@@ -80,9 +80,9 @@ std::vector<Bytes> stored_map(const WfoldCase& c, const Data& data) {
 }
 
 /// A folded column of a kernel: the channels of its taps, zeros between them.
-Bytes folded_column(const WfoldCase& c, const Bytes& kernel, int kh, int column) {
+ByteValues folded_column(const WfoldCase& c, const ByteValues& kernel, int kh, int column) {
   const SpecConv& v = c.conv;
-  Bytes folded(at(c.span()), 0);
+  ByteValues folded(at(c.span()), 0);
   for (int tap = 0; tap < v.kernel[1]; ++tap) {
     if (tap * v.dilation[1] / v.stride[1] != column) continue;
     const int phase = tap * v.dilation[1] % v.stride[1];
@@ -94,21 +94,21 @@ Bytes folded_column(const WfoldCase& c, const Bytes& kernel, int kh, int column)
 
 /// The region of a slave: of each tile of channels its kernels, [block of Pci channels of the folded pixel]
 /// [kernel][kernel row][column with a tap][channel of the block], and their records.
-Bytes region_of(const WfoldCase& c, const Data& data, int slave) {
+ByteValues region_of(const WfoldCase& c, const Data& data, int slave) {
   const SpecConv& v = c.conv;
   const auto columns = tap_columns(v.kernel[1], v.stride[1], v.dilation[1]);
-  const Bytes surplus(at(v.kernel[0] * v.kernel[1] * c.used), 0);
-  Bytes region;
+  const ByteValues surplus(at(v.kernel[0] * v.kernel[1] * c.used), 0);
+  ByteValues region;
   for (int co = 0; co < v.out_channels; co += c.engine.tile_channels()) {
     const int here = std::min(c.engine.tile_channels(), v.out_channels - co);
     const auto a_slave = ceiling(here, c.engine.slaves);
     for (int begin = 0; begin < c.span(); begin += c.pci) {
       for (int k = 0; k < a_slave; ++k) {
         const int channel = slave + c.engine.slaves * k;
-        const Bytes& kernel = channel < here ? data.kernels[at(co + channel)] : surplus;
+        const ByteValues& kernel = channel < here ? data.kernels[at(co + channel)] : surplus;
         for (int kh = 0; kh < v.kernel[0]; ++kh) {
           for (const int column : columns) {
-            const Bytes folded = folded_column(c, kernel, kh, column);
+            const ByteValues folded = folded_column(c, kernel, kh, column);
             region.insert(region.end(), folded.begin() + begin,
                           folded.begin() + std::min(begin + c.pci, c.span()));
           }
@@ -121,12 +121,12 @@ Bytes region_of(const WfoldCase& c, const Data& data, int slave) {
 }
 
 /// The lines of a refill, each with `fold` x Pci bytes; surplus channels hold what must not count.
-std::vector<Bytes> refill_of(const WfoldSchedule& s, const WfoldTile& tile, const WfoldRefill& refill,
-                             const std::vector<Bytes>& map, int fill) {
+std::vector<ByteValues> refill_of(const WfoldSchedule& s, const WfoldTile& tile, const WfoldRefill& refill,
+                                  const std::vector<ByteValues>& map, int fill) {
   const WfoldGeometry& g = s.geometry();
   const int pci = g.granularity, row = s.map_row(tile, refill);
   const int begin = s.block_begin(refill.block), bytes = s.block_bytes(refill.block);
-  std::vector<Bytes> lines;
+  std::vector<ByteValues> lines;
   for (int line = 0; line < s.lines(refill.part); ++line) {
     lines.emplace_back(at(s.fold() * pci), 1000);
     for (int i = 0; i < s.fold(); ++i) {
@@ -148,12 +148,12 @@ std::vector<int> execute(const WfoldCase& c, const Data& data) {
   const WfoldSchedule s = c.schedule();
   const int pci = c.pci, fold = s.fold(), slaves = c.engine.slaves;
   const SpecConv& v = c.conv;
-  const std::vector<Bytes> map = stored_map(c, data);
-  std::vector<Bytes> regions;
+  const std::vector<ByteValues> map = stored_map(c, data);
+  std::vector<ByteValues> regions;
   for (int slave = 0; slave < slaves; ++slave) regions.push_back(region_of(c, data, slave));
   RC_ASSERT(static_cast<std::int64_t>(regions[0].size()) == s.region_bytes());
   std::vector<int> out(at(v.out_height * v.out_width * v.out_channels), 0);
-  std::vector<Bytes> lines;
+  std::vector<ByteValues> lines;
   std::int64_t loaded = -1;
   WfoldBeat beat;
   do {
@@ -169,7 +169,7 @@ std::vector<int> execute(const WfoldCase& c, const Data& data) {
       const int co = slave + slaves * beat.kernel;
       if (co >= tile.kernels) continue;  // surplus channels are dropped
       for (int column = 0; column < tile.columns; ++column) {
-        const Bytes& line = lines.at(at((offset + column) / fold));
+        const ByteValues& line = lines.at(at((offset + column) / fold));
         const int position = (offset + column) % fold * pci;
         int sum = 0;
         for (auto b = weights.begin; b < weights.end; ++b) {
@@ -211,7 +211,7 @@ TEST(WfoldExecution, WF_5_two_ways_to_store_the_map_compute_alike) {
   }
 }
 
-/// Bytes of the stored map that a line's block of channels needs, [row, byte].
+/// ByteValues of the stored map that a line's block of channels needs, [row, byte].
 using Needs = std::map<std::pair<int, std::int64_t>, int>;
 void add_needs(const WfoldCase& c, int oh, int kh, int first_column, int block, Needs& needs) {
   const SpecConv v = c.stored();

@@ -1,0 +1,20 @@
+#pragma once
+
+// How many random cases a test tries.
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+namespace tilebeat::testing {
+
+/// `all` cases; with TILEBEAT_BUDGET=push in the environment, which `.ci/run` sets, a quarter of them, but at
+/// least `least`.
+inline int budget(int all, int least = 1) {
+  constexpr int kShare = 4;
+  const char* wish = std::getenv("TILEBEAT_BUDGET");
+  if (wish == nullptr || std::string_view(wish) != "push") return all;
+  return std::min(all, std::max(least, all / kShare));
+}
+
+}  // namespace tilebeat::testing
