@@ -19,6 +19,9 @@ struct FailingProgram {
   const char* text;
   std::vector<const char*> messages;
 };
+void PrintTo(const FailingProgram& parameter, std::ostream* out) {
+  *out << parameter.name;
+}
 class FailedProgram : public ::testing::TestWithParam<FailingProgram> {};
 
 // Programs begin at 0x1000. Memories of core1: NRAM and SRAM of 512 KiB, WRAM of 1 MiB, DRAM of 8 GiB.
@@ -113,6 +116,9 @@ struct Unfit {
   const char* core;  // of the chip
   const char* message;
 };
+void PrintTo(const Unfit& parameter, std::ostream* out) {
+  *out << parameter.name;
+}
 class UnfitLayer : public ::testing::TestWithParam<Unfit> {};
 
 TEST_P(UnfitLayer, UI_5_file_path_key_and_value_are_named) {

@@ -23,6 +23,9 @@ struct ChipCase {
                        clusters, cores, path);
   }
 };
+void PrintTo(const ChipCase& parameter, std::ostream* out) {
+  *out << parameter.name;
+}
 
 class ChipReport : public ::testing::TestWithParam<ChipCase> {
  protected:

@@ -109,6 +109,9 @@ struct Refused {
   const char* fields;
   const char* message;
 };
+void PrintTo(const Refused& parameter, std::ostream* out) {
+  *out << parameter.name;
+}
 class MappingRefused : public ::testing::TestWithParam<Refused> {};
 
 TEST_P(MappingRefused, MA_1_with_the_reason_and_status_2) {

@@ -279,6 +279,9 @@ struct Listing {
   const char* config;
   const char* workload;
 };
+void PrintTo(const Listing& parameter, std::ostream* out) {
+  *out << parameter.name;
+}
 class ListedProgram : public ::testing::TestWithParam<Listing> {};
 
 TEST_P(ListedProgram, HI_2_runs_as_the_plan_does) {
@@ -334,6 +337,9 @@ struct Refusal {
   const char* text;
   const char* message;  // behind file and line
 };
+void PrintTo(const Refusal& parameter, std::ostream* out) {
+  *out << parameter.name;
+}
 class RefusedProgram : public ::testing::TestWithParam<Refusal> {};
 
 TEST_P(RefusedProgram, UI_5_exit_2_with_file_and_line_and_nothing_written) {

@@ -109,6 +109,9 @@ TEST(ReductionParts, MA_1_a_field_that_is_changed_is_obeyed_and_outputs_stay) {
 struct RefusedReduction {
   const char *name, *chip, *layer, *fields, *reason;
 };
+void PrintTo(const RefusedReduction& parameter, std::ostream* out) {
+  *out << parameter.name;
+}
 constexpr const char* kConvolution = R"("op": "conv2d", "out_channels": 32, "kernel": [1, 1])";
 class ReductionRefused : public ::testing::TestWithParam<RefusedReduction> {};
 

@@ -135,6 +135,9 @@ INSTANTIATE_TEST_SUITE_P(Planners, UnitTeams, ::testing::Values("rules", "optima
 struct RefusedUnit {
   const char *name, *reductions, *reason;
 };
+void PrintTo(const RefusedUnit& parameter, std::ostream* out) {
+  *out << parameter.name;
+}
 class UnitReductionRefused : public ::testing::TestWithParam<RefusedUnit> {};
 
 TEST_P(UnitReductionRefused, FU_2_UI_2_with_the_reason_on_one_line) {

@@ -3,6 +3,7 @@
 #include "fabric/dram_timing.h"
 
 #include "base/math.h"
+#include "parameter_names.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>

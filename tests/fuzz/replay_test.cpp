@@ -18,6 +18,10 @@
 
 #include <gtest/gtest.h>
 
+static void PrintTo(const ReplayedTarget& target, std::ostream* out) {
+  *out << target.name;
+}
+
 namespace tilebeat::testing {
 namespace {
 

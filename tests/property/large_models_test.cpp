@@ -126,6 +126,9 @@ INSTANTIATE_TEST_SUITE_P(Chips, OuterChip, ::testing::Values("core1", "cluster4x
 struct FusedCase {
   const char *name, *fusion;
 };
+void PrintTo(const FusedCase& parameter, std::ostream* out) {
+  *out << parameter.name;
+}
 
 class FusedNetwork : public ::testing::TestWithParam<FusedCase> {};
 

@@ -66,6 +66,10 @@ constexpr std::int64_t kMacs = 300'000;
 
 /// What the layers or chips of a test have in common.
 enum class Kind { kAny, kStrided, kGrouped, kWide, kTight, kReduced };
+void PrintTo(Kind kind, std::ostream* out) {
+  constexpr std::array<const char*, 6> kNames{"any", "strided", "grouped", "wide", "tight", "reduced"};
+  *out << kNames.at(static_cast<std::size_t>(kind));
+}
 class RandomWfoldLayers : public ::testing::TestWithParam<Kind> {
  protected:
   static std::pair<ConvShape, HardwareConfig> make() {
@@ -157,14 +161,10 @@ TEST_P(RandomWfoldLayers, WF_1_WF_2_WF_5_WF_6_WF_7_CY_3_on_random_chips) {
   EXPECT_GE(tally.grouped, 5);
   EXPECT_GE(tally.dilated, 5);
 }
-std::string name_of(Kind kind) {
-  const std::array<const char*, 6> names{"any", "strided", "grouped", "wide", "tight", "reduced"};
-  return names.at(static_cast<std::size_t>(kind));
-}
 INSTANTIATE_TEST_SUITE_P(Layers, RandomWfoldLayers,
                          ::testing::Values(Kind::kAny, Kind::kStrided, Kind::kGrouped, Kind::kWide,
                                            Kind::kTight, Kind::kReduced),
-                         [](const auto& test) { return name_of(test.param); });
+                         [](const auto& test) { return ::testing::PrintToString(test.param); });
 
 // One core; memories that hold every layer's rows, so that tiles of NRAM are cut along rows alone, which
 // takes no further beats (SPEC WF-4).

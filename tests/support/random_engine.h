@@ -36,10 +36,13 @@ inline HardwareConfig random_chip_with(Engine engine, MostCores most = {2, 2}) {
   }
 }
 
+inline void PrintTo(Engine engine, std::ostream* out) {
+  constexpr std::array<const char*, 4> kNames{"switch_array", "wfold", "rolling", "offset"};
+  *out << kNames.at(static_cast<std::size_t>(engine));
+}
 /// The name of a test of an engine.
 inline std::string engine_name(const ::testing::TestParamInfo<Engine>& info) {
-  constexpr std::array<const char*, 4> kNames{"switch_array", "wfold", "rolling", "offset"};
-  return kNames.at(static_cast<std::size_t>(info.param));
+  return ::testing::PrintToString(info.param);
 }
 
 }  // namespace tilebeat::testing

@@ -2,6 +2,7 @@
 // folded in each of the three places (SPEC WF-5, CY-1, UI-5; document 003 [0208]-[0220]).
 #include "engines/wfold/config.h"
 #include "fabric/scratchpad.h"
+#include "parameter_names.h"
 #include "random_cases.h"
 #include "reference/reference.h"
 #include "simulated_run.h"

@@ -1,6 +1,7 @@
 // Cycles of the switch array in a whole SoC: exact pairs around each threshold of SPEC SW-8.
 #include "conv_workload.h"
 #include "engines/switch_array/config.h"
+#include "parameter_names.h"
 #include "planned_tiles.h"
 #include "simulated_run.h"
 

@@ -48,6 +48,9 @@ struct Reading {
   int channels, pci;
   WfoldReadMode mode;
 };
+void PrintTo(const Reading& parameter, std::ostream* out) {
+  *out << parameter.name;
+}
 class WfoldCost : public ::testing::TestWithParam<Reading> {};
 
 TEST_P(WfoldCost, MA_3_is_what_a_run_takes) {
