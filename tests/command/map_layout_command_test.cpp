@@ -14,10 +14,10 @@ using ::testing::HasSubstr;
 
 std::string with_layout(const CommandFolder& folder, const std::string& config, const std::string& layout,
                         const std::string& engine = "") {
-  auto json = nlohmann::json::parse(read_bytes(source_path(config)), nullptr, true, true);
-  json["planner"]["map_layout"] = layout;
-  if (!engine.empty()) json["offset"]["layout"] = engine;
-  return folder.write(layout + engine + ".json", json.dump());
+  auto hardware = nlohmann::json::parse(read_bytes(source_path(config)), nullptr, true, true);
+  hardware["planner"]["map_layout"] = layout;
+  if (!engine.empty()) hardware["offset"]["layout"] = engine;
+  return folder.write(layout + engine + ".json", hardware.dump());
 }
 
 TEST(MapLayoutCommand, OT_2_a_network_runs_in_every_layout_in_both_granularities) {

@@ -78,7 +78,7 @@ TEST_P(Replay, UI_5_corpus_and_changed_bytes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Replay, ::testing::ValuesIn(kReplayedTargets),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace
 }  // namespace tilebeat::testing

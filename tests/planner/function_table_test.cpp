@@ -12,9 +12,10 @@
 namespace tilebeat::testing {
 namespace {
 
-using Kind = ByteFunction::Kind;
-constexpr Kind kKinds[] = {Kind::kRelu, Kind::kClamp,     Kind::kLeakyRelu, Kind::kSigmoid,
-                           Kind::kTanh, Kind::kHardSwish, Kind::kGelu};
+using FunctionKind = ByteFunction::Kind;
+constexpr FunctionKind kKinds[] = {FunctionKind::kRelu,    FunctionKind::kClamp, FunctionKind::kLeakyRelu,
+                                   FunctionKind::kSigmoid, FunctionKind::kTanh,  FunctionKind::kHardSwish,
+                                   FunctionKind::kGelu};
 
 int element(DType dtype, int raw) {
   return dtype == DType::kInt8 && raw > 127 ? raw - 256 : raw;
@@ -22,7 +23,8 @@ int element(DType dtype, int raw) {
 
 TEST(FunctionTable, UI_6_a_sigmoid_over_the_input_byte) {
   ByteFunction sigmoid;
-  sigmoid.kind = Kind::kSigmoid, sigmoid.input_scale = 0.05, sigmoid.requant = {256, -128, DType::kInt8};
+  sigmoid.kind = FunctionKind::kSigmoid, sigmoid.input_scale = 0.05,
+  sigmoid.requant = {256, -128, DType::kInt8};
   for (const DType dtype : {DType::kInt8, DType::kUint8}) {
     const int zero_point = dtype == DType::kInt8 ? -3 : 130;
     const auto table = function_table(sigmoid, dtype, zero_point);
@@ -49,7 +51,7 @@ TEST(FunctionTable, NU_5_every_entry_of_every_function_is_what_the_reference_com
     function.requant = {number(1, 3000) * 0.1, number(-128, 127), DType::kInt8};
     Layer layer;
     layer.operation = function;
-    const bool same_type = function.kind == Kind::kRelu || function.kind == Kind::kClamp;
+    const bool same_type = function.kind == FunctionKind::kRelu || function.kind == FunctionKind::kClamp;
     layer.output = same_type ? info : TensorInfo{info.shape, DType::kInt8, function.requant.zero_point};
     Tensor all{info.shape, dtype, {}};
     for (int raw = 0; raw < 256; ++raw) all.bytes.push_back(static_cast<std::uint8_t>(raw));

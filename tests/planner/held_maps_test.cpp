@@ -1,5 +1,5 @@
 // What a core's buffers for maps hold, and what the next tile still needs (docs/planner.md).
-#include "planner/layer/matrix_tasks.h"
+#include "planner/layer/matrix_core.h"
 
 #include <gtest/gtest.h>
 

@@ -45,9 +45,9 @@ void describe(V& v, Outer& c) {
 
 TEST(Schema, UI_2_one_declaration_reads_and_writes) {
   Outer outer;
-  const Json json =
+  const Json document =
       Json::parse(R"({"$schema": "a", "flag": true, "list": [{}, {"pair": [3, 4]}], "seed": 7})");
-  read_document(json, "f.json", outer);
+  read_document(document, "f.json", outer);
   EXPECT_TRUE(outer.flag);
   EXPECT_EQ(outer.seed, 7);
   ASSERT_EQ(outer.list.size(), 2U);
@@ -98,8 +98,8 @@ class Validator {
     valijson::SchemaParser(valijson::SchemaParser::kDraft7)
         .populateSchema(valijson::adapters::NlohmannJsonAdapter(plain), schema_);
   }
-  bool accepts(const Json& json) {
-    const valijson::adapters::NlohmannJsonAdapter target(json);
+  bool accepts(const Json& document) {
+    const valijson::adapters::NlohmannJsonAdapter target(document);
     return valijson::Validator().validate(schema_, target, nullptr);
   }
 
@@ -109,9 +109,9 @@ class Validator {
 
 /// `json` with one place below `below` changed at a time: every value replaced by values of other kinds and
 /// sizes, every key removed, a key added to every object.
-std::vector<Json> mutations(const Json& json, const std::string& below) {
+std::vector<Json> mutations(const Json& document, const std::string& below) {
   std::vector<Json> all;
-  const Json flat = json.flatten();
+  const Json flat = document.flatten();
   std::vector<Json::json_pointer> places;
   for (const auto& [path, value] : flat.items()) {
     for (Json::json_pointer place(path); !place.empty(); place = place.parent_pointer())
@@ -128,14 +128,14 @@ std::vector<Json> mutations(const Json& json, const std::string& below) {
     for (const char* value :
          {"null", "true", "\"text\"", "\"\"", "-1", "0.5", "4000000000", "1e300", "[]", "{}", "[1]", "[1, 1]",
           "[0.5, 1, 1, 1]", "{\"clamp\": [0, 1]}", "{\"nothing\": 1}"}) {
-      all.push_back(json);
+      all.push_back(document);
       all.back()[place] = Json::parse(value);
     }
-    Json parent = json[place.parent_pointer()];
+    Json parent = document[place.parent_pointer()];
     if (!parent.is_object()) continue;
-    all.push_back(json);
+    all.push_back(document);
     all.back()[place.parent_pointer()].erase(place.back());
-    all.push_back(json);
+    all.push_back(document);
     all.back()[place.parent_pointer()]["unknown"] = 1;
   }
   return all;
@@ -148,23 +148,24 @@ constexpr const char* kBadEnough = "the mutations must be bad enough to mean som
 int expect_agreement(Validator& validator, const Json& good, const Loader& load,
                      const std::string& below = "") {
   const TemporaryFolder folder;
-  const auto complaint = [&](const Json& json) {
-    return refusal([&] { load(folder.write("f.json", json.dump())); });
+  const auto complaint = [&](const Json& document) {
+    return refusal([&] { load(folder.write("f.json", document.dump())); });
   };
   EXPECT_TRUE(validator.accepts(good));
   EXPECT_EQ(complaint(good), "");
   int refused = 0;
-  for (const Json& json : mutations(good, below)) {
-    const std::string message = complaint(json);
-    if (!validator.accepts(json)) {
-      EXPECT_NE(message, "") << "only the schema refuses " << json.dump();
+  for (const Json& document : mutations(good, below)) {
+    const std::string message = complaint(document);
+    if (!validator.accepts(document)) {
+      EXPECT_NE(message, "") << "only the schema refuses " << document.dump();
       ++refused;
     }
     for (const char* single :
          {"a whole number from", "a number from", "true or false", "an object: {", "is missing",
           "unknown key", "one of \"", "a name of", "a text of", "of the keys", "key \""}) {
       if (message.find(single) == std::string::npos) continue;
-      EXPECT_FALSE(validator.accepts(json)) << "only the loader refuses " << json.dump() << ": " << message;
+      EXPECT_FALSE(validator.accepts(document))
+          << "only the loader refuses " << document.dump() << ": " << message;
     }
   }
   return refused;

@@ -26,12 +26,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// libsystemc asks for an sc_main, which a test program never calls. Weak, so that a program may bring its
-// own.
-__attribute__((weak)) int sc_main(int /*argc*/, char* /*argv*/[]) {
-  return 0;
-}
-
 namespace tilebeat::testing {
 
 /// From here on a SystemC warning or error is an exception, which fails the test.

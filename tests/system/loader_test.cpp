@@ -41,8 +41,8 @@ class NotedSystem : public System {
 // A payload counts 32 bits: 4 GiB were none at all.
 TEST(Loader, UI_5_more_bytes_than_a_payload_can_count) {
   NotedSystem system(small_chip(1, 1));
-  constexpr std::size_t kBytes = (std::size_t{1} << 32) + 5;
-  const std::vector<std::uint8_t> bytes(kBytes);
+  constexpr std::size_t kLoaded = (std::size_t{1} << 32) + 5;
+  const std::vector<std::uint8_t> bytes(kLoaded);
   system.write_memory(100, bytes);
   std::uint64_t moved = 0;
   for (const auto& access : system.accesses) {
@@ -52,7 +52,7 @@ TEST(Loader, UI_5_more_bytes_than_a_payload_can_count) {
     EXPECT_GT(access.bytes, 0U);
     moved += access.bytes;
   }
-  EXPECT_EQ(moved, kBytes);
+  EXPECT_EQ(moved, kLoaded);
 }
 
 TEST(Loader, UI_5_memories_that_move_less_than_they_are_asked) {

@@ -3,9 +3,9 @@
 #include "base/math.h"
 #include "isa/address_map.h"
 #include "planner/language/relayout.h"
-#include "planner/layer/core_lane.h"
 #include "planner/layer/core_steps.h"
 #include "planner/layer/core_sums.h"
+#include "planner/layer/matrix_core.h"
 #include "planner/layer/placement.h"
 #include "planner/layer/result_stores.h"
 #include "planner/layer/staging.h"
@@ -41,8 +41,7 @@ class MatrixTasks {
       const LayerShare& computed = work.layer.shares[static_cast<std::size_t>(share)];
       const CorePart part = part_of_core(computed.layer->problem(), grain, m_, core);
       if (part.empty()) continue;
-      cores_.push_back(make_core(core, computed, part));
-      Core& made = cores_.back();
+      Core& made = cores_.emplace_back(graph_, copies_, work, core, computed, part);
       if (!ahead_) made.lowering = lowering(graph_, made.place, share);
     }
     if (ahead_)
@@ -93,37 +92,7 @@ class MatrixTasks {
     return use;
   }
 
-  struct Core : CoreLane {
-    using CoreLane::CoreLane;
-    const LayerShare* share = nullptr;
-    int same_maps = 0, same_kernels = 0;  // numbers that cores with the same maps, kernels have in common
-    std::vector<CoreStep> steps;
-    int first_row = 0;  // of its part of the map
-    HeldMaps maps;
-    BufferCache<int> kernels;
-    BufferRing cleared;                                  // places of kernels, where these do not fill them
-    std::optional<HeldMaps::Use> map;                    // of the step; nothing: it is padding
-    std::optional<BufferRing::Filling> weights, result;  // likewise
-    std::optional<BufferRing::Filling> clearing;         // of the kernels' place; nothing: it is full
-    bool loads_map = false, loads_weights = false;       // in the step
-    int kernel_loads = 0;                                // so far
-    std::unique_ptr<MatrixLowering> lowering;
-  };
-
-  Core make_core(int number, const LayerShare& share, const CorePart& part) {
-    Core core(graph_, copies_, chip_, number);
-    core.share = &share;
-    const int cores = m_.reduction_parts, team = number / cores, in_team = number % cores;
-    core.same_maps = team / m_.kernel_parts * cores + in_team;
-    core.same_kernels = team % (m_.kernel_parts * m_.group_parts) * cores + in_team;
-    core.steps = core_steps(core.share->layer->problem(), m_, core.share->layer->grain(), part);
-    core.first_row = share.layer->problem().axis_h().window(part.rows).in;
-    core.maps = HeldMaps(graph_, m_.map_buffers);
-    core.kernels = BufferCache<int>(graph_, BufferRole::kKernels, m_.kernel_buffers);
-    core.cleared = BufferRing(graph_, BufferRole::kKernels, m_.kernel_buffers);
-    core.results = BufferRing(graph_, BufferRole::kResult, kResultBuffers);
-    return core;
-  }
+  using Core = MatrixCore;
 
   // ---- addresses ----
 

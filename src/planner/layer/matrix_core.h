@@ -1,0 +1,107 @@
+#pragma once
+
+#include "planner/language/problem.h"
+#include "planner/language/task_graph.h"
+#include "planner/layer/core_lane.h"
+#include "planner/layer/core_steps.h"
+#include "planner/layer/matrix_work.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tilebeat {
+
+/// What a core's buffers for maps hold: single tiles, or strips of tiles that lie one below the other. A
+/// strip comes in pieces: what a tile needs that the tiles above it have not loaded.
+class HeldMaps {
+ public:
+  HeldMaps() = default;
+  HeldMaps(TaskGraph& graph, int places) : graph_(&graph), places_(static_cast<std::size_t>(places)) {}
+
+  struct Piece {
+    Interval rows;  ///< of the map
+    BufferRing::Filling filling;
+  };
+  struct Use {
+    int place = 0;
+    int first_row = 0;          ///< of the map: that the place begins with
+    std::optional<Piece> load;  ///< what is not there yet; the next steps find it there
+    AccessList reads;           ///< of all pieces that the rows lie in
+  };
+  /// Rows `rows`, which are not none, of strip `strip`, whose first row is `first_row`.
+  Use use(int strip, int first_row, Interval rows) {
+    const std::size_t number = place_of(strip);
+    Place& place = places_[number];
+    Use use{static_cast<int>(number), first_row, std::nullopt, {}};
+    const int loaded = place.pieces.empty() ? rows.begin : place.pieces.back().rows.end;
+    if (rows.end > loaded) {
+      const std::size_t piece = place.pieces.size();
+      if (place.buffers.size() == piece) place.buffers.emplace_back(*graph_, BufferRole::kMap, 1);
+      place.pieces.push_back({{std::max(loaded, rows.begin), rows.end}, place.buffers[piece].next()});
+      use.load = place.pieces.back();
+    }
+    for (const Piece& piece : place.pieces) {
+      if (piece.rows.end > rows.begin && piece.rows.begin < rows.end)
+        use.reads.push_back(piece.filling.read());
+    }
+    return use;
+  }
+
+ private:
+  struct Place {
+    std::optional<int> strip;
+    std::vector<Piece> pieces;
+    std::vector<BufferRing> buffers;  // by piece, of one strip after the other
+  };
+  // Where a strip is; one that is not there takes the places in turn.
+  std::size_t place_of(int strip) {
+    for (std::size_t place = 0; place < places_.size(); ++place) {
+      if (places_[place].strip == strip) return place;
+    }
+    const std::size_t place = next_++ % places_.size();
+    places_[place].strip = strip, places_[place].pieces.clear();
+    return place;
+  }
+
+  TaskGraph* graph_ = nullptr;
+  std::vector<Place> places_;
+  std::size_t next_ = 0;
+};
+
+/// The lane of a core that computes a part of a matrix layer, its buffers and what they hold in a step.
+struct MatrixCore : CoreLane {
+  MatrixCore(TaskGraph& graph, CopyTasks& copies, const MatrixWork& work, int core,
+             const LayerShare& computed, const CorePart& part)
+      : CoreLane(graph, copies, work.chip(), core),
+        share(&computed),
+        steps(core_steps(computed.layer->problem(), work.mapping, computed.layer->grain(), part)),
+        first_row(computed.layer->problem().axis_h().window(part.rows).in),
+        maps(graph, work.mapping.map_buffers),
+        kernels(graph, BufferRole::kKernels, work.mapping.kernel_buffers),
+        cleared(graph, BufferRole::kKernels, work.mapping.kernel_buffers) {
+    const LayerMapping& m = work.mapping;
+    const int cores = m.reduction_parts, team = core / cores, in_team = core % cores;
+    same_maps = team / m.kernel_parts * cores + in_team;
+    same_kernels = team % (m.kernel_parts * m.group_parts) * cores + in_team;
+    results = BufferRing(graph, BufferRole::kResult, kResultBuffers);
+  }
+
+  const LayerShare* share;
+  int same_maps = 0, same_kernels = 0;  ///< numbers that cores with the same maps, kernels have in common
+  std::vector<CoreStep> steps;
+  int first_row;  ///< of its part of the map
+  HeldMaps maps;
+  BufferCache<int> kernels;
+  BufferRing cleared;                                  ///< places of kernels, where these do not fill them
+  std::optional<HeldMaps::Use> map;                    ///< of the step; nothing: it is padding
+  std::optional<BufferRing::Filling> weights, result;  ///< likewise
+  std::optional<BufferRing::Filling> clearing;         ///< of the kernels' place; nothing: it is full
+  bool loads_map = false, loads_weights = false;       ///< in the step
+  int kernel_loads = 0;                                ///< so far
+  std::unique_ptr<MatrixLowering> lowering;
+};
+
+}  // namespace tilebeat

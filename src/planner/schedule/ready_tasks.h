@@ -1,0 +1,105 @@
+#pragma once
+
+#include "planner/language/task_graph.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <numeric>
+#include <queue>
+#include <tuple>
+#include <vector>
+
+namespace tilebeat {
+
+/// The longest tail first, of equal ones the longest task; and the task.
+using Rank = std::tuple<double, double, int>;
+
+/// Tasks that become ready at a known time, by number.
+class Soon {
+ public:
+  struct Entry {
+    int task;
+    double time;
+  };
+  void set(int task, double time) {
+    const auto place = place_of(task);
+    if (place != entries_.end() && place->task == task)
+      place->time = time;
+    else
+      entries_.insert(place, {task, time});
+  }
+  void erase(int task) {
+    const auto place = place_of(task);
+    if (place != entries_.end() && place->task == task) entries_.erase(place);
+  }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+
+ private:
+  std::vector<Entry>::iterator place_of(int task) {
+    return std::lower_bound(entries_.begin(), entries_.end(), task,
+                            [](const Entry& entry, int number) { return entry.task < number; });
+  }
+  std::vector<Entry> entries_;
+};
+
+/// The tasks that run on one unit of one processor.
+struct Queue {
+  std::priority_queue<Rank, std::vector<Rank>, std::greater<>> ready;  // but of a matrix unit
+  Soon soon;
+  std::vector<int> sequence;  // of a matrix unit: its tasks, which keep the order in which they were added
+  std::size_t next = 0;       // of these
+  int ready_of_sequence = 0;
+  int running = -1;
+  int unreleased = 0;  // started tasks whose operands are still being read
+  double opens = 0;    // the processor does not decode before
+  double left = 0;     // cycles of the tasks that have not started
+};
+
+/// A running task that moves bytes over DRAM.
+struct Flow {
+  int task;
+  double left;                     // bytes
+  double fastest;                  // bytes a cycle that its ports carry
+  double weight;                   // bytes of a request: each is served in turn
+  double rate = 0;                 // bytes a cycle that it has
+  std::vector<double> parts = {};  // of its bytes, by memory controller; empty: as many everywhere
+};
+
+/// Tasks that follow each task of a graph, in the order of its dependencies.
+class Followers {
+ public:
+  class Range {
+   public:
+    Range(const int* begin, const int* end) : begin_(begin), end_(end) {}
+    const int* begin() const { return begin_; }
+    const int* end() const { return end_; }
+
+   private:
+    const int *begin_, *end_;
+  };
+
+  /// Of the dependencies with this event.
+  Followers(std::size_t tasks, const std::vector<Dependency>& dependencies, TaskEvent event)
+      : first_(tasks + 1, 0) {
+    for (const Dependency& d : dependencies) {
+      if (d.event == event) ++first_[static_cast<std::size_t>(d.from) + 1];
+    }
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    followers_.resize(first_.back());
+    std::vector<std::size_t> at = first_;
+    for (const Dependency& d : dependencies) {
+      if (d.event == event) followers_[at[static_cast<std::size_t>(d.from)]++] = d.to;
+    }
+  }
+  Range of(std::size_t task) const {
+    return {followers_.data() + first_[task], followers_.data() + first_[task + 1]};
+  }
+
+ private:
+  std::vector<std::size_t> first_;
+  std::vector<int> followers_;
+};
+
+}  // namespace tilebeat
