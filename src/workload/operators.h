@@ -175,9 +175,9 @@ struct ArgMax {
   Result result = Result::kIndex;
 };
 
-/// transpose, slice, depth_to_space, space_to_depth: the elements of the output in C order are gone through as
-/// those of a tensor of shape `extents`; that at index i is the input's element
-/// `offset` + the sum over axes of i[axis] * strides[axis]. dtype and zero point are the input's.
+/// transpose, slice, depth_to_space, space_to_depth: the elements of the output in C order are gone through
+/// as those of a tensor of shape `extents`; that at index i is the input's element `offset` + the sum over
+/// axes of i[axis] * strides[axis]. dtype and zero point are the input's.
 struct Move {
   std::vector<std::int64_t> extents;  ///< their product is the number of the output's elements
   std::vector<std::int64_t> strides;  ///< in elements of the input, by axis of `extents`

@@ -54,8 +54,8 @@ std::vector<std::string> lines_of(const std::string& file) {
 }
 
 TEST(ToyEngine, the_list_of_engines_differs_from_the_products_in_one_line) {
-  const std::vector<std::string> product = lines_of("include/tilebeat/engines/list.h");
-  const std::vector<std::string> toy = lines_of("tests/toy_engine/include/tilebeat/engines/list.h");
+  const std::vector<std::string> product = lines_of("src/engines/list.h");
+  const std::vector<std::string> toy = lines_of("tests/toy_engine/src/engines/list.h");
   ASSERT_EQ(toy.size(), product.size() + 1);
   const auto differs = std::mismatch(product.begin(), product.end(), toy.begin());
   EXPECT_THAT(*differs.second, HasSubstr("ENGINE(dot)"));

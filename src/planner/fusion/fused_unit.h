@@ -67,7 +67,7 @@ class FusedUnit {
   PlannedUse add_prefetch(TaskGraph& graph, const Prefetch& prefetch, std::int64_t sram) const;
   std::vector<std::int64_t> wram_of_loads() const;
   std::int64_t wram_bytes(const Prefetch& prefetch = {}) const;  ///< of a core, that it takes
-  int regions() const;                                      ///< of WRAM
+  int regions() const;                                           ///< of WRAM
 
  private:
   struct DecidedLayer {

@@ -19,7 +19,7 @@ struct UnitLayerWork {
   /// count from the beginning of the layer's.
   const SharedLayer* matrix = nullptr;
   const VectorWork* vector = nullptr;  ///< its operands and its result have the addresses of unit_address
-  std::uint64_t parameters = 0;  ///< of a vector layer, in DRAM
+  std::uint64_t parameters = 0;        ///< of a vector layer, in DRAM
 };
 
 /// A fused unit on a chip.
