@@ -344,8 +344,8 @@ class ConvTransposeForm : public AccumulatorForm {
 
 }  // namespace
 
-extern const FormMaker conv2d_form = make_form<Conv2dForm>;
-extern const FormMaker fully_connected_form = make_form<FullyConnectedForm>;
-extern const FormMaker conv_transpose_form = make_form<ConvTransposeForm>;
+extern const FormMaker kConv2dForm = make_form<Conv2dForm>;
+extern const FormMaker kFullyConnectedForm = make_form<FullyConnectedForm>;
+extern const FormMaker kConvTransposeForm = make_form<ConvTransposeForm>;
 
 }  // namespace tilebeat

@@ -225,14 +225,14 @@ class RequantizeForm : public OperatorForm {
 Form elementwise_form(Elementwise::Kind kind) {
   return std::make_unique<ElementwiseForm>(kind);
 }
-extern const FormMaker relu_form = make_form<ReluForm>;
-extern const FormMaker clamp_form = make_form<ClampForm>;
-extern const FormMaker leaky_relu_form = make_form<LeakyReluForm>;
+extern const FormMaker kReluForm = make_form<ReluForm>;
+extern const FormMaker kClampForm = make_form<ClampForm>;
+extern const FormMaker kLeakyReluForm = make_form<LeakyReluForm>;
 Form function_form(ByteFunction::Kind kind) {
   return std::make_unique<FunctionForm>(kind);
 }
-extern const FormMaker scale_form = make_form<ScaleForm>;
-extern const FormMaker batchnorm_form = make_form<BatchnormForm>;
-extern const FormMaker requantize_form = make_form<RequantizeForm>;
+extern const FormMaker kScaleForm = make_form<ScaleForm>;
+extern const FormMaker kBatchnormForm = make_form<BatchnormForm>;
+extern const FormMaker kRequantizeForm = make_form<RequantizeForm>;
 
 }  // namespace tilebeat

@@ -326,16 +326,16 @@ class SpaceToDepthForm : public OperatorForm {
 
 }  // namespace
 
-extern const FormMaker depth_to_space_form = make_form<DepthToSpaceForm>;
-extern const FormMaker space_to_depth_form = make_form<SpaceToDepthForm>;
-extern const FormMaker dropout_form = make_form<DropoutForm>;
-extern const FormMaker flatten_form = make_form<FlattenForm>;
-extern const FormMaker reshape_form = make_form<ReshapeForm>;
-extern const FormMaker concat_form = make_form<ConcatForm>;
-extern const FormMaker resize_form = make_form<ResizeForm>;
-extern const FormMaker pad_form = make_form<PadForm>;
-extern const FormMaker transpose_form = make_form<TransposeForm>;
-extern const FormMaker slice_form = make_form<SliceForm>;
-extern const FormMaker gather_form = make_form<GatherForm>;
+extern const FormMaker kDepthToSpaceForm = make_form<DepthToSpaceForm>;
+extern const FormMaker kSpaceToDepthForm = make_form<SpaceToDepthForm>;
+extern const FormMaker kDropoutForm = make_form<DropoutForm>;
+extern const FormMaker kFlattenForm = make_form<FlattenForm>;
+extern const FormMaker kReshapeForm = make_form<ReshapeForm>;
+extern const FormMaker kConcatForm = make_form<ConcatForm>;
+extern const FormMaker kResizeForm = make_form<ResizeForm>;
+extern const FormMaker kPadForm = make_form<PadForm>;
+extern const FormMaker kTransposeForm = make_form<TransposeForm>;
+extern const FormMaker kSliceForm = make_form<SliceForm>;
+extern const FormMaker kGatherForm = make_form<GatherForm>;
 
 }  // namespace tilebeat

@@ -174,7 +174,7 @@ std::vector<std::int64_t> reduced_shape(const std::vector<int>& axes, bool keep_
 /// Over neighbouring axes; a maximum keeps type, scale and zero point.
 class ReduceMaxForm : public OperatorForm {
  public:
-  explicit ReduceMaxForm(Reduce::Kind kind) { reduce_.kind = kind; }
+  explicit ReduceMaxForm(Reduce::Kind kind = Reduce::Kind::kMax) { reduce_.kind = kind; }
 
   void describe(Fields& v) override {
     v.required().integers("axes", reduce_.axes, kAxis, {1, 6},
@@ -223,16 +223,14 @@ class ReduceForm : public ReduceMaxForm {
 
 }  // namespace
 
-extern const FormMaker max_pool_form = make_form<MaxPoolForm>;
-extern const FormMaker average_pool_form = make_form<AveragePoolForm>;
+extern const FormMaker kMaxPoolForm = make_form<MaxPoolForm>;
+extern const FormMaker kAveragePoolForm = make_form<AveragePoolForm>;
 Form global_pool_form(Pooling::Kind kind) {
   return std::make_unique<GlobalPoolForm>(kind);
 }
 Form reduce_form(Reduce::Kind kind) {
   return std::make_unique<ReduceForm>(kind);
 }
-Form reduce_max_form() {
-  return std::make_unique<ReduceMaxForm>(Reduce::Kind::kMax);
-}
+extern const FormMaker kReduceMaxForm = make_form<ReduceMaxForm>;
 
 }  // namespace tilebeat

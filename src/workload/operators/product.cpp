@@ -164,7 +164,7 @@ class MatmulForm : public ProductForm {
 
 }  // namespace
 
-extern const FormMaker matmul_form = make_form<MatmulForm>;
-extern const FormMaker product_form = make_form<ProductForm>;
+extern const FormMaker kMatmulForm = make_form<MatmulForm>;
+extern const FormMaker kProductForm = make_form<ProductForm>;
 
 }  // namespace tilebeat

@@ -180,14 +180,14 @@ class DynamicQuantizeForm : public OperatorForm {
 
 }  // namespace
 
-extern const FormMaker softmax_form = make_form<SoftmaxForm>;
+extern const FormMaker kSoftmaxForm = make_form<SoftmaxForm>;
 Form norm_form(RowNorm::Kind kind) {
   return std::make_unique<NormForm>(kind);
 }
-extern const FormMaker lrn_form = make_form<LrnForm>;
-extern const FormMaker argmax_form = make_form<ArgMaxForm>;
-extern const FormMaker quantize_form = make_form<QuantizeForm>;
-extern const FormMaker dequantize_form = make_form<DequantizeForm>;
-extern const FormMaker dynamic_quantize_form = make_form<DynamicQuantizeForm>;
+extern const FormMaker kLrnForm = make_form<LrnForm>;
+extern const FormMaker kArgmaxForm = make_form<ArgMaxForm>;
+extern const FormMaker kQuantizeForm = make_form<QuantizeForm>;
+extern const FormMaker kDequantizeForm = make_form<DequantizeForm>;
+extern const FormMaker kDynamicQuantizeForm = make_form<DynamicQuantizeForm>;
 
 }  // namespace tilebeat
