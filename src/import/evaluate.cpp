@@ -1,4 +1,4 @@
-// Products of matrices.
+// Constants of a graph are evaluated while importing: which operator does what, and products of matrices.
 #include "import/evaluate.h"
 
 #include "import/problems.h"

@@ -1,5 +1,5 @@
-// Convolutions, poolings and batch normalisation of maps [N, C, H, W].
-// Normalisations, and the place of the greatest element.
+// Convolutions, poolings and batch normalisation of maps [N, C, H, W]; norms, and the place of the greatest
+// element.
 #include "import/evaluate.h"
 #include "import/onnx_lowering.h"
 #include "import/problems.h"

@@ -1,4 +1,4 @@
-// Normalisations of ONNX, and the place of the greatest element.
+// Windows of ONNX operators; norms, and the place of the greatest element.
 #include "import/onnx_lowering.h"
 #include "import/problems.h"
 

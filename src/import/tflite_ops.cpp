@@ -1,6 +1,5 @@
-// Convolutions and fully connected layers of TensorFlow Lite.
-// Operators of TensorFlow Lite on single elements, windows and rows.
-// Operators of TensorFlow Lite that move elements.
+// Operators of TensorFlow Lite: convolutions and fully connected layers, those on single elements, windows
+// and rows, and those that move elements.
 #include "import/tflite_lowering.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Reductions, and the operators between float32 and bytes.
+// Poolings, reductions, and the operators between float32 and bytes.
 #include "reference/arithmetic.h"
 #include "reference/operators.h"
 

@@ -1,4 +1,5 @@
-// What a command processor says of itself in errors and reports of deadlocks.
+// Units that take instructions, and what a command processor says of itself in errors and reports of
+// deadlocks.
 #include "units/commanded_unit.h"
 
 #include "base/types.h"

@@ -1,5 +1,5 @@
-// Preloaded into the command line by determinism_test: threads begin late, and some locks of mutexes wait,
-// for times that DELAY_SEED draws.
+// Preloaded into the command line by determinism_test: some threads begin late, and some locks of mutexes
+// wait, the first thread's too, for times that DELAY_SEED draws.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -34,7 +34,7 @@ struct Start {
 
 void* begin_late(void* start) {
   const std::unique_ptr<Start> of(static_cast<Start*>(start));
-  usleep(static_cast<useconds_t>(drawn() % 2000));
+  if (drawn() % 2 == 0) usleep(static_cast<useconds_t>(drawn() % 1000));
   return of->function(of->argument);
 }
 
@@ -50,7 +50,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 
 int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   static const auto lock = real(&pthread_mutex_lock, "pthread_mutex_lock");
-  if (drawn() % 64 == 0) usleep(static_cast<useconds_t>(drawn() % 200));
+  if (drawn() % 16 == 0) usleep(static_cast<useconds_t>(drawn() % 500));
   return lock(mutex);
 }
 

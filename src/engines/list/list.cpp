@@ -1,6 +1,4 @@
 // Put together from the list of engines, so that nothing else names them.
-// Put together from the list of engines, so that nothing else names them.
-// Put together from the list of engines, so that nothing else names them.
 #include "engines/list.h"
 
 #include "config/engine_config.h"

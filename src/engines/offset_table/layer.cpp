@@ -18,10 +18,6 @@
 
 namespace tilebeat::offset_table {
 
-/// A layer on the offset-table engine. `workload` and `hardware` outlive it.
-std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
-                                        const HardwareConfig& hardware);
-
 namespace {
 
 // The operands of products are matrices, whose elements of a row are neighbours.
@@ -427,6 +423,7 @@ std::string OffsetLayer::costs_of_layouts() const {
 
 }  // namespace
 
+/// A layer on the offset-table engine. `workload` and `hardware` outlive it.
 std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
                                         const HardwareConfig& hardware) {
   return std::make_unique<OffsetLayer>(workload, layer, hardware);

@@ -13,11 +13,6 @@
 
 namespace tilebeat::rolling {
 
-/// The layer on the rolling-register unit (SPEC section 5): rows of A are output pixels, columns of B are
-/// kernels. `workload` and `hardware` outlive it.
-std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
-                                        const HardwareConfig& hardware);
-
 namespace {
 
 int group_channels(const Problem& p) {
@@ -328,6 +323,8 @@ std::string RollingLayer::choices() const {
 
 }  // namespace
 
+/// The layer on the rolling-register unit (SPEC section 5): rows of A are output pixels, columns of B are
+/// kernels. `workload` and `hardware` outlive it.
 std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
                                         const HardwareConfig& hardware) {
   return std::make_unique<RollingLayer>(workload, layer, hardware);

@@ -14,10 +14,6 @@
 
 namespace tilebeat::switch_array {
 
-/// The layer on the switch array (SPEC section 3). `workload` and `hardware` outlive it.
-std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
-                                        const HardwareConfig& hardware);
-
 namespace {
 
 // The words of one kernel block of a set: channel blocks, taps, columns, P channels; of kernels with groups
@@ -204,6 +200,7 @@ class SwitchArrayLayer : public MatrixLayer {
 
 }  // namespace
 
+/// The layer on the switch array (SPEC section 3). `workload` and `hardware` outlive it.
 std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
                                         const HardwareConfig& hardware) {
   return std::make_unique<SwitchArrayLayer>(workload, layer, hardware);

@@ -13,33 +13,35 @@
 
 namespace tilebeat::wfold {
 
-/// The layer on the W-fold engine (SPEC section 4). `workload` and `hardware` outlive it.
-std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
-                                        const HardwareConfig& hardware);
-
-/// Turns the jobs of a unit into runs: kernel tiles that touch the same channels are one run. What it is
-/// given outlives it.
-std::unique_ptr<MatrixLowering> make_lowering(TaskGraph& graph, const EnginePlace& place,
-                                              const Problem& problem, const WfoldChoice& choice,
-                                              const WfoldConfig& config, const RunCosts& costs);
-
-/// Maps are folded on their way to where the engine reads them (SPEC WF-5).
-bool folds_on_the_way(const Problem& problem, const WfoldConfig& config);
-/// Bytes of a row of a tile's map in NRAM, and of its padding in front of the pixels that the map has.
-std::int64_t row_bytes(const Problem& problem, const WfoldChoice& choice, const WfoldConfig& config,
-                       const Window& w);
-std::int64_t lead_bytes(const Problem& problem, const Window& w);
-
-/// A part of the channels as bytes of a folded pixel: the same share of it, whatever channels lie there. The
-/// parts together are the whole pixel.
-ByteRange folded_part(const Problem& problem, const Interval& channels);
-
 namespace {
 
 bool same(const ByteRange& a, const ByteRange& b) {
   return a.begin == b.begin && a.end == b.end;
 }
 
+// Maps are folded on their way to where the engine reads them (SPEC WF-5).
+bool folds_on_the_way(const Problem& p, const WfoldConfig& config) {
+  return p.conv.stride[1] > 1 && config.fold_place != FoldPlace::kOnChip;
+}
+
+// Bytes of a row of a tile's map in NRAM, and of its padding in front of the pixels that the map has.
+std::int64_t row_bytes(const Problem& p, const WfoldChoice& choice, const WfoldConfig& config,
+                       const Window& w) {
+  if (!folds_on_the_way(p, config)) return std::int64_t{w.ins} * p.channels;
+  return std::int64_t{w.outs + choice.folded_span} * p.conv.stride[1] * p.channels;
+}
+
+std::int64_t lead_bytes(const Problem& p, const Window& w) {
+  return -std::int64_t{w.offset} * p.channels;
+}
+
+// A part of the channels as bytes of a folded pixel: the same share of it, whatever channels lie there. The
+// parts together are the whole pixel.
+ByteRange folded_part(const Problem& p, const Interval& channels) {
+  return {std::int64_t{channels.begin} * p.conv.stride[1], std::int64_t{channels.end} * p.conv.stride[1]};
+}
+
+// Turns jobs into runs: kernel tiles that touch the same channels are one run. What it is given outlives it.
 class Lowering : public MatrixLowering {
  public:
   Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, const WfoldChoice& choice,
@@ -134,34 +136,6 @@ class Lowering : public MatrixLowering {
   const RunCosts& costs_;
   ConvSetup setup_;
 };
-
-}  // namespace
-
-bool folds_on_the_way(const Problem& p, const WfoldConfig& config) {
-  return p.conv.stride[1] > 1 && config.fold_place != FoldPlace::kOnChip;
-}
-
-std::int64_t row_bytes(const Problem& p, const WfoldChoice& choice, const WfoldConfig& config,
-                       const Window& w) {
-  if (!folds_on_the_way(p, config)) return std::int64_t{w.ins} * p.channels;
-  return std::int64_t{w.outs + choice.folded_span} * p.conv.stride[1] * p.channels;
-}
-
-std::int64_t lead_bytes(const Problem& p, const Window& w) {
-  return -std::int64_t{w.offset} * p.channels;
-}
-
-ByteRange folded_part(const Problem& p, const Interval& channels) {
-  return {std::int64_t{channels.begin} * p.conv.stride[1], std::int64_t{channels.end} * p.conv.stride[1]};
-}
-
-std::unique_ptr<MatrixLowering> make_lowering(TaskGraph& graph, const EnginePlace& place,
-                                              const Problem& problem, const WfoldChoice& choice,
-                                              const WfoldConfig& config, const RunCosts& costs) {
-  return std::make_unique<Lowering>(graph, place, problem, choice, config, costs);
-}
-
-namespace {
 
 constexpr int kFewParts = 8;  // a core
 
@@ -292,7 +266,7 @@ class WfoldLayer : public MatrixLayer {
   }
   std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place,
                                         const JobCut& /*cut*/) const override {
-    return make_lowering(graph, place, p_, choice_, config_, costs_);
+    return std::make_unique<Lowering>(graph, place, p_, choice_, config_, costs_);
   }
   Explanation explain(const JobCut& /*cut*/) const override { return wfold::explain(choice_, p_, hardware_); }
 
@@ -349,6 +323,7 @@ class WfoldLayer : public MatrixLayer {
 
 }  // namespace
 
+/// The layer on the W-fold engine (SPEC section 4). `workload` and `hardware` outlive it.
 std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
                                         const HardwareConfig& hardware) {
   return std::make_unique<WfoldLayer>(workload, layer, hardware,

@@ -50,6 +50,9 @@ Clocks clocks_of(DryRun& dry, const WfoldSchedule& schedule, int rows, int all) 
 }  // namespace
 
 const TaskCost& RunCosts::of(const ConvSetup& setup, const WfoldRun& run) const {
+  // Whichever run of this shape comes first: where its operands lie is not of the shape.
+  WfoldRun anywhere = run;
+  anywhere.map = anywhere.weights = anywhere.result = 0;
   const Key key{run.rows,
                 run.columns,
                 run.kernels,
@@ -64,7 +67,7 @@ const TaskCost& RunCosts::of(const ConvSetup& setup, const WfoldRun& run) const 
                 run.ends_sums,
                 run.result_granularity,
                 static_cast<int>(run.read_mode)};
-  return known_.get(key, [&] { return work_out(setup, run); });
+  return known_.get(key, [&] { return work_out(setup, anywhere); });
 }
 
 TaskCost RunCosts::work_out(const ConvSetup& setup, const WfoldRun& run) const {

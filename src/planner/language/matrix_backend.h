@@ -121,7 +121,7 @@ struct MapLoad {
 using Explanation = std::vector<std::pair<std::string, std::string>>;  ///< what was decided, and why
 
 /// How an engine cuts the jobs of a layer: made by MatrixLayer::cuts, handed back to `lower` and `explain` of
-/// the same layer, a closed book to everybody else. Copies are alike.
+/// the same layer, which outlives it, and a closed book to everybody else. Copies are alike.
 struct JobCut {
   std::any engine;
 };
